@@ -1,0 +1,29 @@
+//! What every room of the compiler shares: ids, names, spans, the theory of dims and shapes, types,
+//! scalar values with the one table of scalar operators, and diagnostics as plain data.
+//!
+//! Nothing here knows a syntax tree or an intermediate language. The theory of indices lives in
+//! [`dim`] and [`shape`] (integer polynomials; the free monoid over dims), the types over it in [`types`].
+
+pub mod diag;
+pub mod dim;
+pub mod ids;
+pub mod name;
+pub mod ops;
+pub mod pass;
+pub mod scalar;
+pub mod shape;
+pub mod span;
+pub mod subst;
+pub mod types;
+pub mod value;
+
+pub use diag::{Code, Diagnostic, Label, Severity, ShapeComparison};
+pub use dim::{Dim, DimVar};
+pub use ids::{IdVec, MetaId, NodeId};
+pub use name::{GlobalId, IVar, ModuleId, Name, Sort, TVar, VarId};
+pub use scalar::{BaseTy, Class, Scalar};
+pub use shape::{Shape, ShapeItem, ShapeVar};
+pub use span::Span;
+pub use subst::Subst;
+pub use types::{ArrTy, AtomTy, FnTy, ForallTy, Index, PiTy, SigmaTy, TParam, TupleTy, TyArg};
+pub use value::{Atom, BoxValue, IndexValue, Value};
