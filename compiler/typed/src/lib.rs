@@ -1,1 +1,3 @@
+pub mod check;
 pub mod ir;
+pub mod scheme;

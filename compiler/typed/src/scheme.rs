@@ -1,0 +1,60 @@
+//! What one definition tells the others: its generalised type and how it is applied.
+
+use remc_base::*;
+use std::sync::Arc;
+
+/// The interface of a top-level definition or primitive. Equal schemes mean that nothing that uses
+/// the definition needs to be checked again, so a scheme holds no positions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scheme {
+    /// The closed type in Typed, without `Val` parameters; Π outside ∀.
+    pub ty: ArrTy,
+    /// Parameters of type `(Val i)`: their position among the parameters as written, ascending, and
+    /// the index, over the Π variables of `ty`.
+    pub vals: Vec<(usize, Index)>,
+    /// Equalities over the Π variables that an application must satisfy.
+    pub constraints: Vec<(Dim, Dim)>,
+    /// The indices that an explicit index application gives: a Π variable each, or an index that the
+    /// others decide.
+    pub explicit: Vec<ExplicitIndex>,
+    /// The value as a dim or shape, where it is known: of a value definition, or of the result of a
+    /// function (over its Π variables) whose result type is `(Val i)`.
+    pub known: Option<Index>,
+    /// Parameter names, for messages.
+    pub params: Vec<Name>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExplicitIndex {
+    /// The Π variable at this position.
+    Param(usize),
+    /// Must equal this dim, over the Π variables.
+    Derived(Name, Dim),
+}
+
+/// A `define-type`, expanded where it is used.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TypeAlias {
+    pub ty: ArrTy,
+}
+
+/// What a name means at top level.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    Value { global: GlobalId, scheme: Arc<Scheme> },
+    /// The definition is wrong and has been reported; uses of it are not reported again.
+    Failed(GlobalId),
+    /// The definition uses itself, directly or through others (in the order of the calls).
+    Recursive(Vec<GlobalId>),
+}
+
+/// The top-level names that an item sees: its module's definitions and imports, then the prelude.
+pub trait Environment {
+    fn value(&self, name: &Name) -> Option<Resolved>;
+    fn type_alias(&self, name: &Name) -> Option<Result<Arc<TypeAlias>, ()>>;
+    /// The prelude's definition of a name even where the program shadows it: what sugar and messages
+    /// refer to.
+    fn prelude(&self, name: &Name) -> Option<Resolved>;
+    /// Every visible name, for suggestions.
+    fn names(&self) -> Vec<Name>;
+}
