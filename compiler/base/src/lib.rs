@@ -17,7 +17,7 @@ pub mod subst;
 pub mod types;
 pub mod value;
 
-pub use diag::{Code, Diagnostic, Label, Severity, ShapeComparison};
+pub use diag::{Code, Diagnostic, Label, Loc, Severity, ShapeComparison};
 pub use dim::{Dim, DimVar};
 pub use ids::{IdVec, MetaId, NodeId};
 pub use name::{GlobalId, IVar, ModuleId, Name, Sort, TVar, VarId};

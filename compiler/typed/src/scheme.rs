@@ -41,7 +41,10 @@ pub struct TypeAlias {
 /// What a name means at top level.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    Value { global: GlobalId, scheme: Arc<Scheme> },
+    Value {
+        global: GlobalId,
+        scheme: Arc<Scheme>,
+    },
     /// The definition is wrong and has been reported; uses of it are not reported again.
     Failed(GlobalId),
     /// The definition uses itself, directly or through others (in the order of the calls).
