@@ -1,3 +1,4 @@
 pub mod check;
 pub mod ir;
+pub mod refs;
 pub mod scheme;
