@@ -1,0 +1,209 @@
+//! The indices of an entry, solved from the shapes of its arguments.
+
+use remc_base::*;
+use remc_typed::ir::EntrySignature;
+use std::collections::BTreeMap;
+
+/// Arguments that do not fit an entry.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mismatch {
+    /// The parameter at fault; `None` if the number of arguments is wrong.
+    pub param: Option<Name>,
+    /// The parameter's type as written.
+    pub wanted: String,
+    /// The argument's type, with its shape in numbers.
+    pub found: String,
+    /// One sentence that names what disagrees.
+    pub reason: String,
+}
+
+/// Solves the entry's index variables from the shapes of its arguments.
+///
+/// A shape variable takes the axes that the other items of its parameter's shape leave; a dim is solved
+/// from an axis where it is the only unknown and occurs linearly, as `n` does in `[t n]` and `[t (+ n 1)]`.
+/// Then every parameter's type is checked against its argument.
+///
+/// # Errors
+/// The first parameter whose argument does not fit, or an index that no argument decides.
+pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexValue>, Mismatch> {
+    if sig.params.len() != args.len() {
+        return Err(Mismatch {
+            param: None,
+            wanted: format!("{} arguments", sig.params.len()),
+            found: format!("{}", args.len()),
+            reason: "the number of arguments differs".into(),
+        });
+    }
+    let mut known = Known::default();
+    let mut equations: Vec<(usize, Dim, usize, usize)> = Vec::new();
+    let mut split = vec![false; args.len()];
+    loop {
+        let before = (known.dims.len(), known.shapes.len(), equations.len());
+        for (i, ((_, ty), arg)) in sig.params.iter().zip(args).enumerate() {
+            if !split[i]
+                && let Some(eqs) =
+                    known.split(&ty.shape, &arg.shape).map_err(|why| wrong(sig, args, i, why))?
+            {
+                split[i] = true;
+                equations.extend(eqs.into_iter().map(|(d, axis, n)| (i, d, axis, n)));
+            }
+        }
+        for (i, d, axis, n) in &equations {
+            known.solve(d, *n as i64).map_err(|why| wrong(sig, args, *i, format!("axis {axis}: {why}")))?;
+        }
+        if before == (known.dims.len(), known.shapes.len(), equations.len()) {
+            break;
+        }
+    }
+    let indices = sig
+        .indices
+        .iter()
+        .map(|v| {
+            known.get(v).ok_or_else(|| {
+                let i = sig.params.iter().position(|(_, t)| mentions(t, v)).unwrap_or(0);
+                wrong(sig, args, i, format!("no argument decides the index {v}"))
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    for (i, ((_, ty), arg)) in sig.params.iter().zip(args).enumerate() {
+        let want = known.subst().arr(ty);
+        let atoms_agree = alpha_eq_atoms(&want.atom, &arg.atom);
+        if !atoms_agree {
+            return Err(wrong(sig, args, i, format!("its elements are {}, not {}", arg.atom, want.atom)));
+        }
+        let shape: Vec<u64> = arg.shape.iter().map(|n| *n as u64).collect();
+        if want.shape.sizes().as_ref() != Some(&shape) {
+            let (want, have) = (want.shape, Shape::of_sizes(&arg.shape));
+            return Err(wrong(sig, args, i, format!("its shape is {have}, not {want}")));
+        }
+    }
+    Ok(indices)
+}
+
+fn alpha_eq_atoms(a: &AtomTy, b: &AtomTy) -> bool {
+    remc_base::subst::alpha_eq(&ArrTy::scalar(a.clone()), &ArrTy::scalar(b.clone()))
+}
+
+fn mentions(t: &ArrTy, v: &IVar) -> bool {
+    t.shape.0.iter().any(|i| match i {
+        ShapeItem::Var(ShapeVar::Rigid(s)) => s == v,
+        ShapeItem::Var(ShapeVar::Meta(_)) => false,
+        ShapeItem::Dim(d) => d.vars().any(|x| *x == DimVar::Rigid(v.clone())),
+    })
+}
+
+fn wrong(sig: &EntrySignature, args: &[Value], i: usize, reason: String) -> Mismatch {
+    let (name, ty) = match sig.params.get(i) {
+        Some((name, ty)) => (Some(name.clone()), ty.to_string()),
+        None => (None, sig.ret.to_string()),
+    };
+    let found = match args.get(i) {
+        Some(a) => ArrTy::new(a.atom.clone(), Shape::of_sizes(&a.shape)).to_string(),
+        None => "nothing".into(),
+    };
+    Mismatch { param: name, wanted: ty, found, reason }
+}
+
+/// The indices solved so far.
+#[derive(Default)]
+struct Known {
+    dims: BTreeMap<u32, (IVar, i64)>,
+    shapes: BTreeMap<u32, (IVar, Vec<usize>)>,
+}
+
+type Equations = Vec<(Dim, usize, usize)>;
+
+impl Known {
+    fn get(&self, v: &IVar) -> Option<IndexValue> {
+        match v.sort {
+            Sort::Dim => self.dims.get(&v.id).map(|(_, n)| IndexValue::Dim(*n)),
+            Sort::Shape => self.shapes.get(&v.id).map(|(_, s)| IndexValue::Shape(s.clone())),
+        }
+    }
+
+    fn subst(&self) -> Subst {
+        let mut s = Subst::new();
+        for (v, n) in self.dims.values() {
+            s.bind_dim(v, Dim::from(*n));
+        }
+        for (v, dims) in self.shapes.values() {
+            s.bind_shape(v, Shape::of_sizes(dims));
+        }
+        s
+    }
+
+    /// Divides the sizes among the items of a shape, once at most one shape variable in it is unknown:
+    /// the equations `dim = size` with the axis of each.
+    fn split(&mut self, shape: &Shape, sizes: &[usize]) -> Result<Option<Equations>, String> {
+        let mut fixed = 0;
+        let mut open = None;
+        for item in &shape.0 {
+            match item {
+                ShapeItem::Dim(_) => fixed += 1,
+                ShapeItem::Var(ShapeVar::Rigid(v)) => match self.shapes.get(&v.id) {
+                    Some((_, dims)) => fixed += dims.len(),
+                    None if open.is_none() => open = Some(v.clone()),
+                    None => return Ok(None),
+                },
+                ShapeItem::Var(ShapeVar::Meta(_)) => return Ok(None),
+            }
+        }
+        if sizes.len() < fixed || (open.is_none() && sizes.len() != fixed) {
+            let least = if open.is_some() { "at least " } else { "" };
+            return Err(format!("it has {} axes, not {least}{fixed}", sizes.len()));
+        }
+        let free = sizes.len() - fixed;
+        let mut equations = Vec::new();
+        let mut axis = 0;
+        for item in &shape.0 {
+            match item {
+                ShapeItem::Dim(d) => {
+                    equations.push((d.clone(), axis, sizes[axis]));
+                    axis += 1;
+                }
+                ShapeItem::Var(ShapeVar::Rigid(v)) => {
+                    if let Some((_, dims)) = self.shapes.get(&v.id) {
+                        // A second occurrence of an open variable must fit too; sizes are compared at the end.
+                        axis += dims.len();
+                        if axis > sizes.len() {
+                            return Err(format!("it has too few axes for two of {v}"));
+                        }
+                    } else {
+                        self.shapes.insert(v.id, (v.clone(), sizes[axis..axis + free].to_vec()));
+                        axis += free;
+                    }
+                }
+                ShapeItem::Var(ShapeVar::Meta(_)) => return Ok(None),
+            }
+        }
+        Ok(Some(equations))
+    }
+
+    /// Solves `d = n` if one unknown is left in `d`, and only linearly.
+    fn solve(&mut self, d: &Dim, n: i64) -> Result<(), String> {
+        let rest = self.subst().dim(d);
+        let mut unknown: Vec<&DimVar> = rest.vars().collect();
+        unknown.dedup();
+        let [DimVar::Rigid(v)] = unknown[..] else { return Ok(()) };
+        let mut coefficient = 0i128;
+        for (m, c) in rest.terms() {
+            match m.len() {
+                0 => {}
+                1 => coefficient = *c,
+                _ => return Ok(()),
+            }
+        }
+        let right = n as i128 - rest.constant_term();
+        if coefficient == 0 {
+            return Ok(());
+        }
+        let v = v.clone();
+        match i64::try_from(right / coefficient) {
+            Ok(value) if right % coefficient == 0 && (value >= 0 || !v.natural) => {
+                self.dims.insert(v.id, (v, value));
+                Ok(())
+            }
+            _ => Err(format!("no {v} makes {d} equal to {n}")),
+        }
+    }
+}

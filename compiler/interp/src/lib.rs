@@ -1,0 +1,39 @@
+//! The reference interpreter over Typed: the meaning of the language, naive on purpose.
+//!
+//! Every other device is compared with it, so it does what the text says and nothing clever: it walks
+//! the elaborated term, keeps every array as a shape and a flat buffer of atoms, applies a function once
+//! per position of the principal frame, and folds from left to right. What it knows of sizes and types it
+//! knows at run time: the environment binds index and type variables to their values beside the value
+//! variables, so a literal of type `t`, an empty array and a box know what they are.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`code`] | the term made ready: closed parts evaluated once, λ bodies shared by their closures |
+//! | [`env`] | environments, and the evaluation of dims, shapes and types |
+//! | [`array`] | arrays of atoms at run time |
+//! | [`eval`] | the meaning of each expression |
+//! | [`lift`] | application: principal frame, cells, replication |
+//! | [`prims`] | the array primitives of the prelude; scalar ones are in `remc_base::ops` |
+//! | [`boundary`] | values in and out |
+//! | [`entry`] | the indices of an entry, solved from its arguments |
+//! | [`error`] | what stops a program |
+//!
+//! Nothing here panics on a program that type-checks; a term that does not is answered with the code
+//! [`codes::INTERNAL`].
+
+mod array;
+mod boundary;
+mod code;
+mod entry;
+mod env;
+mod error;
+mod eval;
+mod lift;
+mod prims;
+
+#[cfg(test)]
+mod tests;
+
+pub use entry::{Mismatch, solve_indices};
+pub use error::{RuntimeError, codes};
+pub use eval::{Interp, Program};

@@ -1,0 +1,110 @@
+//! Choice, order, and ragged data.
+
+use super::{Call, joined};
+use crate::array::{Array, BoxVal, Buf, Data, show_ints, size};
+use crate::env::{IndexVal, natural};
+use crate::error::{Fault, R, codes};
+use remc_base::ops::total_cmp;
+use smallvec::smallvec;
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+/// The items at the given positions, in a box that hides how many there are.
+fn boxed(xs: &Array, item: usize, positions: Vec<usize>) -> R<Array> {
+    let shape = joined(&[positions.len()], &xs.shape[1..]);
+    size(&shape)?;
+    let k = positions.len() as i64;
+    let items = Array::new(shape, xs.data.gather(positions.into_iter(), item));
+    Ok(Array::boxed(vec![IndexVal::Dim(k)], items))
+}
+
+pub(super) fn filter(c: &Call) -> R<Array> {
+    let (keep, (_, xs, item)) = (c.arg(0)?.as_bools()?, c.items(1)?);
+    boxed(xs, item, keep.iter().enumerate().filter(|(_, k)| **k).map(|(i, _)| i).collect())
+}
+
+pub(super) fn replicate_counts(c: &Call) -> R<Array> {
+    let (counts, (_, xs, item)) = (c.arg(0)?.as_ints()?, c.items(1)?);
+    let mut positions = Vec::new();
+    for (i, n) in counts.iter().enumerate() {
+        let Ok(n) = usize::try_from(*n) else {
+            return Err(Fault::new(
+                codes::NEGATIVE,
+                format!("replicate: the count {n} in {} is negative", show_ints(counts.iter())),
+            ));
+        };
+        let total = positions.len().saturating_add(n);
+        size(&[total, item.max(1)])?;
+        positions.extend(std::iter::repeat_n(i, n));
+    }
+    boxed(xs, item, positions)
+}
+
+pub(super) fn grade(c: &Call) -> R<Array> {
+    let (n, xs, item) = c.items(0)?;
+    let compare = |a: &usize, b: &usize| {
+        (0..item)
+            .map(|k| match (xs.data.scalar_at(a * item + k), xs.data.scalar_at(b * item + k)) {
+                (Some(x), Some(y)) => total_cmp(x, y),
+                _ => Ordering::Equal,
+            })
+            .find(|o| o.is_ne())
+            .unwrap_or(Ordering::Equal)
+    };
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(compare);
+    Ok(Array::ints(smallvec![n], order.into_iter().map(|i| i as i64).collect()))
+}
+
+pub(super) fn split(c: &Call) -> R<Array> {
+    let ((n, xs, item), lengths) = (c.items(0)?, c.arg(1)?.as_ints()?);
+    let total: i128 = lengths.iter().map(|m| *m as i128).sum();
+    for m in lengths {
+        natural(*m, || format!("in the lengths {}", show_ints(lengths.iter())))?;
+    }
+    if total != n as i128 {
+        return Err(Fault::new(
+            codes::SPLIT,
+            format!(
+                "split: the lengths {} add up to {total}, but there are {n} items",
+                show_ints(lengths.iter())
+            ),
+        ));
+    }
+    let mut start = 0;
+    let boxes: Vec<Rc<BoxVal>> = lengths
+        .iter()
+        .map(|m| {
+            let count = *m as usize;
+            let data = xs.data.slice(start * item, count * item);
+            start += count;
+            let value = Array::new(joined(&[count], &xs.shape[1..]), data);
+            Rc::new(BoxVal { indices: vec![IndexVal::Dim(*m)], value })
+        })
+        .collect();
+    Ok(Array::new(smallvec![lengths.len()], Data::Box(Buf::from(boxes))))
+}
+
+pub(super) fn concat(c: &Call) -> R<Array> {
+    let boxes = c.arg(0)?.as_boxes()?;
+    let cell = c.shape(1)?;
+    let total: usize = boxes.iter().map(|b| b.value.shape.first().copied().unwrap_or(0)).sum();
+    let shape = joined(&[total], cell);
+    let mut out = match (boxes.first(), c.p.types.first()) {
+        (Some(b), _) => b.value.data.builder(size(&shape)?),
+        (None, Some(t)) => crate::array::Builder::of_atom(t)?,
+        (None, None) => return Err(Fault::internal("concat without its type argument")),
+    };
+    for b in boxes {
+        if !out.extend(&b.value.data) {
+            return Err(Fault::internal("concat of boxes of different types"));
+        }
+    }
+    Ok(Array::boxed(vec![IndexVal::Dim(total as i64)], Array::new(shape, out.finish())))
+}
+
+pub(super) fn segments(c: &Call) -> R<Array> {
+    let boxes = c.arg(0)?.as_boxes()?;
+    let lengths = boxes.iter().map(|b| b.value.shape.first().copied().unwrap_or(0) as i64).collect();
+    Ok(Array::ints(smallvec![boxes.len()], lengths))
+}

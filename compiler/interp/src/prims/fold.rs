@@ -1,0 +1,187 @@
+//! Reductions, scans, folds and iteration: from left to right, exactly.
+
+use super::{Call, joined};
+use crate::array::{Array, Collector, Data, Dims, Func, size};
+use crate::env::natural;
+use crate::error::{Fault, R, codes};
+use remc_base::ops::{self, BinaryKernel};
+use smallvec::smallvec;
+
+/// The parts of `op, [zero,] xs` where `xs` is `n` items of shape `pad ++ cell`.
+struct Reduction<'a> {
+    op: &'a Func,
+    n: usize,
+    xs: &'a Array,
+    item: usize,
+    pad: &'a [usize],
+}
+
+fn parts<'a>(c: &'a Call, xs: usize) -> R<Reduction<'a>> {
+    let (n, xs, item) = c.items(xs)?;
+    Ok(Reduction { op: c.arg(0)?.as_func()?, n, xs, item, pad: c.shape(1)? })
+}
+
+impl Reduction<'_> {
+    fn get(&self, i: usize) -> Array {
+        self.xs.cell(1, i, self.item)
+    }
+
+    /// `acc op item`, or for a fold, whose function takes the element first, `f item acc`.
+    fn step(&self, c: &Call, acc: Array, i: usize, element_first: bool) -> R<Array> {
+        let item = self.get(i);
+        let like = acc.clone();
+        let args = if element_first { smallvec![item, acc] } else { smallvec![acc, item] };
+        c.interp.call_padded(self.op, args, self.pad, &like)
+    }
+}
+
+/// The zero or initial accumulator at every position of the pad.
+fn spread(a: &Array, pad: &[usize]) -> R<Array> {
+    if pad.is_empty() {
+        return Ok(a.clone());
+    }
+    let (count, cell) = (size(pad)?, size(&a.shape)?);
+    let shape = joined(pad, &a.shape);
+    size(&shape)?;
+    Ok(Array::new(shape, a.data.gather(std::iter::repeat_n(0, count), cell)))
+}
+
+/// A fold of a vector of scalars by an operator that has a kernel: the same left to right order.
+fn fold_vector(r: &Reduction, acc: &Array) -> Option<Array> {
+    let Func::Scalar(op) = r.op else { return None };
+    if r.xs.rank() != 1 || acc.rank() != 0 {
+        return None;
+    }
+    let data = match (ops::binary_kernel(*op, r.xs.data.base()?)?, &r.xs.data, &acc.data) {
+        (BinaryKernel::I64(f), Data::I64(xs), Data::I64(a)) => {
+            Data::I64(vec![xs.as_slice().iter().fold(a.as_slice()[0], |a, x| f(a, *x))].into())
+        }
+        (BinaryKernel::F32(f), Data::F32(xs), Data::F32(a)) => {
+            Data::F32(vec![xs.as_slice().iter().fold(a.as_slice()[0], |a, x| f(a, *x))].into())
+        }
+        (BinaryKernel::F64(f), Data::F64(xs), Data::F64(a)) => {
+            Data::F64(vec![xs.as_slice().iter().fold(a.as_slice()[0], |a, x| f(a, *x))].into())
+        }
+        _ => return None,
+    };
+    Some(Array::new(Dims::new(), data))
+}
+
+fn accumulate(c: &Call, r: &Reduction, from: Array, first: usize, element_first: bool) -> R<Array> {
+    let mut acc = from;
+    for i in first..r.n {
+        acc = r.step(c, acc, i, element_first)?;
+    }
+    Ok(acc)
+}
+
+fn nothing_to_reduce(c: &Call) -> Box<Fault> {
+    Fault::new(codes::TOO_SMALL, format!("{} of an empty dimension", c.name()))
+        .help("`reduce/zero` takes what an empty reduction gives")
+}
+
+pub(super) fn reduce(c: &Call) -> R<Array> {
+    let r = parts(c, 1)?;
+    if r.n == 0 {
+        return Err(nothing_to_reduce(c));
+    }
+    if r.xs.rank() == 1 {
+        let rest = Array::new(smallvec![r.n - 1], r.xs.data.slice(1, r.n - 1));
+        if let Some(a) = fold_vector(&Reduction { xs: &rest, n: r.n - 1, ..r }, &r.get(0)) {
+            return Ok(a);
+        }
+    }
+    accumulate(c, &r, r.get(0), 1, false)
+}
+
+pub(super) fn reduce_zero(c: &Call) -> R<Array> {
+    let r = parts(c, 2)?;
+    if let Some(a) = fold_vector(&r, c.arg(1)?) {
+        return Ok(a);
+    }
+    accumulate(c, &r, spread(c.arg(1)?, r.pad)?, 0, false)
+}
+
+pub(super) fn fold(c: &Call) -> R<Array> {
+    let r = parts(c, 2)?;
+    accumulate(c, &r, spread(c.arg(1)?, r.pad)?, 0, true)
+}
+
+/// The accumulators from `from` on: itself if `with_first`, then one per item but the last `without`.
+fn prefixes(
+    c: &Call,
+    r: &Reduction,
+    from: Array,
+    first: usize,
+    with_first: bool,
+    without: usize,
+    element_first: bool,
+) -> R<Array> {
+    let last = r.n.saturating_sub(without);
+    let count = last.saturating_sub(first) + usize::from(with_first);
+    let mut all = Collector::new(count);
+    let empty = joined(&[0], &from.shape);
+    let mut acc = from;
+    let like = acc.data.builder(0);
+    if with_first && count > 0 {
+        all.push(&acc)?;
+    }
+    for i in first..last {
+        acc = r.step(c, acc, i, element_first)?;
+        all.push(&acc)?;
+    }
+    Ok(all.finish(&[count]).unwrap_or_else(|| Array::new(empty, like.finish())))
+}
+
+pub(super) fn iscan(c: &Call) -> R<Array> {
+    let r = parts(c, 1)?;
+    if r.n == 0 {
+        return Err(nothing_to_reduce(c));
+    }
+    prefixes(c, &r, r.get(0), 1, true, 0, false)
+}
+
+pub(super) fn iscan_zero(c: &Call) -> R<Array> {
+    let r = parts(c, 2)?;
+    prefixes(c, &r, spread(c.arg(1)?, r.pad)?, 0, false, 0, false)
+}
+
+pub(super) fn scan_zero(c: &Call) -> R<Array> {
+    let r = parts(c, 2)?;
+    prefixes(c, &r, spread(c.arg(1)?, r.pad)?, 0, true, 0, false)
+}
+
+pub(super) fn open_scan_zero(c: &Call) -> R<Array> {
+    let r = parts(c, 2)?;
+    let zero = spread(c.arg(1)?, r.pad)?;
+    if r.n == 0 {
+        let empty = joined(&[0], &zero.shape);
+        return Ok(Array::new(empty, zero.data.builder(0).finish()));
+    }
+    prefixes(c, &r, zero, 0, true, 1, false)
+}
+
+pub(super) fn trace(c: &Call) -> R<Array> {
+    let r = parts(c, 2)?;
+    prefixes(c, &r, spread(c.arg(1)?, r.pad)?, 0, true, 0, true)
+}
+
+pub(super) fn iterate(c: &Call) -> R<Array> {
+    let n = c.arg(0)?.as_int()?;
+    let n = natural(n, || "that counts `iterate`".into())?;
+    let f = c.arg(1)?.as_func()?;
+    let mut x = c.arg(2)?.clone();
+    for _ in 0..n {
+        x = c.interp.call(f, smallvec![x])?;
+    }
+    Ok(x)
+}
+
+pub(super) fn while_(c: &Call) -> R<Array> {
+    let (p, f) = (c.arg(0)?.as_func()?, c.arg(1)?.as_func()?);
+    let mut x = c.arg(2)?.clone();
+    while c.interp.call(p, smallvec![x.clone()])?.as_bool()? {
+        x = c.interp.call(f, smallvec![x])?;
+    }
+    Ok(x)
+}
