@@ -11,6 +11,7 @@ pub mod name;
 pub mod ops;
 pub mod pass;
 pub mod scalar;
+pub mod sexp;
 pub mod shape;
 pub mod span;
 pub mod subst;

@@ -1,4 +1,7 @@
 pub mod check;
 pub mod ir;
+pub mod parse;
+pub mod print;
 pub mod refs;
 pub mod scheme;
+pub mod verify;
