@@ -50,7 +50,7 @@ pub struct RuntimeError {
     /// The innermost place in the program itself, not in the prelude.
     pub at: Option<(GlobalId, NodeId)>,
     /// The places from the innermost out, the prelude's among them.
-    pub trace: Vec<(GlobalId, NodeId)>,
+    pub trace: Box<[(GlobalId, NodeId)]>,
 }
 
 /// A fault on its way out; each application that it leaves adds its place.
@@ -95,7 +95,7 @@ impl Fault {
             message: self.message,
             help: self.help,
             at: user.or(self.trace.first()).cloned(),
-            trace: self.trace,
+            trace: self.trace.into(),
         }
     }
 }
