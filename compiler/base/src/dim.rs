@@ -247,7 +247,7 @@ impl fmt::Display for Dim {
         sum(f, &plus, 1)?;
         for t in &minus {
             write!(f, " ")?;
-            term(f, &t.0, -t.1)?;
+            term(f, &t.0, t.1.saturating_neg())?;
         }
         write!(f, ")")
     }

@@ -112,15 +112,21 @@ impl Facts {
 
     /// Whether `d` is at least 0 for all values of the variables that satisfy the facts.
     pub fn is_natural(&self, d: &Dim) -> bool {
+        self.is_natural_given(d, &[])
+    }
+
+    /// The same, where the dims `more` are at least 0 too.
+    pub fn is_natural_given(&self, d: &Dim, more: &[Dim]) -> bool {
         if d.is_never_negative() {
             return true;
         }
-        if self.rules.is_empty() && self.natural.is_empty() {
+        if self.rules.is_empty() && self.natural.is_empty() && more.is_empty() {
             return false;
         }
-        let known: Vec<Dim> = self.natural.iter().map(|p| self.reduce(p)).collect();
+        let written: Vec<Dim> = self.natural.iter().chain(more).cloned().collect();
+        let known: Vec<Dim> = written.iter().map(|p| self.reduce(p)).collect();
         let mut budget = BUDGET;
-        prove(d, &self.natural, DEPTH, &mut budget) || prove(&self.reduce(d), &known, DEPTH, &mut budget)
+        prove(d, &written, DEPTH, &mut budget) || prove(&self.reduce(d), &known, DEPTH, &mut budget)
     }
 }
 

@@ -307,8 +307,21 @@ impl<'s> Verifier<'s> {
         inside.arr(body)
     }
 
+    /// `d ≥ 0` by its form, by the checks in scope, or because a value in scope has such a dim.
     fn natural(&self, d: &Dim) -> Result<(), Broken> {
-        ensure(self.scope.facts.is_natural(d), Rule::Natural, || {
+        if self.scope.facts.is_natural(d) {
+            return Ok(());
+        }
+        let shapes = self.scope.vars.values().flat_map(|t| t.shape.items());
+        let mut dims: Vec<Dim> = shapes
+            .filter_map(|item| match item {
+                ShapeItem::Dim(d) if !d.is_never_negative() => Some(d.clone()),
+                _ => None,
+            })
+            .collect();
+        dims.sort();
+        dims.dedup();
+        ensure(self.scope.facts.is_natural_given(d, &dims), Rule::Natural, || {
             format!("nothing in scope says that {d} is not negative")
         })
     }
