@@ -199,24 +199,26 @@ fn parser<'s, 'a: 's>(module: ModuleId) -> impl Parser<'s, In<'s, 'a>, Vec<Sexpr
 
     let mut datum = Recursive::declare();
 
-    // `#; datum`, nothing.
+    // `#; datum`: nothing, or an error node where there is no datum.
     let comment = recursive(|comment| {
         datum_comment
             .map_with(move |(), e| here(module, e))
             .then_ignore(comment.repeated())
             .then(datum.clone().or_not())
             .validate(|(span, commented): (Span, Option<Sexpr>), _, emitter| {
-                if commented.is_none() {
-                    emitter.emit(ReadError::At(Problem::NothingAfterDatumComment, span));
+                if commented.is_some() {
+                    return None;
                 }
+                emitter.emit(ReadError::At(Problem::NothingAfterDatumComment, span));
+                Some(Sexpr { kind: SexprKind::Error, span })
             })
     })
     .boxed();
 
-    let item = choice((datum.clone().map(Some), comment.clone().to(None)));
+    let item = choice((datum.clone().map(Some), comment.clone()));
     let stray_bar = bar.map_with(move |(), e| here(module, e)).validate(|span, _, emitter| {
         emitter.emit(ReadError::At(Problem::StrayBar, span));
-        None
+        Some(Sexpr { kind: SexprKind::Error, span })
     });
     let items = choice((item.clone(), stray_bar))
         .repeated()
@@ -296,7 +298,7 @@ fn parser<'s, 'a: 's>(module: ModuleId) -> impl Parser<'s, In<'s, 'a>, Vec<Sexpr
 
 fn apply(head: Sexpr, braces: Braces) -> Sexpr {
     let span = head.span.to(braces.span);
-    let usable = braces.parts.len() == 2 && head.kind != SexprKind::Error;
+    let usable = braces.glued && braces.parts.len() == 2 && !head.is_error();
     let mut parts = braces.parts.into_iter();
     match (usable, parts.next(), parts.next()) {
         (true, Some(types), Some(indices)) => {

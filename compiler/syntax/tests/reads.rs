@@ -286,3 +286,32 @@ fn spans_point_at_the_text() {
     assert_eq!(at(1, 0), "(g \"λ\")");
     assert_eq!(at(1, 3), "\"λ\"");
 }
+
+/// A tenth of this in an optimised build; the bound is for a slow and busy machine.
+#[test]
+fn a_megabyte_takes_no_time() {
+    let unit = "; doc\n(define (f{t | n} [x [t n]] [y 2]) : [t n]\n  (let ((z (+ x 1.5)) (w \"text\"))\n    (f z [1 2 3 x])))\n";
+    let text = unit.repeat(1_000_000 / unit.len());
+    let start = std::time::Instant::now();
+    let parsed = read(&text);
+    assert!(start.elapsed() < std::time::Duration::from_secs(5));
+    assert!(parsed.diagnostics.is_empty());
+    assert_eq!(parsed.items[0].item, parsed.items[1].item);
+}
+
+#[test]
+fn the_deepest_text_fits_an_ordinary_stack() {
+    let deep = |open: &str, close: &str| format!("{}x{}", open.repeat(999), close.repeat(999));
+    for text in [
+        deep("[", "]"),
+        deep("(f ", ")"),
+        deep("(if a b ", ")"),
+        deep("(let ((y 1)) (define z 2) ", ")"),
+        format!("(: y {})", "(→ (int) ".repeat(990) + "x" + &")".repeat(990)),
+        "~(0)".repeat(990) + "f",
+        "f".to_string() + &"{int | 3}".repeat(990),
+    ] {
+        let parsed = std::thread::Builder::new().stack_size(8 << 20).spawn(move || read(&text)).unwrap();
+        assert!(parsed.join().unwrap().diagnostics.is_empty());
+    }
+}
