@@ -1,0 +1,15 @@
+//! Codes of the errors that a set of files can have, beyond each definition's own.
+
+use remc_base::Code;
+
+/// A name is defined twice.
+pub const DUPLICATE_DEFINITION: Code = Code("E0201");
+/// An imported file cannot be read.
+pub const IMPORT_UNREADABLE: Code = Code("E0202");
+/// A file imports itself, directly or through others.
+pub const IMPORT_CYCLE: Code = Code("E0203");
+/// A type is defined by itself.
+pub const RECURSIVE_TYPE: Code = Code("E0204");
+
+/// Every code of this crate; each has a page under `testsuite/diagnostics/`.
+pub const ALL: &[Code] = &[DUPLICATE_DEFINITION, IMPORT_UNREADABLE, IMPORT_CYCLE, RECURSIVE_TYPE];

@@ -1,0 +1,204 @@
+//! Cycles among definitions and among files, found on names alone and before inference.
+//!
+//! The call graph of a file has its definitions as nodes and `refs` as edges; only definitions of one
+//! file (of the whole prelude, whose files see one another) can form a cycle, since imports that form
+//! one are cut. Strongly connected components by Tarjan's algorithm, on an explicit stack.
+
+use crate::database::{Db, Prelude, SourceFile};
+use crate::queries::{Def, DefKind, Namespace, imports, lookup, parse, refs};
+use remc_base::GlobalId;
+use std::collections::{HashMap, VecDeque};
+
+/// For each definition that is part of a cycle, the number of its cycle's component.
+#[derive(Clone, PartialEq, Eq, Default, Debug, salsa::SalsaValue)]
+pub struct Components<'db> {
+    pub of: HashMap<Def<'db>, usize>,
+}
+
+/// The cycles of a file's call graph.
+#[salsa::tracked]
+pub fn file_cycles<'db>(db: &'db dyn Db, file: SourceFile) -> Components<'db> {
+    components(db, &[file])
+}
+
+/// The cycles of the prelude's call graph, over all of its files.
+#[salsa::tracked]
+pub fn prelude_cycles<'db>(db: &'db dyn Db) -> Components<'db> {
+    components(db, Prelude::get(db).files(db))
+}
+
+/// The component of a definition, if it is part of a cycle. A query of its own, so that an edge that
+/// closes no cycle changes nothing for the others.
+#[salsa::tracked(returns(copy))]
+pub fn component<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<usize> {
+    let file = def.file(db);
+    let all = if file.prelude(db) { prelude_cycles(db) } else { file_cycles(db, file) };
+    all.of.get(&def).copied()
+}
+
+/// The calls by which `target`, mentioned by `def`, leads back to `def`: both ends included, `def`
+/// first and last. `None` if it does not.
+pub fn recursion<'db>(db: &'db dyn Db, def: Def<'db>, target: Def<'db>) -> Option<Vec<GlobalId>> {
+    let of_def = component(db, def)?;
+    if component(db, target) != Some(of_def) || def.file(db).prelude(db) != target.file(db).prelude(db) {
+        return None;
+    }
+    if def == target {
+        return Some(vec![def.global(db), def.global(db)]);
+    }
+    // Breadth first, for the shortest way back.
+    let mut from: HashMap<Def, Def> = HashMap::new();
+    let mut queue = VecDeque::from([target]);
+    while let Some(d) = queue.pop_front() {
+        if d == def {
+            break;
+        }
+        for next in edges(db, d) {
+            if component(db, next) == Some(of_def) && next != target && !from.contains_key(&next) {
+                from.insert(next, d);
+                queue.push_back(next);
+            }
+        }
+    }
+    let mut path = vec![def.global(db)];
+    let mut at = def;
+    while at != target {
+        at = *from.get(&at)?;
+        path.push(at.global(db));
+    }
+    path.push(def.global(db));
+    path.reverse();
+    Some(path)
+}
+
+/// The definitions that a definition mentions.
+pub fn edges<'db>(db: &'db dyn Db, def: Def<'db>) -> Vec<Def<'db>> {
+    let names = refs(db, def);
+    let file = def.file(db);
+    let values = names.values.iter().filter_map(|n| lookup(db, file, Namespace::Values, n.clone()));
+    let types = names.types.iter().filter_map(|n| lookup(db, file, Namespace::Types, n.clone()));
+    values.chain(types).collect()
+}
+
+fn components<'db>(db: &'db dyn Db, files: &[SourceFile]) -> Components<'db> {
+    let nodes: Vec<Def> = files
+        .iter()
+        .flat_map(|f| parse(db, *f).defs(db))
+        .copied()
+        .filter(|d| d.kind(db) != DefKind::Import && d.kind(db) != DefKind::Error)
+        .collect();
+    let position: HashMap<Def, usize> = nodes.iter().enumerate().map(|(i, d)| (*d, i)).collect();
+    let next: Vec<Vec<usize>> = nodes
+        .iter()
+        .map(|d| edges(db, *d).iter().filter_map(|t| position.get(t).copied()).collect())
+        .collect();
+    let mut of = HashMap::new();
+    for (number, scc) in tarjan(&next).into_iter().enumerate() {
+        if scc.len() > 1 || next[scc[0]].contains(&scc[0]) {
+            of.extend(scc.into_iter().map(|i| (nodes[i], number)));
+        }
+    }
+    Components { of }
+}
+
+/// Strongly connected components (Tarjan 1972), each as a list of nodes.
+fn tarjan(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let mut order = vec![UNSEEN; next.len()];
+    let mut low = vec![0; next.len()];
+    let mut on_stack = vec![false; next.len()];
+    let mut stack = vec![];
+    let mut count = 0;
+    let mut found = vec![];
+    for root in 0..next.len() {
+        if order[root] != UNSEEN {
+            continue;
+        }
+        // A frame is a node and how many of its edges were followed.
+        let mut frames = vec![(root, 0)];
+        while let Some((v, i)) = frames.pop() {
+            if i == 0 {
+                order[v] = count;
+                low[v] = count;
+                count += 1;
+                stack.push(v);
+                on_stack[v] = true;
+            }
+            match next[v].get(i) {
+                Some(&w) => {
+                    frames.push((v, i + 1));
+                    if order[w] == UNSEEN {
+                        frames.push((w, 0));
+                    } else if on_stack[w] {
+                        low[v] = low[v].min(order[w]);
+                    }
+                }
+                None => {
+                    if low[v] == order[v] {
+                        let start = stack.iter().rposition(|w| *w == v).unwrap_or(0);
+                        let scc = stack.split_off(start);
+                        for w in &scc {
+                            on_stack[*w] = false;
+                        }
+                        found.push(scc);
+                    }
+                    if let Some((parent, _)) = frames.last() {
+                        low[*parent] = low[*parent].min(low[v]);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The files by which `from` imports `to`, both ends included; `[to]` if they are one.
+pub fn import_path(db: &dyn Db, from: SourceFile, to: SourceFile) -> Option<Vec<SourceFile>> {
+    let mut came: Vec<(SourceFile, Option<usize>)> = vec![(from, None)];
+    let mut at = 0;
+    while at < came.len() {
+        let file = came[at].0;
+        if file == to {
+            let mut path = vec![];
+            let mut i = Some(at);
+            while let Some(j) = i {
+                path.push(came[j].0);
+                i = came[j].1;
+            }
+            path.reverse();
+            return Some(path);
+        }
+        for (_, target) in imports(db, file) {
+            if let Some(target) = target
+                && came.iter().all(|(f, _)| *f != target)
+            {
+                came.push((target, Some(at)));
+            }
+        }
+        at += 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tarjan;
+
+    #[test]
+    fn components_of_a_graph() {
+        // 0 → 1 → 2 → 0, 2 → 3, 3 → 3, 4 → 0
+        let mut sccs = tarjan(&[vec![1], vec![2], vec![0, 3], vec![3], vec![0]]);
+        for s in &mut sccs {
+            s.sort();
+        }
+        sccs.sort();
+        assert_eq!(sccs, [vec![0, 1, 2], vec![3], vec![4]]);
+    }
+
+    #[test]
+    fn a_long_chain_needs_no_stack() {
+        let n = 200_000;
+        let next: Vec<Vec<usize>> = (0..n).map(|i| if i + 1 < n { vec![i + 1] } else { vec![] }).collect();
+        assert_eq!(tarjan(&next).len(), n);
+    }
+}

@@ -1,0 +1,96 @@
+//! Linking: the definitions that a value needs, ready to be run, printed or compiled.
+
+use crate::database::{Db, SourceFile};
+use crate::queries::{Def, DefKind, check, def_of};
+use remc_base::GlobalId;
+use remc_syntax::ast::ItemKind;
+use remc_typed::ir::{Definition, Expr, ExprKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// A closed set of checked definitions.
+#[derive(Clone, Default, Debug)]
+pub struct LinkedProgram {
+    /// What a definition uses comes before it.
+    pub order: Vec<Arc<Definition>>,
+    definitions: FxHashMap<GlobalId, Arc<Definition>>,
+    primitives: FxHashSet<GlobalId>,
+}
+
+impl LinkedProgram {
+    pub fn get(&self, global: &GlobalId) -> Option<&Arc<Definition>> {
+        self.definitions.get(global)
+    }
+
+    pub fn has_primitive(&self, global: &GlobalId) -> bool {
+        self.primitives.contains(global)
+    }
+
+    pub fn primitives(&self) -> impl Iterator<Item = &GlobalId> {
+        self.primitives.iter()
+    }
+}
+
+impl remc_interp::Program for LinkedProgram {
+    fn definition(&self, global: &GlobalId) -> Option<Arc<Definition>> {
+        self.definitions.get(global).cloned()
+    }
+
+    fn is_primitive(&self, global: &GlobalId) -> bool {
+        self.primitives.contains(global)
+    }
+}
+
+/// The global names that an expression mentions.
+pub fn globals(body: &Expr) -> Vec<GlobalId> {
+    let mut found = vec![];
+    let mut seen = FxHashSet::default();
+    let mut todo = vec![body];
+    while let Some(e) = todo.pop() {
+        if let ExprKind::Global(g) = &*e.kind
+            && seen.insert(g.clone())
+        {
+            found.push(g.clone());
+        }
+        todo.extend(e.children());
+    }
+    found.sort();
+    found
+}
+
+/// Everything that `roots` need. Definitions with errors are left out; a program with errors is not
+/// linked to be run.
+pub fn link<'db>(db: &'db dyn Db, file: SourceFile, roots: &[Def<'db>]) -> LinkedProgram {
+    let mut program = LinkedProgram::default();
+    let mut seen: FxHashSet<GlobalId> = FxHashSet::default();
+    // Depth first; a definition is done once what it uses is. The call graph has no cycle.
+    enum Step<'db> {
+        Visit(Def<'db>),
+        Done(Arc<Definition>),
+    }
+    let mut todo: Vec<Step> = roots.iter().rev().map(|d| Step::Visit(*d)).collect();
+    while let Some(step) = todo.pop() {
+        match step {
+            Step::Done(definition) => program.order.push(definition),
+            Step::Visit(def) => {
+                let global = def.global(db);
+                if def.kind(db) == DefKind::Type || !seen.insert(global.clone()) {
+                    continue;
+                }
+                if matches!(def.item(db).kind, ItemKind::Primitive { .. }) {
+                    program.primitives.insert(global);
+                    continue;
+                }
+                let Some(definition) = check(db, def).definition.clone() else { continue };
+                program.definitions.insert(global, definition.clone());
+                todo.push(Step::Done(definition.clone()));
+                for g in globals(&definition.body).iter().rev() {
+                    if let Some(def) = def_of(db, file, g) {
+                        todo.push(Step::Visit(def));
+                    }
+                }
+            }
+        }
+    }
+    program
+}

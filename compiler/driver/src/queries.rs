@@ -1,0 +1,257 @@
+//! The queries: per file what it defines, per definition what it means.
+//!
+//! ```text
+//! SourceFile.text ── parse ──┬─ defs (names) ── scope ── lookup ─┐
+//!                            ├─ item (position-free) ─┬─ refs ─ cycles
+//!                            │                        └─ check ── scheme ─ check of the users
+//!                            └─ map (positions), diagnostics: read only when something is shown
+//! ```
+//!
+//! `parse` is the one query that sees the text. It gives a tracked [`Def`] per top-level form, whose
+//! fields change independently: editing a comment changes `map` alone, on which no query depends, so
+//! nothing but `parse` runs again. `scheme` projects from `check` what the users of a definition
+//! depend on, so that editing a body re-checks them only if the type changes.
+
+use crate::cycles;
+use crate::database::{Db, ImportTarget, Prelude, SourceFile};
+use crate::environment::FileEnvironment;
+use crate::pipeline::Stage;
+use remc_base::*;
+use remc_syntax::ast::{Item, ItemKind, SourceMap};
+use remc_typed::check::{Checked, check_item};
+use remc_typed::refs::References;
+use remc_typed::scheme::{Scheme, TypeAlias};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a top-level form defines, and in which namespace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DefKind {
+    /// `define`, and primitives of the prelude.
+    Value,
+    /// `entry`: a value too.
+    Entry,
+    /// An expression, under a generated name.
+    Expr,
+    /// `define-type`
+    Type,
+    /// `import`; its name is the path.
+    Import,
+    /// Text that could not be read as a form.
+    Error,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Namespace {
+    Values,
+    Types,
+}
+
+impl DefKind {
+    pub fn namespace(self) -> Option<Namespace> {
+        match self {
+            DefKind::Value | DefKind::Entry | DefKind::Expr => Some(Namespace::Values),
+            DefKind::Type => Some(Namespace::Types),
+            DefKind::Import | DefKind::Error => None,
+        }
+    }
+}
+
+/// A top-level form. It keeps its identity across edits by what it is called.
+#[salsa::tracked(debug)]
+pub struct Def<'db> {
+    #[returns(copy)]
+    pub file: SourceFile,
+    #[returns(copy)]
+    pub kind: DefKind,
+    #[returns(ref)]
+    pub name: Name,
+    /// Without positions.
+    #[tracked]
+    #[returns(ref)]
+    pub item: Arc<Item>,
+    #[tracked]
+    #[returns(ref)]
+    pub map: Arc<SourceMap>,
+    #[tracked]
+    #[returns(ref)]
+    pub doc: Option<String>,
+}
+
+impl<'db> Def<'db> {
+    pub fn global(self, db: &'db dyn Db) -> GlobalId {
+        GlobalId { module: self.file(db).module(db), name: self.name(db).clone() }
+    }
+}
+
+#[salsa::tracked(debug)]
+pub struct ParsedFile<'db> {
+    /// In the order of the text.
+    #[tracked]
+    #[returns(deref)]
+    pub defs: Vec<Def<'db>>,
+    #[tracked]
+    #[returns(deref)]
+    pub diagnostics: Vec<Diagnostic<Span>>,
+}
+
+/// The forms of a file.
+#[salsa::tracked(returns(copy))]
+pub fn parse<'db>(db: &'db dyn Db, file: SourceFile) -> ParsedFile<'db> {
+    let _timed = db.timings().enter(Stage::Parse);
+    let parsed = remc_syntax::parse(file.module(db), file.text(db), file.prelude(db));
+    let mut expressions = 0;
+    let mut defs = Vec::with_capacity(parsed.items.len());
+    for p in parsed.items {
+        let (kind, name) = match &p.item.kind {
+            ItemKind::Define { name, .. } | ItemKind::Primitive { name, .. } => {
+                (DefKind::Value, name.name.clone())
+            }
+            ItemKind::Entry { name, .. } => (DefKind::Entry, name.name.clone()),
+            ItemKind::DefineType { name, .. } => (DefKind::Type, name.name.clone()),
+            ItemKind::Import { path } => (DefKind::Import, Name::new(path)),
+            ItemKind::Expr(_) => {
+                expressions += 1;
+                (DefKind::Expr, Name::new(format!("#expr{}", expressions - 1)))
+            }
+            ItemKind::Error => (DefKind::Error, Name::new("#error")),
+        };
+        defs.push(Def::new(db, file, kind, name, p.item, p.map, p.doc));
+    }
+    ParsedFile::new(db, defs, parsed.diagnostics)
+}
+
+/// Definitions by name; of several with one name, the first.
+#[derive(Clone, PartialEq, Eq, Default, Debug, salsa::SalsaValue)]
+pub struct Scope<'db> {
+    pub values: BTreeMap<String, Def<'db>>,
+    pub types: BTreeMap<String, Def<'db>>,
+}
+
+impl<'db> Scope<'db> {
+    pub fn space(&self, space: Namespace) -> &BTreeMap<String, Def<'db>> {
+        match space {
+            Namespace::Values => &self.values,
+            Namespace::Types => &self.types,
+        }
+    }
+
+    fn add(&mut self, db: &'db dyn Db, file: SourceFile) {
+        for &def in parse(db, file).defs(db) {
+            let map = match def.kind(db).namespace() {
+                Some(Namespace::Values) if def.kind(db) != DefKind::Expr => &mut self.values,
+                Some(Namespace::Types) => &mut self.types,
+                _ => continue,
+            };
+            map.entry(def.name(db).to_string()).or_insert(def);
+        }
+    }
+}
+
+/// What the program's text sees beside the prelude: its own definitions, then those of the files it
+/// imports (not of the files that those import).
+#[salsa::tracked]
+pub fn scope<'db>(db: &'db dyn Db, file: SourceFile) -> Scope<'db> {
+    let mut scope = Scope::default();
+    scope.add(db, file);
+    for (_, target) in imports(db, file) {
+        if let Some(target) = target
+            && cycles::import_path(db, target, file).is_none()
+        {
+            scope.add(db, target);
+        }
+    }
+    scope
+}
+
+#[salsa::tracked]
+pub fn prelude_scope<'db>(db: &'db dyn Db) -> Scope<'db> {
+    let mut scope = Scope::default();
+    for &file in Prelude::get(db).files(db) {
+        scope.add(db, file);
+    }
+    scope
+}
+
+/// The imports of a file that can be read, in the order of the text.
+pub fn imports<'db>(db: &'db dyn Db, file: SourceFile) -> Vec<(Def<'db>, Option<SourceFile>)> {
+    parse(db, file)
+        .defs(db)
+        .iter()
+        .filter(|d| d.kind(db) == DefKind::Import)
+        .map(|d| match file.imports(db).get(d.name(db).as_str()) {
+            Some(ImportTarget::File(target)) => (*d, Some(*target)),
+            _ => (*d, None),
+        })
+        .collect()
+}
+
+/// What a name means in a file. A query of its own, so that a new definition re-checks only what
+/// mentions its name.
+#[salsa::tracked(returns(copy))]
+pub fn lookup<'db>(db: &'db dyn Db, file: SourceFile, space: Namespace, name: Name) -> Option<Def<'db>> {
+    if !file.prelude(db)
+        && let Some(def) = scope(db, file).space(space).get(name.as_str())
+    {
+        return Some(*def);
+    }
+    prelude_scope(db).space(space).get(name.as_str()).copied()
+}
+
+/// The top-level names that a definition mentions.
+#[salsa::tracked]
+pub fn refs<'db>(db: &'db dyn Db, def: Def<'db>) -> References {
+    remc_typed::refs::references(def.item(db))
+}
+
+/// The checked and elaborated definition.
+#[salsa::tracked(cycle_result = check_cycle)]
+pub fn check<'db>(db: &'db dyn Db, def: Def<'db>) -> Arc<Checked> {
+    match def.kind(db) {
+        DefKind::Import | DefKind::Error => Arc::new(Checked::default()),
+        _ => {
+            let _timed = db.timings().enter(Stage::Check);
+            let env = FileEnvironment::new(db, def);
+            Arc::new(check_item(&env, def.item(db), &def.global(db)))
+        }
+    }
+}
+
+/// Recursion is found on the call graph before anything is checked, so this is not reached; a
+/// definition without a scheme is the safe answer if it ever is.
+fn check_cycle(_db: &dyn Db, _id: salsa::Id, _def: Def<'_>) -> Arc<Checked> {
+    Arc::new(Checked::default())
+}
+
+/// What the users of a definition depend on.
+#[salsa::tracked]
+pub fn scheme<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<Scheme>> {
+    check(db, def).scheme.clone()
+}
+
+#[salsa::tracked]
+pub fn alias<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<TypeAlias>> {
+    check(db, def).alias.clone()
+}
+
+/// The definition that a global name of Typed stands for, as seen from `file`.
+pub fn def_of<'db>(db: &'db dyn Db, file: SourceFile, global: &GlobalId) -> Option<Def<'db>> {
+    let mut seen = vec![];
+    let mut todo = vec![file];
+    todo.extend(Prelude::get(db).files(db));
+    while let Some(f) = todo.pop() {
+        if seen.contains(&f) {
+            continue;
+        }
+        seen.push(f);
+        if f.module(db) == global.module {
+            return parse(db, f)
+                .defs(db)
+                .iter()
+                .copied()
+                .find(|d| d.kind(db).namespace() == Some(Namespace::Values) && *d.name(db) == global.name);
+        }
+        todo.extend(imports(db, f).into_iter().filter_map(|(_, t)| t));
+    }
+    None
+}

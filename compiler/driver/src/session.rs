@@ -1,0 +1,480 @@
+//! A session: files loaded into a database, and what a tool asks of them.
+
+use crate::codes;
+use crate::cycles;
+use crate::database::{Database, Db, ImportTarget, Prelude, SourceFile};
+use crate::environment::GlobalTypes;
+use crate::pipeline::Stage;
+use crate::program::{LinkedProgram, link};
+use crate::queries::{self, Def, DefKind, Namespace, check, parse};
+use remc_base::*;
+use remc_syntax::ast::ItemKind;
+use rustc_hash::FxHashSet;
+use salsa::Setter;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
+
+/// Files past this size are refused: positions are 32 bits wide, and no person wrote them.
+const LARGEST_FILE: u64 = 256 << 20;
+
+/// Why a file cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoadError {
+    Unreadable { path: String, reason: String },
+    NotUtf8 { path: String, line: usize, byte: usize },
+}
+
+impl LoadError {
+    /// The reason alone, without the path.
+    pub fn reason(&self) -> String {
+        match self {
+            LoadError::Unreadable { reason, .. } => reason.clone(),
+            LoadError::NotUtf8 { line, byte, .. } => {
+                format!("its text is not UTF-8 (line {line}, byte {byte} of the file)")
+            }
+        }
+    }
+}
+
+/// A compiler's own mistake: a stage broke an invariant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InternalBug {
+    pub stage: &'static str,
+    pub message: String,
+}
+
+pub struct Session {
+    pub db: Database,
+    files: Vec<SourceFile>,
+    by_path: HashMap<PathBuf, SourceFile>,
+    /// The folder that a file's imports are relative to.
+    folders: HashMap<SourceFile, PathBuf>,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session::new(Database::default())
+    }
+}
+
+impl Session {
+    /// A session with the prelude loaded.
+    pub fn new(db: Database) -> Session {
+        let mut files = vec![];
+        for (path, text) in FILES {
+            files.push(
+                SourceFile::builder(
+                    ModuleId(files.len() as u32),
+                    path.to_string(),
+                    text.to_string(),
+                    true,
+                    BTreeMap::new(),
+                )
+                .durability(salsa::Durability::HIGH)
+                .new(&db),
+            );
+        }
+        let _: Prelude = Prelude::builder(files.clone()).durability(salsa::Durability::HIGH).new(&db);
+        Session { db, files, by_path: HashMap::new(), folders: HashMap::new() }
+    }
+
+    /// Reads a file and what it imports.
+    pub fn load(&mut self, path: &Path) -> Result<SourceFile, LoadError> {
+        let text = read(path)?;
+        let file = self.register(path.display().to_string(), folder_of(path), text);
+        if let Ok(canonical) = path.canonicalize() {
+            self.by_path.insert(canonical, file);
+        }
+        self.follow_imports(file);
+        Ok(file)
+    }
+
+    /// A file whose text comes from elsewhere; its imports are relative to `folder`.
+    pub fn load_text(&mut self, shown: &str, folder: &Path, text: String) -> SourceFile {
+        let file = self.register(shown.to_owned(), folder.to_owned(), text);
+        self.follow_imports(file);
+        file
+    }
+
+    /// Replaces a file's text.
+    pub fn set_text(&mut self, file: SourceFile, text: String) {
+        file.set_text(&mut self.db).to(text);
+        self.follow_imports(file);
+    }
+
+    fn register(&mut self, shown: String, folder: PathBuf, text: String) -> SourceFile {
+        let module = ModuleId(self.files.len() as u32);
+        let file = SourceFile::new(&self.db, module, shown, text, false, BTreeMap::new());
+        self.files.push(file);
+        self.folders.insert(file, folder);
+        file
+    }
+
+    /// Loads what `first` imports, directly and through others. Files are read here, not in queries.
+    fn follow_imports(&mut self, first: SourceFile) {
+        let mut todo = vec![first];
+        while let Some(file) = todo.pop() {
+            let paths: Vec<String> = parse(&self.db, file)
+                .defs(&self.db)
+                .iter()
+                .filter(|d| d.kind(&self.db) == DefKind::Import)
+                .map(|d| d.name(&self.db).to_string())
+                .collect();
+            let folder = self.folders.get(&file).cloned().unwrap_or_default();
+            let mut targets = BTreeMap::new();
+            for path in paths {
+                let at = folder.join(&path);
+                let known = at.canonicalize().ok().and_then(|p| self.by_path.get(&p).copied());
+                let target = match known {
+                    Some(file) => ImportTarget::File(file),
+                    None => match read(&at) {
+                        Ok(text) => {
+                            let file = self.register(at.display().to_string(), folder_of(&at), text);
+                            if let Ok(canonical) = at.canonicalize() {
+                                self.by_path.insert(canonical, file);
+                            }
+                            todo.push(file);
+                            ImportTarget::File(file)
+                        }
+                        Err(e) => ImportTarget::Unreadable(e.reason()),
+                    },
+                };
+                targets.insert(path, target);
+            }
+            if *file.imports(&self.db) != targets {
+                file.set_imports(&mut self.db).to(targets);
+            }
+        }
+    }
+
+    /// The file of a module, which every span names.
+    pub fn file(&self, module: ModuleId) -> Option<SourceFile> {
+        self.files.get(module.0 as usize).copied()
+    }
+
+    /// The path and text of a module, as messages show them.
+    pub fn source(&self, module: ModuleId) -> Option<(&str, &str)> {
+        let file = self.file(module)?;
+        Some((file.path(&self.db), file.text(&self.db)))
+    }
+
+    pub fn prelude(&self) -> &[SourceFile] {
+        Prelude::get(&self.db).files(&self.db)
+    }
+
+    /// The forms of a file, in the order of the text.
+    pub fn defs(&self, file: SourceFile) -> &[Def<'_>] {
+        parse(&self.db, file).defs(&self.db)
+    }
+
+    /// The files that a file imports, directly and through others, and itself: imported ones first.
+    pub fn modules(&self, file: SourceFile) -> Vec<SourceFile> {
+        let mut order = vec![];
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![(file, false)];
+        while let Some((f, done)) = todo.pop() {
+            if done {
+                order.push(f);
+            } else if seen.insert(f) {
+                todo.push((f, true));
+                let targets = queries::imports(&self.db, f);
+                todo.extend(targets.into_iter().rev().filter_map(|(_, t)| Some((t?, false))));
+            }
+        }
+        order
+    }
+
+    /// Everything wrong with a program: its imports first, each file in the order of the text, without
+    /// repetition.
+    pub fn diagnostics(&self, file: SourceFile) -> Vec<Diagnostic<Span>> {
+        let db = &self.db;
+        let mut all = vec![];
+        let mut prelude: FxHashSet<Def> = FxHashSet::default();
+        let mut todo: Vec<Def> = vec![];
+        for module in self.modules(file) {
+            let mut here = parse(db, module).diagnostics(db).to_vec();
+            here.extend(self.module_diagnostics(module));
+            for &def in self.defs(module) {
+                here.extend(self.definition_diagnostics(def));
+                if def.kind(db).namespace().is_some() {
+                    todo.extend(cycles::edges(db, def));
+                }
+            }
+            here.sort_by_key(position);
+            all.extend(here);
+        }
+        // The prelude has no errors of its own once it is built; while it is being changed, those that
+        // the program runs into are shown.
+        while let Some(def) = todo.pop() {
+            if def.file(db).prelude(db) && prelude.insert(def) {
+                all.extend(self.definition_diagnostics(def));
+                todo.extend(cycles::edges(db, def));
+            }
+        }
+        let mut unique: Vec<Diagnostic<Span>> = vec![];
+        let mut seen = FxHashSet::default();
+        for d in all {
+            if seen.insert(d.clone()) {
+                unique.push(d);
+            }
+        }
+        unique
+    }
+
+    fn definition_diagnostics(&self, def: Def<'_>) -> Vec<Diagnostic<Span>> {
+        let file = def.file(&self.db);
+        check(&self.db, def)
+            .diagnostics
+            .iter()
+            .map(|d| d.clone().map_locations(|loc| self.span(file, def, &loc)))
+            .collect()
+    }
+
+    /// Duplicates, imports that cannot be followed, and types that contain themselves.
+    fn module_diagnostics(&self, module: SourceFile) -> Vec<Diagnostic<Span>> {
+        let db = &self.db;
+        let mut found = vec![];
+        let mut first: BTreeMap<(Namespace, &Name), Def> = BTreeMap::new();
+        for &def in self.defs(module) {
+            match def.kind(db) {
+                DefKind::Import => found.extend(self.import_diagnostic(module, def)),
+                DefKind::Error | DefKind::Expr => {}
+                kind => {
+                    let Some(space) = kind.namespace() else { continue };
+                    let name = def.name(db);
+                    match first.get(&(space, name)) {
+                        Some(earlier) => found.push(
+                            Diagnostic::error(
+                                codes::DUPLICATE_DEFINITION,
+                                format!("`{name}` is defined twice"),
+                            )
+                            .primary(self.name_span(def), "defined again here")
+                            .secondary(self.name_span(*earlier), "first defined here")
+                            .help("give one of the two another name"),
+                        ),
+                        None => {
+                            first.insert((space, name), def);
+                        }
+                    }
+                    if kind == DefKind::Type
+                        && let Some(path) = cycles::recursion(db, def, def).or_else(|| {
+                            cycles::edges(db, def).iter().find_map(|t| cycles::recursion(db, def, *t))
+                        })
+                    {
+                        let path: Vec<String> = path.iter().map(|g| format!("`{g}`")).collect();
+                        found.push(
+                            Diagnostic::error(
+                                codes::RECURSIVE_TYPE,
+                                format!("the type `{name}` is defined by itself"),
+                            )
+                            .primary(self.name_span(def), format!("{} again", path.join(" mentions ")))
+                            .help("a type abbreviation is expanded where it is used, so it cannot contain itself"),
+                        );
+                    }
+                }
+            }
+        }
+        // What two imported files, or an imported file and this one, both define.
+        for (import, target) in queries::imports(db, module) {
+            let Some(target) = target else { continue };
+            if target == module {
+                continue;
+            }
+            for &def in self.defs(target) {
+                let Some(space) = def.kind(db).namespace() else { continue };
+                if def.kind(db) == DefKind::Expr {
+                    continue;
+                }
+                match first.get(&(space, def.name(db))) {
+                    Some(earlier) if earlier.file(db) != target => found.push(
+                        Diagnostic::error(
+                            codes::DUPLICATE_DEFINITION,
+                            format!("`{}` is defined twice", def.name(db)),
+                        )
+                        .primary(self.item_span(import), format!("this import brings in `{}`", def.name(db)))
+                        .secondary(self.name_span(*earlier), "defined here")
+                        .secondary(self.name_span(def), "and here")
+                        .help("give one of the two another name"),
+                    ),
+                    Some(_) => {}
+                    None => {
+                        first.insert((space, def.name(db)), def);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn import_diagnostic(&self, module: SourceFile, import: Def<'_>) -> Option<Diagnostic<Span>> {
+        let db = &self.db;
+        let path = import.name(db);
+        let span = self.item_span(import);
+        match module.imports(db).get(path.as_str())? {
+            ImportTarget::Unreadable(reason) => Some(
+                Diagnostic::error(codes::IMPORT_UNREADABLE, format!("cannot import \"{path}\": {reason}"))
+                    .primary(span, "imported here")
+                    .note(format!("the path is relative to the folder of `{}`", module.path(db))),
+            ),
+            ImportTarget::File(target) => {
+                let back = cycles::import_path(db, *target, module)?;
+                let chain: Vec<&str> = std::iter::once(module).chain(back).map(|f| f.path(db)).collect();
+                Some(
+                    Diagnostic::error(codes::IMPORT_CYCLE, format!("`{}` imports itself", module.path(db)))
+                        .primary(span, "this import leads back here")
+                        .note(format!("the imports are {}", chain.join(" → ")))
+                        .help("move what both files need into a third that both import"),
+                )
+            }
+        }
+    }
+
+    /// Where a location of the definition `def` of `file` is in the text.
+    pub fn span(&self, file: SourceFile, def: Def<'_>, loc: &Loc) -> Span {
+        match loc {
+            Loc::Node(node) => def.map(&self.db).span(*node).unwrap_or(Span {
+                module: file.module(&self.db),
+                start: 0,
+                end: 0,
+            }),
+            Loc::Global(global) => match queries::def_of(&self.db, file, global) {
+                Some(def) => self.name_span(def),
+                None => self.item_span(def),
+            },
+        }
+    }
+
+    /// The span of a node of a global definition, for run-time errors.
+    pub fn node_span(&self, global: &GlobalId, node: NodeId) -> Option<Span> {
+        let file = self.file(global.module)?;
+        let def = queries::def_of(&self.db, file, global)?;
+        def.map(&self.db).span(node)
+    }
+
+    /// The whole form.
+    pub fn item_span(&self, def: Def<'_>) -> Span {
+        let module = def.file(&self.db).module(&self.db);
+        def.map(&self.db).item.unwrap_or(Span { module, start: 0, end: 0 })
+    }
+
+    /// The name that a form defines, where it is defined.
+    pub fn name_span(&self, def: Def<'_>) -> Span {
+        let name = match &def.item(&self.db).kind {
+            ItemKind::Define { name, .. }
+            | ItemKind::Entry { name, .. }
+            | ItemKind::DefineType { name, .. }
+            | ItemKind::Primitive { name, .. } => Some(name.id),
+            _ => None,
+        };
+        name.and_then(|id| def.map(&self.db).span(id)).unwrap_or_else(|| self.item_span(def))
+    }
+
+    /// Runs the verifier on every definition of a program.
+    pub fn verify(&self, program: &LinkedProgram, file: SourceFile) -> Result<(), InternalBug> {
+        let _timed = self.db.timings().enter(Stage::Verify);
+        let globals = GlobalTypes { db: &self.db, file };
+        for definition in &program.order {
+            remc_typed::verify::verify(definition, &globals).map_err(|e| InternalBug {
+                stage: Stage::Verify.info().name,
+                message: format!("`{}`: {e}", definition.name),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What the given definitions of a file need.
+    pub fn link(&self, file: SourceFile, roots: &[Def<'_>]) -> LinkedProgram {
+        link(&self.db, file, roots)
+    }
+
+    /// The definition that is the file's value: its last expression.
+    pub fn value(&self, file: SourceFile) -> Option<Def<'_>> {
+        self.defs(file).iter().rev().copied().find(|d| d.kind(&self.db) == DefKind::Expr)
+    }
+
+    /// Everything in a file that has a value, in the order of the text.
+    pub fn value_defs(&self, file: SourceFile) -> Vec<Def<'_>> {
+        let is_value = |d: &Def<'_>| d.kind(&self.db).namespace() == Some(Namespace::Values);
+        self.defs(file).iter().copied().filter(is_value).collect()
+    }
+
+    /// Modules before this one are the prelude's.
+    pub fn first_user_module(&self) -> ModuleId {
+        ModuleId(FILES.len() as u32)
+    }
+
+    /// The type of a definition or primitive of the prelude.
+    pub fn prelude_type(&self, global: &GlobalId) -> Option<ArrTy> {
+        use remc_typed::verify::Globals;
+        let file = *self.prelude().first()?;
+        GlobalTypes { db: &self.db, file }.ty(global)
+    }
+
+    /// The entries of a file, in the order of the text.
+    pub fn entries(&self, file: SourceFile) -> Vec<Def<'_>> {
+        self.defs(file).iter().copied().filter(|d| d.kind(&self.db) == DefKind::Entry).collect()
+    }
+}
+
+/// Orders a file's diagnostics by their primary label.
+fn position(d: &Diagnostic<Span>) -> (u32, u32) {
+    d.labels
+        .iter()
+        .find(|l| l.primary)
+        .or(d.labels.first())
+        .map_or((u32::MAX, u32::MAX), |l| (l.loc.start, l.loc.end))
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    path.parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// Reads a source file.
+pub fn read(path: &Path) -> Result<String, LoadError> {
+    let unreadable = |reason: String| LoadError::Unreadable { path: path.display().to_string(), reason };
+    let meta = std::fs::metadata(path).map_err(|e| unreadable(describe(&e)))?;
+    if meta.is_dir() {
+        return Err(unreadable("it is a folder".into()));
+    }
+    if meta.len() > LARGEST_FILE {
+        return Err(unreadable(format!("its {} MiB are more than a source file may have", meta.len() >> 20)));
+    }
+    let bytes = std::fs::read(path).map_err(|e| unreadable(describe(&e)))?;
+    decode(&path.display().to_string(), bytes)
+}
+
+/// Text from the bytes of a source file.
+pub fn decode(path: &str, bytes: Vec<u8>) -> Result<String, LoadError> {
+    // Lines are counted before the bytes are given away.
+    let lines: Vec<usize> = if std::str::from_utf8(&bytes).is_err() {
+        bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i).collect()
+    } else {
+        vec![]
+    };
+    remc_syntax::decode(bytes).map_err(|byte| LoadError::NotUtf8 {
+        path: path.to_owned(),
+        line: lines.partition_point(|i| *i < byte) + 1,
+        byte,
+    })
+}
+
+/// Why a file cannot be written, in a few words.
+pub fn describe_write(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "its folder does not exist".into(),
+        std::io::ErrorKind::PermissionDenied => "writing it is not permitted".into(),
+        std::io::ErrorKind::InvalidInput => "it has no file name".into(),
+        _ => e.to_string(),
+    }
+}
+
+/// Why a file cannot be read, in a few words.
+pub fn describe(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "reading it is not permitted".into(),
+        _ => e.to_string(),
+    }
+}

@@ -1,0 +1,83 @@
+use super::*;
+use crate::text::print;
+
+fn vector(ty: BaseTy) -> ArrTy {
+    ArrTy::new(AtomTy::Base(ty), Shape::of_dims([Dim::rigid(IVar::dim(0, "n"))]))
+}
+
+fn ragged() -> AtomTy {
+    let n = IVar::dim(0, "n");
+    AtomTy::sigma(vec![n.clone()], ArrTy::new(AtomTy::INT, Shape::of_dims([Dim::rigid(n)])))
+}
+
+fn shown(text: &str, wanted: &ArrTy) -> String {
+    match read(text, wanted) {
+        Ok(v) => print(&v),
+        Err(LiteralError::Mismatch(m)) => format!("found {m}"),
+        Err(LiteralError::NotALiteral(m)) => format!("no literal: {m}"),
+        Err(LiteralError::Syntax(_)) => "syntax".into(),
+    }
+}
+
+#[test]
+fn numbers_take_the_wanted_type() {
+    assert_eq!(shown("[1 2 3]", &vector(BaseTy::F32)), "[1.0 2.0 3.0]");
+    assert_eq!(shown("[1 2 300]", &vector(BaseTy::U8)), "found 300, which u8 cannot hold (0 to 255)");
+    assert_eq!(shown("[1.5]", &vector(BaseTy::I64)), "found the float 1.5 instead of a int");
+    assert_eq!(shown("[1e300]", &vector(BaseTy::F32)), "found 1e300, which is past the largest f32");
+    assert_eq!(shown("[inf nan -inf]", &vector(BaseTy::F32)), "[inf nan -inf]");
+    assert_eq!(shown("[#t #f]", &vector(BaseTy::Bool)), "[#t #f]");
+    assert_eq!(shown("\"hey\"", &vector(BaseTy::Char)), "\"hey\"");
+    assert_eq!(shown("(array [0] int)", &vector(BaseTy::I64)), "(array [0] int)");
+    assert_eq!(shown("(array [0] bool)", &vector(BaseTy::I64)), "found an array of bool instead of int");
+}
+
+#[test]
+fn shapes_are_checked() {
+    let v = vector(BaseTy::I64);
+    assert_eq!(shown("5", &v), "found a scalar, of rank 0 instead of rank 1");
+    assert_eq!(shown("[[1]]", &v), "found an array of shape [1 1], of rank 2 instead of rank 1");
+    assert_eq!(shown("[[1 2] [3]]", &v), "found siblings of shapes [2] and [1]");
+    let three = ArrTy::new(AtomTy::INT, Shape::of_sizes(&[3]));
+    assert_eq!(
+        shown("[1 2]", &three),
+        "found an array of shape [2], whose axis 0 has 2 elements instead of 3"
+    );
+}
+
+#[test]
+fn boxes_read_back() {
+    let one = ArrTy::scalar(ragged());
+    assert_eq!(shown("(box ((n 2)) [int n] [1 2])", &one), "(box ((n 2)) [int n] [1 2])");
+    assert_eq!(shown("(box [1 2])", &one), "(box ((n 2)) [int n] [1 2])");
+    assert_eq!(
+        shown("(box ((n 3)) [int n] [1 2])", &one),
+        "found a box whose witnesses say [3] and whose value has shape [2]"
+    );
+    let many = ArrTy::new(ragged(), Shape::of_dims([Dim::rigid(IVar::dim(1, "k"))]));
+    let text = "(boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))";
+    assert_eq!(shown(text, &many), text);
+}
+
+#[test]
+fn what_is_no_literal() {
+    let v = ArrTy::scalar(AtomTy::INT);
+    assert_eq!(shown("(+ 1 2)", &v), "no literal: an application");
+    assert_eq!(shown("x", &v), "no literal: the name `x`");
+    assert_eq!(shown("", &v), "no literal: an empty text");
+    assert_eq!(shown("1 2", &v), "no literal: more than one expression");
+    assert_eq!(shown("[1", &v), "syntax");
+    assert!(is_literal("[1 2]") && !is_literal("data.csv") && !is_literal("(f 1)"));
+}
+
+#[test]
+fn characters_read_back() {
+    for c in (0..0x3000).filter_map(char::from_u32).chain(['\u{e000}', '\u{fffd}', '\u{10ffff}', '😀']) {
+        let v = Value::scalar(Scalar::Char(c));
+        let text = print(&v);
+        assert_eq!(read(&text, &ArrTy::base(BaseTy::Char)), Ok(v), "{text}");
+        let s = Value::of_scalars(BaseTy::Char, vec![2], [Scalar::Char(c), Scalar::Char('a')]);
+        let text = print(&s);
+        assert_eq!(read(&text, &vector(BaseTy::Char)), Ok(s), "{text}");
+    }
+}

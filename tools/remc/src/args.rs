@@ -1,0 +1,164 @@
+//! The command line.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Parser, Clone, Debug)]
+#[command(name = "remc", version, about = "Checks, runs and compiles Remora programs.", max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 all is well, 1 the program is wrong, 2 wrong usage or unreadable input, \
+                        3 the program stopped while running, 70 a mistake of remc itself."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    /// How messages are shown
+    #[arg(long, global = true, value_enum, default_value = "rich", value_name = "STYLE")]
+    pub diagnostics: DiagnosticStyle,
+}
+
+#[derive(Subcommand, Clone, Debug)]
+pub enum Command {
+    /// Run a program and print its value
+    #[command(after_help = "Examples:
+  remc run hello.remora
+  remc run -e '(+ [1 2] [[3 4 5] [6 7 8]])'
+  remc run blur.remora --entry main --input image=camera.npy --output blurred.npy
+  remc run stats.remora --input 'xs=[1.5 2 4]' --input k=3 --timings")]
+    Run(Run),
+    /// Check a program without running it
+    #[command(after_help = "Examples:
+  remc check prog.remora
+  remc check prog.remora --show types     # the program with everything that was inferred")]
+    Check(Check),
+    /// Translate a program and write what one stage makes of it
+    #[command(after_help = "Example:
+  remc compile prog.remora --emit typed -o prog.typed")]
+    Compile(Compile),
+    /// Read, verify and print a program in the text form of an intermediate language
+    #[command(after_help = "Examples:
+  remc opt --from typed prog.typed
+  remc opt --list                         # every stage of the pipeline, in order")]
+    Opt(Opt),
+    /// Say what an error code means, with an example
+    #[command(after_help = "Examples:
+  remc explain E0301
+  remc explain                            # lists all codes")]
+    Explain {
+        /// A code such as E0301
+        code: Option<String>,
+    },
+}
+
+/// Which program: a file, standard input (`-`) or an expression.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Source {
+    /// The program's file; `-` reads standard input
+    #[arg(required_unless_present = "expression")]
+    pub file: Option<PathBuf>,
+    /// The program's text itself
+    #[arg(
+        short = 'e',
+        long = "expression",
+        value_name = "EXPR",
+        conflicts_with = "file",
+        allow_hyphen_values = true
+    )]
+    pub expression: Option<String>,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    pub source: Source,
+    /// Call this entry instead of taking the last expression
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// A parameter of the entry: the path of an .npy file, or a Remora literal
+    #[arg(long = "input", value_name = "NAME=VALUE", value_parser = input, allow_hyphen_values = true)]
+    pub inputs: Vec<(String, String)>,
+    /// Write the value here instead of printing it: as an array if the name ends in .npy, else as text
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Say how long each stage took
+    #[arg(long)]
+    pub timings: bool,
+    /// Write the program after each stage into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dump_dir: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct Check {
+    #[command(flatten)]
+    pub source: Source,
+    /// Print the program with all that was inferred
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub show: Option<Show>,
+    /// Say how long each stage took
+    #[arg(long)]
+    pub timings: bool,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct Compile {
+    #[command(flatten)]
+    pub source: Source,
+    /// What to write
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub emit: Ir,
+    /// Where to; standard output if absent
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct Opt {
+    /// The intermediate language of the file
+    #[arg(long, value_enum, value_name = "IR", required_unless_present = "list")]
+    pub from: Option<Ir>,
+    /// The program's text; `-` reads standard input
+    #[arg(required_unless_present = "list")]
+    pub file: Option<PathBuf>,
+    /// List the stages of the pipeline
+    #[arg(long)]
+    pub list: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Show {
+    Types,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Ir {
+    /// The elaborated program, all instances and frames explicit
+    Typed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum DiagnosticStyle {
+    /// Source lines with arrows
+    Rich,
+    /// One line each
+    Short,
+    /// One JSON object a line
+    Json,
+}
+
+fn input(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err("write NAME=PATH or NAME=LITERAL, for example k=3".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

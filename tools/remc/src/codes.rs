@@ -1,0 +1,44 @@
+//! Codes of wrong usage: what is asked of `remc`, not what the program says.
+
+use remc_base::Code;
+
+/// A program's file cannot be read.
+pub const UNREADABLE: Code = Code("U0001");
+/// The file has neither an expression nor an entry.
+pub const NOTHING_TO_RUN: Code = Code("U0002");
+/// There is no entry of that name.
+pub const UNKNOWN_ENTRY: Code = Code("U0003");
+/// The file has several entries and none was chosen.
+pub const CHOOSE_ENTRY: Code = Code("U0004");
+/// A parameter of the entry has no input.
+pub const MISSING_INPUT: Code = Code("U0005");
+/// An input for which the entry has no parameter.
+pub const SUPERFLUOUS_INPUT: Code = Code("U0006");
+/// The text of an input is no literal.
+pub const BAD_LITERAL: Code = Code("U0007");
+/// A data file cannot be read, or is damaged.
+pub const BAD_DATA_FILE: Code = Code("U0008");
+/// An input does not fit its parameter.
+pub const INPUT_MISMATCH: Code = Code("U0009");
+/// The output cannot be written.
+pub const OUTPUT: Code = Code("U0010");
+/// `remc explain` does not know the code.
+pub const UNKNOWN_CODE: Code = Code("U0011");
+/// The text of an intermediate language does not read, or does not verify.
+pub const BAD_IR: Code = Code("U0012");
+
+/// Every code of this crate; each has a page under `testsuite/diagnostics/`.
+pub const ALL: &[Code] = &[
+    UNREADABLE,
+    NOTHING_TO_RUN,
+    UNKNOWN_ENTRY,
+    CHOOSE_ENTRY,
+    MISSING_INPUT,
+    SUPERFLUOUS_INPUT,
+    BAD_LITERAL,
+    BAD_DATA_FILE,
+    INPUT_MISMATCH,
+    OUTPUT,
+    UNKNOWN_CODE,
+    BAD_IR,
+];

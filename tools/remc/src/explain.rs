@@ -1,0 +1,27 @@
+//! `remc explain`: the pages of the error codes.
+
+use crate::codes;
+use crate::report::{Outcome, fail, to_stdout, usage};
+
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+pub fn explain(code: Option<&str>) -> Outcome {
+    let Some(code) = code else {
+        let list: String =
+            PAGES.iter().map(|(code, page)| format!("{code}  {}\n", title(code, page))).collect();
+        return to_stdout(&list);
+    };
+    match PAGES.iter().find(|(known, _)| known.eq_ignore_ascii_case(code)) {
+        Some((_, page)) => to_stdout(page),
+        None => fail(
+            usage(codes::UNKNOWN_CODE, format!("there is no error code `{code}`"))
+                .help("`remc explain` without a code lists them all"),
+        ),
+    }
+}
+
+/// A page's heading, without the code.
+fn title<'a>(code: &str, page: &'a str) -> &'a str {
+    let heading = page.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
+    heading.strip_prefix(code).unwrap_or(heading).trim_start_matches([':', ' '])
+}

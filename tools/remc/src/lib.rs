@@ -1,0 +1,80 @@
+//! `remc`: the command line of the compiler.
+//!
+//! Values go to standard output and nothing else does; messages, timings and warnings go to standard
+//! error. The exit codes are in [`args::Cli`]'s help.
+
+mod args;
+pub mod codes;
+mod commands;
+mod explain;
+mod inputs;
+mod report;
+mod run;
+
+use args::{Cli, Command};
+use clap::Parser;
+use remc_driver::InternalBug;
+use report::{Failure, NoSources, Reporter};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+/// Syntax trees are walked recursively, to a depth that the reader bounds; memory is used as it is touched.
+const STACK: usize = 1 << 30;
+
+/// Where the last panic was and what it said.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help goes to standard output, misuse to standard error; either may be closed.
+            let _ = e.print();
+            return ExitCode::from(e.exit_code() as u8);
+        }
+    };
+    let reporter = Reporter::new(cli.diagnostics);
+    std::panic::set_hook(Box::new(|info| {
+        if let Ok(mut last) = PANIC.lock() {
+            *last = Some(info.to_string());
+        }
+    }));
+    let work = move || {
+        let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli, &reporter))).unwrap_or_else(|_| {
+            let message = PANIC.lock().ok().and_then(|mut m| m.take()).unwrap_or_default();
+            Err(Failure::Bug(InternalBug { stage: commands::current_stage(), message }))
+        });
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                match &failure {
+                    Failure::Usage(d) => reporter.show(&NoSources, std::slice::from_ref(d)),
+                    Failure::Bug(bug) => report::show_bug(bug),
+                    Failure::Program | Failure::Stopped => {}
+                }
+                ExitCode::from(failure.exit_code())
+            }
+        }
+    };
+    // On a machine that does not allow so large a stack, a smaller one still serves most programs.
+    for size in [STACK, STACK / 4, STACK / 32] {
+        let work = work.clone();
+        if let Ok(thread) = std::thread::Builder::new().stack_size(size).spawn(work) {
+            return thread.join().unwrap_or(ExitCode::from(70));
+        }
+    }
+    report::to_stderr("remc: no thread could be started\n");
+    ExitCode::from(70)
+}
+
+fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
+    match &cli.command {
+        Command::Run(args) => run::run(args, reporter),
+        Command::Check(args) => commands::check(args, reporter),
+        Command::Compile(args) => commands::compile(args, reporter),
+        Command::Opt(args) => commands::opt(args),
+        Command::Explain { code } => explain::explain(code.as_deref()),
+    }
+}

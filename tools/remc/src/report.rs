@@ -1,0 +1,112 @@
+//! How a command ends: streams and exit codes.
+
+use crate::args::DiagnosticStyle;
+use remc_base::{Code, Diagnostic, Span};
+use remc_driver::render::{self, Sources, Style};
+use remc_driver::{InternalBug, Session};
+use std::io::{self, IsTerminal, Write};
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The program is wrong; it has been reported.
+    Program,
+    /// Wrong usage, or an input that cannot be read; not reported yet.
+    Usage(Box<Diagnostic<Span>>),
+    /// The program stopped while it ran; it has been reported.
+    Stopped,
+    Bug(InternalBug),
+}
+
+impl Failure {
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Program => 1,
+            Failure::Usage(_) => 2,
+            Failure::Stopped => 3,
+            Failure::Bug(_) => 70,
+        }
+    }
+}
+
+impl From<InternalBug> for Failure {
+    fn from(bug: InternalBug) -> Failure {
+        Failure::Bug(bug)
+    }
+}
+
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+/// Wrong usage, to be refined by [`Diagnostic`]'s notes and helps.
+pub fn usage(code: Code, message: impl Into<String>) -> Diagnostic<Span> {
+    Diagnostic::error(code, message)
+}
+
+pub fn fail<T>(d: Diagnostic<Span>) -> Outcome<T> {
+    Err(Failure::Usage(Box::new(d)))
+}
+
+/// Where messages go, and how they look.
+#[derive(Clone, Copy)]
+pub struct Reporter {
+    pub style: Style,
+    pub color: bool,
+}
+
+impl Reporter {
+    pub fn new(style: DiagnosticStyle) -> Reporter {
+        let style = match style {
+            DiagnosticStyle::Rich => Style::Rich,
+            DiagnosticStyle::Short => Style::Short,
+            DiagnosticStyle::Json => Style::Json,
+        };
+        let color = io::stderr().is_terminal()
+            && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+            && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        Reporter { style, color }
+    }
+
+    pub fn show(&self, sources: &dyn Sources, diagnostics: &[Diagnostic<Span>]) {
+        to_stderr(&render::render(sources, diagnostics, self.style, self.color));
+    }
+
+    /// Shows everything wrong with a program; an error ends the command.
+    pub fn check(&self, session: &Session, diagnostics: &[Diagnostic<Span>]) -> Outcome {
+        self.show(session, diagnostics);
+        if diagnostics.iter().any(Diagnostic::is_error) { Err(Failure::Program) } else { Ok(()) }
+    }
+}
+
+/// Sources of messages that point nowhere.
+pub struct NoSources;
+
+impl Sources for NoSources {
+    fn source(&self, _: remc_base::ModuleId) -> Option<(&str, &str)> {
+        None
+    }
+}
+
+/// Writes to standard error. Where that is closed, nobody is there to be told.
+pub fn to_stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes values to standard output. A reader that has seen enough (`remc … | head`) is no failure.
+pub fn to_stdout(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            fail(usage(crate::codes::OUTPUT, format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The message that asks for a report.
+pub fn show_bug(bug: &InternalBug) {
+    to_stderr(&format!(
+        "remc has made a mistake in the stage `{}`; your program may be right.\n  {}\n\
+         Please report it, with the program and this message.\n",
+        bug.stage, bug.message
+    ));
+}
