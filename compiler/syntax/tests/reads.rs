@@ -301,7 +301,7 @@ fn a_megabyte_takes_no_time() {
 
 #[test]
 fn the_deepest_text_fits_an_ordinary_stack() {
-    let deep = |open: &str, close: &str| format!("{}x{}", open.repeat(999), close.repeat(999));
+    let deep = |open: &str, close: &str| format!("{}x{}", open.repeat(990), close.repeat(990));
     for text in [
         deep("[", "]"),
         deep("(f ", ")"),

@@ -193,7 +193,8 @@ impl Lowering<'_> {
         let name = match s.group() {
             Some([name, sort]) => {
                 let at = name.as_name().is_some_and(Name::is_at);
-                if !sort.is_error() && !(sort.is("Dim") && !at || sort.is("Shape") && at) {
+                let fits = if at { sort.is("Shape") } else { sort.is("Dim") };
+                if !fits && !sort.is_error() {
                     self.error(
                         codes::BAD_INDEX,
                         "a plain name is a dim, an at-name is a shape",
