@@ -1,4 +1,5 @@
-//! Codes of the errors that a set of files can have, beyond each definition's own.
+//! Codes of the errors that a set of files can have, beyond each definition's own. Each has a page
+//! under `testsuite/diagnostics/`.
 
 use remc_base::Code;
 
@@ -10,6 +11,3 @@ pub const IMPORT_UNREADABLE: Code = Code("E0202");
 pub const IMPORT_CYCLE: Code = Code("E0203");
 /// A type is defined by itself.
 pub const RECURSIVE_TYPE: Code = Code("E0204");
-
-/// Every code of this crate; each has a page under `testsuite/diagnostics/`.
-pub const ALL: &[Code] = &[DUPLICATE_DEFINITION, IMPORT_UNREADABLE, IMPORT_CYCLE, RECURSIVE_TYPE];

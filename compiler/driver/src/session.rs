@@ -258,20 +258,8 @@ impl Session {
                             first.insert((space, name), def);
                         }
                     }
-                    if kind == DefKind::Type
-                        && let Some(path) = cycles::recursion(db, def, def).or_else(|| {
-                            cycles::edges(db, def).iter().find_map(|t| cycles::recursion(db, def, *t))
-                        })
-                    {
-                        let path: Vec<String> = path.iter().map(|g| format!("`{g}`")).collect();
-                        found.push(
-                            Diagnostic::error(
-                                codes::RECURSIVE_TYPE,
-                                format!("the type `{name}` is defined by itself"),
-                            )
-                            .primary(self.name_span(def), format!("{} again", path.join(" mentions ")))
-                            .help("a type abbreviation is expanded where it is used, so it cannot contain itself"),
-                        );
+                    if kind == DefKind::Type {
+                        found.extend(self.type_cycle(module, def));
                     }
                 }
             }
@@ -308,6 +296,28 @@ impl Session {
         found
     }
 
+    /// A type that mentions itself; of several that mention each other, the first is reported.
+    fn type_cycle(&self, module: SourceFile, def: Def<'_>) -> Option<Diagnostic<Span>> {
+        let db = &self.db;
+        let path = cycles::edges(db, def).into_iter().find_map(|t| cycles::recursion(db, def, t))?;
+        let earlier = self.defs(module).iter().take_while(|d| **d != def);
+        if earlier.filter(|d| d.kind(db) == DefKind::Type).any(|d| path.contains(&d.global(db))) {
+            return None;
+        }
+        let names: Vec<String> = path.iter().skip(1).map(|g| format!("`{g}`")).collect();
+        let name = def.name(db);
+        Some(
+            Diagnostic::error(codes::RECURSIVE_TYPE, format!("the type `{name}` is defined by itself"))
+                .primary(
+                    self.name_span(def),
+                    format!("`{name}` mentions {}", names.join(", which mentions ")),
+                )
+                .help(
+                    "a type's name is replaced by the type wherever it stands, so it cannot contain itself",
+                ),
+        )
+    }
+
     fn import_diagnostic(&self, module: SourceFile, import: Def<'_>) -> Option<Diagnostic<Span>> {
         let db = &self.db;
         let path = import.name(db);
@@ -320,6 +330,10 @@ impl Session {
             ),
             ImportTarget::File(target) => {
                 let back = cycles::import_path(db, *target, module)?;
+                // Of the files of a circle, the one that was loaded first reports it.
+                if back.iter().any(|f| f.module(db) < module.module(db)) {
+                    return None;
+                }
                 let chain: Vec<&str> = std::iter::once(module).chain(back).map(|f| f.path(db)).collect();
                 Some(
                     Diagnostic::error(codes::IMPORT_CYCLE, format!("`{}` imports itself", module.path(db)))

@@ -1,4 +1,5 @@
-//! Codes of wrong usage: what is asked of `remc`, not what the program says.
+//! Codes of wrong usage: what is asked of `remc`, not what the program says. Each has a page under
+//! `testsuite/diagnostics/`.
 
 use remc_base::Code;
 
@@ -26,19 +27,3 @@ pub const OUTPUT: Code = Code("U0010");
 pub const UNKNOWN_CODE: Code = Code("U0011");
 /// The text of an intermediate language does not read, or does not verify.
 pub const BAD_IR: Code = Code("U0012");
-
-/// Every code of this crate; each has a page under `testsuite/diagnostics/`.
-pub const ALL: &[Code] = &[
-    UNREADABLE,
-    NOTHING_TO_RUN,
-    UNKNOWN_ENTRY,
-    CHOOSE_ENTRY,
-    MISSING_INPUT,
-    SUPERFLUOUS_INPUT,
-    BAD_LITERAL,
-    BAD_DATA_FILE,
-    INPUT_MISMATCH,
-    OUTPUT,
-    UNKNOWN_CODE,
-    BAD_IR,
-];

@@ -6,6 +6,7 @@ use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
 use remc_base::{Diagnostic, ModuleId, Severity, Span};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, color: bool, out: &mut String) {
     let mut modules: Vec<ModuleId> = d.labels.iter().map(|l| l.loc.module).collect();
@@ -20,9 +21,10 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, color: bool, out: &mu
         let spans: Vec<Span> = of.iter().map(|i| d.labels[*i].loc).collect();
         let Excerpt { text: lines, first_line, ranges: moved } = excerpt(text, &spans);
         for (i, r) in of.iter().zip(moved) {
-            ranges[*i] = r;
+            // Ariadne's margin counts from the first line it is given: the lines before are there, empty.
+            ranges[*i] = r.start + first_line..r.end + first_line;
         }
-        files.0.insert(module, (path.to_owned(), Source::from(lines).with_display_line_offset(first_line)));
+        files.0.insert(module, (path.to_owned(), Source::from("\n".repeat(first_line) + &lines)));
     }
 
     let (kind, main) = match d.severity {
@@ -40,15 +42,22 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, color: bool, out: &mu
         .with_config(Config::new().with_color(color).with_index_type(IndexType::Byte))
         .with_code(d.code)
         .with_message(&d.message);
-    for (i, label) in d.labels.iter().enumerate() {
-        if files.0.contains_key(&label.loc.module) {
-            report.add_label(
-                Label::new((label.loc.module, ranges[i].clone()))
-                    .with_message(&label.text)
-                    .with_color(if label.primary { main } else { Color::Blue })
-                    .with_priority(if label.primary { 1 } else { 0 }),
-            );
-        }
+    // One excerpt a file, the primary label's first: ariadne begins a new one where the last line of a
+    // label lies above the label's before it.
+    let mut order: Vec<usize> =
+        (0..d.labels.len()).filter(|i| files.0.contains_key(&d.labels[*i].loc.module)).collect();
+    order.sort_by_key(|i| {
+        let module = d.labels[*i].loc.module;
+        (module != at.0, module, files.last_line(module, &ranges[*i]), ranges[*i].start)
+    });
+    for &i in &order {
+        let label = &d.labels[i];
+        report.add_label(
+            Label::new((label.loc.module, ranges[i].clone()))
+                .with_message(&label.text)
+                .with_color(if label.primary { main } else { Color::Blue })
+                .with_priority(if label.primary { 1 } else { 0 }),
+        );
     }
     if let Some(shapes) = &d.shapes {
         report.add_note(shape_rows(shapes).join("\n"));
@@ -59,24 +68,40 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, color: bool, out: &mu
     for help in &d.help {
         report.add_help(help);
     }
-    // Ariadne counts lines and columns in the excerpt; a cut line has moved.
-    let shown = files.position(at.0, at.1.start);
-    let span = d.labels[primary].loc;
-    let real = sources.source(span.module).map(|(_, text)| line_column(text, span.start as usize));
     let mut buffer = vec![];
     if report.finish().write(&mut files, &mut buffer).is_err() {
         return plain(d, out);
     }
     let mut text = String::from_utf8_lossy(&buffer).into_owned();
-    if let (Some((path, sl, sc)), Some((l, c))) = (shown, real)
-        && (sl, sc) != (l, c)
-    {
-        text = text.replacen(&format!("{path}:{sl}:{sc} "), &format!("{path}:{l}:{c} "), 1);
+    // The place that heads each excerpt.
+    let mut heads: Vec<Span> = vec![d.labels[primary].loc];
+    for i in order {
+        if heads.iter().all(|h| h.module != d.labels[i].loc.module) {
+            heads.push(d.labels[i].loc);
+        }
+    }
+    let mut from = 0;
+    for head in heads {
+        if let Some((path, whole)) = sources.source(head.module) {
+            from = correct(&mut text, from, path, line_column(whole, head.start as usize));
+        }
     }
     for line in text.lines() {
         out.push_str(line.trim_end());
         out.push('\n');
     }
+}
+
+/// Puts the right line and column into the head of the next excerpt of `path`; gives where to go on.
+/// Ariadne counts columns in the excerpt, where a cut line has moved, and those of secondary files in
+/// characters of the whole text.
+fn correct(text: &mut String, from: usize, path: &str, (line, column): (usize, usize)) -> usize {
+    let title = format!(" {path}:");
+    let Some(start) = text[from..].find(&title).map(|i| from + i + title.len()) else { return from };
+    let is_place = |c: char| c.is_ascii_digit() || c == ':' || c == '?';
+    let end = text[start..].find(|c| !is_place(c)).map_or(text.len(), |i| start + i);
+    text.replace_range(start..end, &format!("{line}:{column}"));
+    start
 }
 
 /// A message that points nowhere.
@@ -110,11 +135,10 @@ fn plain(d: &Diagnostic<Span>, out: &mut String) {
 struct Files(BTreeMap<ModuleId, (String, Source<String>)>);
 
 impl Files {
-    /// Path, line and column as ariadne counts them.
-    fn position(&self, module: ModuleId, offset: usize) -> Option<(String, usize, usize)> {
-        let (path, source) = self.0.get(&module)?;
-        let (line, column) = line_column(source.text(), offset);
-        Some((path.clone(), line + source.display_line_offset(), column))
+    /// The line on which a label ends.
+    fn last_line(&self, module: ModuleId, range: &Range<usize>) -> usize {
+        let last = range.end.saturating_sub(1).max(range.start);
+        self.0.get(&module).map_or(0, |(_, source)| line_column(source.text(), last).0)
     }
 }
 

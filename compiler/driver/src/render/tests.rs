@@ -107,3 +107,16 @@ fn without_a_span() {
         "[E0301] Error: no entry\n  Help: write\n        one\n  Note: a note\nfor more: remc explain E0301\n"
     );
 }
+
+#[test]
+fn labels_of_one_file_share_an_excerpt() {
+    let text = "λλλ\n\n(define a 1)\n(define b 2)\n(define a 3)\n";
+    let (first, second) = (text.find("a 1").unwrap(), text.find("a 3").unwrap());
+    let d = Diagnostic::error(C, "twice")
+        .primary(at(second, second + 1), "again")
+        .secondary(at(first, first + 1), "first");
+    let shown = show(text, d, Style::Rich);
+    assert_eq!(shown.matches("a.remora").count(), 1, "{shown}");
+    assert!(shown.contains("a.remora:5:9"), "{shown}");
+    assert!(shown.contains(" 3 │ (define a 1)") && shown.contains(" 5 │ (define a 3)"), "{shown}");
+}

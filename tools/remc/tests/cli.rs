@@ -1,0 +1,233 @@
+//! Exit codes and streams of the command line.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn remc(args: &[&str]) -> Output {
+    with_input(args, b"")
+}
+
+fn with_input(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_remc"))
+        .args(args)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A process that does not read its input closes it; that is no failure here.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The command fails with this code, says this on standard error, and nothing on standard output.
+#[track_caller]
+fn fails(args: &[&str], code: i32, says: &str) {
+    let o = remc(args);
+    let message = text(&o.stderr);
+    assert_eq!(o.status.code(), Some(code), "{args:?}: {message}");
+    assert!(message.contains(says), "{args:?} says\n{message}");
+    assert_eq!(text(&o.stdout), "", "{args:?}");
+}
+
+#[track_caller]
+fn gives(args: &[&str], value: &str) {
+    let o = remc(args);
+    assert_eq!(o.status.code(), Some(0), "{args:?}: {}", text(&o.stderr));
+    assert_eq!(text(&o.stdout), format!("{value}\n"));
+    assert_eq!(text(&o.stderr), "");
+}
+
+/// A folder that is gone after the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("remc-cli-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn values_and_nothing_else_on_standard_output() {
+    gives(&["run", "-e", "(+ 1 2)"], "3");
+    let o = with_input(&["run", "-"], b"(* 2 [1 2 3])");
+    assert_eq!(text(&o.stdout), "[2 4 6]\n");
+    let o = remc(&["run", "-e", "5", "--timings"]);
+    assert_eq!(text(&o.stdout), "5\n");
+    assert!(text(&o.stderr).contains("check"));
+    let o = remc(&["check", "-e", "5"]);
+    assert_eq!((o.status.code(), text(&o.stdout), text(&o.stderr)), (Some(0), String::new(), String::new()));
+}
+
+#[test]
+fn wrong_programs() {
+    fails(&["run", "-e", "(+ 1 undefined-name)"], 1, "undefined-name");
+    fails(&["check", "-e", "[1 2"], 1, "E0102");
+    fails(&["run", "-e", "(define x 1) (define x 2) x"], 1, "E0201");
+}
+
+#[test]
+fn programs_that_stop() {
+    fails(&["run", "-e", "(index [1 2 3] [7])"], 3, "R0001");
+    fails(&["run", "-e", "(quotient 1 0)"], 3, "R0003");
+}
+
+#[test]
+fn wrong_usage() {
+    fails(&[], 2, "Usage");
+    fails(&["run"], 2, "required");
+    fails(&["run", "/no/such/file.remora"], 2, "there is no such file");
+    fails(&["run", "/"], 2, "it is a folder");
+    fails(&["run", "-e", "1", "--input", "x"], 2, "NAME=PATH");
+    fails(&["run", "-e", "1", "--input", "x=1"], 2, "U0006");
+    fails(&["run", "-e", "(define x 1)"], 2, "U0002");
+    fails(&["run", "-e", "1", "--entry", "main"], 2, "U0003");
+    fails(&["explain", "E9999"], 2, "U0011");
+    let o = with_input(&["run", "-"], b"(+ 1 \xff)\n");
+    assert_eq!(o.status.code(), Some(2));
+    assert!(text(&o.stderr).contains("not UTF-8 (line 1, byte 5"), "{}", text(&o.stderr));
+}
+
+#[test]
+fn entries_and_inputs() {
+    let two = "(entry (f [xs [int n]] [k int]) (* k xs)) (entry (g [x float]) x)";
+    let run = |more: &[&'static str]| -> Vec<&str> { [&["run", "-e", two], more].concat() };
+    gives(&run(&["--entry", "f", "--input", "xs=[1 2]", "--input", "k=3"]), "[3 6]");
+    gives(&run(&["--entry", "g", "--input", "x=-1"]), "-1.0");
+    fails(&run(&[]), 2, "`f`, `g`");
+    fails(&run(&["--entry", "h"]), 2, "`f`, `g`");
+    fails(&run(&["--entry", "f", "--input", "k=3"]), 2, "`xs`, of type [int n]");
+    fails(&run(&["--entry", "g", "--input", "x=1", "--input", "y=2"]), 2, "no parameter `y`");
+    fails(&run(&["--entry", "g", "--input", "x=1", "--input", "x=2"]), 2, "given twice");
+    fails(&run(&["--entry", "g", "--input", "x=(+ 1 2)"]), 2, "U0007");
+    fails(&run(&["--entry", "g", "--input", "x=[1"]), 2, "U0007");
+    fails(&run(&["--entry", "g", "--input", "x=[1]"]), 2, "U0009");
+    fails(&run(&["--entry", "f", "--input", "xs=[1.5]", "--input", "k=1"]), 2, "U0009");
+    // One entry and no expression: it is the one that is meant.
+    gives(&["run", "-e", "(entry (f [x int]) (+ x 1))", "--input", "x=1"], "2");
+    // One size for two parameters.
+    let same = "(entry (f [x [int n]] [y [int n]]) (+ x y))";
+    fails(&["run", "-e", same, "--input", "x=[1 2]", "--input", "y=[1]"], 2, "U0009");
+}
+
+#[test]
+fn arrays_in_files() {
+    let folder = Folder::new("arrays");
+    let out = folder.path("out.npy");
+    let o = remc(&["run", "-e", "[[1 2] [3 4]]", "--output", &out]);
+    assert_eq!((o.status.code(), text(&o.stdout)), (Some(0), String::new()));
+    let again = format!("m={out}");
+    gives(&["run", "-e", "(entry (f [m [int a b]]) (transpose m))", "--input", &again], "[[1 3] [2 4]]");
+    let wrong = "(entry (f [m [f32 a b]]) m)";
+    fails(&["run", "-e", wrong, "--input", &again], 2, "`m.astype(np.float32)`");
+    fails(&["run", "-e", "(entry (f [m [int a]]) m)", "--input", &again], 2, "rank 2 instead of rank 1");
+    fails(&["run", "-e", "(entry (f [m int]) m)", "--input", "m=none.npy"], 2, "there is no such file");
+    let bytes = std::fs::read(&out).unwrap();
+    let short = format!("m={}", folder.file("short.npy", &bytes[..bytes.len() - 3]));
+    fails(&["run", "-e", "(entry (f [m [int a b]]) m)", "--input", &short], 2, "truncated");
+    let other = format!("m={}", folder.file("other.npy", "hello"));
+    fails(&["run", "-e", "(entry (f [m [int a b]]) m)", "--input", &other], 2, "not an .npy file");
+    // Text, for any other name.
+    let as_text = folder.path("out.rd");
+    assert!(remc(&["run", "-e", "\"hey\"", "-o", &as_text]).status.success());
+    assert_eq!(std::fs::read_to_string(&as_text).unwrap(), "\"hey\"\n");
+}
+
+#[test]
+fn a_failure_leaves_the_output_alone() {
+    let folder = Folder::new("output");
+    let out = folder.file("out.npy", "old");
+    fails(&["run", "-e", "(index [1 2 3] [7])", "--output", &out], 3, "R0001");
+    fails(&["run", "-e", "(+ [1 2] [1 2 3])", "--output", &out], 1, "");
+    fails(&["run", "-e", "\"text\"", "--output", &out], 2, "U0010");
+    assert_eq!(std::fs::read(&out).unwrap(), b"old");
+    fails(&["run", "-e", "1", "--output", &folder.path("none/out.npy")], 2, "its folder does not exist");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+#[test]
+fn imports() {
+    let folder = Folder::new("imports");
+    folder.file("lib.remora", "(define (double [x 0]) (* 2 x))");
+    let main = folder.file("main.remora", "(import \"lib.remora\")\n(double [1 2])");
+    gives(&["run", &main], "[2 4]");
+    folder.file("a.remora", "(import \"b.remora\") 1");
+    folder.file("b.remora", "(import \"a.remora\") 2");
+    fails(&["run", &folder.path("a.remora")], 1, "E0203");
+    let missing = folder.file("missing.remora", "(import \"nowhere.remora\") 1");
+    fails(&["run", &missing], 1, "E0202");
+}
+
+#[test]
+fn styles_of_messages() {
+    fails(&["run", "-e", "[1 2", "--diagnostics", "short"], 1, "<expression>:1:1: error[E0102]: ");
+    let o = remc(&["run", "-e", "[1 2", "--diagnostics", "json"]);
+    for line in text(&o.stderr).lines() {
+        let v: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(v["code"], "E0102");
+        assert_eq!(v["spans"][0]["file"], "<expression>");
+    }
+}
+
+#[test]
+fn stages_of_a_program() {
+    let folder = Folder::new("stages");
+    let o = remc(&["compile", "-e", "(+ 1 [2 3])", "--emit", "typed"]);
+    assert_eq!(o.status.code(), Some(0), "{}", text(&o.stderr));
+    let file = folder.file("p.typed", &o.stdout);
+    let again = remc(&["opt", "--from", "typed", &file]);
+    assert_eq!(text(&again.stdout), text(&o.stdout), "{}", text(&again.stderr));
+    let dump = folder.path("dump");
+    assert!(remc(&["run", "-e", "(+ 1 [2 3])", "--dump-dir", &dump]).status.success());
+    assert!(Path::new(&dump).join("2-check.typed").is_file());
+    let broken = folder.file("broken.typed", "(typed 1 (");
+    fails(&["opt", "--from", "typed", &broken], 2, "U0012");
+    assert!(text(&remc(&["opt", "--list"]).stdout).contains("verify"));
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_remc"))
+        .args(["run", "-e", "(iota [100000])"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let o = child.wait_with_output().unwrap();
+    assert_eq!((o.status.code(), text(&o.stderr)), (Some(0), String::new()));
+}
+
+#[test]
+fn hostile_texts_end_in_a_message() {
+    for program in ["[".repeat(1 << 20), "(".repeat(1 << 20) + &")".repeat(1 << 20), "\"".into(), "#|".into()]
+    {
+        let o = with_input(&["check", "-"], program.as_bytes());
+        assert_eq!(o.status.code(), Some(1), "{}", text(&o.stderr));
+        assert!(o.stderr.len() < 10_000);
+    }
+}
