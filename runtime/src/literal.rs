@@ -239,7 +239,7 @@ fn scalar(e: &Expr, atom: &AtomTy) -> R<Scalar> {
             match Scalar::from_integer(ty, *value) {
                 Some(s) if s.as_float().is_none_or(f64::is_finite) => Ok(s),
                 Some(_) => mismatch(format!("{value}, which is past the largest {ty}")),
-                None => mismatch(format!("the number {value} instead of a {ty}")),
+                None => mismatch(format!("the number {value}, which is not of type {ty}")),
             }
         }
         ExprKind::Float { value, suffix } => {
@@ -248,13 +248,13 @@ fn scalar(e: &Expr, atom: &AtomTy) -> R<Scalar> {
             match Scalar::from_float(ty, x) {
                 Some(s) if !x.is_finite() || s.as_float().is_some_and(f64::is_finite) => Ok(s),
                 Some(_) => mismatch(format!("{x:?}, which is past the largest {ty}")),
-                None => mismatch(format!("the float {x:?} instead of a {ty}")),
+                None => mismatch(format!("the float {x:?}, which is not of type {ty}")),
             }
         }
         ExprKind::Bool(b) if ty == BaseTy::Bool => Ok(Scalar::Bool(*b)),
-        ExprKind::Bool(b) => mismatch(format!("{} instead of a {ty}", if *b { "#t" } else { "#f" })),
+        ExprKind::Bool(b) => mismatch(format!("{}, which is not of type {ty}", if *b { "#t" } else { "#f" })),
         ExprKind::Char(c) if ty == BaseTy::Char => Ok(Scalar::Char(*c)),
-        _ => mismatch(format!("a character instead of a {ty}")),
+        _ => mismatch(format!("a character, which is not of type {ty}")),
     }
 }
 

@@ -23,7 +23,7 @@ fn shown(text: &str, wanted: &ArrTy) -> String {
 fn numbers_take_the_wanted_type() {
     assert_eq!(shown("[1 2 3]", &vector(BaseTy::F32)), "[1.0 2.0 3.0]");
     assert_eq!(shown("[1 2 300]", &vector(BaseTy::U8)), "found 300, which u8 cannot hold (0 to 255)");
-    assert_eq!(shown("[1.5]", &vector(BaseTy::I64)), "found the float 1.5 instead of a int");
+    assert_eq!(shown("[1.5]", &vector(BaseTy::I64)), "found the float 1.5, which is not of type int");
     assert_eq!(shown("[1e300]", &vector(BaseTy::F32)), "found 1e300, which is past the largest f32");
     assert_eq!(shown("[inf nan -inf]", &vector(BaseTy::F32)), "[inf nan -inf]");
     assert_eq!(shown("[#t #f]", &vector(BaseTy::Bool)), "[#t #f]");
