@@ -258,7 +258,7 @@ fn doc_comments() {
 
 #[test]
 fn the_prelude_reads() {
-    for name in ["scalars", "arrays"] {
+    for name in ["scalars", "arrays", "library"] {
         let path = format!("{}/../../prelude/{name}.remora", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         let parsed = parse(ModuleId(0), &text, true);
