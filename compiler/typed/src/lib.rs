@@ -4,4 +4,5 @@ pub mod parse;
 pub mod print;
 pub mod refs;
 pub mod scheme;
+pub mod source;
 pub mod verify;

@@ -1,0 +1,186 @@
+//! Typed as source: the program with everything that was inferred, to be read and pasted back.
+//!
+//! ```text
+//! (define (mean xs)                       (define (mean{(t num) | n} [xs [t (+ n 1)]]) : (Quot t)
+//!   (/ (reduce + xs) (length xs)))    ⇒     (/{t |} (reduce{t | n [] []} +{t |} xs)
+//!                                             (: (reify-dimension (+ n 1)) t)))
+//! ```
+//!
+//! Written: the type of every parameter, every ∀ and Π instance, every opened box, every index that
+//! comes from data. Not written, since checking again finds them anew: frames, and the checks of a
+//! program that may stop. The text means what the Typed term means, node for node, with these forms
+//! for what has none of its own:
+//!
+//! | Typed | source |
+//! | --- | --- |
+//! | an `i-app`, a `t-app` of it | `f{τ … \| i …}`, the indices that the name's scheme asks for |
+//! | a `let` after a `let` | `let*` |
+//! | an `if` in an `if`'s second branch | `cond` |
+//! | `lift` of several integers | a `lift-int` for each |
+//! | a number at another type than `int`, `float` | a suffix, `3i32`, or `(: 3 t)` |
+//! | a dim that may be negative, as a number | a difference of two |
+//!
+//! Variables that Typed tells apart by id have names that differ wherever both are in scope.
+
+mod expr;
+mod layout;
+mod literal;
+mod names;
+mod types;
+
+use crate::ir::*;
+use crate::scheme::Scheme;
+use layout::{Doc, Style, braces, brackets, parens, text};
+use names::Names;
+use remc_base::*;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// Before the name of a definition of the prelude, means that definition, whatever hides the name.
+pub const PRELUDE: &str = "prelude:";
+
+/// What the text calls the definitions that it uses.
+pub trait Globals {
+    /// The scheme of a definition of the prelude. One that is printed has its binders in the order of
+    /// its type.
+    fn scheme(&self, global: &GlobalId) -> Option<Arc<Scheme>>;
+
+    /// The name of a definition that is printed.
+    fn name(&self, global: &GlobalId) -> String {
+        global.name.to_string()
+    }
+
+    /// Whether a definition that is printed hides the prelude's of that name.
+    fn is_hidden(&self, _name: &str) -> bool {
+        false
+    }
+}
+
+/// The source of a definition, without a line end: the expression alone if `is_expression`, for one
+/// that has no name in the program.
+pub fn definition(def: &Definition, is_expression: bool, globals: &dyn Globals) -> String {
+    let mut p = Printer { globals, names: Names::default(), given: FxHashSet::default() };
+    if let Some(entry) = &def.entry {
+        p.given.extend(entry.params.iter().map(|(name, _)| name.to_string()));
+    }
+    p.reserve_globals(&def.body);
+    let name = globals.name(&def.name);
+    let doc = match &def.entry {
+        Some(entry) => p.entry(&name, entry, &def.body),
+        None if is_expression => p.expr(&def.body),
+        None => match p.function(&name, &def.body) {
+            Some((head, ret, body)) => parens(4, vec![text("define"), head, text(":"), ret, body]),
+            None => {
+                let ty = p.ty(&def.ty);
+                parens(4, vec![text("define"), text(name), text(":"), ty, p.expr(&def.body)])
+            }
+        },
+    };
+    doc.render()
+}
+
+pub(crate) struct Printer<'a> {
+    globals: &'a dyn Globals,
+    names: Names,
+    /// The names of an entry's parameters, which are not for us to choose.
+    given: FxHashSet<String>,
+}
+
+/// What stands under checks, which are not printed.
+fn unchecked(mut e: &Expr) -> &Expr {
+    while let ExprKind::Check { body, .. } = &*e.kind {
+        e = body;
+    }
+    e
+}
+
+impl Printer<'_> {
+    fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let mark = self.names.enter();
+        let out = f(self);
+        self.names.leave(mark);
+        out
+    }
+
+    /// No variable may hide a definition that the body mentions, or that its printed forms use.
+    fn reserve_globals(&mut self, body: &Expr) {
+        let mut todo = vec![body];
+        while let Some(e) = todo.pop() {
+            match &*e.kind {
+                ExprKind::Global(g) => self.names.reserve(&self.global(g)),
+                ExprKind::ReifyDim(_) => self.names.reserve(&self.prelude("-")),
+                ExprKind::Lift { kind: LiftKind::Dims, .. } => self.names.reserve(&self.prelude("index")),
+                _ => {}
+            }
+            todo.extend(e.children());
+        }
+    }
+
+    fn global(&self, g: &GlobalId) -> String {
+        match self.globals.scheme(g) {
+            Some(_) => self.prelude(g.name.as_str()),
+            None => self.globals.name(g),
+        }
+    }
+
+    /// The prelude's definition of a name.
+    fn prelude(&self, name: &str) -> String {
+        match self.given.contains(name) || self.globals.is_hidden(name) {
+            true => format!("{PRELUDE}{name}"),
+            false => name.to_owned(),
+        }
+    }
+
+    /// `[x τ]`
+    fn param(&mut self, l: &Local) -> Doc {
+        let ty = self.ty(&l.ty);
+        brackets(Style::Head(2), vec![text(self.names.bind_value(l.var, &l.name)), ty])
+    }
+
+    /// The parts of a function definition: `(f{t … | i …} [x τ] …)`, the result's type, the body.
+    /// The binders stay bound. `None` if the expression is no function with its binders in that order.
+    fn function(&mut self, name: &str, e: &Expr) -> Option<(Doc, Doc, Doc)> {
+        let (indices, e) = match &*unchecked(e).kind {
+            ExprKind::ILam { params, body } => (params.as_slice(), unchecked(body)),
+            _ => (&[][..], unchecked(e)),
+        };
+        let (types, e) = match &*e.kind {
+            ExprKind::TLam { params, body } => (params.as_slice(), unchecked(body)),
+            _ => (&[][..], e),
+        };
+        let ExprKind::Lam { params, body } = &*e.kind else { return None };
+        let mut head = vec![self.binders(name, types, indices)];
+        head.extend(params.iter().map(|l| self.param(l)));
+        let ret = self.ty(&body.ty);
+        Some((parens(1, head), ret, self.expr(body)))
+    }
+
+    /// `f`, `f{t … | i …}`
+    fn binders(&mut self, name: &str, types: &[TParam], indices: &[IVar]) -> Doc {
+        if types.is_empty() && indices.is_empty() {
+            return text(name);
+        }
+        let types = types.iter().map(|p| self.type_binder(p)).collect();
+        braces(name, types, indices.iter().map(|v| text(self.names.bind_index(v))).collect())
+    }
+
+    /// The parameters have the names by which a caller gives them.
+    fn entry(&mut self, name: &str, entry: &EntrySignature, body: &Expr) -> Doc {
+        let (indices, lambda) = match &*unchecked(body).kind {
+            ExprKind::ILam { params, body } => (params.as_slice(), unchecked(body)),
+            _ => (&[][..], unchecked(body)),
+        };
+        let ExprKind::Lam { params, body } = &*lambda.kind else { return self.expr(body) };
+        for (name, _) in &entry.params {
+            self.names.reserve(name.as_str());
+        }
+        let mut head = vec![self.binders(name, &[], indices)];
+        for (local, (name, _)) in params.iter().zip(&entry.params) {
+            let ty = self.ty(&local.ty);
+            let name = text(self.names.bind_value_as(local.var, name));
+            head.push(brackets(Style::Head(2), vec![name, ty]));
+        }
+        let ret = self.ty(&body.ty);
+        parens(4, vec![text("entry"), parens(1, head), text(":"), ret, self.expr(body)])
+    }
+}
