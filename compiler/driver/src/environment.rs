@@ -33,6 +33,12 @@ impl<'db> FileEnvironment<'db> {
 
 impl Environment for FileEnvironment<'_> {
     fn value(&self, name: &Name) -> Option<Resolved> {
+        // What `--show types` writes where the program hides a name of the prelude.
+        if let Some(name) = name.as_str().strip_prefix(remc_typed::source::PRELUDE)
+            && let Some(found) = self.prelude(&Name::new(name))
+        {
+            return Some(found);
+        }
         Some(self.resolve(lookup(self.db, self.file, Namespace::Values, name.clone())?))
     }
 
