@@ -1,0 +1,194 @@
+//! A run of the fuzzer: cases until the time is up, failures minimised, saved and counted.
+
+use crate::corpus::Corpus;
+use crate::generate;
+use crate::lab::{Fault, FaultKind, Lab, Verdict, hush_panics};
+use crate::minimise::minimise;
+use crate::mutate::{self, Origin};
+use crate::properties;
+use crate::rng::Rng;
+use crate::stress;
+use crate::watch::{Limits, Watch};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+pub struct Options {
+    pub seconds: f64,
+    /// Ends earlier after so many cases.
+    pub cases: Option<u64>,
+    pub seed: u64,
+    pub limits: Limits,
+    /// Where failing texts go.
+    pub artifacts: PathBuf,
+    /// The case that is running is kept there, for a crash that leaves no other trace.
+    pub running: Option<PathBuf>,
+}
+
+#[derive(Clone, Default, Debug)]
+pub struct Summary {
+    pub passed: u64,
+    pub failed: u64,
+    pub accepted: u64,
+}
+
+/// Stack of the thread that the cases run on: that of the command line.
+pub const STACK: usize = 1 << 30;
+
+/// How often a failure of one kind is printed.
+const SHOWN: u64 = 1;
+
+/// Runs cases until the time is up. Must be called on a thread with a large stack.
+pub fn run(options: &Options) -> Summary {
+    hush_panics();
+    let corpus = Corpus::load(&crate::corpus::root());
+    let end = Instant::now() + Duration::from_secs_f64(options.seconds.clamp(0.0, 1e6));
+    let watch = Watch::start(options.limits, {
+        let artifacts = options.artifacts.clone();
+        let running = options.running.clone();
+        let seed = options.seed;
+        move |why, text| {
+            let at = save(&artifacts, "limit", text);
+            println!("FAILED: {why} (seed {seed}): {at}");
+            println!("0 passed, 1 failed");
+            if let Some(running) = &running {
+                let _ = std::fs::remove_file(running);
+            }
+            std::process::exit(1);
+        }
+    });
+    let mut c =
+        Campaign { options, watch, lab: Lab::default(), summary: Summary::default(), seen: HashMap::new() };
+
+    for (name, text) in stress::texts() {
+        c.case(&format!("stress: {name}"), text.as_bytes(), 0);
+    }
+    let mut case = 0;
+    while Instant::now() < end && options.cases.is_none_or(|n| case < n) {
+        // Each case has its own seed, so that one alone can be repeated.
+        let mut rng = Rng::new(options.seed.wrapping_add(case));
+        if case % 16 == 15 {
+            c.property(options.seed.wrapping_add(case));
+        } else {
+            let (origin, text) = mutate::text(&mut rng, &corpus);
+            c.case(&format!("{origin:?}, seed {}", options.seed.wrapping_add(case)), &text, rng.next_u64());
+        }
+        case += 1;
+    }
+    c.watch.leave();
+    if let Some(running) = &options.running {
+        let _ = std::fs::remove_file(running);
+    }
+    c.summary
+}
+
+/// The text of a case, for its seed.
+pub fn case_text(seed: u64) -> (Origin, Vec<u8>) {
+    mutate::text(&mut Rng::new(seed), &Corpus::load(&crate::corpus::root()))
+}
+
+struct Campaign<'a> {
+    options: &'a Options,
+    watch: Watch,
+    lab: Lab,
+    summary: Summary,
+    /// How often each kind of failure was met.
+    seen: HashMap<String, u64>,
+}
+
+impl Campaign<'_> {
+    fn case(&mut self, what: &str, text: &[u8], extra: u64) {
+        self.enter(text);
+        let result = self.lab.examine(text, extra);
+        self.watch.leave();
+        match result {
+            Ok(verdict) => {
+                self.summary.passed += 1;
+                self.summary.accepted += u64::from(verdict == Verdict::Accepted);
+            }
+            Err(fault) => {
+                self.summary.failed += 1;
+                if self.count(&fault) <= SHOWN {
+                    let small = self.smaller(text, extra, &fault);
+                    self.report(what, &fault, &small);
+                }
+            }
+        }
+    }
+
+    /// A generated program, with all its properties.
+    fn property(&mut self, seed: u64) {
+        let program = generate::program(seed, 24);
+        self.enter(program.text(generate::Grain::Explicit).as_bytes());
+        let result = properties::check(&program);
+        self.watch.leave();
+        match result {
+            Ok(()) => {
+                self.summary.passed += 1;
+                self.summary.accepted += 1;
+            }
+            Err(fault) => {
+                self.summary.failed += 1;
+                if self.count(&fault) <= SHOWN {
+                    let small = generate::shrink::shrink(&program, Duration::from_secs(5), |p| {
+                        self.enter(p.text(generate::Grain::Explicit).as_bytes());
+                        let again = properties::check(p);
+                        self.watch.leave();
+                        matches!(again, Err(f) if f.signature() == fault.signature())
+                    });
+                    let again = properties::check(&small).err().unwrap_or(fault);
+                    let text = small.text(generate::Grain::Explicit);
+                    self.report(&format!("generated, seed {seed}"), &again, text.as_bytes());
+                }
+            }
+        }
+    }
+
+    fn enter(&self, text: &[u8]) {
+        if let Some(running) = &self.options.running {
+            let _ = std::fs::write(running, text);
+        }
+        self.watch.enter(text);
+    }
+
+    fn count(&mut self, fault: &Fault) -> u64 {
+        let n = self.seen.entry(fault.signature()).or_default();
+        *n += 1;
+        *n
+    }
+
+    fn smaller(&mut self, text: &[u8], extra: u64, fault: &Fault) -> Vec<u8> {
+        let Ok(text) = std::str::from_utf8(text) else { return text.to_vec() };
+        // Each try is a new session, so a failure of an old session alone stays as it is.
+        if fault.kind == FaultKind::Incremental {
+            return text.as_bytes().to_vec();
+        }
+        let same = |candidate: &str| {
+            self.enter(candidate.as_bytes());
+            let again = Lab::default().examine(candidate.as_bytes(), extra);
+            self.watch.leave();
+            matches!(again, Err(f) if f.signature() == fault.signature())
+        };
+        minimise(text, Duration::from_secs(10), same).into_bytes()
+    }
+
+    fn report(&self, what: &str, fault: &Fault, text: &[u8]) {
+        let at = save(&self.options.artifacts, &format!("{:?}", fault.kind).to_lowercase(), text);
+        let shown = String::from_utf8_lossy(text);
+        let shown: String = shown.chars().take(600).collect();
+        println!("FAILED ({what}): {at}\n{:?}: {}\n{}\n", fault.kind, fault.message, shown.trim_end());
+    }
+}
+
+/// Saves a text under a name made from what it holds; the path.
+pub fn save(folder: &std::path::Path, kind: &str, text: &[u8]) -> String {
+    // FNV-1a
+    let hash =
+        text.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3));
+    let path = folder.join(format!("{kind}-{hash:016x}.remora"));
+    let done = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    match done {
+        Ok(()) => path.display().to_string(),
+        Err(e) => format!("(not saved: {e})"),
+    }
+}

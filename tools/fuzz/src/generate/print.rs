@@ -1,0 +1,301 @@
+//! Programs as text, in three grains of annotation.
+
+use super::*;
+use std::fmt::Write;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grain {
+    /// Every parameter has its type, every polymorphic function its instance.
+    Explicit,
+    /// Every parameter has its rank.
+    Ranks,
+    /// Ranks are written only where leaving them out would change the meaning.
+    Bare,
+}
+
+impl Grain {
+    pub const ALL: [Grain; 3] = [Grain::Explicit, Grain::Ranks, Grain::Bare];
+}
+
+/// Stands before a dim that cannot be another without an error.
+pub(super) const CRITICAL: char = '\u{1}';
+
+pub(super) fn program(p: &Program, grain: Grain) -> String {
+    let mut w = Writer { out: String::new(), grain };
+    for (name, lambda) in &p.defs {
+        let _ = write!(w.out, "(define ({name}");
+        // Whether a definition is used decides whether its dims matter.
+        lambda.params.iter().for_each(|p| w.param(p, true, false));
+        w.out.push(')');
+        if grain == Grain::Explicit {
+            let _ = write!(w.out, " : {}", lambda.body.ty);
+        }
+        w.out.push_str("\n  ");
+        w.expr(&lambda.body);
+        w.out.push_str(")\n");
+    }
+    w.expr(&p.body);
+    w.out.push('\n');
+    w.out
+}
+
+struct Writer {
+    out: String,
+    grain: Grain,
+}
+
+impl Writer {
+    fn param(&mut self, p: &Param, space: bool, critical: bool) {
+        if space {
+            self.out.push(' ');
+        }
+        let _ = match self.grain {
+            Grain::Bare if p.bare => write!(self.out, "{}", p.name),
+            Grain::Explicit => {
+                let _ = write!(self.out, "[{} ", p.name);
+                self.ty(&p.ty, critical);
+                self.out.push(']');
+                Ok(())
+            }
+            _ => write!(self.out, "[{} {}]", p.name, p.ty.rank()),
+        };
+    }
+
+    fn ty(&mut self, ty: &Ty, critical: bool) {
+        if ty.dims.is_empty() {
+            self.out.push_str(ty.atom.name());
+        } else {
+            let _ = write!(self.out, "[{}", ty.atom.name());
+            self.dims(&ty.dims, true, critical);
+            self.out.push(']');
+        }
+    }
+
+    fn dims(&mut self, dims: &[Dim], mut space: bool, critical: bool) {
+        for d in dims {
+            if space {
+                self.out.push(' ');
+            }
+            space = true;
+            if critical && matches!(d, Dim::Known(_)) {
+                self.out.push(CRITICAL);
+            }
+            let _ = write!(self.out, "{d}");
+        }
+    }
+
+    fn params(&mut self, params: &[Param]) {
+        for (i, p) in params.iter().enumerate() {
+            self.param(p, i > 0, true);
+        }
+    }
+
+    fn instance(&mut self, i: &Instance, critical: bool) {
+        if self.grain != Grain::Explicit || *i == Instance::default() {
+            return;
+        }
+        let types: Vec<&str> = i.types.iter().map(|t| t.name()).collect();
+        let _ = write!(self.out, "{{{} |", types.join(" "));
+        for ix in &i.indices {
+            self.out.push(' ');
+            match ix {
+                Ix::Dim(d) => self.dims(std::slice::from_ref(d), false, critical),
+                Ix::Shape(s) => {
+                    self.out.push('[');
+                    self.dims(s, false, critical);
+                    self.out.push(']');
+                }
+            }
+        }
+        self.out.push('}');
+    }
+
+    fn func(&mut self, f: &Func) {
+        match f {
+            Func::Prim(name, i) => {
+                self.out.push_str(name);
+                self.instance(i, true);
+            }
+            Func::Rerank([a, b], name, i) => {
+                let _ = write!(self.out, "~({a} {b}){name}");
+                self.instance(i, true);
+            }
+            Func::Several(names, i) => {
+                self.out.push('[');
+                for (k, name) in names.iter().enumerate() {
+                    if k > 0 {
+                        self.out.push(' ');
+                    }
+                    self.out.push_str(name);
+                    self.instance(i, true);
+                }
+                self.out.push(']');
+            }
+            Func::Lambda(l) => {
+                self.out.push_str("(λ (");
+                self.params(&l.params);
+                self.out.push_str(") ");
+                self.expr(&l.body);
+                self.out.push(')');
+            }
+            Func::Named(name) => self.out.push_str(name),
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            Kind::Literal(values) => self.literal(&e.ty, values),
+            Kind::Var(name) => self.out.push_str(name),
+            Kind::App { func, op, before, args, after } => {
+                self.out.push('(');
+                self.func(func);
+                if let Some(op) = op {
+                    self.out.push(' ');
+                    self.func(op);
+                }
+                if let Some(text) = before {
+                    let _ = write!(self.out, " {text}");
+                }
+                for a in args {
+                    self.out.push(' ');
+                    self.expr(a);
+                }
+                if let Some(text) = after {
+                    let _ = write!(self.out, " {text}");
+                }
+                self.out.push(')');
+            }
+            Kind::Bracket(es) => {
+                self.out.push('[');
+                for (i, e) in es.iter().enumerate() {
+                    if i > 0 {
+                        self.out.push(' ');
+                    }
+                    self.expr(e);
+                }
+                self.out.push(']');
+            }
+            Kind::Let { name, value, body } => {
+                let _ = write!(self.out, "(let (({name} ");
+                self.annotated(value);
+                self.out.push_str(")) ");
+                self.expr(body);
+                self.out.push(')');
+            }
+            Kind::LetFn { name, fun, body } => {
+                let _ = write!(self.out, "(let ((({name}");
+                fun.params.iter().for_each(|p| self.param(p, true, false));
+                self.out.push_str(") ");
+                self.expr(&fun.body);
+                self.out.push_str(")) ");
+                self.expr(body);
+                self.out.push(')');
+            }
+            Kind::If { cond, then, otherwise } => {
+                self.out.push_str("(if ");
+                self.expr(cond);
+                self.out.push(' ');
+                self.expr(then);
+                self.out.push(' ');
+                self.expr(otherwise);
+                self.out.push(')');
+            }
+            Kind::Annot(e) => self.annotated(e),
+            Kind::Unbox { boxes, name, dim, body } => {
+                self.out.push_str("(unbox ");
+                self.boxes(boxes);
+                let _ = write!(self.out, " ({name} {dim}) ");
+                self.expr(body);
+                self.out.push(')');
+            }
+            Kind::LetValues { names: [x, y], values: [a, b], body } => {
+                let _ = write!(self.out, "(let-values ((({x} {y}) (values ");
+                self.expr(a);
+                self.out.push(' ');
+                self.expr(b);
+                self.out.push_str("))) ");
+                self.expr(body);
+                self.out.push(')');
+            }
+        }
+    }
+
+    /// `(: e τ)` in the explicit grain.
+    fn annotated(&mut self, e: &Expr) {
+        if self.grain == Grain::Explicit {
+            self.out.push_str("(: ");
+            self.expr(e);
+            self.out.push(' ');
+            self.ty(&e.ty, true);
+            self.out.push(')');
+        } else {
+            self.expr(e);
+        }
+    }
+
+    fn boxes(&mut self, b: &Boxes) {
+        match b {
+            Boxes::Filter { flags, xs } => {
+                self.out.push_str("(filter");
+                let d = xs.ty.dims.first().cloned().unwrap_or(Dim::Known(0));
+                let cell = xs.ty.dims.get(1..).unwrap_or_default().to_vec();
+                self.instance(
+                    &Instance { types: vec![xs.ty.atom], indices: vec![Ix::Dim(d), Ix::Shape(cell)] },
+                    true,
+                );
+                self.out.push(' ');
+                self.expr(flags);
+                self.out.push(' ');
+                self.expr(xs);
+                self.out.push(')');
+            }
+            Boxes::Rows { atom, rows } => {
+                let _ = write!(self.out, "(boxes (n) [{} n] [{}]", atom.name(), rows.len());
+                for r in rows {
+                    self.out.push_str(" ((");
+                    self.dims(&r.ty.dims, false, true);
+                    self.out.push_str(") ");
+                    self.expr(r);
+                    self.out.push(')');
+                }
+                self.out.push(')');
+            }
+        }
+    }
+
+    fn literal(&mut self, ty: &Ty, values: &[i64]) {
+        let dims = sizes(&ty.dims).unwrap_or_default();
+        if values.is_empty() {
+            let _ = write!(self.out, "(array [");
+            self.dims(&ty.dims, false, false);
+            let _ = write!(self.out, "] {})", ty.atom.name());
+        } else {
+            self.nested(ty.atom, &dims, values);
+        }
+    }
+
+    fn nested(&mut self, atom: Atom, dims: &[usize], values: &[i64]) {
+        match dims {
+            [] => self.atom(atom, values.first().copied().unwrap_or(0)),
+            [n, inner @ ..] => {
+                self.out.push('[');
+                for (i, row) in values.chunks((values.len() / n).max(1)).enumerate() {
+                    if i > 0 {
+                        self.out.push(' ');
+                    }
+                    self.nested(atom, inner, row);
+                }
+                self.out.push(']');
+            }
+        }
+    }
+
+    fn atom(&mut self, atom: Atom, v: i64) {
+        let _ = match atom {
+            Atom::Int => write!(self.out, "{v}"),
+            Atom::I32 => write!(self.out, "{v}i32"),
+            Atom::Float => write!(self.out, "{:?}", v as f64 / 4.0),
+            Atom::Bool => write!(self.out, "{}", if v & 1 == 1 { "#t" } else { "#f" }),
+        };
+    }
+}

@@ -1,0 +1,23 @@
+//! Fuzzing: what no text may cause, and what every well-typed program must show.
+//!
+//! ```text
+//! tokens ── corpus ── mutate ──┐                  texts: near programs and far from them
+//!                     stress ──┼── lab            one text through reader, checker, verifier, printers
+//! generate ── properties ──────┘                  well-typed programs and what must hold of them
+//! campaign: cases until the time is up            watch: time and memory    minimise: small failures
+//! ```
+//!
+//! Everything random comes from [`rng::Rng`], so a seed gives the same case on every machine.
+
+pub mod campaign;
+pub mod corpus;
+pub mod generate;
+pub mod lab;
+pub mod minimise;
+pub mod mutate;
+pub mod normal;
+pub mod properties;
+pub mod rng;
+pub mod stress;
+pub mod tokens;
+pub mod watch;
