@@ -1,4 +1,8 @@
+//! The Typed room: Ast → Typed, its verifier and its text form.
+
 pub mod check;
+pub mod codes;
+mod infer;
 pub mod ir;
 pub mod parse;
 pub mod print;

@@ -302,9 +302,10 @@ impl Walk {
                 Free::Binds if !self.bound(name) => self.scope.push(name.clone()),
                 Free::Binds => {}
             },
-            IndexKind::Add(parts) | IndexKind::Mul(parts) | IndexKind::Sub(parts) | IndexKind::Shape(parts) => {
-                self.indices(parts, free)
-            }
+            IndexKind::Add(parts)
+            | IndexKind::Mul(parts)
+            | IndexKind::Sub(parts)
+            | IndexKind::Shape(parts) => self.indices(parts, free),
             IndexKind::Rank(i) | IndexKind::Size(i) => self.index(i, free),
         }
     }

@@ -447,3 +447,224 @@ fn long_text_is_broken_and_reads_the_same() {
     assert_eq!(read(&text), read(&one_line));
     assert!(text.lines().count() < 400, "{text}");
 }
+
+/// Terms of every kind, well-scoped and otherwise without sense.
+struct Terms {
+    seed: u64,
+    next: u32,
+    values: Vec<Local>,
+    indices: Vec<IVar>,
+    types: Vec<TParam>,
+}
+
+const NAMES: [&str; 16] =
+    ["x", "n", "@s", "t", "int", "x.1", "-", "1+", "λ", "define", "a b", "", "index", "if", "nan", "x_1"];
+
+impl Terms {
+    /// SplitMix64.
+    fn below(&mut self, n: usize) -> usize {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) as usize % n
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
+        (!from.is_empty()).then(|| from[self.below(from.len())].clone())
+    }
+
+    fn name(&mut self) -> Name {
+        self.next += 1;
+        Name::new(NAMES[self.below(NAMES.len())])
+    }
+
+    fn dim(&mut self) -> Dim {
+        let mut d = Dim::from(self.below(9) as i64 - 4);
+        for v in self.indices.clone() {
+            let factor = match v.sort {
+                Sort::Dim => Dim::rigid(v),
+                Sort::Shape if self.below(2) == 0 => Shape::rigid(v).rank(),
+                Sort::Shape => Shape::rigid(v).size(),
+            };
+            d = match self.below(4) {
+                0 => d.add(&factor),
+                1 => d.sub(&factor),
+                2 => d.mul(&factor),
+                _ => d,
+            };
+        }
+        d
+    }
+
+    fn shape(&mut self) -> Shape {
+        let items = (0..self.below(3)).map(|_| match self.pick(&self.indices.clone()) {
+            Some(v) if v.sort == Sort::Shape => ShapeItem::Var(ShapeVar::Rigid(v)),
+            _ => ShapeItem::Dim(self.dim()),
+        });
+        Shape(items.collect())
+    }
+
+    fn index(&mut self) -> Index {
+        if self.below(2) == 0 { Index::Dim(self.dim()) } else { Index::Shape(self.shape()) }
+    }
+
+    fn ivar(&mut self) -> IVar {
+        let sort = if self.below(2) == 0 { Sort::Dim } else { Sort::Shape };
+        let v = IVar { id: self.next, sort, natural: true, name: self.name() };
+        self.indices.push(v.clone());
+        v
+    }
+
+    fn tparam(&mut self) -> TParam {
+        let var = TVar { id: self.next, name: self.name() };
+        let shape = (self.below(2) == 0).then(|| IVar::shape(self.next, var.name.as_str()));
+        let p = TParam { var, shape, class: if self.below(2) == 0 { Some(Class::Num) } else { None } };
+        self.types.push(p.clone());
+        p
+    }
+
+    fn ty(&mut self, depth: usize) -> ArrTy {
+        let (indices, types) = (self.indices.len(), self.types.len());
+        let shape = self.shape();
+        let atom = match self.below(if depth == 0 { 2 } else { 8 }) {
+            0 => AtomTy::Base(BaseTy::ALL[self.below(13)]),
+            1 => match self.pick(&self.types.clone()) {
+                Some(TParam { var, shape: None, .. }) => AtomTy::Var(var),
+                Some(TParam { var, shape: Some(s), .. }) => {
+                    return ArrTy::new(AtomTy::Var(var), shape.concat(&Shape::rigid(s)));
+                }
+                None => AtomTy::INT,
+            },
+            2 => AtomTy::func(vec![self.ty(depth - 1), self.ty(depth - 1)], self.ty(depth - 1)),
+            3 => {
+                let params = vec![self.tparam(), self.tparam()];
+                AtomTy::Forall(Arc::new(ForallTy { params, body: self.ty(depth - 1) }))
+            }
+            4 => {
+                let params = vec![self.ivar()];
+                AtomTy::Pi(Arc::new(PiTy { params, body: self.ty(depth - 1) }))
+            }
+            5 => AtomTy::sigma(vec![self.ivar(), self.ivar()], self.ty(depth - 1)),
+            6 => AtomTy::tuple(vec![(None, self.ty(depth - 1))]),
+            _ => {
+                AtomTy::tuple(vec![(Some(Name::new("a")), self.ty(depth - 1)), (Some(Name::new("b")), int())])
+            }
+        };
+        self.indices.truncate(indices);
+        self.types.truncate(types);
+        ArrTy::new(atom, shape)
+    }
+
+    fn local(&mut self) -> Local {
+        let ty = self.ty(1);
+        let l = Local { var: VarId(self.next), name: self.name(), ty };
+        self.values.push(l.clone());
+        l
+    }
+
+    fn exprs(&mut self, n: usize, depth: usize) -> Vec<Expr> {
+        (0..n).map(|_| self.expr(depth)).collect()
+    }
+
+    fn expr(&mut self, depth: usize) -> Expr {
+        let (values, indices, types) = (self.values.len(), self.indices.len(), self.types.len());
+        let ty = self.ty(1);
+        let kind = self.kind(depth);
+        let ty = match kind {
+            ExprKind::Lit(Lit::Float(_)) => ArrTy::base(BaseTy::F64),
+            ExprKind::Lit(_) | ExprKind::ReifyDim(_) => ArrTy::base(BaseTy::I8),
+            _ => ty,
+        };
+        self.values.truncate(values);
+        self.indices.truncate(indices);
+        self.types.truncate(types);
+        node(kind, ty)
+    }
+
+    fn kind(&mut self, depth: usize) -> ExprKind {
+        let Some(d) = depth.checked_sub(1) else {
+            return match self.below(4) {
+                0 => ExprKind::Global(GlobalId {
+                    module: ModuleId(0),
+                    name: Name::new(["index", "head", "+"][self.below(3)]),
+                }),
+                1 => match self.pick(&self.values.clone()) {
+                    Some(l) => ExprKind::Var(l.var),
+                    None => ExprKind::Lit(Lit::Float(self.below(99) as u64)),
+                },
+                2 => ExprKind::ReifyDim(self.dim()),
+                _ => ExprKind::Lit(Lit::Int(self.below(99) as i128)),
+            };
+        };
+        match self.below(20) {
+            0 => ExprKind::Lam { params: vec![self.local(), self.local()], body: self.expr(d) },
+            1 => ExprKind::TLam { params: vec![self.tparam()], body: self.expr(d) },
+            2 => ExprKind::ILam { params: vec![self.ivar(), self.ivar()], body: self.expr(d) },
+            3 | 4 => {
+                let func = self.expr(d);
+                let args =
+                    self.exprs(2, d).into_iter().map(|expr| Arg { expr, frame: Shape::scalar() }).collect();
+                ExprKind::App { func, args, frame: Shape::scalar() }
+            }
+            5 => ExprKind::TApp {
+                func: self.expr(d),
+                args: vec![TyArg::Array(self.ty(1)), TyArg::Array(self.ty(1))],
+            },
+            6 | 7 => ExprKind::IApp { func: self.expr(d), args: vec![self.index(), self.index()] },
+            8 | 9 => {
+                let value = self.expr(d);
+                ExprKind::Let { local: self.local(), value, body: self.expr(d) }
+            }
+            10 => ExprKind::If { cond: self.expr(d), then: self.expr(d), otherwise: self.expr(d) },
+            11 => ExprKind::Box { witnesses: vec![self.index(), self.index()], value: self.expr(d) },
+            12 => {
+                let boxes = self.expr(d);
+                let (indices, local) = (vec![self.ivar(), self.ivar()], self.local());
+                ExprKind::Unbox { boxes, indices, local, body: self.expr(d) }
+            }
+            13 => {
+                let value = self.expr(d);
+                let v = self.ivar();
+                let kind = if v.sort == Sort::Shape { LiftKind::Shape } else { LiftKind::Natural };
+                ExprKind::Lift { kind, indices: vec![v], value, body: self.expr(d) }
+            }
+            14 => {
+                let value = self.expr(d);
+                let names = [self.name(), self.name()];
+                let v =
+                    |(k, n): (u32, &Name)| IVar { natural: false, ..IVar::dim(self.next + k, n.as_str()) };
+                let indices: Vec<_> = (0..).zip(&names).map(v).collect();
+                self.next += 2;
+                self.indices.extend(indices.clone());
+                ExprKind::Lift { kind: LiftKind::Dims, indices, value, body: self.expr(d) }
+            }
+            15 => ExprKind::Tuple(self.exprs(2, d)),
+            16 => ExprKind::Field { tuple: self.expr(d), position: 0 },
+            17 => ExprKind::Cast(self.expr(d)),
+            18 => ExprKind::AsShape(self.expr(d)),
+            _ => match self.below(3) {
+                0 => ExprKind::Frame { dims: vec![Dim::from(2), Dim::from(1)], elems: self.exprs(2, d) },
+                1 => {
+                    let inits = self.exprs(2, d);
+                    let locals = inits.into_iter().map(|e| (self.local(), e)).collect();
+                    ExprKind::Loop { locals, cond: self.expr(d), body: self.expr(d) }
+                }
+                _ => {
+                    let fact = Fact::NonNegative(self.dim());
+                    ExprKind::Check { fact, why: "".into(), body: self.expr(d) }
+                }
+            },
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn all_terms_read(seed: u64) {
+        let mut terms = Terms { seed, next: 0, values: vec![], indices: vec![], types: vec![] };
+        let e = terms.expr(5);
+        let text = printed("it", e, terms.below(2) == 0);
+        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(read(&text), read(&one_line), "{text}");
+    }
+}

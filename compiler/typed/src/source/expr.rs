@@ -152,7 +152,7 @@ impl Printer<'_> {
         let ExprKind::Global(g) = &*func.kind else { return in_order() };
         let Some(scheme) = self.globals.scheme(g) else { return in_order() };
         let AtomTy::Pi(q) = &scheme.ty.atom else { return in_order() };
-        if q.params.len() != args.len() {
+        if !q.params.iter().map(|p| p.sort).eq(args.iter().map(Index::sort)) {
             return in_order();
         }
         let mut given = Subst::new();

@@ -1,0 +1,411 @@
+//! Application: instances, frames, cells.
+//!
+//! In this order (language reference, "Inference"): the operator's type; the arguments that are no
+//! functions, whose atom types flow into the operator; function-typed arguments, which fix cell shapes;
+//! arguments whose cell has a known rank, which split into frame and cell; last the smallest-frame rule:
+//! every argument whose cell still holds an unknown shape is one cell. Then the frames are joined.
+
+use super::instance::Operator;
+use super::*;
+use crate::ir::{Arg, ExprKind};
+use remc_syntax::ast;
+
+/// An argument: still to be inferred, or inferred already.
+pub(super) enum Source<'a> {
+    Ast(&'a ast::Expr),
+    Done(Typed),
+}
+
+impl Source<'_> {
+    pub(super) fn node(&self) -> NodeId {
+        match self {
+            Source::Ast(e) => e.id,
+            Source::Done(t) => t.expr.node,
+        }
+    }
+}
+
+/// An ordinary argument in the course of an application.
+pub(super) struct Slot {
+    pub param: ArrTy,
+    pub arg: Option<Typed>,
+    pub frame: Shape,
+    pub node: NodeId,
+    /// Position among all the arguments, from 0.
+    pub position: usize,
+    /// Whether the frame is decided.
+    pub done: bool,
+}
+
+impl Checker<'_> {
+    pub(super) fn infer_app(&mut self, node: NodeId, func: &ast::Expr, args: &[ast::Expr]) -> Check<Typed> {
+        match &*func.kind {
+            ast::ExprKind::Rerank { ranks, func: inner } => {
+                return self.apply_reranked(node, ranks, inner, args);
+            }
+            ast::ExprKind::Lam { params, ret, body } if params.len() == args.len() => {
+                return self.apply_lambda(node, params, ret.as_ref(), body, args);
+            }
+            _ => {}
+        }
+        self.s.depth += 1;
+        let result = self.apply_in_scope(node, func, args);
+        self.s.depth -= 1;
+        let t = result?;
+        self.leave(t)
+    }
+
+    /// Existentials of a finished application's type belong to the enclosing scope.
+    pub(super) fn leave(&mut self, t: Typed) -> Check<Typed> {
+        let ty = self.s.zonk(&t.expr.ty);
+        let depth = self.s.depth;
+        if let Err(e) = self.s.sink(&ty, depth) {
+            return self.mismatch(e, t.expr.node);
+        }
+        Ok(t)
+    }
+
+    fn apply_in_scope(&mut self, node: NodeId, func: &ast::Expr, args: &[ast::Expr]) -> Check<Typed> {
+        let head = match self.head(func, Some(args.len())) {
+            Ok(h) => h,
+            Err(e) => {
+                // Mistakes in the arguments are independent of the one in the operator.
+                for a in args {
+                    let _ = self.infer(a, None);
+                }
+                return Err(e);
+            }
+        };
+        let op = match head {
+            Some(head) => self.instantiate(head)?,
+            None => {
+                let t = self.demanding(false, |c| c.infer(func, None))?;
+                Operator::plain(t.expr)
+            }
+        };
+        let mut op = op;
+        if let ast::ExprKind::Var(name) = &*func.kind {
+            op.name = name.to_string();
+        }
+        let args = args.iter().map(Source::Ast).collect();
+        self.apply(op, args, node)
+    }
+
+    /// Applies an operator; what has to be opened for it is opened around the application.
+    pub(super) fn apply(&mut self, op: Operator, args: Vec<Source>, node: NodeId) -> Check<Typed> {
+        self.openings.push(Vec::new());
+        let result = self.apply_inner(op, args, node);
+        let openings = self.openings.pop().unwrap_or_default();
+        let mut t = result?;
+        if !openings.is_empty() {
+            t.known = None;
+            t.expr = self.close_openings(openings, t.expr)?;
+        }
+        Ok(t)
+    }
+
+    fn apply_inner(&mut self, op: Operator, args: Vec<Source>, node: NodeId) -> Check<Typed> {
+        let demand = std::mem::replace(&mut self.demand, false);
+        let arithmetic = self.is_index_arithmetic(&op);
+        let result = self.apply_slots(op, args, node, demand && arithmetic);
+        self.demand = demand;
+        result
+    }
+
+    /// `+`, `-` and `*` of the prelude on known numbers are known.
+    fn is_index_arithmetic(&self, op: &Operator) -> bool {
+        let Some(g) = &op.global else { return false };
+        matches!(g.name.as_str(), "+" | "-" | "*")
+            && matches!(self.env.prelude(&g.name), Some(crate::scheme::Resolved::Value { global, .. }) if global == *g)
+    }
+
+    fn apply_slots(&mut self, op: Operator, args: Vec<Source>, node: NodeId, demand: bool) -> Check<Typed> {
+        let use_vals = !op.vals.is_empty() && !(op.explicit && args.len() == self.arity(&op) - op.vals.len());
+        let mut args = args;
+        let op_ty = self.s.zonk(&op.expr.ty);
+        let (params, ret, op_frame) = match &op_ty.atom {
+            AtomTy::Fn(f) => (f.params.clone(), f.ret.clone(), op_ty.shape.clone()),
+            // A function of `Val` parameters alone is its result.
+            _ if use_vals => (Vec::new(), op_ty.clone(), Shape::scalar()),
+            AtomTy::Meta(_) => {
+                let done = self.infer_all(args, false)?;
+                let params: Vec<_> = done.iter().map(|t| t.expr.ty.clone()).collect();
+                let atom = self.s.fresh_atom(None, node);
+                let shape = self.s.fresh_shape(true, false, node, None);
+                let ret = ArrTy::new(atom, shape);
+                let want = ArrTy::scalar(AtomTy::func(params.clone(), ret.clone()));
+                if let Err(e) = self.s.unify(&op.expr.ty, &want) {
+                    return self.mismatch(e, op.node);
+                }
+                args = done.into_iter().map(Source::Done).collect();
+                (params, ret, Shape::scalar())
+            }
+            _ if self.scalar_box(&op.expr).is_some() => {
+                let opened = self.open_box(op.expr.clone());
+                return self.apply_slots(Operator { expr: opened, ..op }, args, node, demand);
+            }
+            _ => return self.not_a_function(&op, &op_ty, node),
+        };
+        let total = params.len() + if use_vals { op.vals.len() } else { 0 };
+        if args.len() != total {
+            return self.wrong_count(&op, total, args.len(), node);
+        }
+
+        // Split the arguments into `Val` ones and ordinary ones.
+        let mut slots: Vec<Slot> = Vec::new();
+        let mut sources: Vec<Option<Source>> = Vec::new();
+        let mut vals: Vec<(Index, Source, usize)> = Vec::new();
+        let mut params = params.into_iter();
+        for (position, source) in args.into_iter().enumerate() {
+            if use_vals && let Some((_, index)) = op.vals.iter().find(|(at, _)| *at == position) {
+                vals.push((index.clone(), source, position));
+                continue;
+            }
+            let Some(param) = params.next() else { break };
+            let node = source.node();
+            slots.push(Slot { param, arg: None, frame: Shape::scalar(), node, position, done: false });
+            sources.push(Some(source));
+        }
+
+        // 1. Arguments that are no functions; their atom types flow into the operator.
+        let mut failed = false;
+        for (slot, source) in slots.iter_mut().zip(&mut sources) {
+            let function = matches!(self.s.zonk_atom(&slot.param.atom), AtomTy::Fn(_));
+            if function && matches!(source, Some(Source::Ast(_))) {
+                continue;
+            }
+            let Some(source) = source.take() else { continue };
+            match self.source(source, Some(&slot.param), demand) {
+                Ok(t) => slot.arg = Some(t),
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed {
+            for source in sources.into_iter().flatten() {
+                if let Source::Ast(e) = source
+                    && !matches!(&*e.kind, ast::ExprKind::Lam { .. })
+                {
+                    let _ = self.infer(e, None);
+                }
+            }
+            return Err(Reported);
+        }
+        // A `Val` argument over a frame: apply per cell.
+        let mut indices = Vec::new();
+        let mut lifted = false;
+        let mut done_vals = Vec::new();
+        for (index, source, position) in vals {
+            let (found, t) = self.val_argument(&index, source, &op)?;
+            lifted |= found.is_none();
+            indices.push((index, found));
+            done_vals.push((position, t));
+        }
+        if lifted {
+            return self.apply_vals_over_frame(op, slots, sources, done_vals, node);
+        }
+        for (want, found) in indices {
+            let Some(found) = found else { continue };
+            let fits = match (&want, &found) {
+                (Index::Dim(p), Index::Dim(q)) => self.s.unify_dim(p, q),
+                (Index::Shape(p), Index::Shape(q)) => self.s.unify_shape(p, q),
+                _ => Ok(()),
+            };
+            if let Err(e) = fits {
+                return self.index_mismatch(&op, e, node);
+            }
+        }
+        for i in 0..slots.len() {
+            self.flow_atom(&mut slots, i, &op)?;
+        }
+
+        // 2. Function-typed arguments fix cell shapes.
+        for (slot, source) in slots.iter_mut().zip(&mut sources) {
+            let Some(Source::Ast(e)) = source.take() else { continue };
+            match self.function_argument(e, &slot.param.clone(), &op, slot.position) {
+                Ok((t, frame)) => {
+                    slot.arg = Some(t);
+                    slot.frame = frame;
+                    slot.done = true;
+                }
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed {
+            return Err(Reported);
+        }
+
+        // 3. Cells of known rank, as long as there are any; 4. the smallest frame for all the rest.
+        loop {
+            let mut progress = false;
+            for i in 0..slots.len() {
+                if !slots[i].done && !self.is_open(&slots[i].param.shape) {
+                    self.split(&mut slots, i, &op, false)?;
+                    slots[i].done = true;
+                    progress = true;
+                }
+            }
+            if !progress {
+                break;
+            }
+        }
+        for i in 0..slots.len() {
+            if !slots[i].done {
+                self.split(&mut slots, i, &op, true)?;
+            }
+        }
+        self.finish_application(op, slots, op_frame, ret, node)
+    }
+
+    /// Whether the shape still holds an unknown shape.
+    fn is_open(&self, s: &Shape) -> bool {
+        self.s.zonk_shape(s).items().iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(_))))
+    }
+
+    fn arity(&self, op: &Operator) -> usize {
+        let n = match self.s.zonk_atom(&op.expr.ty.atom) {
+            AtomTy::Fn(f) => f.params.len(),
+            _ => 0,
+        };
+        n + op.vals.len()
+    }
+
+    pub(super) fn source(&mut self, s: Source, expected: Option<&ArrTy>, demand: bool) -> Check<Typed> {
+        match s {
+            Source::Ast(e) => self.demanding(demand, |c| c.infer(e, expected)),
+            Source::Done(t) => Ok(t),
+        }
+    }
+
+    fn infer_all(&mut self, args: Vec<Source>, demand: bool) -> Check<Vec<Typed>> {
+        let results: Vec<_> = args.into_iter().map(|a| self.source(a, None, demand)).collect();
+        results.into_iter().collect()
+    }
+
+    /// Whether a scalar box fits the parameter as it is.
+    fn box_fits(&self, param: &ArrTy) -> bool {
+        let param = self.s.zonk(param);
+        match &param.atom {
+            AtomTy::Sigma(_) => true,
+            AtomTy::Meta(_) => self.s.class_of(&param.atom).is_none() && param.shape.is_scalar(),
+            _ => false,
+        }
+    }
+
+    /// The atom type of an argument and its parameter are one, except of a scalar box that will open.
+    fn flow_atom(&mut self, slots: &mut [Slot], i: usize, op: &Operator) -> Check<()> {
+        let Some(arg) = &slots[i].arg else { return Ok(()) };
+        if self.scalar_box(&arg.expr).is_some() {
+            return Ok(());
+        }
+        let (have, want) = (arg.expr.ty.atom.clone(), slots[i].param.atom.clone());
+        self.s.node = Some(slots[i].node);
+        match self.s.unify_atom(&want, &have) {
+            Ok(()) => Ok(()),
+            Err(e) => self.argument_atom(e, slots, i, op),
+        }
+    }
+
+    /// Splits an argument's shape into its frame and the parameter's cell.
+    fn split(&mut self, slots: &mut [Slot], i: usize, op: &Operator, smallest: bool) -> Check<()> {
+        let param = slots[i].param.clone();
+        if let Some(arg) = &slots[i].arg
+            && self.scalar_box(&arg.expr).is_some()
+            && !self.box_fits(&param)
+        {
+            let opened = self.open_box(arg.expr.clone());
+            slots[i].arg = Some(Typed::new(opened));
+        }
+        let Some(arg) = &slots[i].arg else { return Ok(()) };
+        let have = arg.expr.ty.clone();
+        self.s.node = Some(slots[i].node);
+        if let Err(e) = self.s.unify_atom(&param.atom, &have.atom) {
+            return self.argument_atom(e, slots, i, op);
+        }
+        let shape = self.s.zonk_shape(&have.shape);
+        let result = if smallest {
+            self.s.unify_shape(&shape, &param.shape)
+        } else {
+            let bare = shape.items().iter().any(|i| {
+                matches!(i, ShapeItem::Var(ShapeVar::Meta(m))
+                if matches!(self.s.meta(*m).kind, solver::MetaKind::Shape { bare: true, .. }))
+            });
+            let frame = self.s.fresh_shape(bare, false, slots[i].node, None);
+            slots[i].frame = frame.clone();
+            self.s.unify_shape(&shape, &frame.concat(&param.shape))
+        };
+        match result {
+            Ok(()) => Ok(()),
+            Err(e) => self.argument_shape(e, slots, i, op, smallest),
+        }
+    }
+
+    fn finish_application(
+        &mut self,
+        op: Operator,
+        slots: Vec<Slot>,
+        op_frame: Shape,
+        ret: ArrTy,
+        node: NodeId,
+    ) -> Check<Typed> {
+        let frame = self.join_frames(&op, &op_frame, &slots, node)?;
+        self.settle_or_report()?;
+        let depth = self.s.depth;
+        self.decide_pads(depth)?;
+        let scalar = self.s.zonk_shape(&frame).is_scalar();
+        let known = if scalar { self.known_result(&op, &slots) } else { None };
+        if scalar
+            && op.known.is_some()
+            && let Some(k) = &known
+        {
+            // The value itself stands for the call: sizes are never computed from data.
+            return Ok(self.reified(self.s.zonk_index(k), node));
+        }
+        let ty = ret.lifted(&frame);
+        if slots.is_empty() && !matches!(self.s.zonk_atom(&op.expr.ty.atom), AtomTy::Fn(_)) {
+            return Ok(Typed { expr: op.expr, known });
+        }
+        let args =
+            slots.into_iter().filter_map(|s| Some(Arg { expr: s.arg?.expr, frame: s.frame })).collect();
+        let expr = Expr::new(ExprKind::App { func: op.expr, args, frame }, ty, node);
+        Ok(Typed { expr, known })
+    }
+
+    fn known_result(&self, op: &Operator, slots: &[Slot]) -> Option<Index> {
+        if let Some(k) = &op.known {
+            return Some(k.clone());
+        }
+        if !self.is_index_arithmetic(op) {
+            return None;
+        }
+        let [a, b] = slots else { return None };
+        let (p, q) = (a.arg.as_ref()?.known_dim()?, b.arg.as_ref()?.known_dim()?);
+        Some(Index::Dim(match op.global.as_ref()?.name.as_str() {
+            "+" => p.add(q),
+            "-" => p.sub(q),
+            _ => p.mul(q),
+        }))
+    }
+
+    pub(super) fn join_frames(
+        &mut self,
+        op: &Operator,
+        op_frame: &Shape,
+        slots: &[Slot],
+        node: NodeId,
+    ) -> Check<Shape> {
+        let mut frames: Vec<Shape> = vec![op_frame.clone()];
+        frames.extend(slots.iter().map(|s| s.frame.clone()));
+        let open: Vec<_> = frames.iter().map(|f| self.s.zonk_shape(f)).filter(|f| !f.is_scalar()).collect();
+        match open.as_slice() {
+            [] => return Ok(Shape::scalar()),
+            [one] => return Ok(one.clone()),
+            _ => {}
+        }
+        let result = self.s.fresh_shape(false, false, node, None);
+        self.s.node = Some(node);
+        match self.s.join(frames, result.clone()) {
+            Ok(()) => Ok(self.s.zonk_shape(&result)),
+            Err(e) => self.frames_disagree(e, op, op_frame, slots, node),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Written boxes: `box`, `boxes`, `unbox`.
+
+use super::*;
+use crate::codes;
+use crate::ir::ExprKind;
+use remc_syntax::ast;
+
+impl Checker<'_> {
+    pub(super) fn infer_box(
+        &mut self,
+        node: NodeId,
+        witnesses: &[(ast::Ident, ast::IndexExpr)],
+        ty: &ast::TypeExpr,
+        value: &ast::Expr,
+    ) -> Check<Typed> {
+        let given: Vec<Index> = witnesses.iter().map(|(_, i)| self.index(i)).collect::<Check<_>>()?;
+        let mark = self.scope.len();
+        let params: Vec<_> = witnesses.iter().map(|(n, _)| self.bind_index_name(&n.name, 0)).collect();
+        let body = self.array_type(ty);
+        self.scope.truncate(mark);
+        let sigma = SigmaTy { params, body: body? };
+        let nodes: Vec<_> = witnesses.iter().map(|(n, i)| (n.id, i.id)).collect();
+        self.boxed(node, &sigma, given, value, &nodes)
+    }
+
+    fn boxed(
+        &mut self,
+        node: NodeId,
+        sigma: &SigmaTy,
+        witnesses: Vec<Index>,
+        value: &ast::Expr,
+        nodes: &[(NodeId, NodeId)],
+    ) -> Check<Typed> {
+        let mut s = Subst::new();
+        for ((p, w), at) in sigma.params.iter().zip(&witnesses).zip(nodes) {
+            if p.sort != w.sort() {
+                return self.fail(
+                    Diagnostic::error(
+                        codes::WITNESS,
+                        format!("the witness of `{}` has the wrong sort", p.name),
+                    )
+                    .primary(Loc::Node(at.1), format!("is `{w}`"))
+                    .help("a plain name hides a dim, an at-name a shape in brackets"),
+                );
+            }
+            s.bind_index(p, w.clone());
+        }
+        let want = s.arr(&sigma.body);
+        let t = self.infer(value, Some(&want))?;
+        let t = self.unboxed_for(t, &want);
+        self.s.node = Some(value.id);
+        if let Err(e) = self.s.unify(&want, &t.expr.ty) {
+            return self.wrong_witness(e, &want, &t.expr, nodes);
+        }
+        let ty = ArrTy::scalar(AtomTy::sigma(sigma.params.clone(), sigma.body.clone()));
+        Ok(Typed::new(Expr::new(ExprKind::Box { witnesses, value: t.expr }, ty, node)))
+    }
+
+    /// `(box e)`: as the context says, else every dim is hidden.
+    pub(super) fn infer_box_by_context(
+        &mut self,
+        node: NodeId,
+        value: &ast::Expr,
+        expected: Option<&ArrTy>,
+    ) -> Check<Typed> {
+        let t = self.infer(value, None)?;
+        let expected = expected.map(|t| self.s.zonk(t));
+        if let Some(ArrTy { atom: AtomTy::Sigma(sigma), .. }) = &expected {
+            let mut s = Subst::new();
+            let witnesses: Vec<Index> = sigma
+                .params
+                .iter()
+                .map(|p| {
+                    let w = match p.sort {
+                        Sort::Dim => Index::Dim(self.s.fresh_dim(node, Some(p.name.clone()))),
+                        Sort::Shape => {
+                            Index::Shape(self.s.fresh_shape(false, false, node, Some(p.name.clone())))
+                        }
+                    };
+                    s.bind_index(p, w.clone());
+                    w
+                })
+                .collect();
+            let want = s.arr(&sigma.body);
+            self.s.node = Some(value.id);
+            if let Err(e) = self.s.unify(&want, &t.expr.ty) {
+                return self.wrong_witness(e, &want, &t.expr, &[]);
+            }
+            let ty = ArrTy::scalar(AtomTy::Sigma(sigma.clone()));
+            return Ok(Typed::new(Expr::new(ExprKind::Box { witnesses, value: t.expr }, ty, node)));
+        }
+        let count = self.s.zonk_shape(&t.expr.ty.shape).dims().map(|d| d.len());
+        let Some(count) = count else {
+            return self.fail(
+                Diagnostic::error(codes::BOX_CONTEXT, "nothing says which dims this box hides")
+                    .primary(Loc::Node(node), "the rank of the contents is not known")
+                    .help("write the witnesses: (box ((n 3)) [int n] e)"),
+            );
+        };
+        self.box_dims(t.expr, count, node)
+    }
+
+    /// A box that hides the first `count` dims of an array.
+    fn box_dims(&mut self, value: Expr, count: usize, node: NodeId) -> Check<Typed> {
+        let ty = self.s.zonk(&value.ty);
+        let mut params = Vec::new();
+        let mut witnesses = Vec::new();
+        let mut items = Vec::new();
+        for (i, item) in ty.shape.items().iter().enumerate() {
+            match item {
+                ShapeItem::Dim(d) if i < count => {
+                    let p = self.s.fresh_ivar(Sort::Dim, ["n", "m", "k", "l"][i.min(3)], 0);
+                    witnesses.push(Index::Dim(d.clone()));
+                    items.push(ShapeItem::Dim(Dim::rigid(p.clone())));
+                    params.push(p);
+                }
+                other => items.push(other.clone()),
+            }
+        }
+        let sigma = AtomTy::sigma(params, ArrTy::new(ty.atom.clone(), Shape(items)));
+        Ok(Typed::new(Expr::new(ExprKind::Box { witnesses, value }, ArrTy::scalar(sigma), node)))
+    }
+
+    pub(super) fn infer_boxes(
+        &mut self,
+        node: NodeId,
+        params: &[ast::Ident],
+        ty: &ast::TypeExpr,
+        dims: &[ast::IndexExpr],
+        rows: &[(Vec<ast::IndexExpr>, ast::Expr)],
+    ) -> Check<Typed> {
+        let dims = self.shape_of(dims)?;
+        let count = dims.sizes().and_then(|s| s.iter().try_fold(1u64, |a, b| a.checked_mul(*b)));
+        if count != Some(rows.len() as u64) {
+            return self.fail(
+                Diagnostic::error(codes::SIZES, format!("the dims {dims} do not match {} rows", rows.len()))
+                    .primary(Loc::Node(node), format!("{} rows", rows.len())),
+            );
+        }
+        let mark = self.scope.len();
+        let vars: Vec<_> = params.iter().map(|n| self.bind_index_name(&n.name, 0)).collect();
+        let body = self.array_type(ty);
+        self.scope.truncate(mark);
+        let sigma = SigmaTy { params: vars, body: body? };
+        let mut elems = Vec::new();
+        let mut failed = false;
+        for (witnesses, value) in rows {
+            if witnesses.len() != sigma.params.len() {
+                return self.fail(
+                    Diagnostic::error(
+                        codes::WITNESS,
+                        format!("{} witnesses for {} hidden indices", witnesses.len(), sigma.params.len()),
+                    )
+                    .primary(Loc::Node(value.id), "the witnesses of this row")
+                    .help("one witness for each index of the boxes form"),
+                );
+            }
+            let given: Vec<Index> = witnesses.iter().map(|i| self.index(i)).collect::<Check<_>>()?;
+            let nodes: Vec<_> = witnesses.iter().map(|i| (i.id, i.id)).collect();
+            match self.boxed(value.id, &sigma, given, value, &nodes) {
+                Ok(t) => elems.push(t.expr),
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed {
+            return Err(Reported);
+        }
+        let ty = ArrTy::new(AtomTy::sigma(sigma.params, sigma.body), dims.clone());
+        let dims = dims.dims().unwrap_or_default();
+        Ok(Typed::new(Expr::new(ExprKind::Frame { dims, elems }, ty, node)))
+    }
+
+    pub(super) fn infer_unbox(
+        &mut self,
+        node: NodeId,
+        boxes: &ast::Expr,
+        value: &ast::Ident,
+        indices: &[ast::Ident],
+        body: &ast::Expr,
+    ) -> Check<Typed> {
+        let mut t = self.demanding(false, |c| c.infer(boxes, None))?.expr;
+        let mut ty = self.s.zonk(&t.ty);
+        // An array of exact shape is boxed first.
+        let dims = ty.shape.dims().map(|d| d.len());
+        if !matches!(ty.atom, AtomTy::Sigma(_) | AtomTy::Meta(_))
+            && let Some(rank) = dims
+            && rank >= indices.len()
+            && rank > 0
+            && indices.iter().all(|i| !i.name.is_at())
+        {
+            t = self.box_dims(t, indices.len(), node)?.expr;
+            ty = self.s.zonk(&t.ty);
+        }
+        let AtomTy::Sigma(sigma) = &ty.atom else {
+            let shown = self.show(&ty);
+            return self.fail(
+                Diagnostic::error(codes::NOT_A_BOX, "unbox opens boxes; this is none")
+                    .primary(Loc::Node(boxes.id), format!("has type `{shown}`"))
+                    .help("use the value as it is, or box it: (box ((n 3)) [int n] e)"),
+            );
+        };
+        if sigma.params.len() != indices.len() {
+            let shown = self.show(&ty);
+            return self.fail(
+                Diagnostic::error(
+                    codes::NOT_A_BOX,
+                    format!("the box hides {} indices, {} are named", sigma.params.len(), indices.len()),
+                )
+                .primary(Loc::Node(value.id), "names the contents, then one name for each hidden index")
+                .secondary(Loc::Node(boxes.id), format!("has type `{shown}`")),
+            );
+        }
+        for (p, i) in sigma.params.iter().zip(indices) {
+            if (p.sort == Sort::Shape) != i.name.is_at() {
+                return self.fail(
+                    Diagnostic::error(
+                        codes::NOT_A_BOX,
+                        format!(
+                            "`{}` names a {}",
+                            i.name,
+                            if p.sort == Sort::Shape {
+                                "shape, so it is written with @"
+                            } else {
+                                "dim, so it is written without @"
+                            }
+                        ),
+                    )
+                    .primary(Loc::Node(i.id), "wrong kind of name"),
+                );
+            }
+        }
+        self.deeper(|c| {
+            let mut s = Subst::new();
+            let opened: Vec<_> = sigma
+                .params
+                .iter()
+                .zip(indices)
+                .map(|(p, i)| {
+                    let w = c.bind_index_name(&i.name, c.s.depth);
+                    s.bind_index(p, w.clone().into());
+                    w
+                })
+                .collect();
+            let var = c.new_local(&value.name, s.arr(&sigma.body), None);
+            c.bind_local(&value.name, var);
+            let body = c.behind_barrier(|c| Ok(c.infer(body, None)?.expr))?;
+            let body = c.close_local(var, body)?;
+            let body = c.rebox(body, &opened)?;
+            let ty = body.ty.lifted(&ty.shape);
+            let local = c.local(var).local.clone();
+            Ok(Typed::new(Expr::new(ExprKind::Unbox { boxes: t, indices: opened, local, body }, ty, node)))
+        })
+        .and_then(|t| self.leave(t))
+    }
+}

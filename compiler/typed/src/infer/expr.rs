@@ -1,0 +1,550 @@
+//! One arm for each form of expression.
+
+use super::*;
+use crate::codes;
+use crate::ir::{ExprKind, LiftKind};
+use remc_syntax::ast::{self, Annotation, ExprKind as A};
+
+impl Checker<'_> {
+    /// The elaborated expression. `expected` is a hint: the caller still has to compare the type.
+    pub(super) fn infer(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
+        let node = e.id;
+        match &*e.kind {
+            A::Var(name) => self.infer_name(e, name),
+            A::TApp { .. } | A::IApp { .. } => self.infer_instance(e),
+            A::Int { value, suffix } => Ok(self.infer_int(*value, *suffix, node)),
+            A::Float { value, suffix } => Ok(self.infer_float(value.0, *suffix, node)),
+            A::Bool(b) => Ok(self.scalar_literal(Scalar::Bool(*b), node)),
+            A::Char(c) => Ok(self.scalar_literal(Scalar::Char(*c), node)),
+            A::Str(s) => Ok(self.infer_string(s, node)),
+            A::Bracket(es) => self.infer_frame(node, vec![es.len() as u64], es, expected),
+            A::Array { dims, elems } => self.infer_frame(node, dims.clone(), elems, expected),
+            A::EmptyArray { dims, ty } => {
+                let dims = self.shape_of(dims)?;
+                let elem = self.array_type(ty)?;
+                let Some(list) = dims.dims() else {
+                    return self.fail(
+                        Diagnostic::error(codes::NOT_AN_INDEX, "an empty array is written with its dims")
+                            .primary(Loc::Node(node), "the rank is not known"),
+                    );
+                };
+                if !list.iter().any(|d| d.as_constant() == Some(0)) {
+                    return self.fail(
+                        Diagnostic::error(
+                            codes::SIZES,
+                            format!(
+                                "an array of shape {dims} is not known to be empty, so it needs its elements"
+                            ),
+                        )
+                        .primary(Loc::Node(node), "a type where the elements should be")
+                        .help("write the elements, or (replicate …) to repeat one"),
+                    );
+                }
+                let ty = elem.lifted(&dims);
+                Ok(Typed::new(Expr::new(ExprKind::Frame { dims: list, elems: vec![] }, ty, node)))
+            }
+            A::App { func, args } => self.infer_app(node, func, args),
+            A::Rerank { ranks, func } => self.rerank_value(node, ranks, func),
+            A::Lam { params, ret, body } => {
+                let want = expected.map(|t| self.s.zonk(t)).and_then(|t| t.as_fn().cloned());
+                let want = want.filter(|f| f.params.len() == params.len());
+                self.infer_lambda(node, params, ret.as_ref(), body, want.as_deref())
+            }
+            A::TLam { .. } | A::ILam { .. } => self.infer_polymorphic(e, None),
+            A::Let { bindings, sequential, body } => {
+                self.infer_let(node, bindings, *sequential, body, expected)
+            }
+            A::Annot { expr, ty } => {
+                let want = self.array_type(ty)?;
+                let mut t = self.infer(expr, Some(&want))?;
+                if let (Some(f), true) = (want.as_fn(), matches!(t.expr.ty.atom, AtomTy::Fn(_))) {
+                    return Ok(self.fit_function(t, f, expr.id, None)?.0);
+                }
+                t = self.unboxed_for(t, &want);
+                self.expect(&t.expr, &want, ty.id)?;
+                Ok(t)
+            }
+            A::If { cond, then, otherwise } => self.infer_if(node, cond, then, otherwise, expected),
+            A::Box { witnesses, ty, value } => self.infer_box(node, witnesses, ty, value),
+            A::BoxInfer(value) => self.infer_box_by_context(node, value, expected),
+            A::Boxes { params, ty, dims, rows } => self.infer_boxes(node, params, ty, dims, rows),
+            A::Unbox { boxes, value, indices, body } => self.infer_unbox(node, boxes, value, indices, body),
+            A::Lift { index, value, natural, body } => {
+                let t = self.demanding(false, |c| c.infer(value, None))?;
+                let shaped = index.name.is_at();
+                let want = if shaped {
+                    let n = self.s.fresh_dim(value.id, None);
+                    ArrTy::new(AtomTy::INT, Shape::of_dims([n]))
+                } else {
+                    ArrTy::base(BaseTy::I64)
+                };
+                let t = self.unboxed_for(t, &want);
+                self.expect(&t.expr, &want, value.id)?;
+                self.deeper(|c| {
+                    let mut w = c.bind_index_name(&index.name, c.s.depth);
+                    w.natural = *natural;
+                    if let Some(last) = c.scope.last_mut() {
+                        last.1 = Binding::Index(w.clone().into());
+                    }
+                    let body = c.behind_barrier(|c| Ok(c.infer(body, expected)?.expr))?;
+                    let indices = vec![w];
+                    let body = c.rebox(body, &indices)?;
+                    let ty = body.ty.clone();
+                    let kind = match (shaped, natural) {
+                        (true, _) => LiftKind::Shape,
+                        (false, true) => LiftKind::Natural,
+                        (false, false) => LiftKind::Integer,
+                    };
+                    Ok(Typed::new(Expr::new(ExprKind::Lift { kind, indices, value: t.expr, body }, ty, node)))
+                })
+            }
+            A::Values(es) => {
+                let parts: Vec<_> = es.iter().map(|e| self.infer(e, None)).collect();
+                let parts: Vec<Expr> = parts.into_iter().map(|t| t.map(|t| t.expr)).collect::<Check<_>>()?;
+                let atom = AtomTy::tuple(parts.iter().map(|p| (None, p.ty.clone())).collect());
+                Ok(Typed::new(Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), node)))
+            }
+            A::Record(fields) => {
+                let parts: Vec<_> = fields.iter().map(|(_, e)| self.infer(e, None)).collect();
+                let parts: Vec<Expr> = parts.into_iter().map(|t| t.map(|t| t.expr)).collect::<Check<_>>()?;
+                let labels = fields.iter().map(|(l, _)| Some(l.name.clone()));
+                let atom = AtomTy::tuple(labels.zip(parts.iter().map(|p| p.ty.clone())).collect());
+                Ok(Typed::new(Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), node)))
+            }
+            A::LetValues { params, value, body } => {
+                self.infer_let_values(node, params, value, body, expected)
+            }
+            A::Proj { position, tuple } => {
+                let t = self.infer(tuple, None)?;
+                let index = usize::try_from(*position).unwrap_or(usize::MAX);
+                self.component(
+                    t,
+                    node,
+                    |fields| (index < fields.len()).then_some(index),
+                    &position.to_string(),
+                )
+            }
+            A::Field { record, label } => {
+                let t = self.infer(record, None)?;
+                let name = label.name.clone();
+                self.component(
+                    t,
+                    node,
+                    |fields| fields.iter().position(|(l, _)| l.as_ref() == Some(&name)),
+                    label.name.as_str(),
+                )
+            }
+            A::With { record, fields } => self.infer_with(node, record, fields),
+            A::ReifyDim(d) => {
+                let d = self.dim(d)?;
+                Ok(self.reified(Index::Dim(d), node))
+            }
+            A::ReifyShape(s) => {
+                let s = match self.index(s)? {
+                    Index::Shape(s) => s,
+                    Index::Dim(d) => Shape::of_dims([d]),
+                };
+                Ok(self.reified(Index::Shape(s), node))
+            }
+            A::AsShape { shape, value } => {
+                let t = self.infer(value, None)?;
+                let t = Typed::new(self.open_any_box(t.expr));
+                let shape = self.shape_of(shape)?;
+                let ty = ArrTy::new(t.expr.ty.atom.clone(), shape);
+                Ok(Typed::new(Expr::new(ExprKind::AsShape(t.expr), ty, node)))
+            }
+            A::Cast { ty, value } => {
+                let atom = self.atom_type(ty)?;
+                let t = self.infer(value, None)?;
+                let inner = self.open_any_box(t.expr);
+                if !matches!(atom, AtomTy::Base(_)) {
+                    let shown = self.show_atom(&atom);
+                    return self.fail(
+                        Diagnostic::error(
+                            codes::INSTANCE,
+                            format!("cast converts to a base type, not to `{shown}`"),
+                        )
+                        .primary(Loc::Node(ty.id), "not a base type"),
+                    );
+                }
+                let ty = ArrTy::new(atom, inner.ty.shape.clone());
+                Ok(Typed::new(Expr::new(ExprKind::Cast(inner), ty, node)))
+            }
+            A::Loop { bindings, cond, body } => self.infer_loop(node, bindings, cond, body),
+            A::Error => Err(Reported),
+        }
+    }
+
+    /// Opens a scalar box whose contents are wanted.
+    fn open_any_box(&mut self, e: Expr) -> Expr {
+        if self.scalar_box(&e).is_some() { self.open_box(e) } else { e }
+    }
+
+    /// Opens a scalar box where `want` is known to be no box.
+    pub(super) fn unboxed_for(&mut self, t: Typed, want: &ArrTy) -> Typed {
+        let want = self.s.zonk(want);
+        let wants_box = matches!(want.atom, AtomTy::Sigma(_) | AtomTy::Meta(_));
+        if !wants_box && self.scalar_box(&t.expr).is_some() {
+            return Typed::new(self.open_box(t.expr));
+        }
+        t
+    }
+
+    /// `[e …]`, `(array …)`, `(frame …)`: elements of one type.
+    fn infer_frame(
+        &mut self,
+        node: NodeId,
+        dims: Vec<u64>,
+        es: &[ast::Expr],
+        expected: Option<&ArrTy>,
+    ) -> Check<Typed> {
+        let elem_hint = expected.map(|t| self.s.zonk(t)).and_then(|t| {
+            (t.shape.items().len() >= dims.len())
+                .then(|| ArrTy::new(t.atom.clone(), Shape(t.shape.0[dims.len()..].to_vec())))
+        });
+        let results: Vec<_> = es.iter().map(|e| self.infer(e, elem_hint.as_ref())).collect();
+        let parts: Vec<Typed> = results.into_iter().collect::<Check<_>>()?;
+        let known: Option<Vec<Dim>> = parts.iter().map(|t| t.known_dim().cloned()).collect();
+        let mut parts: Vec<Expr> = parts.into_iter().map(|t| t.expr).collect();
+        let functions = parts.iter().any(|p| matches!(self.s.zonk_atom(&p.ty.atom), AtomTy::Fn(_)));
+        let Some(first) = parts.first().map(|p| p.ty.clone()) else { return Err(Reported) };
+        for i in 1..parts.len() {
+            let boxed = matches!(self.s.zonk_atom(&first.atom), AtomTy::Sigma(_));
+            if !boxed && self.scalar_box(&parts[i]).is_some() {
+                parts[i] = self.open_box(parts[i].clone());
+            }
+            self.s.node = Some(parts[i].node);
+            let fits = match (self.s.zonk(&first).as_fn(), functions) {
+                (Some(f), true) => {
+                    let t = Typed::new(parts[i].clone());
+                    parts[i] = self.fit_function(t, f, parts[i].node, None)?.0.expr;
+                    Ok(())
+                }
+                _ => self.s.unify(&first, &parts[i].ty),
+            };
+            if let Err(e) = fits {
+                return self.ragged(e, &parts[0], &parts[i], node);
+            }
+        }
+        let dims: Vec<Dim> = dims.into_iter().map(|d| Dim::constant(d as i128)).collect();
+        let ty = first.lifted(&Shape::of_dims(dims.clone()));
+        let known = match (dims.len(), known) {
+            (1, Some(ds)) => Some(Index::Shape(Shape::of_dims(ds))),
+            (0, Some(ds)) => ds.into_iter().next().map(Index::Dim),
+            _ => None,
+        };
+        Ok(Typed { expr: Expr::new(ExprKind::Frame { dims, elems: parts }, ty, node), known })
+    }
+
+    fn infer_let(
+        &mut self,
+        node: NodeId,
+        bindings: &[ast::Binding],
+        sequential: bool,
+        body: &ast::Expr,
+        expected: Option<&ArrTy>,
+    ) -> Check<Typed> {
+        let ranked = |b: &ast::Binding| matches!(b.param.ann, Annotation::Rank(_) | Annotation::Type(_));
+        if bindings.iter().any(ranked) && !sequential {
+            let params: Vec<_> = bindings.iter().map(|b| b.param.clone()).collect();
+            let values: Vec<_> = bindings.iter().map(|b| b.value.clone()).collect();
+            return self.apply_lambda(node, &params, None, body, &values);
+        }
+        if let (true, Some((first, rest))) = (sequential, bindings.split_first())
+            && ranked(first)
+        {
+            let inner = ast::Expr {
+                id: node,
+                kind: Box::new(A::Let { bindings: rest.to_vec(), sequential, body: body.clone() }),
+            };
+            let inner = if rest.is_empty() { body.clone() } else { inner };
+            return self.apply_lambda(
+                node,
+                std::slice::from_ref(&first.param),
+                None,
+                &inner,
+                std::slice::from_ref(&first.value),
+            );
+        }
+        self.deeper(|c| {
+            // (the name, its variable and value, or nothing if the value is wrong)
+            let mut done: Vec<(VarId, Expr)> = Vec::new();
+            let mut waiting: Vec<(Name, Check<Typed>)> = Vec::new();
+            let mut i = 0;
+            while i < bindings.len() {
+                let b = &bindings[i];
+                if sequential && i > 0 && ranked(b) {
+                    break;
+                }
+                let t = c.demanding(false, |c| c.infer_binding(&b.value));
+                if sequential {
+                    c.bind_value(&b.param.name, t, &mut done);
+                } else {
+                    waiting.push((b.param.name.clone(), t));
+                }
+                i += 1;
+            }
+            for (name, t) in waiting {
+                c.bind_value(&name, t, &mut done);
+            }
+            let rest = &bindings[i..];
+            let body = if rest.is_empty() {
+                c.infer(body, expected)
+            } else {
+                c.infer_let(node, rest, sequential, body, expected)
+            };
+            let body = body?;
+            let known = body.known.clone();
+            let mut body = body.expr;
+            for (var, value) in done.into_iter().rev() {
+                body = c.close_local(var, body)?;
+                let local = c.local(var).local.clone();
+                let ty = body.ty.clone();
+                body = Expr::new(ExprKind::Let { local, value, body }, ty, node);
+            }
+            Ok(Typed { expr: body, known })
+        })
+        .and_then(|t| self.leave(t))
+    }
+
+    fn bind_value(&mut self, name: &Name, t: Check<Typed>, done: &mut Vec<(VarId, Expr)>) {
+        match t {
+            Ok(t) => {
+                let ty = self.s.zonk(&t.expr.ty);
+                let var = self.new_local(name, ty.clone(), t.known.clone());
+                // A number whose type is still open takes the type of each use.
+                let adapts = t.known.is_some() && matches!(ty.atom, AtomTy::Meta(_));
+                self.locals[var.0 as usize].adapts = adapts;
+                self.bind_local(name, var);
+                done.push((var, t.expr));
+            }
+            Err(Reported) => self.scope.push((name.clone(), Binding::Failed)),
+        }
+    }
+
+    /// The value of a `let` or local `define`; functions are generalised.
+    fn infer_binding(&mut self, e: &ast::Expr) -> Check<Typed> {
+        match &*e.kind {
+            A::Lam { .. } | A::TLam { .. } | A::ILam { .. } | A::Rerank { .. } => {
+                self.infer_polymorphic(e, None)
+            }
+            _ => self.infer(e, None),
+        }
+    }
+
+    fn infer_if(
+        &mut self,
+        node: NodeId,
+        cond: &ast::Expr,
+        then: &ast::Expr,
+        otherwise: &ast::Expr,
+        expected: Option<&ArrTy>,
+    ) -> Check<Typed> {
+        let test = self.demanding(false, |c| c.infer(cond, None)).and_then(|t| {
+            let test = self.open_any_box(t.expr);
+            self.s.node = Some(cond.id);
+            let want = ArrTy::base(BaseTy::Bool);
+            match self.s.unify(&want, &test.ty) {
+                Ok(()) => Ok(test),
+                Err(_) => self.bad_condition(&test),
+            }
+        });
+        let late = |e: &ast::Expr| matches!(&*e.kind, A::BoxInfer(_));
+        let (a, b) = if late(then) && !late(otherwise) {
+            let b = self.branch(otherwise, expected);
+            let hint = b.as_ref().ok().map(|b| b.ty.clone());
+            (self.branch(then, hint.as_ref().or(expected)), b)
+        } else {
+            let a = self.branch(then, expected);
+            let hint = a.as_ref().ok().map(|a| a.ty.clone());
+            let b = self.branch(otherwise, hint.as_ref().or(expected));
+            (a, b)
+        };
+        let (test, a, b) = (test?, a?, b?);
+        self.s.node = Some(node);
+        if let Err(e) = self.s.unify(&a.ty, &b.ty) {
+            return self.branches_differ(e, &a, &b);
+        }
+        let ty = a.ty.clone();
+        let t = Typed::new(Expr::new(ExprKind::If { cond: test, then: a, otherwise: b }, ty, node));
+        self.leave(t)
+    }
+
+    fn branch(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Expr> {
+        self.s.branch += 1;
+        let result =
+            self.deeper(|c| c.demanding(false, |c| c.behind_barrier(|c| Ok(c.infer(e, expected)?.expr))));
+        self.s.branch -= 1;
+        result
+    }
+
+    fn infer_let_values(
+        &mut self,
+        node: NodeId,
+        params: &[ast::Param],
+        value: &ast::Expr,
+        body: &ast::Expr,
+        expected: Option<&ArrTy>,
+    ) -> Check<Typed> {
+        let t = self.infer(value, None)?;
+        let ty = self.s.zonk(&t.expr.ty);
+        let AtomTy::Tuple(tuple) = &ty.atom else {
+            let shown = self.show(&ty);
+            return self.fail(
+                Diagnostic::error(codes::COMPONENT, "let-values needs several values")
+                    .primary(Loc::Node(value.id), format!("has type `{shown}`"))
+                    .help("write (values …), or use let for a single value"),
+            );
+        };
+        if tuple.fields.len() != params.len() {
+            return self.fail(
+                Diagnostic::error(
+                    codes::COMPONENT,
+                    format!("{} names for {} values", params.len(), tuple.fields.len()),
+                )
+                .primary(Loc::Node(value.id), format!("gives {} values", tuple.fields.len())),
+            );
+        }
+        // The tuple once, then one variable for each component.
+        self.deeper(|c| {
+            let whole = c.new_local(&Name::new("values"), ty.clone(), None);
+            let mut parts = Vec::new();
+            for (position, (p, (_, field))) in params.iter().zip(&tuple.fields).enumerate() {
+                let tuple = c.var(whole, node).expr;
+                let ty = field.lifted(&ty.shape);
+                let part = Expr::new(ExprKind::Field { tuple, position }, ty, p.id);
+                parts.push((p.clone(), Typed::new(part)));
+            }
+            let ranked = params.iter().any(|p| matches!(p.ann, Annotation::Rank(_) | Annotation::Type(_)));
+            let inner = if ranked {
+                let mut cuts = Vec::new();
+                for (p, t) in parts {
+                    cuts.push(c.cut_by_annotation(&p, t)?);
+                }
+                c.over_cells(cuts, node, |c, _| c.infer(body, expected), None)?.expr
+            } else {
+                let mut done = Vec::new();
+                for (p, t) in parts {
+                    c.bind_value(&p.name, Ok(t), &mut done);
+                }
+                let mut inner = c.infer(body, expected)?.expr;
+                for (var, value) in done.into_iter().rev() {
+                    inner = c.close_local(var, inner)?;
+                    let local = c.local(var).local.clone();
+                    let ty = inner.ty.clone();
+                    inner = Expr::new(ExprKind::Let { local, value, body: inner }, ty, node);
+                }
+                inner
+            };
+            let local = c.local(whole).local.clone();
+            let ty = inner.ty.clone();
+            Ok(Typed::new(Expr::new(ExprKind::Let { local, value: t.expr, body: inner }, ty, node)))
+        })
+        .and_then(|t| self.leave(t))
+    }
+
+    fn component(
+        &mut self,
+        t: Typed,
+        node: NodeId,
+        find: impl Fn(&[(Option<Name>, ArrTy)]) -> Option<usize>,
+        what: &str,
+    ) -> Check<Typed> {
+        let tuple = self.open_any_box(t.expr);
+        let ty = self.s.zonk(&tuple.ty);
+        if let AtomTy::Tuple(fields) = &ty.atom
+            && let Some(position) = find(&fields.fields)
+        {
+            let ty = fields.fields[position].1.lifted(&ty.shape);
+            return Ok(Typed::new(Expr::new(ExprKind::Field { tuple, position }, ty, node)));
+        }
+        let shown = self.show(&ty);
+        self.fail(
+            Diagnostic::error(codes::COMPONENT, format!("there is no component `{what}` here"))
+                .primary(Loc::Node(tuple.node), format!("has type `{shown}`"))
+                .help(
+                    "components of tuples are counted from 0; fields of records have the names of their type",
+                ),
+        )
+    }
+
+    fn infer_with(
+        &mut self,
+        node: NodeId,
+        record: &ast::Expr,
+        fields: &[(ast::Ident, ast::Expr)],
+    ) -> Check<Typed> {
+        let t = self.infer(record, None)?;
+        let ty = self.s.zonk(&t.expr.ty);
+        let AtomTy::Tuple(tuple) = &ty.atom else {
+            return self.component(t, node, |_| None, fields.first().map_or("", |f| f.0.name.as_str()));
+        };
+        self.deeper(|c| {
+            let var = c.new_local(&Name::new("record"), ArrTy::scalar(ty.atom.clone()), None);
+            let mut parts = Vec::new();
+            for (position, (_, field)) in tuple.fields.iter().enumerate() {
+                let tuple = c.var(var, node).expr;
+                parts.push(Expr::new(ExprKind::Field { tuple, position }, field.clone(), node));
+            }
+            for (label, value) in fields {
+                let Some(at) = tuple.fields.iter().position(|(l, _)| l.as_ref() == Some(&label.name)) else {
+                    let whole = c.var(var, node);
+                    return c.component(whole, label.id, |_| None, label.name.as_str());
+                };
+                parts[at] = c.infer(value, None)?.expr;
+            }
+            let labels = tuple.fields.iter().map(|(l, _)| l.clone());
+            let atom = AtomTy::tuple(labels.zip(parts.iter().map(|p| p.ty.clone())).collect());
+            let body = Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), node);
+            let t = c.lambda_of(vec![var], node, |_, _| Ok(Typed::new(body)))?;
+            Ok(t)
+        })
+        .and_then(|lam| {
+            let op = super::instance::Operator::plain(lam.expr);
+            self.apply(op, vec![super::apply::Source::Done(t)], node)
+        })
+    }
+
+    fn infer_loop(
+        &mut self,
+        node: NodeId,
+        bindings: &[ast::Binding],
+        cond: &ast::Expr,
+        body: &ast::Expr,
+    ) -> Check<Typed> {
+        let init: Vec<_> = bindings.iter().map(|b| self.infer(&b.value, None)).collect();
+        let init: Vec<Expr> = init.into_iter().map(|t| t.map(|t| t.expr)).collect::<Check<_>>()?;
+        self.deeper(|c| {
+            let mut vars = Vec::new();
+            for (b, e) in bindings.iter().zip(&init) {
+                let v = c.new_local(&b.param.name, e.ty.clone(), None);
+                c.bind_local(&b.param.name, v);
+                vars.push(v);
+            }
+            let test = c.behind_barrier(|c| Ok(c.infer(cond, None)?.expr))?;
+            if c.s.unify(&ArrTy::base(BaseTy::Bool), &test.ty).is_err() {
+                return c.bad_condition(&test);
+            }
+            let next = c.behind_barrier(|c| Ok(c.infer(body, None)?.expr))?;
+            let state = match init.as_slice() {
+                [one] => one.ty.clone(),
+                many => ArrTy::scalar(AtomTy::tuple(many.iter().map(|e| (None, e.ty.clone())).collect())),
+            };
+            c.expect(&next, &state, body.id)?;
+            let opened = vars.iter().any(|v| c.local(*v).opened.is_some() || c.local(*v).lifted.is_some());
+            if opened {
+                return c.fail(
+                    Diagnostic::error(
+                        codes::ESCAPE,
+                        "a box or size of the loop's state has to be opened inside the body",
+                    )
+                    .primary(Loc::Node(body.id), "opens part of the state")
+                    .help("open it with unbox or lift in the body and box the next state again"),
+                );
+            }
+            let locals = vars.iter().map(|v| c.local(*v).local.clone()).zip(init).collect();
+            Ok(Typed::new(Expr::new(ExprKind::Loop { locals, cond: test, body: next }, state, node)))
+        })
+        .and_then(|t| self.leave(t))
+    }
+}

@@ -1,0 +1,371 @@
+//! What stays open: deciding it by rule, or generalising over it.
+//!
+//! Rules, in order: an equation whose one side is known gives unknown cell shapes nothing and the item
+//! padding the rest; a parameter without annotation takes the least rank; then a function becomes
+//! polymorphic in what its type leaves open, and everything else takes its default.
+
+use super::solver::{Constraint, MetaKind, Solution};
+use super::*;
+use crate::codes;
+use crate::ir::ExprKind;
+use remc_syntax::ast::{self, ExprKind as A};
+use std::sync::Arc;
+
+impl Checker<'_> {
+    /// Tries postponed constraints; the first failure is reported.
+    pub(super) fn settle_or_report(&mut self) -> Check<()> {
+        match self.s.settle() {
+            Ok(()) => Ok(()),
+            Err((node, e)) => self.mismatch(e, node),
+        }
+    }
+
+    fn unsolved_in(&self, s: &Shape) -> Vec<MetaId> {
+        self.s
+            .zonk_shape(s)
+            .items()
+            .iter()
+            .filter_map(|i| match i {
+                ShapeItem::Var(ShapeVar::Meta(m)) => Some(*m),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Decides shape equations with one known side, for existentials at least this deep: the shapes of
+    /// parameters without annotation first, then other cells, are empty; padding takes the rest.
+    pub(super) fn decide_pads(&mut self, depth: u32) -> Check<()> {
+        loop {
+            let mut choice: Option<MetaId> = None;
+            for p in &self.s.pending {
+                let Constraint::Shapes(a, b) = &p.constraint else { continue };
+                let (x, y) = (self.unsolved_in(a), self.unsolved_in(b));
+                let open = match (x.is_empty(), y.is_empty()) {
+                    (true, false) => y,
+                    (false, true) => x,
+                    _ => continue,
+                };
+                let rank = |m: &MetaId| match self.s.meta(*m).kind {
+                    MetaKind::Shape { bare: true, .. } => 0,
+                    MetaKind::Shape { pad: false, .. } => 1,
+                    _ => 2,
+                };
+                if open.iter().any(|m| self.s.meta(*m).depth < depth) {
+                    continue;
+                }
+                choice = open.iter().copied().min_by_key(rank);
+                break;
+            }
+            let Some(m) = choice else { return Ok(()) };
+            self.s.decide(m, Solution::Shape(Shape::scalar()));
+            self.settle_or_report()?;
+        }
+    }
+
+    /// Decides everything that is stuck among existentials deeper than `depth`.
+    pub(super) fn decide_stuck(&mut self, depth: u32) -> Check<()> {
+        loop {
+            self.settle_or_report()?;
+            self.decide_pads(depth)?;
+            let mut choice = None;
+            let mut ambiguous = None;
+            for p in &self.s.pending {
+                match &p.constraint {
+                    Constraint::Join { frames, result } => {
+                        let open: Vec<MetaId> = frames.iter().flat_map(|f| self.unsolved_in(f)).collect();
+                        let mut bare: Vec<MetaId> = open
+                            .iter()
+                            .copied()
+                            .filter(|m| matches!(self.s.meta(*m).kind, MetaKind::Shape { bare: true, .. }))
+                            .filter(|m| self.s.meta(*m).depth >= depth)
+                            .collect();
+                        bare.dedup();
+                        let certain =
+                            frames.iter().map(|f| self.s.zonk_shape(f).least_rank()).max().unwrap_or(0);
+                        let wanted = self.s.zonk_shape(result).least_rank();
+                        if wanted > certain {
+                            // Some frame has to be longer than it is known to be.
+                            if let [one] = bare.as_slice() {
+                                choice = Some((*one, Some(self.s.zonk_shape(result))));
+                                break;
+                            }
+                            if bare.len() > 1 {
+                                ambiguous = Some(p.node);
+                            }
+                            continue;
+                        }
+                        if let Some(m) =
+                            bare.first().or(open.iter().find(|m| self.s.meta(**m).depth >= depth))
+                        {
+                            choice = Some((*m, None));
+                            break;
+                        }
+                    }
+                    Constraint::Shapes(a, b) => {
+                        let open: Vec<_> =
+                            self.unsolved_in(a).into_iter().chain(self.unsolved_in(b)).collect();
+                        let bare = open.iter().find(|m| {
+                            matches!(self.s.meta(**m).kind, MetaKind::Shape { bare: true, .. })
+                                && self.s.meta(**m).depth >= depth
+                        });
+                        let other = open.iter().find(|m| {
+                            matches!(self.s.meta(**m).kind, MetaKind::Shape { pad: false, .. })
+                                && self.s.meta(**m).depth >= depth
+                        });
+                        if let Some(m) = bare.or(other) {
+                            choice = Some((*m, None));
+                            break;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            match choice {
+                Some((m, s)) => self.s.decide(m, Solution::Shape(s.unwrap_or_default())),
+                None => match ambiguous {
+                    Some(node) => return self.ambiguous_rank(node),
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+
+    /// Parameters without annotation whose rank nothing decided are scalars.
+    fn decide_bare(&mut self, depth: u32) -> Check<()> {
+        for i in 0..self.s.metas.len() {
+            let m = MetaId(i as u32);
+            let meta = self.s.meta(m);
+            if meta.solution.is_none()
+                && meta.depth >= depth
+                && matches!(meta.kind, MetaKind::Shape { bare: true, .. })
+            {
+                self.s.decide(m, Solution::Shape(Shape::scalar()));
+            }
+        }
+        self.settle_or_report()
+    }
+
+    /// Everything at least as deep as `depth` that rules decide.
+    pub(super) fn decide_all(&mut self, depth: u32) -> Check<()> {
+        self.decide_stuck(depth)?;
+        self.decide_bare(depth)?;
+        self.decide_stuck(depth)
+    }
+
+    /// A syntactic function, with or without binders of its own, at its generalised type.
+    pub(super) fn infer_polymorphic(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
+        let mark = self.scope.len();
+        let saved = self.implicit;
+        let mut ivars = Vec::new();
+        let mut tparams = Vec::new();
+        let mut inner = e;
+        loop {
+            match &*inner.kind {
+                A::ILam { params, body } => {
+                    ivars.extend(self.bind_iparams(params, 0));
+                    inner = body;
+                }
+                A::TLam { params, body } => {
+                    tparams.extend(self.bind_tparams(params));
+                    inner = body;
+                }
+                _ => break,
+            }
+        }
+        if !(ivars.is_empty() && tparams.is_empty()) {
+            self.implicit = Implicit::No;
+        }
+        self.s.depth += 1;
+        let depth = self.s.depth;
+        let result = self.behind_barrier(|c| Ok(c.infer(inner, expected)?.expr)).and_then(|t| {
+            self.decide_all(depth)?;
+            Ok(t)
+        });
+        self.s.depth -= 1;
+        self.implicit = saved;
+        self.scope.truncate(mark);
+        let t = result?;
+        let function = matches!(&*t.kind, ExprKind::Lam { .. })
+            || matches!(&*inner.kind, A::Var(_) | A::TApp { .. } | A::IApp { .. })
+                && matches!(self.s.zonk_atom(&t.ty.atom), AtomTy::Fn(_));
+        self.generalise(t, ivars, tparams, function, depth, e.id)
+    }
+
+    /// Quantifies over the existentials of the type that are at least as deep as `depth`.
+    fn generalise(
+        &mut self,
+        e: Expr,
+        mut ivars: Vec<IVar>,
+        mut tparams: Vec<TParam>,
+        function: bool,
+        depth: u32,
+        node: NodeId,
+    ) -> Check<Typed> {
+        if function {
+            let ty = self.s.zonk(&e.ty);
+            let mut metas = Vec::new();
+            metas_of(&ty, &mut metas);
+            // A constraint that ties an existential to the outside keeps it from being generalised.
+            let mut taken: Vec<Name> = ivars.iter().map(|v| v.name.clone()).collect();
+            taken.extend(self.scope.iter().map(|(n, _)| n.clone()));
+            for m in metas {
+                let meta = self.s.meta(m).clone();
+                if meta.depth < depth || meta.solution.is_some() {
+                    continue;
+                }
+                match meta.kind {
+                    MetaKind::Dim => {
+                        let name = fresh_name(meta.name.as_ref(), &["n", "m", "k", "l", "d"], &mut taken);
+                        let v = self.s.fresh_ivar(Sort::Dim, &name, 0);
+                        self.s.decide(m, Solution::Dim(Dim::rigid(v.clone())));
+                        ivars.push(v);
+                    }
+                    MetaKind::Shape { pad, .. } => {
+                        let hint = if pad { Some(Name::new("@item-pad")) } else { meta.name.clone() };
+                        let name = fresh_name(hint.as_ref(), &["@s", "@c", "@p"], &mut taken);
+                        let v = self.s.fresh_ivar(Sort::Shape, &name, 0);
+                        self.s.decide(m, Solution::Shape(Shape::rigid(v.clone())));
+                        ivars.push(v);
+                    }
+                    MetaKind::Atom { class, .. } => {
+                        let name = fresh_name(meta.name.as_ref(), &["t", "u", "v", "w"], &mut taken);
+                        let var = TVar { id: self.s.fresh_id(), name: Name::new(name) };
+                        self.s.tvar_class.insert(var.id, class);
+                        self.s.decide(m, Solution::Atom(AtomTy::Var(var.clone())));
+                        tparams.push(TParam { var, shape: None, class });
+                    }
+                }
+            }
+            self.settle_or_report()?;
+        }
+        let mut e = e;
+        if !tparams.is_empty() {
+            let ty = ArrTy::scalar(AtomTy::Forall(Arc::new(ForallTy {
+                params: tparams.clone(),
+                body: self.s.zonk(&e.ty),
+            })));
+            e = Expr::new(ExprKind::TLam { params: tparams, body: e }, ty, node);
+        }
+        if !ivars.is_empty() {
+            let ty =
+                ArrTy::scalar(AtomTy::Pi(Arc::new(PiTy { params: ivars.clone(), body: self.s.zonk(&e.ty) })));
+            e = Expr::new(ExprKind::ILam { params: ivars, body: e }, ty, node);
+        }
+        Ok(Typed::new(e))
+    }
+
+    /// Literals and other atom types that nothing decided take their defaults.
+    pub(super) fn default_literals(&mut self) -> Check<()> {
+        for i in 0..self.s.metas.len() {
+            let m = MetaId(i as u32);
+            let meta = self.s.meta(m);
+            if meta.solution.is_some() {
+                continue;
+            }
+            if let MetaKind::Atom { class, default } = meta.kind {
+                let base = default.or(match class {
+                    Some(Class::Frac) => Some(BaseTy::F64),
+                    Some(_) => Some(BaseTy::I64),
+                    None => None,
+                });
+                if let Some(b) = base {
+                    self.s.decide(m, Solution::Atom(AtomTy::Base(b)));
+                }
+            }
+        }
+        self.settle_or_report()
+    }
+
+    /// Constraints that nothing could decide are errors.
+    pub(super) fn nothing_pending(&mut self) -> Check<()> {
+        let Some(p) = self.s.pending.first().cloned() else { return Ok(()) };
+        match p.constraint {
+            Constraint::Join { .. } | Constraint::Shapes(..) => self.ambiguous_rank(p.node),
+            Constraint::Dims(a, b) => {
+                let (a, b) = (self.show_dim(&a), self.show_dim(&b));
+                self.fail(
+                    Diagnostic::error(
+                        codes::AMBIGUOUS_RANK,
+                        format!("nothing decides the sizes here: {a} has to equal {b}"),
+                    )
+                    .primary(Loc::Node(p.node), "sizes stay unknown")
+                    .help("give the sizes with an explicit instance f{… | …} or a type annotation"),
+                )
+            }
+            Constraint::Quot(a, b) => {
+                let (a, b) = (self.show_atom(&a), self.show_atom(&b));
+                self.fail(
+                    Diagnostic::error(
+                        codes::AMBIGUOUS_TYPE,
+                        format!("nothing decides the type here: {b} is the quotient type of {a}"),
+                    )
+                    .primary(Loc::Node(p.node), "the type stays unknown")
+                    .help("annotate it: (: e float)"),
+                )
+            }
+        }
+    }
+
+    /// Requires an expression to have a type.
+    pub(super) fn expect(&mut self, e: &Expr, want: &ArrTy, at: NodeId) -> Check<()> {
+        self.s.node = Some(e.node);
+        match self.s.unify(want, &e.ty) {
+            Ok(()) => Ok(()),
+            Err(m) => self.annotated(m, e, want, at),
+        }
+    }
+}
+
+/// The name a person gave, else the first of the list that is free.
+fn fresh_name(hint: Option<&Name>, list: &[&str], taken: &mut Vec<Name>) -> String {
+    let mut candidates: Vec<String> = hint.iter().map(|n| n.to_string()).collect();
+    candidates.extend(list.iter().map(|s| s.to_string()));
+    let base = candidates[0].clone();
+    candidates.extend((1..).take(taken.len() + 1).map(|i| format!("{base}{i}")));
+    let name = candidates.into_iter().find(|c| !taken.iter().any(|t| t.as_str() == c)).unwrap_or(base);
+    taken.push(Name::new(&name));
+    name
+}
+
+/// The existentials of a zonked type, in order of appearance.
+pub(super) fn metas_of(t: &ArrTy, out: &mut Vec<MetaId>) {
+    metas_of_atom(&t.atom, out);
+    let mut add = |m: MetaId| {
+        if !out.contains(&m) {
+            out.push(m);
+        }
+    };
+    for item in t.shape.items() {
+        match item {
+            ShapeItem::Dim(d) => {
+                for v in d.vars() {
+                    match v {
+                        DimVar::Meta(m)
+                        | DimVar::RankOf(ShapeVar::Meta(m))
+                        | DimVar::SizeOf(ShapeVar::Meta(m)) => add(*m),
+                        _ => {}
+                    }
+                }
+            }
+            ShapeItem::Var(ShapeVar::Meta(m)) => add(*m),
+            ShapeItem::Var(_) => {}
+        }
+    }
+}
+
+fn metas_of_atom(t: &AtomTy, out: &mut Vec<MetaId>) {
+    match t {
+        AtomTy::Base(_) | AtomTy::Var(_) => {}
+        AtomTy::Meta(m) => {
+            if !out.contains(m) {
+                out.push(*m);
+            }
+        }
+        AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).for_each(|p| metas_of(p, out)),
+        AtomTy::Forall(q) => metas_of(&q.body, out),
+        AtomTy::Pi(q) => metas_of(&q.body, out),
+        AtomTy::Sigma(q) => metas_of(&q.body, out),
+        AtomTy::Tuple(q) => q.fields.iter().for_each(|(_, t)| metas_of(t, out)),
+        AtomTy::Quot(q) => metas_of_atom(q, out),
+    }
+}

@@ -1,0 +1,397 @@
+//! One top-level item, from its Ast to its scheme and definition.
+
+use super::*;
+use crate::check::Checked;
+use crate::codes;
+use crate::ir::{Definition, EntrySignature, ExprKind};
+use crate::scheme::{ExplicitIndex, Scheme, TypeAlias};
+use remc_syntax::ast::{self, Annotation, ExprKind as A, Item, ItemKind, PrimitiveIndex, TypeKind};
+use std::sync::Arc;
+
+/// Checks `item`, which is the definition `global` of its module.
+pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Checked {
+    let mut c = Checker::new(env);
+    let mut checked = Checked::default();
+    let result: Check<()> = match &item.kind {
+        ItemKind::Define { name, ty, value } => c.define(global, name, ty.as_ref(), value, &mut checked),
+        ItemKind::Entry { value, .. } => c.entry(global, value, &mut checked),
+        ItemKind::Expr(e) => c.define_value(global, None, e, &mut checked),
+        ItemKind::DefineType { ty, .. } => c.alias(ty, &mut checked),
+        ItemKind::Primitive { tparams, iparams, params, ret, .. } => {
+            c.primitive(tparams, iparams, params, ret, &mut checked)
+        }
+        ItemKind::Import { .. } | ItemKind::Error => Ok(()),
+    };
+    if result.is_err() {
+        checked.definition = None;
+    }
+    checked.diagnostics = c.diagnostics;
+    if checked.diagnostics.iter().any(Diagnostic::is_error) {
+        checked.definition = None;
+        if result.is_err() {
+            checked.scheme = None;
+        }
+    }
+    checked
+}
+
+impl Checker<'_> {
+    fn alias(&mut self, ty: &ast::TypeExpr, out: &mut Checked) -> Check<()> {
+        self.implicit = Implicit::No;
+        let ty = self.array_type(ty)?;
+        let ty = subst::canonical(&self.finish_ty(&ty, NodeId(0)));
+        out.alias = Some(Arc::new(TypeAlias { ty }));
+        Ok(())
+    }
+
+    fn define(
+        &mut self,
+        global: &GlobalId,
+        name: &ast::Ident,
+        ty: Option<&ast::TypeExpr>,
+        value: &ast::Expr,
+        out: &mut Checked,
+    ) -> Check<()> {
+        let _ = name;
+        if let Some(f) = self.val_function(value) {
+            return self.define_with_vals(global, value, f, out);
+        }
+        self.define_value(global, ty, value, out)
+    }
+
+    fn define_value(
+        &mut self,
+        global: &GlobalId,
+        ty: Option<&ast::TypeExpr>,
+        value: &ast::Expr,
+        out: &mut Checked,
+    ) -> Check<()> {
+        let want = match ty {
+            Some(t) => Some((self.array_type(t)?, t.id)),
+            None => None,
+        };
+        let function = match &*value.kind {
+            A::Lam { .. } | A::TLam { .. } | A::ILam { .. } | A::Rerank { .. } => true,
+            A::Var(_) | A::TApp { .. } | A::IApp { .. } => true,
+            _ => false,
+        };
+        let t = if function && want.is_none() {
+            self.infer_polymorphic(value, None)?
+        } else {
+            let depth = self.s.depth;
+            let mut known = None;
+            let expr = self.behind_barrier(|c| {
+                let t = c.infer(value, want.as_ref().map(|w| &w.0))?;
+                known = t.known.clone();
+                let Some((ty, at)) = &want else { return Ok(t.expr) };
+                if let (Some(f), true) = (ty.as_fn(), matches!(c.s.zonk_atom(&t.expr.ty.atom), AtomTy::Fn(_)))
+                {
+                    return Ok(c.fit_function(t, f, value.id, None)?.0.expr);
+                }
+                let t = c.unboxed_for(t, ty);
+                c.expect(&t.expr, ty, *at)?;
+                Ok(t.expr)
+            })?;
+            self.decide_all(depth)?;
+            Typed { expr, known }
+        };
+        self.complete(global, t, Vec::new(), out)
+    }
+
+    /// Defaults, the finished term and the scheme.
+    fn complete(&mut self, global: &GlobalId, t: Typed, entry: Vec<IVar>, out: &mut Checked) -> Check<()> {
+        let _ = entry;
+        self.decide_all(0)?;
+        self.default_literals()?;
+        self.decide_all(0)?;
+        self.nothing_pending()?;
+        let known = t.known.as_ref().map(|k| self.s.zonk_index(k)).filter(closed_index);
+        let body = self.finish(t.expr);
+        let ty = subst::canonical(&body.ty);
+        let arity = match &ty.atom {
+            AtomTy::Pi(q) => q.params.len(),
+            _ => 0,
+        };
+        let params = param_names(&body);
+        let known = if arity == 0 { known } else { None };
+        out.scheme = Some(Arc::new(Scheme {
+            ty: ty.clone(),
+            vals: Vec::new(),
+            constraints: Vec::new(),
+            explicit: (0..arity).map(ExplicitIndex::Param).collect(),
+            known,
+            params,
+        }));
+        let entry = entry_signature(&body);
+        out.definition = Some(Arc::new(Definition { name: global.clone(), ty, body, entry }));
+        Ok(())
+    }
+
+    fn entry(&mut self, global: &GlobalId, value: &ast::Expr, out: &mut Checked) -> Check<()> {
+        self.implicit = Implicit::Entry;
+        let inner = match &*value.kind {
+            A::ILam { params, body } => {
+                let vars = self.bind_iparams(params, 0);
+                self.entry_indices.extend(vars);
+                body
+            }
+            _ => value,
+        };
+        let A::Lam { params, ret, body } = &*inner.kind else {
+            return self.fail(
+                Diagnostic::error(codes::ENTRY_TYPE, "an entry is a function of typed parameters")
+                    .primary(Loc::Node(value.id), "not a plain function"),
+            );
+        };
+        for p in params {
+            let shown = match &p.ann {
+                Annotation::Type(_) => continue,
+                Annotation::None => p.name.to_string(),
+                Annotation::Rank(r) => format!("[{} {r}]", p.name),
+                Annotation::All => format!("[{} all]", p.name),
+            };
+            return self.fail(
+                Diagnostic::error(
+                    codes::ENTRY_TYPE,
+                    format!("the entry's parameter `{}` has no type", p.name),
+                )
+                .primary(Loc::Node(p.id), format!("`{shown}` does not say what data to read"))
+                .help(format!("write its type, such as [{} [float n]] or [{0} int]", p.name)),
+            );
+        }
+        let t = self.infer_lambda(inner.id, params, ret.as_ref(), body, None)?;
+        let t = self.wrap_indices(t, value.id);
+        self.complete(global, t, Vec::new(), out)
+    }
+
+    fn wrap_indices(&mut self, t: Typed, node: NodeId) -> Typed {
+        let indices = std::mem::take(&mut self.entry_indices);
+        if indices.is_empty() {
+            return t;
+        }
+        let ty = ArrTy::scalar(AtomTy::Pi(Arc::new(PiTy {
+            params: indices.clone(),
+            body: self.s.zonk(&t.expr.ty),
+        })));
+        Typed::new(Expr::new(ExprKind::ILam { params: indices, body: t.expr }, ty, node))
+    }
+
+    /// Whether a function definition has `Val` parameters or a `Val` result.
+    fn val_function<'a>(&self, value: &'a ast::Expr) -> Option<ValFunction<'a>> {
+        let mut f = ValFunction { iparams: &[], tparams: &[], params: &[], ret: None, body: value };
+        loop {
+            match &*f.body.kind {
+                A::ILam { params, body } => (f.iparams, f.body) = (params, body),
+                A::TLam { params, body } => (f.tparams, f.body) = (params, body),
+                A::Lam { params, ret, body } => {
+                    (f.params, f.ret, f.body) = (params, ret.as_ref(), body);
+                    break;
+                }
+                _ => return None,
+            }
+        }
+        let is_val = |t: &ast::TypeExpr| matches!(&*t.kind, TypeKind::Val(_));
+        let any = f.params.iter().any(|p| matches!(&p.ann, Annotation::Type(t) if is_val(t)))
+            || f.ret.is_some_and(is_val);
+        any.then_some(f)
+    }
+
+    /// A definition with `Val` parameters: they are index variables in the body, not variables.
+    fn define_with_vals(
+        &mut self,
+        global: &GlobalId,
+        value: &ast::Expr,
+        f: ValFunction,
+        out: &mut Checked,
+    ) -> Check<()> {
+        self.implicit = Implicit::No;
+        let ivars = self.bind_iparams(f.iparams, 0);
+        let tparams = self.bind_tparams(f.tparams);
+        let (params, vals) = self.split_vals(f.params)?;
+        let known = match f.ret.map(|t| &*t.kind) {
+            Some(TypeKind::Val(i)) => Some(self.index(i)?),
+            _ => None,
+        };
+        for ((_, index), name) in vals.iter().zip(f.params.iter().filter(|p| is_val_param(p))) {
+            self.scope.push((name.name.clone(), Binding::Index(index.clone())));
+        }
+        let ret = if known.is_some() { None } else { f.ret };
+        self.s.depth += 1;
+        let depth = self.s.depth;
+        let body = if params.is_empty() {
+            let want = match ret {
+                Some(t) => Some((self.array_type(t)?, t.id)),
+                None => None,
+            };
+            self.behind_barrier(|c| {
+                let t = c.infer(f.body, want.as_ref().map(|w| &w.0))?;
+                if let Some((ty, at)) = &want {
+                    c.expect(&t.expr, ty, *at)?;
+                }
+                Ok(t.expr)
+            })?
+        } else {
+            self.infer_lambda(value.id, &params, ret, f.body, None)?.expr
+        };
+        if let (Some(_), ExprKind::Lam { body: inner, .. }) = (&known, &*body.kind) {
+            let atom = inner.ty.atom.clone();
+            if let Err(e) = self.s.unify_atom(&AtomTy::INT, &atom) {
+                return self.mismatch(e, inner.node);
+            }
+        }
+        self.decide_all(depth)?;
+        self.s.depth -= 1;
+        let mut e = body;
+        if !tparams.is_empty() {
+            let ty = AtomTy::Forall(Arc::new(ForallTy { params: tparams.clone(), body: self.s.zonk(&e.ty) }));
+            e = Expr::new(ExprKind::TLam { params: tparams, body: e }, ArrTy::scalar(ty), value.id);
+        }
+        let own = ivars.clone();
+        let ty = AtomTy::Pi(Arc::new(PiTy { params: ivars.clone(), body: self.s.zonk(&e.ty) }));
+        e = Expr::new(ExprKind::ILam { params: ivars, body: e }, ArrTy::scalar(ty), value.id);
+        self.complete(global, Typed::new(e), Vec::new(), out)?;
+        if let Some(scheme) = &out.scheme {
+            let s = to_canonical(&own, &scheme.ty);
+            let scheme = Scheme {
+                vals: vals.iter().map(|(at, i)| (*at, s.index(i))).collect(),
+                known: known.map(|k| s.index(&k)),
+                params: f.params.iter().map(|p| p.name.clone()).collect(),
+                ..(**scheme).clone()
+            };
+            out.scheme = Some(Arc::new(scheme));
+        }
+        Ok(())
+    }
+
+    /// The ordinary parameters, and the position and index of each `Val` one.
+    fn split_vals(&mut self, params: &[ast::Param]) -> Check<(Vec<ast::Param>, Vec<(usize, Index)>)> {
+        let mut ordinary = Vec::new();
+        let mut vals = Vec::new();
+        for (at, p) in params.iter().enumerate() {
+            match &p.ann {
+                Annotation::Type(t) if matches!(&*t.kind, TypeKind::Val(_)) => {
+                    let TypeKind::Val(i) = &*t.kind else { continue };
+                    vals.push((at, self.index(i)?));
+                }
+                _ => ordinary.push(p.clone()),
+            }
+        }
+        Ok((ordinary, vals))
+    }
+
+    fn primitive(
+        &mut self,
+        tparams: &[ast::TypeParam],
+        iparams: &[PrimitiveIndex],
+        params: &[ast::Param],
+        ret: &ast::TypeExpr,
+        out: &mut Checked,
+    ) -> Check<()> {
+        self.implicit = Implicit::No;
+        let mut own = Vec::new();
+        let mut explicit = Vec::new();
+        let mut constraints = Vec::new();
+        for p in iparams {
+            if let PrimitiveIndex::Param(p) = p {
+                explicit.push(ExplicitIndex::Param(own.len()));
+                own.push(self.bind_index_name(&p.name, 0));
+            }
+        }
+        for p in iparams {
+            let PrimitiveIndex::Equal(a, b) = p else { continue };
+            if let ast::IndexKind::Name(name) = &*a.kind
+                && self.find_index(name).is_none()
+            {
+                let d = self.dim(b)?;
+                explicit.push(ExplicitIndex::Derived(name.clone(), d.clone()));
+                self.scope.push((name.clone(), Binding::Index(Index::Dim(d))));
+            } else {
+                constraints.push((self.dim(a)?, self.dim(b)?));
+            }
+        }
+        let type_params = self.bind_tparams(tparams);
+        let (ordinary, vals) = self.split_vals(params)?;
+        let mut types = Vec::new();
+        for p in &ordinary {
+            let Annotation::Type(t) = &p.ann else { return Err(Reported) };
+            types.push(self.array_type(t)?);
+        }
+        let ret = self.array_type(ret)?;
+        let mut ty = if types.is_empty() { ret } else { ArrTy::scalar(AtomTy::func(types, ret)) };
+        if !type_params.is_empty() {
+            ty = ArrTy::scalar(AtomTy::Forall(Arc::new(ForallTy { params: type_params, body: ty })));
+        }
+        if !own.is_empty() {
+            ty = ArrTy::scalar(AtomTy::Pi(Arc::new(PiTy { params: own.clone(), body: ty })));
+        }
+        let ty = subst::canonical(&ty);
+        let s = to_canonical(&own, &ty);
+        out.scheme = Some(Arc::new(Scheme {
+            vals: vals.iter().map(|(at, i)| (*at, s.index(i))).collect(),
+            constraints: constraints.iter().map(|(p, q)| (s.dim(p), s.dim(q))).collect(),
+            explicit: explicit
+                .into_iter()
+                .map(|e| match e {
+                    ExplicitIndex::Derived(n, d) => ExplicitIndex::Derived(n, s.dim(&d)),
+                    e => e,
+                })
+                .collect(),
+            known: None,
+            params: params.iter().map(|p| p.name.clone()).collect(),
+            ty,
+        }));
+        Ok(())
+    }
+}
+
+struct ValFunction<'a> {
+    iparams: &'a [ast::IndexParam],
+    tparams: &'a [ast::TypeParam],
+    params: &'a [ast::Param],
+    ret: Option<&'a ast::TypeExpr>,
+    body: &'a ast::Expr,
+}
+
+fn is_val_param(p: &ast::Param) -> bool {
+    matches!(&p.ann, Annotation::Type(t) if matches!(&*t.kind, TypeKind::Val(_)))
+}
+
+/// From a definition's own Π variables to those of its canonical type.
+fn to_canonical(own: &[IVar], ty: &ArrTy) -> Subst {
+    let mut s = Subst::new();
+    if let AtomTy::Pi(q) = &ty.atom {
+        for (v, p) in own.iter().zip(&q.params) {
+            s.bind_index(v, p.clone().into());
+        }
+    }
+    s
+}
+
+fn closed_index(i: &Index) -> bool {
+    match i {
+        Index::Dim(d) => d.as_constant().is_some(),
+        Index::Shape(s) => s.sizes().is_some(),
+    }
+}
+
+fn param_names(e: &Expr) -> Vec<Name> {
+    match &*e.kind {
+        ExprKind::ILam { body, .. } | ExprKind::TLam { body, .. } => param_names(body),
+        ExprKind::Lam { params, .. } => params.iter().map(|p| p.name.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The interface of a function whose types are concrete up to sizes: what can be called with data.
+fn entry_signature(e: &Expr) -> Option<EntrySignature> {
+    let (indices, lam) = match &*e.kind {
+        ExprKind::ILam { params, body } => (params.clone(), body),
+        _ => (Vec::new(), e),
+    };
+    let ExprKind::Lam { params, body } = &*lam.kind else { return None };
+    Some(EntrySignature {
+        indices,
+        params: params.iter().map(|p| (p.name.clone(), p.ty.clone())).collect(),
+        ret: body.ty.clone(),
+    })
+}

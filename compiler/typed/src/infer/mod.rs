@@ -1,0 +1,222 @@
+//! The bidirectional inference engine: Ast → Typed.
+//!
+//! `inference.md` of the design in one page. [`Checker::infer`] gives an expression's elaborated term
+//! and, where the checker knows it, its value as a dim or shape. Existentials and their equations are
+//! the [`solver`]'s. [`apply`] is the heart: an application instantiates its operator, splits each
+//! argument's shape into frame and cell, and joins the frames. [`open`] lets scalar boxes and run-time
+//! integers open by themselves, at the binding they belong to. [`generalise`] turns what a function
+//! leaves open into ∀ and Π; [`finish`] replaces every existential in the term and puts a `check` where
+//! a dim is not provably natural. [`item`] drives one definition through all of it.
+//!
+//! A failure is reported once, where it is found; [`Reported`] is the proof of that which the caller
+//! gets instead of a term.
+
+mod apply;
+mod boxes;
+mod cells;
+mod errors;
+mod expr;
+mod finish;
+mod functions;
+mod generalise;
+mod instance;
+pub mod item;
+mod open;
+pub mod solver;
+mod types;
+mod values;
+
+use crate::ir::{self, Expr};
+use crate::scheme::Environment;
+use remc_base::*;
+use solver::Solver;
+
+/// Proof that an error was reported.
+#[derive(Clone, Copy, Debug)]
+pub struct Reported;
+
+pub type Check<T> = Result<T, Reported>;
+
+/// The result of checking an expression. `known` is its value as an index, where the checker knows it:
+/// a second result, never part of the type.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    pub expr: Expr,
+    pub known: Option<Index>,
+}
+
+impl Typed {
+    fn new(expr: Expr) -> Typed {
+        Typed { expr, known: None }
+    }
+
+    fn known_dim(&self) -> Option<&Dim> {
+        match &self.known {
+            Some(Index::Dim(d)) => Some(d),
+            _ => None,
+        }
+    }
+}
+
+/// A value variable in scope.
+#[derive(Clone, Debug)]
+struct LocalVar {
+    local: ir::Local,
+    /// The value as an index, for a name bound to one.
+    known: Option<Index>,
+    /// Whether uses of the known number take the type their context wants.
+    adapts: bool,
+    /// The depth of the scope of the variable.
+    depth: u32,
+    /// The contents, once the scalar box has been opened: the witnesses and the variable.
+    opened: Option<(Vec<IVar>, VarId)>,
+    /// The index that stands for the run-time integer, once one was needed.
+    lifted: Option<IVar>,
+}
+
+#[derive(Clone, Debug)]
+enum Binding {
+    Local(VarId),
+    /// Its definition was wrong and is reported.
+    Failed,
+    Index(Index),
+    Type(TypeBinding),
+}
+
+#[derive(Clone, Debug)]
+enum TypeBinding {
+    Atom(AtomTy),
+    Array(ArrTy),
+}
+
+/// Where top-level boxes and integers that are used inside are opened: a λ, a branch, a whole
+/// definition.
+#[derive(Default)]
+struct Barrier {
+    globals: Vec<(GlobalId, VarId, Expr)>,
+}
+
+/// What is opened at an application and wraps it.
+enum Opening {
+    Unbox { boxes: Expr, indices: Vec<IVar>, local: VarId },
+    Lift { kind: ir::LiftKind, indices: Vec<IVar>, value: Expr },
+}
+
+/// How a free name in a written type is bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Implicit {
+    /// As an existential, to be generalised.
+    Flexible,
+    /// As a run-time size of an entry.
+    Entry,
+    /// Not at all: the definition writes its own binders.
+    No,
+}
+
+pub struct Checker<'e> {
+    env: &'e dyn Environment,
+    pub s: Solver,
+    pub diagnostics: Vec<Diagnostic<Loc>>,
+    scope: Vec<(Name, Binding)>,
+    locals: Vec<LocalVar>,
+    barriers: Vec<Barrier>,
+    /// The depth of each barrier's body.
+    barrier_depth: Vec<u32>,
+    openings: Vec<Vec<Opening>>,
+    /// Whether integer variables are opened as indices where they are used.
+    demand: bool,
+    implicit: Implicit,
+    entry_indices: Vec<IVar>,
+}
+
+impl<'e> Checker<'e> {
+    pub fn new(env: &'e dyn Environment) -> Checker<'e> {
+        Checker {
+            env,
+            s: Solver::default(),
+            diagnostics: Vec::new(),
+            scope: Vec::new(),
+            locals: Vec::new(),
+            barriers: vec![Barrier::default()],
+            barrier_depth: vec![0],
+            openings: vec![Vec::new()],
+            demand: false,
+            implicit: Implicit::Flexible,
+            entry_indices: Vec::new(),
+        }
+    }
+
+    fn new_local(&mut self, name: &Name, ty: ArrTy, known: Option<Index>) -> VarId {
+        let var = self.s.fresh_var();
+        debug_assert_eq!(var.0 as usize, self.locals.len());
+        let local = ir::Local { var, name: name.clone(), ty };
+        self.locals.push(LocalVar {
+            local,
+            known,
+            adapts: false,
+            depth: self.s.depth,
+            opened: None,
+            lifted: None,
+        });
+        var
+    }
+
+    fn local(&self, v: VarId) -> &LocalVar {
+        &self.locals[v.0 as usize]
+    }
+
+    fn bind_local(&mut self, name: &Name, var: VarId) {
+        self.scope.push((name.clone(), Binding::Local(var)));
+    }
+
+    /// The innermost value binding of the name.
+    fn find_value(&self, name: &Name) -> Option<&Binding> {
+        self.scope
+            .iter()
+            .rev()
+            .find(|(n, b)| n == name && matches!(b, Binding::Local(_) | Binding::Failed))
+            .map(|(_, b)| b)
+    }
+
+    fn find_index(&self, name: &Name) -> Option<Index> {
+        self.scope.iter().rev().find_map(|(n, b)| match b {
+            Binding::Index(i) if n == name => Some(i.clone()),
+            _ => None,
+        })
+    }
+
+    fn find_type(&self, name: &Name) -> Option<TypeBinding> {
+        self.scope.iter().rev().find_map(|(n, b)| match b {
+            Binding::Type(t) if n == name => Some(t.clone()),
+            _ => None,
+        })
+    }
+
+    /// Runs `f` one level deeper, with names bound inside forgotten after.
+    fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let names = self.scope.len();
+        self.s.depth += 1;
+        let result = f(self);
+        self.s.depth -= 1;
+        self.scope.truncate(names);
+        result
+    }
+
+    /// Runs `f` in a scope of its own for top-level openings, and closes them around its result.
+    fn behind_barrier(&mut self, f: impl FnOnce(&mut Self) -> Check<Expr>) -> Check<Expr> {
+        self.barriers.push(Barrier::default());
+        self.barrier_depth.push(self.s.depth);
+        let result = f(self);
+        let barrier = self.barriers.pop().unwrap_or_default();
+        self.barrier_depth.pop();
+        self.close_barrier(barrier, result?)
+    }
+
+    /// Runs `f` with the given demand for indices.
+    fn demanding<T>(&mut self, demand: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+        let saved = std::mem::replace(&mut self.demand, demand);
+        let result = f(self);
+        self.demand = saved;
+        result
+    }
+}

@@ -1,0 +1,234 @@
+//! Boxes and run-time integers that open by themselves.
+//!
+//! A scalar box that is wanted as an array is opened; an `int` that is wanted as a size is lifted. A
+//! variable is opened once, around the whole scope of its binding, so that all its uses agree on one
+//! witness; a top-level name once per λ, branch or definition that uses it; any other expression around
+//! the application that needs it. Opening a value that is there cannot fail, so nothing moves across a
+//! branch. Where the scope ends, a result that still mentions the witness is boxed again.
+
+use super::*;
+use crate::ir::{ExprKind, LiftKind};
+
+impl Checker<'_> {
+    /// The index that stands for an int variable.
+    pub(super) fn lift_local(&mut self, var: VarId) -> IVar {
+        let lv = self.local(var).clone();
+        if let Some(w) = lv.lifted {
+            return w;
+        }
+        let mut w = self.s.fresh_ivar(Sort::Dim, lv.local.name.as_str(), lv.depth);
+        w.natural = false;
+        self.locals[var.0 as usize].lifted = Some(w.clone());
+        w
+    }
+
+    /// A variable that stands for a top-level value in the innermost scope for openings.
+    pub(super) fn global_local(&mut self, g: GlobalId, expr: &Expr) -> VarId {
+        let depth_of_barrier = self.s.depth;
+        if let Some(b) = self.barriers.last()
+            && let Some((_, v, _)) = b.globals.iter().find(|(h, _, _)| *h == g)
+        {
+            return *v;
+        }
+        let var = self.new_local(&g.name, expr.ty.clone(), None);
+        // Bound around the barrier's body, whose depth is at most the current one.
+        self.locals[var.0 as usize].depth = self.barrier_depths().min(depth_of_barrier);
+        if let Some(b) = self.barriers.last_mut() {
+            b.globals.push((g, var, expr.clone()));
+        }
+        var
+    }
+
+    fn barrier_depths(&self) -> u32 {
+        self.barrier_depth.last().copied().unwrap_or(0)
+    }
+
+    pub(super) fn close_barrier(&mut self, barrier: Barrier, mut body: Expr) -> Check<Expr> {
+        for (_, var, value) in barrier.globals.into_iter().rev() {
+            body = self.close_local(var, body)?;
+            let local = self.local(var).local.clone();
+            let (ty, node) = (body.ty.clone(), body.node);
+            body = Expr::new(ExprKind::Let { local, value, body }, ty, node);
+        }
+        Ok(body)
+    }
+
+    /// Whether the expression is a single box.
+    pub(super) fn scalar_box(&self, e: &Expr) -> Option<std::sync::Arc<SigmaTy>> {
+        match self.s.zonk(&e.ty) {
+            ArrTy { atom: AtomTy::Sigma(s), shape } if shape.is_scalar() => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The contents of a scalar box (of boxes, all the way down).
+    pub(super) fn open_box(&mut self, e: Expr) -> Expr {
+        let mut e = e;
+        while let Some(sigma) = self.scalar_box(&e) {
+            let node = e.node;
+            let inner = match &*e.kind {
+                ExprKind::Var(v) => self.open_local(*v, &sigma),
+                ExprKind::Global(g) => {
+                    let v = self.global_local(g.clone(), &e);
+                    self.open_local(v, &sigma)
+                }
+                _ => {
+                    let depth = self.s.depth;
+                    let (indices, local) = self.opened_local(&Name::new("contents"), &sigma, depth);
+                    if let Some(o) = self.openings.last_mut() {
+                        o.push(Opening::Unbox { boxes: e, indices, local });
+                    }
+                    local
+                }
+            };
+            e = Expr::var(&self.local(inner).local.clone(), node);
+        }
+        e
+    }
+
+    fn open_local(&mut self, var: VarId, sigma: &SigmaTy) -> VarId {
+        let lv = self.local(var).clone();
+        if let Some((_, inner)) = lv.opened {
+            return inner;
+        }
+        let opened = self.opened_local(&lv.local.name, sigma, lv.depth);
+        let inner = opened.1;
+        self.locals[var.0 as usize].opened = Some(opened);
+        inner
+    }
+
+    fn opened_local(&mut self, name: &Name, sigma: &SigmaTy, depth: u32) -> (Vec<IVar>, VarId) {
+        let mut s = Subst::new();
+        let indices: Vec<_> = sigma
+            .params
+            .iter()
+            .map(|p| {
+                let w = self.s.fresh_ivar(p.sort, p.name.as_str(), depth);
+                s.bind_index(p, w.clone().into());
+                w
+            })
+            .collect();
+        let var = self.new_local(name, s.arr(&sigma.body), None);
+        self.locals[var.0 as usize].depth = depth;
+        (indices, var)
+    }
+
+    /// Opens a run-time integer at the application in progress.
+    pub(super) fn lift_here(&mut self, kind: LiftKind, count: usize, value: Expr) -> Vec<IVar> {
+        let depth = self.s.depth;
+        let indices: Vec<_> = (0..count)
+            .map(|_| {
+                let sort = if kind == LiftKind::Shape { Sort::Shape } else { Sort::Dim };
+                let mut w = self.s.fresh_ivar(sort, if sort == Sort::Dim { "n" } else { "@s" }, depth);
+                w.natural = matches!(kind, LiftKind::Natural | LiftKind::Shape);
+                w
+            })
+            .collect();
+        if let Some(o) = self.openings.last_mut() {
+            o.push(Opening::Lift { kind, indices: indices.clone(), value });
+        }
+        indices
+    }
+
+    /// Wraps an application in what was opened for it.
+    pub(super) fn close_openings(&mut self, openings: Vec<Opening>, mut body: Expr) -> Check<Expr> {
+        for o in openings.into_iter().rev() {
+            let node = body.node;
+            body = match o {
+                Opening::Unbox { boxes, indices, local } => {
+                    body = self.close_local(local, body)?;
+                    body = self.rebox(body, &indices)?;
+                    let local = self.local(local).local.clone();
+                    let ty = body.ty.clone();
+                    Expr::new(ExprKind::Unbox { boxes, indices, local, body }, ty, node)
+                }
+                Opening::Lift { kind, indices, value } => {
+                    body = self.rebox(body, &indices)?;
+                    let ty = body.ty.clone();
+                    Expr::new(ExprKind::Lift { kind, indices, value, body }, ty, node)
+                }
+            };
+        }
+        Ok(body)
+    }
+
+    /// Ends the scope of a variable: what was opened of it wraps the body.
+    pub(super) fn close_local(&mut self, var: VarId, mut body: Expr) -> Check<Expr> {
+        let lv = self.local(var).clone();
+        let node = body.node;
+        if let Some((indices, inner)) = lv.opened {
+            body = self.close_local(inner, body)?;
+            body = self.rebox(body, &indices)?;
+            let ty = body.ty.clone();
+            let local = self.local(inner).local.clone();
+            let boxes = Expr::var(&lv.local, node);
+            body = Expr::new(ExprKind::Unbox { boxes, indices, local, body }, ty, node);
+        }
+        if let Some(w) = lv.lifted {
+            let indices = vec![w];
+            body = self.rebox(body, &indices)?;
+            let ty = body.ty.clone();
+            let value = Expr::var(&lv.local, node);
+            body = Expr::new(ExprKind::Lift { kind: LiftKind::Integer, indices, value, body }, ty, node);
+        }
+        Ok(body)
+    }
+
+    /// Boxes a result that mentions any of the indices, which go out of scope.
+    pub(super) fn rebox(&mut self, e: Expr, indices: &[IVar]) -> Check<Expr> {
+        self.settle_or_report()?;
+        let mut ty = self.s.zonk(&e.ty);
+        if ty.shape.items().iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(_)))) {
+            let depth = self.s.depth;
+            self.decide_stuck(depth)?;
+            ty = self.s.zonk(&e.ty);
+        }
+        let hidden: Vec<_> = indices.iter().filter(|v| mentions(&ty, v)).cloned().collect();
+        if hidden.is_empty() {
+            return Ok(Expr { ty, ..e });
+        }
+        let mut s = Subst::new();
+        let params: Vec<_> = hidden
+            .iter()
+            .map(|v| {
+                let p = self.s.fresh_ivar(v.sort, v.name.as_str(), 0);
+                s.bind_index(v, p.clone().into());
+                p
+            })
+            .collect();
+        let sigma = AtomTy::sigma(params, s.arr(&ty));
+        let node = e.node;
+        let witnesses = hidden.into_iter().map(Index::from).collect();
+        let value = Expr { ty, ..e };
+        Ok(Expr::new(ExprKind::Box { witnesses, value }, ArrTy::scalar(sigma), node))
+    }
+}
+
+/// Whether the type mentions the index variable free.
+pub(super) fn mentions(t: &ArrTy, v: &IVar) -> bool {
+    let dim = |d: &Dim| {
+        d.vars().any(|x| match x {
+            DimVar::Rigid(w) | DimVar::RankOf(ShapeVar::Rigid(w)) | DimVar::SizeOf(ShapeVar::Rigid(w)) => {
+                w == v
+            }
+            _ => false,
+        })
+    };
+    t.shape.items().iter().any(|i| match i {
+        ShapeItem::Dim(d) => dim(d),
+        ShapeItem::Var(ShapeVar::Rigid(w)) => w == v,
+        ShapeItem::Var(_) => false,
+    }) || mentions_in_atom(&t.atom, v)
+}
+
+fn mentions_in_atom(t: &AtomTy, v: &IVar) -> bool {
+    match t {
+        AtomTy::Base(_) | AtomTy::Var(_) | AtomTy::Meta(_) => false,
+        AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).any(|p| mentions(p, v)),
+        AtomTy::Forall(q) => mentions(&q.body, v),
+        AtomTy::Pi(q) => mentions(&q.body, v),
+        AtomTy::Sigma(q) => mentions(&q.body, v),
+        AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| mentions(t, v)),
+        AtomTy::Quot(q) => mentions_in_atom(q, v),
+    }
+}

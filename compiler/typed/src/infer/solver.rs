@@ -1,0 +1,828 @@
+//! The constraint solver: existentials, unification, postponed constraints.
+//!
+//! Equations are solved when they determine an existential and are postponed otherwise; a postponed
+//! equation is tried again whenever something was solved ([`Solver::settle`]). What is still open at
+//! the end of an application or definition is decided by the rules of [`super::defaults`].
+//!
+//! - Dims: `p = q` is solved for an existential that occurs linearly with a coefficient that divides
+//!   the rest. Where there is a choice, the solution that cannot be negative is taken, so `?n = ?d + 1`
+//!   makes `?n` positive instead of making `?d` a difference; not for an existential from outside the
+//!   current branch, whose check stays local.
+//! - Shapes: equal ends are stripped, then `?@s` alone on one side is solved.
+//! - Depth: every binder whose variable may be hidden has a depth, and an existential is never solved
+//!   by a variable that is bound deeper than itself.
+//!
+//! Source: the bidirectional algorithm of Slepak's thesis (chapter 8), with integer polynomials in
+//! place of sums and classes added.
+
+use remc_base::*;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// What an existential stands for.
+#[derive(Clone, Debug)]
+pub enum Solution {
+    Atom(AtomTy),
+    Dim(Dim),
+    Shape(Shape),
+}
+
+#[derive(Clone, Debug)]
+pub enum MetaKind {
+    /// `class`: the types it may be. `default`: what a literal becomes if nothing decides.
+    Atom {
+        class: Option<Class>,
+        default: Option<BaseTy>,
+    },
+    Dim,
+    Shape {
+        /// The shape of a parameter without annotation: it takes the least rank its uses allow.
+        bare: bool,
+        /// A primitive's item padding: it takes the rest of an array.
+        pad: bool,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Meta {
+    pub kind: MetaKind,
+    pub depth: u32,
+    pub branch: u32,
+    pub origin: NodeId,
+    pub name: Option<Name>,
+    pub solution: Option<Solution>,
+}
+
+/// Why two things cannot be equal.
+#[derive(Clone, Debug)]
+pub enum Mismatch {
+    Atoms(AtomTy, AtomTy),
+    Shapes(Shape, Shape),
+    Dims(Dim, Dim),
+    /// A type outside the class it has to be in.
+    Class(AtomTy, Class),
+    /// A dim that would have to be negative.
+    Negative(Dim),
+    /// A hidden index in a place outside its scope.
+    Escape(IVar),
+    Infinite,
+}
+
+#[derive(Clone, Debug)]
+pub enum Constraint {
+    Dims(Dim, Dim),
+    Shapes(Shape, Shape),
+    /// `(Quot a) = u`
+    Quot(AtomTy, AtomTy),
+    /// `result` is the longest of `frames`, all of which are its prefixes.
+    Join {
+        frames: Vec<Shape>,
+        result: Shape,
+    },
+}
+
+/// A postponed constraint and the node to blame.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    pub constraint: Constraint,
+    pub node: NodeId,
+}
+
+pub enum Step {
+    Done,
+    Stuck,
+}
+
+type Unify = Result<(), Mismatch>;
+
+#[derive(Default)]
+pub struct Solver {
+    pub metas: Vec<Meta>,
+    pub pending: Vec<Pending>,
+    pub depth: u32,
+    pub branch: u32,
+    /// The node blamed for constraints that are postponed now.
+    pub node: Option<NodeId>,
+    next_id: u32,
+    next_var: u32,
+    /// Depth of rigid index variables; those without are bound at depth 0.
+    ivar_depth: FxHashMap<u32, u32>,
+    /// Declared classes of rigid type variables.
+    pub tvar_class: FxHashMap<u32, Option<Class>>,
+    progress: bool,
+}
+
+impl Solver {
+    pub fn fresh_id(&mut self) -> u32 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    pub fn fresh_var(&mut self) -> VarId {
+        self.next_var += 1;
+        VarId(self.next_var - 1)
+    }
+
+    /// A new rigid index variable, hidden outside the given depth.
+    pub fn fresh_ivar(&mut self, sort: Sort, name: &str, depth: u32) -> IVar {
+        let id = self.fresh_id();
+        self.ivar_depth.insert(id, depth);
+        IVar { id, sort, natural: true, name: Name::new(name) }
+    }
+
+    pub fn note_ivar_depth(&mut self, v: &IVar, depth: u32) {
+        self.ivar_depth.insert(v.id, depth);
+    }
+
+    fn new_meta(&mut self, kind: MetaKind, origin: NodeId, name: Option<Name>) -> MetaId {
+        self.metas.push(Meta { kind, depth: self.depth, branch: self.branch, origin, name, solution: None });
+        MetaId(self.metas.len() as u32 - 1)
+    }
+
+    pub fn fresh_atom(&mut self, class: Option<Class>, origin: NodeId) -> AtomTy {
+        AtomTy::Meta(self.new_meta(MetaKind::Atom { class, default: None }, origin, None))
+    }
+
+    pub fn fresh_number(&mut self, class: Class, default: BaseTy, origin: NodeId) -> AtomTy {
+        let kind = MetaKind::Atom { class: Some(class), default: Some(default) };
+        AtomTy::Meta(self.new_meta(kind, origin, None))
+    }
+
+    pub fn fresh_dim(&mut self, origin: NodeId, name: Option<Name>) -> Dim {
+        Dim::meta(self.new_meta(MetaKind::Dim, origin, name))
+    }
+
+    pub fn fresh_shape(&mut self, bare: bool, pad: bool, origin: NodeId, name: Option<Name>) -> Shape {
+        Shape::meta(self.new_meta(MetaKind::Shape { bare, pad }, origin, name))
+    }
+
+    pub fn meta(&self, m: MetaId) -> &Meta {
+        &self.metas[m.0 as usize]
+    }
+
+    fn meta_mut(&mut self, m: MetaId) -> &mut Meta {
+        &mut self.metas[m.0 as usize]
+    }
+
+    // ---- zonking: replacing solved existentials ------------------------------------------------
+
+    pub fn zonk_dim(&self, d: &Dim) -> Dim {
+        d.substitute(&mut |v| match v {
+            DimVar::Meta(m) => match &self.meta(*m).solution {
+                Some(Solution::Dim(d)) => Some(self.zonk_dim(d)),
+                _ => None,
+            },
+            DimVar::RankOf(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+                Some(Solution::Shape(s)) => Some(self.zonk_dim(&s.rank())),
+                _ => None,
+            },
+            DimVar::SizeOf(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+                Some(Solution::Shape(s)) => Some(self.zonk_dim(&s.size())),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    pub fn zonk_shape(&self, s: &Shape) -> Shape {
+        let mut out = Vec::with_capacity(s.0.len());
+        for item in &s.0 {
+            match item {
+                ShapeItem::Dim(d) => out.push(ShapeItem::Dim(self.zonk_dim(d))),
+                ShapeItem::Var(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+                    Some(Solution::Shape(s)) => out.extend(self.zonk_shape(s).0),
+                    _ => out.push(item.clone()),
+                },
+                ShapeItem::Var(_) => out.push(item.clone()),
+            }
+        }
+        Shape(out)
+    }
+
+    pub fn zonk_atom(&self, t: &AtomTy) -> AtomTy {
+        match t {
+            AtomTy::Base(_) | AtomTy::Var(_) => t.clone(),
+            AtomTy::Meta(m) => match &self.meta(*m).solution {
+                Some(Solution::Atom(t)) => self.zonk_atom(t),
+                _ => t.clone(),
+            },
+            AtomTy::Fn(f) => AtomTy::func(f.params.iter().map(|p| self.zonk(p)).collect(), self.zonk(&f.ret)),
+            AtomTy::Forall(q) => {
+                AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: self.zonk(&q.body) }))
+            }
+            AtomTy::Pi(q) => {
+                AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: self.zonk(&q.body) }))
+            }
+            AtomTy::Sigma(q) => AtomTy::sigma(q.params.clone(), self.zonk(&q.body)),
+            AtomTy::Tuple(q) => {
+                AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), self.zonk(t))).collect())
+            }
+            AtomTy::Quot(q) => {
+                let t = self.zonk_atom(q);
+                if self.class_of(&t).is_some_and(|c| c.implies(Class::Frac)) { t } else { AtomTy::quot(t) }
+            }
+        }
+    }
+
+    pub fn zonk(&self, t: &ArrTy) -> ArrTy {
+        ArrTy { atom: self.zonk_atom(&t.atom), shape: self.zonk_shape(&t.shape) }
+    }
+
+    pub fn zonk_index(&self, i: &Index) -> Index {
+        match i {
+            Index::Dim(d) => Index::Dim(self.zonk_dim(d)),
+            Index::Shape(s) => Index::Shape(self.zonk_shape(s)),
+        }
+    }
+
+    // ---- classes ---------------------------------------------------------------------------------
+
+    /// The class that every instance of the type is in, as far as it is known.
+    pub fn class_of(&self, t: &AtomTy) -> Option<Class> {
+        match t {
+            AtomTy::Var(v) => self.tvar_class.get(&v.id).copied().flatten(),
+            AtomTy::Meta(m) => match &self.meta(*m).kind {
+                MetaKind::Atom { class, .. } => *class,
+                _ => None,
+            },
+            AtomTy::Quot(_) => Some(Class::Frac),
+            _ => None,
+        }
+    }
+
+    /// Requires `t` to be in the class.
+    pub fn require(&mut self, t: &AtomTy, class: Class) -> Unify {
+        let t = self.zonk_atom(t);
+        match &t {
+            AtomTy::Base(b) if b.is_in(class) => Ok(()),
+            AtomTy::Meta(m) => {
+                let MetaKind::Atom { class: have, default } = &mut self.meta_mut(*m).kind else {
+                    return Ok(());
+                };
+                match have.map_or(Some(class), |h| h.meet(class)) {
+                    Some(c) => {
+                        if default.is_some_and(|d| !d.is_in(c)) {
+                            // An integer literal where a fraction is wanted: `1` is `1.0`.
+                            *default = Some(BaseTy::F64);
+                        }
+                        *have = Some(c);
+                        self.progress = true;
+                        Ok(())
+                    }
+                    None => Err(Mismatch::Class(t, class)),
+                }
+            }
+            _ if self.class_of(&t).is_some_and(|c| c.implies(class)) => Ok(()),
+            _ => Err(Mismatch::Class(t, class)),
+        }
+    }
+
+    // ---- depth -----------------------------------------------------------------------------------
+
+    fn ivar_too_deep(&self, v: &IVar, depth: u32) -> bool {
+        self.ivar_depth.get(&v.id).is_some_and(|d| *d > depth)
+    }
+
+    /// Lowers the existentials of a dim to `depth`; fails on a rigid variable that is bound deeper.
+    fn sink_dim(&mut self, d: &Dim, depth: u32) -> Unify {
+        for v in d.vars().cloned().collect::<Vec<_>>() {
+            match v {
+                DimVar::Rigid(v)
+                | DimVar::RankOf(ShapeVar::Rigid(v))
+                | DimVar::SizeOf(ShapeVar::Rigid(v)) => {
+                    if self.ivar_too_deep(&v, depth) {
+                        return Err(Mismatch::Escape(v));
+                    }
+                }
+                DimVar::Meta(m) | DimVar::RankOf(ShapeVar::Meta(m)) | DimVar::SizeOf(ShapeVar::Meta(m)) => {
+                    let meta = self.meta_mut(m);
+                    meta.depth = meta.depth.min(depth);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sink_shape(&mut self, s: &Shape, depth: u32) -> Unify {
+        for item in &s.0 {
+            match item {
+                ShapeItem::Dim(d) => self.sink_dim(d, depth)?,
+                ShapeItem::Var(ShapeVar::Rigid(v)) => {
+                    if self.ivar_too_deep(v, depth) {
+                        return Err(Mismatch::Escape(v.clone()));
+                    }
+                }
+                ShapeItem::Var(ShapeVar::Meta(m)) => {
+                    let meta = self.meta_mut(*m);
+                    meta.depth = meta.depth.min(depth);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lowers every existential of a zonked type; `bound` are variables the type binds itself.
+    pub fn sink_atom(&mut self, t: &AtomTy, depth: u32) -> Unify {
+        match t {
+            AtomTy::Base(_) | AtomTy::Var(_) => Ok(()),
+            AtomTy::Meta(m) => {
+                let meta = self.meta_mut(*m);
+                meta.depth = meta.depth.min(depth);
+                Ok(())
+            }
+            AtomTy::Fn(f) => {
+                for p in &f.params {
+                    self.sink(p, depth)?;
+                }
+                self.sink(&f.ret, depth)
+            }
+            AtomTy::Forall(q) => self.sink(&q.body, depth),
+            AtomTy::Pi(q) => self.sink(&q.body, depth),
+            AtomTy::Sigma(q) => self.sink(&q.body, depth),
+            AtomTy::Tuple(q) => q.fields.iter().try_for_each(|(_, t)| self.sink(t, depth)),
+            AtomTy::Quot(q) => self.sink_atom(q, depth),
+        }
+    }
+
+    pub fn sink(&mut self, t: &ArrTy, depth: u32) -> Unify {
+        self.sink_atom(&t.atom, depth)?;
+        self.sink_shape(&t.shape, depth)
+    }
+
+    // ---- solving -----------------------------------------------------------------------------------
+
+    fn solve(&mut self, m: MetaId, s: Solution) {
+        debug_assert!(self.meta(m).solution.is_none());
+        self.meta_mut(m).solution = Some(s);
+        self.progress = true;
+    }
+
+    /// Solves an existential by decree (a default, or a variable it is generalised to).
+    pub fn decide(&mut self, m: MetaId, s: Solution) {
+        self.solve(m, s);
+    }
+
+    fn postpone(&mut self, constraint: Constraint) {
+        let node = self.node.unwrap_or(NodeId(0));
+        self.pending.push(Pending { constraint, node });
+    }
+
+    pub fn unify(&mut self, a: &ArrTy, b: &ArrTy) -> Unify {
+        self.unify_atom(&a.atom, &b.atom)?;
+        self.unify_shape(&a.shape, &b.shape)
+    }
+
+    pub fn unify_atom(&mut self, a: &AtomTy, b: &AtomTy) -> Unify {
+        let (a, b) = (self.zonk_atom(a), self.zonk_atom(b));
+        if a == b {
+            return Ok(());
+        }
+        match (&a, &b) {
+            (AtomTy::Meta(m), AtomTy::Meta(n)) => {
+                let (MetaKind::Atom { class: c, default: d }, MetaKind::Atom { class: e, default: f }) =
+                    (self.meta(*m).kind.clone(), self.meta(*n).kind.clone())
+                else {
+                    return Err(Mismatch::Atoms(a, b));
+                };
+                let class = match (c, e) {
+                    (Some(c), Some(e)) => Some(c.meet(e).ok_or(Mismatch::Class(a.clone(), e))?),
+                    (c, e) => c.or(e),
+                };
+                let default = match (d, f) {
+                    (Some(BaseTy::F64), _) | (_, Some(BaseTy::F64)) => Some(BaseTy::F64),
+                    (d, f) => d.or(f),
+                };
+                let default =
+                    default.map(|d| if class.is_some_and(|c| !d.is_in(c)) { BaseTy::F64 } else { d });
+                let depth = self.meta(*m).depth.min(self.meta(*n).depth);
+                self.meta_mut(*n).kind = MetaKind::Atom { class, default };
+                self.meta_mut(*n).depth = depth;
+                self.solve(*m, Solution::Atom(b.clone()));
+                Ok(())
+            }
+            (AtomTy::Quot(q), other) | (other, AtomTy::Quot(q)) => {
+                if let AtomTy::Quot(r) = other
+                    && !matches!((&**q, &**r), (AtomTy::Var(_), AtomTy::Var(_)))
+                {
+                    self.postpone(Constraint::Quot((**q).clone(), other.clone()));
+                    return Ok(());
+                }
+                self.require(other, Class::Frac)?;
+                if **q == *other {
+                    return Ok(());
+                }
+                if let AtomTy::Meta(m) = other
+                    && !mentions_atom(q, *m)
+                {
+                    let depth = self.meta(*m).depth;
+                    self.sink_atom(q, depth)?;
+                    self.solve(*m, Solution::Atom(AtomTy::Quot(q.clone())));
+                    return Ok(());
+                }
+                if matches!(**q, AtomTy::Meta(_)) {
+                    self.postpone(Constraint::Quot((**q).clone(), other.clone()));
+                    return Ok(());
+                }
+                Err(Mismatch::Atoms(a, b))
+            }
+            (AtomTy::Meta(m), other) | (other, AtomTy::Meta(m)) => {
+                if mentions_atom(other, *m) {
+                    return Err(Mismatch::Infinite);
+                }
+                if let MetaKind::Atom { class: Some(c), .. } = self.meta(*m).kind {
+                    self.require(other, c).map_err(|e| match e {
+                        Mismatch::Class(t, c) => Mismatch::Class(t, c),
+                        e => e,
+                    })?;
+                }
+                let depth = self.meta(*m).depth;
+                self.sink_atom(other, depth)?;
+                self.solve(*m, Solution::Atom(other.clone()));
+                Ok(())
+            }
+            (AtomTy::Fn(f), AtomTy::Fn(g)) if f.params.len() == g.params.len() => {
+                for (p, q) in f.params.iter().zip(&g.params) {
+                    self.unify(p, q)?;
+                }
+                self.unify(&f.ret, &g.ret)
+            }
+            (AtomTy::Tuple(f), AtomTy::Tuple(g))
+                if f.fields.len() == g.fields.len()
+                    && f.fields.iter().zip(&g.fields).all(|(x, y)| x.0 == y.0) =>
+            {
+                for (p, q) in f.fields.iter().zip(&g.fields) {
+                    self.unify(&p.1, &q.1)?;
+                }
+                Ok(())
+            }
+            (AtomTy::Sigma(f), AtomTy::Sigma(g)) if same_sorts(&f.params, &g.params) => {
+                let g_body = self.rename(&g.params, &f.params).arr(&g.body);
+                self.unify(&f.body, &g_body)
+            }
+            (AtomTy::Pi(f), AtomTy::Pi(g)) if same_sorts(&f.params, &g.params) => {
+                let g_body = self.rename(&g.params, &f.params).arr(&g.body);
+                self.unify(&f.body, &g_body)
+            }
+            (AtomTy::Forall(f), AtomTy::Forall(g))
+                if f.params.len() == g.params.len()
+                    && f.params
+                        .iter()
+                        .zip(&g.params)
+                        .all(|(p, q)| p.class == q.class && p.shape.is_some() == q.shape.is_some()) =>
+            {
+                let mut s = Subst::new();
+                for (p, q) in f.params.iter().zip(&g.params) {
+                    s.bind_type(&q.var, AtomTy::Var(p.var.clone()));
+                    if let (Some(x), Some(y)) = (&p.shape, &q.shape) {
+                        s.bind_shape(y, Shape::rigid(x.clone()));
+                    }
+                }
+                let body = s.arr(&g.body);
+                self.unify(&f.body, &body)
+            }
+            _ => Err(Mismatch::Atoms(a, b)),
+        }
+    }
+
+    fn rename(&self, from: &[IVar], to: &[IVar]) -> Subst {
+        let mut s = Subst::new();
+        for (x, y) in from.iter().zip(to) {
+            s.bind_index(x, y.clone().into());
+        }
+        s
+    }
+
+    pub fn unify_dim(&mut self, p: &Dim, q: &Dim) -> Unify {
+        match self.step_dim(p, q)? {
+            Step::Done => Ok(()),
+            Step::Stuck => {
+                self.postpone(Constraint::Dims(p.clone(), q.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    fn step_dim(&mut self, p: &Dim, q: &Dim) -> Result<Step, Mismatch> {
+        let (p, q) = (self.zonk_dim(p), self.zonk_dim(q));
+        let diff = p.sub(&q);
+        if let Some(c) = diff.as_constant() {
+            return if c == 0 { Ok(Step::Done) } else { Err(Mismatch::Dims(p, q)) };
+        }
+        let mut escape = None;
+        let mut best: Option<(MetaId, Dim, u32)> = None;
+        for (mono, c) in diff.terms() {
+            let [v] = mono.as_slice() else { continue };
+            let rest: Vec<_> = diff.terms().iter().filter(|(m, _)| m != mono).cloned().collect();
+            let linear = rest.iter().all(|(m, _)| !m.contains(v));
+            if !linear || rest.iter().any(|(_, d)| d % c != 0) {
+                continue;
+            }
+            let solution = Dim::from_terms(rest.into_iter().map(|(m, d)| (m, -(d / c))));
+            match v {
+                DimVar::Meta(m) => {
+                    if let Some(n) = solution.as_constant()
+                        && n < 0
+                    {
+                        return Err(Mismatch::Negative(solution));
+                    }
+                    let depth = self.meta(*m).depth;
+                    if let Some(v) = self.escaping(&solution, depth) {
+                        escape = Some(v);
+                        continue;
+                    }
+                    // Lower is better: no obligation, then an existential of this branch.
+                    let outer = self.meta(*m).branch < self.branch
+                        && solution.vars().any(|v| match v {
+                            DimVar::Meta(n) => self.meta(*n).branch >= self.branch,
+                            _ => false,
+                        });
+                    let cost = u32::from(!solution.is_never_negative()) + 2 * u32::from(outer);
+                    if best.as_ref().is_none_or(|b| cost < b.2) {
+                        best = Some((*m, solution, cost));
+                    }
+                }
+                DimVar::RankOf(ShapeVar::Meta(m)) => {
+                    let Some(r) = solution.as_constant() else { continue };
+                    if !(0..=64).contains(&r) {
+                        return Err(Mismatch::Negative(solution));
+                    }
+                    let (origin, depth) = (self.meta(*m).origin, self.meta(*m).depth);
+                    let dims: Vec<_> = (0..r).map(|_| self.fresh_dim(origin, None)).collect();
+                    let shape = Shape::of_dims(dims);
+                    self.sink_shape(&shape, depth)?;
+                    self.solve(*m, Solution::Shape(shape));
+                    return Ok(Step::Done);
+                }
+                _ => {}
+            }
+        }
+        if let Some((m, solution, _)) = best {
+            let depth = self.meta(m).depth;
+            self.sink_dim(&solution, depth)?;
+            self.solve(m, Solution::Dim(solution));
+            return Ok(Step::Done);
+        }
+        if let Some(v) = escape {
+            return Err(Mismatch::Escape(v));
+        }
+        let open = diff.vars().any(|v| {
+            matches!(
+                v,
+                DimVar::Meta(_) | DimVar::RankOf(ShapeVar::Meta(_)) | DimVar::SizeOf(ShapeVar::Meta(_))
+            )
+        });
+        if open { Ok(Step::Stuck) } else { Err(Mismatch::Dims(p, q)) }
+    }
+
+    fn escaping(&self, d: &Dim, depth: u32) -> Option<IVar> {
+        d.vars().find_map(|v| match v {
+            DimVar::Rigid(v) | DimVar::RankOf(ShapeVar::Rigid(v)) | DimVar::SizeOf(ShapeVar::Rigid(v)) => {
+                self.ivar_too_deep(v, depth).then(|| v.clone())
+            }
+            _ => None,
+        })
+    }
+
+    pub fn unify_shape(&mut self, a: &Shape, b: &Shape) -> Unify {
+        match self.step_shape(a, b)? {
+            Step::Done => Ok(()),
+            Step::Stuck => {
+                self.postpone(Constraint::Shapes(a.clone(), b.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    fn step_shape(&mut self, a: &Shape, b: &Shape) -> Result<Step, Mismatch> {
+        let whole = (self.zonk_shape(a), self.zonk_shape(b));
+        let mismatch = |s: &Self| Mismatch::Shapes(s.zonk_shape(&whole.0), s.zonk_shape(&whole.1));
+        let (mut x, mut y) = (whole.0.0.as_slice(), whole.1.0.as_slice());
+        // Strip equal ends.
+        loop {
+            match (x.split_first(), y.split_first()) {
+                (Some((ShapeItem::Dim(p), xs)), Some((ShapeItem::Dim(q), ys))) => {
+                    self.unify_dim(p, q).map_err(|e| self.dim_in_shape(e, mismatch(self)))?;
+                    (x, y) = (xs, ys);
+                }
+                (Some((p, xs)), Some((q, ys))) if p == q => (x, y) = (xs, ys),
+                _ => break,
+            }
+        }
+        loop {
+            match (x.split_last(), y.split_last()) {
+                (Some((ShapeItem::Dim(p), xs)), Some((ShapeItem::Dim(q), ys))) => {
+                    self.unify_dim(p, q).map_err(|e| self.dim_in_shape(e, mismatch(self)))?;
+                    (x, y) = (xs, ys);
+                }
+                (Some((p, xs)), Some((q, ys))) if p == q => (x, y) = (xs, ys),
+                _ => break,
+            }
+        }
+        let is_meta = |i: &ShapeItem| matches!(i, ShapeItem::Var(ShapeVar::Meta(_)));
+        match (x, y) {
+            ([], []) => Ok(Step::Done),
+            ([], rest) | (rest, []) => {
+                if !rest.iter().all(is_meta) {
+                    return Err(mismatch(self));
+                }
+                for item in rest {
+                    if let ShapeItem::Var(ShapeVar::Meta(m)) = item
+                        && self.meta(*m).solution.is_none()
+                    {
+                        self.solve(*m, Solution::Shape(Shape::scalar()));
+                    }
+                }
+                Ok(Step::Done)
+            }
+            ([ShapeItem::Var(ShapeVar::Meta(m))], [ShapeItem::Var(ShapeVar::Meta(n))]) => {
+                let (MetaKind::Shape { bare: b1, .. }, MetaKind::Shape { bare: b2, pad }) =
+                    (self.meta(*m).kind.clone(), self.meta(*n).kind.clone())
+                else {
+                    return Err(mismatch(self));
+                };
+                let depth = self.meta(*m).depth.min(self.meta(*n).depth);
+                let branch = self.meta(*m).branch.min(self.meta(*n).branch);
+                let name = self.meta(*n).name.clone().or(self.meta(*m).name.clone());
+                let target = self.meta_mut(*n);
+                target.kind = MetaKind::Shape { bare: b1 || b2, pad };
+                target.depth = depth;
+                target.branch = branch;
+                target.name = name;
+                self.solve(*m, Solution::Shape(Shape::meta(*n)));
+                Ok(Step::Done)
+            }
+            ([ShapeItem::Var(ShapeVar::Meta(m))], other) | (other, [ShapeItem::Var(ShapeVar::Meta(m))]) => {
+                let solution = Shape(other.to_vec());
+                if other.iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(n)) if n == m)) {
+                    // m = … m …: what stands beside it is empty.
+                    let beside: Vec<_> = other
+                        .iter()
+                        .filter(|i| !matches!(i, ShapeItem::Var(ShapeVar::Meta(n)) if n == m))
+                        .cloned()
+                        .collect();
+                    return self.step_shape(&Shape(beside), &Shape::scalar());
+                }
+                if solution.0.iter().any(|i| match i {
+                    ShapeItem::Dim(d) => d.vars().any(|v| {
+                        matches!(v, DimVar::RankOf(ShapeVar::Meta(n)) | DimVar::SizeOf(ShapeVar::Meta(n)) if n == m)
+                    }),
+                    _ => false,
+                }) {
+                    return Ok(Step::Stuck);
+                }
+                let depth = self.meta(*m).depth;
+                self.sink_shape(&solution, depth)?;
+                self.solve(*m, Solution::Shape(solution));
+                Ok(Step::Done)
+            }
+            _ => {
+                let blocked = |a: Option<&ShapeItem>, b: Option<&ShapeItem>| matches!((a, b), (Some(p), Some(q)) if !is_meta(p) && !is_meta(q));
+                if blocked(x.first(), y.first()) || blocked(x.last(), y.last()) {
+                    return Err(mismatch(self));
+                }
+                // A side of known rank that is too short for the certain dims of the other.
+                let known = |s: &[ShapeItem]| s.iter().all(|i| matches!(i, ShapeItem::Dim(_)));
+                let certain = |s: &[ShapeItem]| s.iter().filter(|i| !is_meta(i)).count();
+                if (known(x) && certain(y) > x.len()) || (known(y) && certain(x) > y.len()) {
+                    return Err(mismatch(self));
+                }
+                Ok(Step::Stuck)
+            }
+        }
+    }
+
+    /// A mismatch of single dims is shown as the mismatch of the shapes that hold them.
+    fn dim_in_shape(&self, e: Mismatch, whole: Mismatch) -> Mismatch {
+        match e {
+            Mismatch::Dims(..) => whole,
+            e => e,
+        }
+    }
+
+    /// `result` becomes the longest of the frames.
+    pub fn join(&mut self, frames: Vec<Shape>, result: Shape) -> Unify {
+        match self.step_join(&frames, &result)? {
+            Step::Done => Ok(()),
+            Step::Stuck => {
+                self.postpone(Constraint::Join { frames, result });
+                Ok(())
+            }
+        }
+    }
+
+    fn step_join(&mut self, frames: &[Shape], result: &Shape) -> Result<Step, Mismatch> {
+        let mut open: Vec<Shape> = Vec::new();
+        for f in frames {
+            let f = self.zonk_shape(f);
+            if !f.is_scalar() && !open.contains(&f) {
+                open.push(f);
+            }
+        }
+        let is_meta = |i: &ShapeItem| matches!(i, ShapeItem::Var(ShapeVar::Meta(_)));
+        // Where two frames both have a certain item, it is the same.
+        let certain = |f: &Shape| f.0.iter().take_while(|i| !is_meta(i)).count();
+        let Some(longest) = open.iter().max_by_key(|f| (certain(f), f.0.len())).cloned() else {
+            self.unify_shape(result, &Shape::scalar())?;
+            return Ok(Step::Done);
+        };
+        for f in &open {
+            for (p, q) in f.0.iter().take(certain(f)).zip(longest.0.iter().take(certain(&longest))) {
+                let fits = match (p, q) {
+                    (ShapeItem::Dim(p), ShapeItem::Dim(q)) => self.unify_dim(p, q),
+                    (p, q) if p == q => Ok(()),
+                    _ => Err(Mismatch::Infinite),
+                };
+                if let Err(e) = fits {
+                    return Err(match e {
+                        Mismatch::Dims(..) | Mismatch::Infinite => {
+                            Mismatch::Shapes(self.zonk_shape(f), self.zonk_shape(&longest))
+                        }
+                        e => e,
+                    });
+                }
+            }
+        }
+        let longest = self.zonk_shape(&longest);
+        let settled = open
+            .iter()
+            .map(|f| self.zonk_shape(f))
+            .all(|f| f == longest || (certain(&f) == f.0.len() && f.0.len() <= certain(&longest)));
+        if settled {
+            self.unify_shape(result, &longest)?;
+            Ok(Step::Done)
+        } else {
+            Ok(Step::Stuck)
+        }
+    }
+
+    fn step_quot(&mut self, a: &AtomTy, u: &AtomTy) -> Result<Step, Mismatch> {
+        let q = self.zonk_atom(&AtomTy::Quot(Arc::new(a.clone())));
+        let u = self.zonk_atom(u);
+        if q == u {
+            return Ok(Step::Done);
+        }
+        match (&q, &u) {
+            (AtomTy::Quot(inner), other) if matches!(**inner, AtomTy::Meta(_)) => match other {
+                AtomTy::Meta(_) => self.unify_atom(&q, other).map(|()| Step::Done),
+                _ => Ok(Step::Stuck),
+            },
+            (other, AtomTy::Quot(inner)) if matches!(**inner, AtomTy::Meta(_)) => match other {
+                AtomTy::Meta(_) => self.unify_atom(&u, other).map(|()| Step::Done),
+                _ => Ok(Step::Stuck),
+            },
+            _ => self.unify_atom(&q, &u).map(|()| Step::Done),
+        }
+    }
+
+    /// Tries the postponed constraints again until nothing changes. The first failure is returned
+    /// with the node to blame; the constraint that failed is dropped.
+    pub fn settle(&mut self) -> Result<(), (NodeId, Mismatch)> {
+        loop {
+            self.progress = false;
+            let pending = std::mem::take(&mut self.pending);
+            let mut failed = None;
+            for p in pending {
+                if failed.is_some() {
+                    self.pending.push(p);
+                    continue;
+                }
+                let saved = self.node.replace(p.node);
+                let step = match &p.constraint {
+                    Constraint::Dims(a, b) => self.step_dim(a, b),
+                    Constraint::Shapes(a, b) => self.step_shape(a, b),
+                    Constraint::Quot(a, b) => self.step_quot(a, b),
+                    Constraint::Join { frames, result } => self.step_join(frames, result),
+                };
+                self.node = saved;
+                match step {
+                    Ok(Step::Done) => self.progress = true,
+                    Ok(Step::Stuck) => self.pending.push(p),
+                    Err(e) => failed = Some((p.node, e)),
+                }
+            }
+            if let Some(failed) = failed {
+                return Err(failed);
+            }
+            if !self.progress || self.pending.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+pub fn same_sorts(a: &[IVar], b: &[IVar]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.sort == y.sort)
+}
+
+fn mentions_atom(t: &AtomTy, m: MetaId) -> bool {
+    match t {
+        AtomTy::Base(_) | AtomTy::Var(_) => false,
+        AtomTy::Meta(n) => *n == m,
+        AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).any(|p| mentions_atom(&p.atom, m)),
+        AtomTy::Forall(q) => mentions_atom(&q.body.atom, m),
+        AtomTy::Pi(q) => mentions_atom(&q.body.atom, m),
+        AtomTy::Sigma(q) => mentions_atom(&q.body.atom, m),
+        AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| mentions_atom(&t.atom, m)),
+        AtomTy::Quot(q) => mentions_atom(q, m),
+    }
+}

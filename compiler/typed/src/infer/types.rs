@@ -1,0 +1,306 @@
+//! Written types and indices → types of the checker.
+
+use super::*;
+use crate::codes;
+use remc_syntax::ast::{self, IndexExpr, IndexKind, TypeExpr, TypeKind};
+
+impl Checker<'_> {
+    /// A type where an array type is wanted; an atom type is that of a scalar.
+    pub(super) fn array_type(&mut self, t: &TypeExpr) -> Check<ArrTy> {
+        match &*t.kind {
+            TypeKind::Arr { atom, shape } => {
+                let atom = self.array_type(atom)?;
+                let shape = self.shape_of(shape)?;
+                // `[[int 3] 2]` is two of `[int 3]`.
+                Ok(atom.lifted(&shape))
+            }
+            TypeKind::Name(name) => self.named_type(name, t.id),
+            _ => Ok(ArrTy::scalar(self.atom_type(t)?)),
+        }
+    }
+
+    fn named_type(&mut self, name: &Name, node: NodeId) -> Check<ArrTy> {
+        match self.find_type(name) {
+            Some(TypeBinding::Atom(t)) => return Ok(ArrTy::scalar(t)),
+            Some(TypeBinding::Array(t)) => return Ok(t),
+            None => {}
+        }
+        if let Some(b) = BaseTy::from_name(name.as_str()) {
+            return Ok(ArrTy::base(b));
+        }
+        match self.env.type_alias(name) {
+            Some(Ok(alias)) => {
+                let s = &mut self.s;
+                return Ok(subst::freshen(&alias.ty, &mut || s.fresh_id()));
+            }
+            Some(Err(())) => return Err(Reported),
+            None => {}
+        }
+        if self.implicit != Implicit::Flexible {
+            let what = if self.implicit == Implicit::Entry {
+                "an entry is called with data, so its types are concrete"
+            } else {
+                "the definition writes its own binders, so it has to bind every variable there"
+            };
+            return self.fail(
+                Diagnostic::error(codes::UNKNOWN_TYPE, format!("there is no type `{name}`"))
+                    .primary(Loc::Node(node), "unknown type")
+                    .note(what)
+                    .help(self.type_suggestion(name)),
+            );
+        }
+        if let Some(base) = BaseTy::ALL.iter().find(|b| errors::near(b.name(), name.as_str())) {
+            self.diagnostics.push(
+                Diagnostic::warning(
+                    codes::MISSPELT_TYPE,
+                    format!("`{name}` is read as a type variable; did you mean `{base}`?"),
+                )
+                .primary(Loc::Node(node), "any type at all")
+                .help(format!("write `{base}`, or bind the variable: `(define (f{{{name} |}} …) …)`")),
+            );
+        }
+        let atom = self.s.fresh_atom(None, node);
+        let binding = if name.is_at() {
+            let shape = self.s.fresh_shape(false, false, node, Some(name.clone()));
+            let ty = ArrTy::new(atom, shape);
+            self.scope.push((name.clone(), Binding::Type(TypeBinding::Array(ty.clone()))));
+            ty
+        } else {
+            self.scope.push((name.clone(), Binding::Type(TypeBinding::Atom(atom.clone()))));
+            ArrTy::scalar(atom)
+        };
+        Ok(binding)
+    }
+
+    fn type_suggestion(&self, name: &Name) -> String {
+        match BaseTy::ALL.iter().find(|b| errors::near(b.name(), name.as_str())) {
+            Some(b) => format!("did you mean `{b}`?"),
+            None => "the base types are int, float, bool, char, i8 … u64, f16, f32, f64".into(),
+        }
+    }
+
+    /// A type where an atom type is wanted.
+    pub(super) fn atom_type(&mut self, t: &TypeExpr) -> Check<AtomTy> {
+        Ok(match &*t.kind {
+            TypeKind::Name(_) | TypeKind::Arr { .. } => {
+                let ty = self.array_type(t)?;
+                if !ty.shape.is_scalar() {
+                    let shown = self.show(&ty);
+                    return self.fail(
+                        Diagnostic::error(
+                            codes::INSTANCE,
+                            format!("`{shown}` is an array type; an atom type is wanted here"),
+                        )
+                        .primary(Loc::Node(t.id), "has a shape")
+                        .help("write the type of the elements alone, such as `int`"),
+                    );
+                }
+                ty.atom
+            }
+            TypeKind::Fn { params, ret } => {
+                let params = params.iter().map(|p| self.array_type(p)).collect::<Check<_>>()?;
+                AtomTy::func(params, self.array_type(ret)?)
+            }
+            TypeKind::Forall { params, body } => {
+                let mark = self.scope.len();
+                let params = self.bind_tparams(params);
+                let body = self.array_type(body);
+                self.scope.truncate(mark);
+                AtomTy::Forall(std::sync::Arc::new(ForallTy { params, body: body? }))
+            }
+            TypeKind::Pi { params, body } => {
+                let mark = self.scope.len();
+                let params = self.bind_iparams(params, 0);
+                let body = self.array_type(body);
+                self.scope.truncate(mark);
+                AtomTy::Pi(std::sync::Arc::new(PiTy { params, body: body? }))
+            }
+            TypeKind::Sigma { params, body } => {
+                let mark = self.scope.len();
+                let params = self.bind_iparams(params, 0);
+                let body = self.array_type(body);
+                self.scope.truncate(mark);
+                AtomTy::sigma(params, body?)
+            }
+            TypeKind::Tuple(ts) => {
+                AtomTy::tuple(ts.iter().map(|t| Ok((None, self.array_type(t)?))).collect::<Check<_>>()?)
+            }
+            TypeKind::Record(fields) => AtomTy::tuple(
+                fields
+                    .iter()
+                    .map(|(l, t)| Ok((Some(l.name.clone()), self.array_type(t)?)))
+                    .collect::<Check<_>>()?,
+            ),
+            TypeKind::Quot(t) => {
+                let t = self.atom_type(t)?;
+                self.s.zonk_atom(&AtomTy::Quot(std::sync::Arc::new(t)))
+            }
+            TypeKind::Val(_) => {
+                return self.fail(
+                    Diagnostic::error(
+                        codes::NOT_AN_INDEX,
+                        "`(Val i)` is the type of a parameter or result of a top-level definition alone",
+                    )
+                    .primary(Loc::Node(t.id), "not here")
+                    .help("write `int`"),
+                );
+            }
+            TypeKind::Error => return Err(Reported),
+        })
+    }
+
+    /// Binds type parameters as rigid variables in the current scope.
+    pub(super) fn bind_tparams(&mut self, params: &[ast::TypeParam]) -> Vec<TParam> {
+        params
+            .iter()
+            .map(|p| {
+                let var = TVar { id: self.s.fresh_id(), name: p.name.clone() };
+                self.s.tvar_class.insert(var.id, p.class);
+                let atom = AtomTy::Var(var.clone());
+                let shape = p.name.is_at().then(|| self.s.fresh_ivar(Sort::Shape, p.name.as_str(), 0));
+                let binding = match &shape {
+                    Some(s) => TypeBinding::Array(ArrTy::new(atom, Shape::rigid(s.clone()))),
+                    None => TypeBinding::Atom(atom),
+                };
+                self.scope.push((p.name.clone(), Binding::Type(binding)));
+                TParam { var, shape, class: p.class }
+            })
+            .collect()
+    }
+
+    /// Binds index parameters as rigid variables in the current scope.
+    pub(super) fn bind_iparams(&mut self, params: &[ast::IndexParam], depth: u32) -> Vec<IVar> {
+        params.iter().map(|p| self.bind_index_name(&p.name, depth)).collect()
+    }
+
+    pub(super) fn bind_index_name(&mut self, name: &Name, depth: u32) -> IVar {
+        let sort = if name.is_at() { Sort::Shape } else { Sort::Dim };
+        let v = self.s.fresh_ivar(sort, name.as_str(), depth);
+        self.scope.push((name.clone(), Binding::Index(v.clone().into())));
+        v
+    }
+
+    /// The splice of a list of indices.
+    pub(super) fn shape_of(&mut self, items: &[IndexExpr]) -> Check<Shape> {
+        let mut shape = Shape::scalar();
+        for item in items {
+            match self.index(item)? {
+                Index::Dim(d) => shape.0.push(ShapeItem::Dim(d)),
+                Index::Shape(s) => shape.0.extend(s.0),
+            }
+        }
+        Ok(shape)
+    }
+
+    pub(super) fn dim(&mut self, i: &IndexExpr) -> Check<Dim> {
+        match self.index(i)? {
+            Index::Dim(d) => Ok(d),
+            Index::Shape(s) => self.fail(
+                Diagnostic::error(
+                    codes::NOT_AN_INDEX,
+                    format!("a single dim is wanted here, not the shape `{s}`"),
+                )
+                .primary(Loc::Node(i.id), "a shape"),
+            ),
+        }
+    }
+
+    pub(super) fn index(&mut self, i: &IndexExpr) -> Check<Index> {
+        Ok(match &*i.kind {
+            IndexKind::Nat(n) => Index::Dim(Dim::constant(*n as i128)),
+            IndexKind::Name(name) => return self.named_index(name, i.id),
+            IndexKind::Add(ds) => {
+                let mut sum = Dim::zero();
+                for d in ds {
+                    sum = sum.add(&self.dim(d)?);
+                }
+                Index::Dim(sum)
+            }
+            IndexKind::Mul(ds) => {
+                let mut product = Dim::constant(1);
+                for d in ds {
+                    product = product.mul(&self.dim(d)?);
+                }
+                Index::Dim(product)
+            }
+            IndexKind::Sub(ds) => {
+                let mut out: Option<Dim> = None;
+                for d in ds {
+                    let d = self.dim(d)?;
+                    out = Some(out.map_or_else(|| d.clone(), |o| o.sub(&d)));
+                }
+                let out = out.unwrap_or_else(Dim::zero);
+                if let Some(c) = out.as_constant()
+                    && c < 0
+                {
+                    return self.fail(
+                        Diagnostic::error(
+                            codes::NEGATIVE_DIM,
+                            format!("this dim is {c}; no array has a negative number of items"),
+                        )
+                        .primary(Loc::Node(i.id), "negative"),
+                    );
+                }
+                Index::Dim(out)
+            }
+            IndexKind::Shape(items) => Index::Shape(self.shape_of(items)?),
+            IndexKind::Rank(s) => Index::Dim(match self.index(s)? {
+                Index::Shape(s) => s.rank(),
+                Index::Dim(_) => Dim::constant(1),
+            }),
+            IndexKind::Size(s) => Index::Dim(match self.index(s)? {
+                Index::Shape(s) => s.size(),
+                Index::Dim(d) => d,
+            }),
+            IndexKind::Error => return Err(Reported),
+        })
+    }
+
+    fn named_index(&mut self, name: &Name, node: NodeId) -> Check<Index> {
+        if let Some(i) = self.find_index(name) {
+            return Ok(i);
+        }
+        // A value whose number is known, or a run-time integer, opened here.
+        if let Some(Binding::Local(var)) = self.find_value(name).cloned() {
+            let t = self.demanding(true, |c| c.use_local(var, node))?;
+            if let Some(k) = t.known {
+                return Ok(k);
+            }
+        }
+        match self.implicit {
+            Implicit::Flexible => {
+                let index = if name.is_at() {
+                    Index::Shape(self.s.fresh_shape(false, false, node, Some(name.clone())))
+                } else {
+                    Index::Dim(self.s.fresh_dim(node, Some(name.clone())))
+                };
+                self.scope.push((name.clone(), Binding::Index(index.clone())));
+                Ok(index)
+            }
+            Implicit::Entry => {
+                let v = self.bind_index_name(name, 0);
+                self.entry_indices.push(v.clone());
+                Ok(v.into())
+            }
+            Implicit::No => {
+                let similar = self
+                    .scope
+                    .iter()
+                    .rev()
+                    .find(|(n, b)| matches!(b, Binding::Index(_)) && errors::near(n.as_str(), name.as_str()))
+                    .map(|(n, _)| n.clone());
+                let d = Diagnostic::error(
+                    codes::UNKNOWN_INDEX,
+                    format!("there is no index variable `{name}` in scope"),
+                )
+                .primary(Loc::Node(node), "unknown index");
+                self.fail(match similar {
+                    Some(n) => d.help(format!("did you mean `{n}`?")),
+                    None => d.help(format!(
+                        "bind it where the definition binds its own: `(define (f{{ | {name}}} …) …)`"
+                    )),
+                })
+            }
+        }
+    }
+}
