@@ -66,7 +66,7 @@ impl Checker<'_> {
     }
 
     fn apply_in_scope(&mut self, node: NodeId, func: &ast::Expr, args: &[ast::Expr]) -> Check<Typed> {
-        let head = match self.head(func, Some(args.len())) {
+        let head = match self.head(func, Some(args)) {
             Ok(h) => h,
             Err(e) => {
                 // Mistakes in the arguments are independent of the one in the operator.

@@ -58,7 +58,7 @@ impl Checker<'_> {
             }
             Annotation::Rank(r) => self.cut_at_rank(&p.name, arg, *r, p.id),
             Annotation::Type(t) => {
-                let cell = self.array_type(t)?;
+                let cell = self.param_array_type(t)?;
                 let mut arg = arg;
                 if self.scalar_box(&arg.expr).is_some() && !matches!(cell.atom, AtomTy::Sigma(_)) {
                     arg = Typed::new(self.open_box(arg.expr));
@@ -129,7 +129,7 @@ impl Checker<'_> {
                 body = c.close_local(*v, body)?;
             }
             if let Some(t) = ret {
-                let ty = c.array_type(t)?;
+                let ty = c.param_array_type(t)?;
                 c.expect(&body, &ty, t.id)?;
             }
             Ok(body)
@@ -180,7 +180,7 @@ impl Checker<'_> {
         }
         self.openings.push(Vec::new());
         let result = self.deeper(|c| {
-            let op = match c.head(func, Some(args.len()))? {
+            let op = match c.head(func, Some(args))? {
                 Some(h) => c.instantiate(h)?,
                 None => Operator::plain(c.infer(func, None)?.expr),
             };
@@ -272,7 +272,7 @@ impl Checker<'_> {
                     c.new_local(&Name::new("x"), ArrTy::new(atom, shape), None)
                 })
                 .collect();
-            let op = match c.head(func, Some(ranks.len()))? {
+            let op = match c.head(func, None)? {
                 Some(h) => c.instantiate(h)?,
                 None => Operator::plain(c.infer(func, None)?.expr),
             };

@@ -27,7 +27,7 @@ impl Checker<'_> {
             }
             // The result type's variables scope over the body.
             let ret = match ret {
-                Some(t) => Some((c.array_type(t)?, t.id)),
+                Some(t) => Some((c.param_array_type(t)?, t.id)),
                 None => None,
             };
             let hint = ret.as_ref().map(|r| r.0.clone()).or(expected.map(|f| f.ret.clone()));
@@ -72,7 +72,7 @@ impl Checker<'_> {
                 ty
             }
             (Annotation::Type(t), want) => {
-                let ty = self.array_type(t)?;
+                let ty = self.param_array_type(t)?;
                 if let Some(want) = want {
                     self.match_rank(&ty.shape, &want.shape);
                 }

@@ -145,17 +145,33 @@ impl Checker<'_> {
         self.settle_or_report()
     }
 
+    /// A type whose quotient is a known float type is taken to be that type.
+    fn decide_quotients(&mut self, depth: u32) -> Check<()> {
+        let pending = self.s.pending.clone();
+        for p in pending {
+            let Constraint::Quot(a, u) = p.constraint else { continue };
+            if let (AtomTy::Meta(m), u @ AtomTy::Base(_)) = (self.s.zonk_atom(&a), self.s.zonk_atom(&u))
+                && self.s.meta(m).depth >= depth
+                && !matches!(self.s.meta(m).kind, MetaKind::Atom { class: Some(Class::Int), .. })
+            {
+                self.s.decide(m, Solution::Atom(u));
+            }
+        }
+        self.settle_or_report()
+    }
+
     /// Everything at least as deep as `depth` that rules decide.
     pub(super) fn decide_all(&mut self, depth: u32) -> Check<()> {
         self.decide_stuck(depth)?;
         self.decide_bare(depth)?;
+        self.decide_quotients(depth)?;
         self.decide_stuck(depth)
     }
 
     /// A syntactic function, with or without binders of its own, at its generalised type.
     pub(super) fn infer_polymorphic(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
         let mark = self.scope.len();
-        let saved = self.implicit;
+        let saved = self.param_implicit;
         let mut ivars = Vec::new();
         let mut tparams = Vec::new();
         let mut inner = e;
@@ -173,7 +189,7 @@ impl Checker<'_> {
             }
         }
         if !(ivars.is_empty() && tparams.is_empty()) {
-            self.implicit = Implicit::No;
+            self.param_implicit = Implicit::No;
         }
         self.s.depth += 1;
         let depth = self.s.depth;
@@ -182,7 +198,7 @@ impl Checker<'_> {
             Ok(t)
         });
         self.s.depth -= 1;
-        self.implicit = saved;
+        self.param_implicit = saved;
         self.scope.truncate(mark);
         let t = result?;
         let function = matches!(&*t.kind, ExprKind::Lam { .. })
@@ -202,6 +218,10 @@ impl Checker<'_> {
         node: NodeId,
     ) -> Check<Typed> {
         if function {
+            if !(ivars.is_empty() && tparams.is_empty()) {
+                // Written binders bind every type variable: numbers take their defaults.
+                self.default_numbers(depth)?;
+            }
             let ty = self.s.zonk(&e.ty);
             let mut metas = Vec::new();
             metas_of(&ty, &mut metas);
@@ -252,6 +272,21 @@ impl Checker<'_> {
             e = Expr::new(ExprKind::ILam { params: ivars, body: e }, ty, node);
         }
         Ok(Typed::new(e))
+    }
+
+    /// Literals at least this deep that nothing decided take their defaults.
+    fn default_numbers(&mut self, depth: u32) -> Check<()> {
+        for i in 0..self.s.metas.len() {
+            let m = MetaId(i as u32);
+            let meta = self.s.meta(m);
+            if meta.solution.is_none()
+                && meta.depth >= depth
+                && let MetaKind::Atom { default: Some(b), .. } = meta.kind
+            {
+                self.s.decide(m, Solution::Atom(AtomTy::Base(b)));
+            }
+        }
+        self.settle_or_report()
     }
 
     /// Literals and other atom types that nothing decided take their defaults.

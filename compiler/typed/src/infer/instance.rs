@@ -56,7 +56,7 @@ impl Operator {
 impl Checker<'_> {
     /// The head of `f`, `f{…}`, `(t-app f …)`, `(i-app f …)` where `f` is a name that stands for
     /// something polymorphic; `None` for anything else.
-    pub(super) fn head(&mut self, e: &ast::Expr, args: Option<usize>) -> Check<Option<Head>> {
+    pub(super) fn head(&mut self, e: &ast::Expr, args: Option<&[ast::Expr]>) -> Check<Option<Head>> {
         match &*e.kind {
             ast::ExprKind::Var(name) => self.named_head(name, e.id, args),
             ast::ExprKind::IApp { func, args: indices } => {
@@ -103,7 +103,7 @@ impl Checker<'_> {
         )
     }
 
-    fn named_head(&mut self, name: &Name, node: NodeId, args: Option<usize>) -> Check<Option<Head>> {
+    fn named_head(&mut self, name: &Name, node: NodeId, args: Option<&[ast::Expr]>) -> Check<Option<Head>> {
         let plain = |expr: Expr| Head {
             expr,
             scheme: None,
@@ -124,9 +124,18 @@ impl Checker<'_> {
         if self.find_index(name).is_some() {
             return Ok(None);
         }
-        // A name with two uses is told apart by the number of its arguments.
+        // A name with several uses is told apart by its arguments.
         let overloaded = match (name.as_str(), args) {
-            ("replicate", Some(2)) => Some(Name::new("replicate/counts")),
+            ("replicate", Some([_, _])) => Some(Name::new("replicate/counts")),
+            // One count for each axis.
+            (base @ ("take" | "drop" | "take-right" | "drop-right"), Some([_, counts])) => {
+                match &*counts.kind {
+                    ast::ExprKind::Bracket(cs) if (2..=3).contains(&cs.len()) => {
+                        Some(Name::new(format!("{base}/{}", cs.len())))
+                    }
+                    _ => None,
+                }
+            }
             _ => None,
         };
         let resolved = match self.env.value(name) {
@@ -159,17 +168,6 @@ impl Checker<'_> {
             types: Vec::new(),
             explicit: false,
             node,
-        }
-    }
-
-    /// The prelude's operator of this name, for sugar.
-    pub(super) fn prelude_operator(&mut self, name: &str, node: NodeId) -> Check<Operator> {
-        match self.env.prelude(&Name::new(name)) {
-            Some(Resolved::Value { global, scheme }) => {
-                let head = self.global_head(global, scheme, node);
-                self.instantiate(head)
-            }
-            _ => Err(Reported),
         }
     }
 

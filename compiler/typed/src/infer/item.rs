@@ -37,7 +37,7 @@ pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Chec
 
 impl Checker<'_> {
     fn alias(&mut self, ty: &ast::TypeExpr, out: &mut Checked) -> Check<()> {
-        self.implicit = Implicit::No;
+        self.param_implicit = Implicit::No;
         let ty = self.array_type(ty)?;
         let ty = subst::canonical(&self.finish_ty(&ty, NodeId(0)));
         out.alias = Some(Arc::new(TypeAlias { ty }));
@@ -128,7 +128,7 @@ impl Checker<'_> {
     }
 
     fn entry(&mut self, global: &GlobalId, value: &ast::Expr, out: &mut Checked) -> Check<()> {
-        self.implicit = Implicit::Entry;
+        self.param_implicit = Implicit::Entry;
         let inner = match &*value.kind {
             A::ILam { params, body } => {
                 let vars = self.bind_iparams(params, 0);
@@ -204,7 +204,7 @@ impl Checker<'_> {
         f: ValFunction,
         out: &mut Checked,
     ) -> Check<()> {
-        self.implicit = Implicit::No;
+        self.param_implicit = Implicit::No;
         let ivars = self.bind_iparams(f.iparams, 0);
         let tparams = self.bind_tparams(f.tparams);
         let (params, vals) = self.split_vals(f.params)?;
@@ -287,7 +287,7 @@ impl Checker<'_> {
         ret: &ast::TypeExpr,
         out: &mut Checked,
     ) -> Check<()> {
-        self.implicit = Implicit::No;
+        self.param_implicit = Implicit::No;
         let mut own = Vec::new();
         let mut explicit = Vec::new();
         let mut constraints = Vec::new();

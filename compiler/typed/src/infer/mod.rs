@@ -126,6 +126,8 @@ pub struct Checker<'e> {
     /// Whether integer variables are opened as indices where they are used.
     demand: bool,
     implicit: Implicit,
+    /// How free names in the types of parameters are bound.
+    param_implicit: Implicit,
     entry_indices: Vec<IVar>,
 }
 
@@ -141,7 +143,8 @@ impl<'e> Checker<'e> {
             barrier_depth: vec![0],
             openings: vec![Vec::new()],
             demand: false,
-            implicit: Implicit::Flexible,
+            implicit: Implicit::No,
+            param_implicit: Implicit::Flexible,
             entry_indices: Vec::new(),
         }
     }
@@ -210,6 +213,14 @@ impl<'e> Checker<'e> {
         let barrier = self.barriers.pop().unwrap_or_default();
         self.barrier_depth.pop();
         self.close_barrier(barrier, result?)
+    }
+
+    /// A type of a parameter or result, whose free names may bind variables.
+    fn param_array_type(&mut self, t: &remc_syntax::ast::TypeExpr) -> Check<ArrTy> {
+        let saved = std::mem::replace(&mut self.implicit, self.param_implicit);
+        let result = self.array_type(t);
+        self.implicit = saved;
+        result
     }
 
     /// Runs `f` with the given demand for indices.

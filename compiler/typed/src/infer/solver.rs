@@ -130,10 +130,6 @@ impl Solver {
         IVar { id, sort, natural: true, name: Name::new(name) }
     }
 
-    pub fn note_ivar_depth(&mut self, v: &IVar, depth: u32) {
-        self.ivar_depth.insert(v.id, depth);
-    }
-
     fn new_meta(&mut self, kind: MetaKind, origin: NodeId, name: Option<Name>) -> MetaId {
         self.metas.push(Meta { kind, depth: self.depth, branch: self.branch, origin, name, solution: None });
         MetaId(self.metas.len() as u32 - 1)

@@ -37,15 +37,9 @@ impl Checker<'_> {
             None => {}
         }
         if self.implicit != Implicit::Flexible {
-            let what = if self.implicit == Implicit::Entry {
-                "an entry is called with data, so its types are concrete"
-            } else {
-                "the definition writes its own binders, so it has to bind every variable there"
-            };
             return self.fail(
                 Diagnostic::error(codes::UNKNOWN_TYPE, format!("there is no type `{name}`"))
                     .primary(Loc::Node(node), "unknown type")
-                    .note(what)
                     .help(self.type_suggestion(name)),
             );
         }
@@ -297,7 +291,7 @@ impl Checker<'_> {
                 self.fail(match similar {
                     Some(n) => d.help(format!("did you mean `{n}`?")),
                     None => d.help(format!(
-                        "bind it where the definition binds its own: `(define (f{{ | {name}}} …) …)`"
+                        "bind it where the definition begins: `(define (f{{ | {name}}} …) …)`, or in the type of a parameter"
                     )),
                 })
             }

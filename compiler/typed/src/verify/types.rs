@@ -129,7 +129,8 @@ impl<'a, 's> Walk<'a, 's> {
                 if !self.in_class(q, Class::Num) {
                     return Err((Rule::WellFormed, format!("{t} is over a type that is not numeric")));
                 }
-                AtomTy::quot(self.atom(q)?)
+                // The quotient type of a float type is the type itself.
+                if self.in_class(q, Class::Frac) { self.atom(q)? } else { AtomTy::quot(self.atom(q)?) }
             }
         })
     }
