@@ -4,7 +4,7 @@ use remc_base::*;
 use remc_syntax::ast;
 use remc_typed::ir::*;
 use remc_typed::scheme::{ExplicitIndex, Scheme};
-use remc_typed::source::{Globals, definition};
+use remc_typed::source::{Globals, Item, definition};
 use std::sync::Arc;
 
 /// A prelude of `index` and `take1`, in a program that has its own `head`.
@@ -108,7 +108,8 @@ fn string(s: &str) -> Expr {
 fn printed(name: &str, body: Expr, is_expression: bool) -> String {
     let name = GlobalId { module: ModuleId(9), name: Name::new(name) };
     let d = Definition { name, ty: body.ty.clone(), body, entry: None };
-    let text = definition(&d, is_expression, &Prelude);
+    let item = if is_expression { Item::Expression } else { Item::Define };
+    let text = definition(&d, item, &Prelude);
     read(&text);
     text
 }
@@ -167,7 +168,7 @@ fn an_entry_keeps_the_names_of_its_parameters() {
     let entry = EntrySignature { indices: vec![n], params, ret: ty };
     let name = GlobalId { module: ModuleId(9), name: Name::new("main") };
     let d = Definition { name, ty: body.ty.clone(), body, entry: Some(entry) };
-    let text = definition(&d, false, &Prelude);
+    let text = definition(&d, Item::Entry, &Prelude);
     assert_eq!(
         text,
         "(entry (main{| xs.1} [xs [float xs.1]] [index int]) : [float xs.1] (prelude:index xs))"
@@ -267,9 +268,12 @@ fn choice() {
     expect(choose(lit(1), choose(lit(2), lit(3))), "(cond (#t 1) (#t 2) (else 3))");
     let check = |body| {
         let fact = Fact::NonNegative(Dim::from(-1));
-        node(ExprKind::Check { fact, why: "".into(), body }, int())
+        node(ExprKind::Check { fact, why: "it is a test".into(), body }, int())
     };
-    expect(check(choose(lit(1), check(choose(lit(2), lit(3))))), "(cond (#t 1) (#t 2) (else 3))");
+    expect(
+        check(choose(lit(1), check(choose(lit(2), lit(3))))),
+        "; Checked as it runs: 0 ≥ 1, since it is a test\n(cond (#t 1) (#t 2) (else 3))",
+    );
 }
 
 #[test]
@@ -664,7 +668,8 @@ proptest::proptest! {
         let mut terms = Terms { seed, next: 0, values: vec![], indices: vec![], types: vec![] };
         let e = terms.expr(5);
         let text = printed("it", e, terms.below(2) == 0);
-        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let code = text.lines().filter(|l| !l.starts_with(';')).collect::<Vec<_>>().join("\n");
+        let one_line = code.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(read(&text), read(&one_line), "{text}");
     }
 }

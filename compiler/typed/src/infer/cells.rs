@@ -237,7 +237,10 @@ impl Checker<'_> {
                             Err(i) => Source::Done(c.var(vars[i], node)),
                         })
                         .collect();
-                    c.deeper(|c| c.apply(op, sources, node))
+                    c.deeper(|c| {
+                        c.raise(&op);
+                        c.apply(op, sources, node)
+                    })
                 },
                 None,
             )
@@ -289,7 +292,10 @@ impl Checker<'_> {
             }
             c.lambda_of(vars, node, |c, vars| {
                 let sources = vars.iter().map(|v| Source::Done(c.var(*v, node))).collect();
-                c.deeper(|c| c.apply(op, sources, node))
+                c.deeper(|c| {
+                    c.raise(&op);
+                    c.apply(op, sources, node)
+                })
             })
         })
     }
@@ -343,7 +349,10 @@ impl Checker<'_> {
                 .collect();
             c.lambda_of(vars, node, |c, vars| {
                 let sources = vars.iter().map(|v| Source::Done(c.var(*v, node))).collect();
-                c.deeper(|c| c.apply(op, sources, node))
+                c.deeper(|c| {
+                    c.raise(&op);
+                    c.apply(op, sources, node)
+                })
             })
         })
     }
@@ -381,7 +390,16 @@ impl Checker<'_> {
                 .help("convert it, for instance with float->int"),
             );
         }
-        let shape = self.s.zonk_shape(&t.expr.ty.shape);
+        let mut shape = self.s.zonk_shape(&t.expr.ty.shape);
+        if self.is_bare(&shape) {
+            // The least rank that fits: a vector of sizes, or a single one.
+            let least = match want {
+                Index::Shape(_) => Shape::of_dims([self.s.fresh_dim(node, None)]),
+                Index::Dim(_) => Shape::scalar(),
+            };
+            let _ = self.s.unify_shape(&shape, &least);
+            shape = self.s.zonk_shape(&shape);
+        }
         match (want, &t.known) {
             (Index::Dim(_), Some(Index::Dim(_))) | (Index::Shape(_), Some(Index::Shape(_))) => {
                 return Ok((t.known.clone(), t));
@@ -513,7 +531,10 @@ impl Checker<'_> {
                             sources.push(Source::Done(c.var(vars[k], node)));
                         }
                     }
-                    c.deeper(|c| c.apply(op, sources, node))
+                    c.deeper(|c| {
+                        c.raise(&op);
+                        c.apply(op, sources, node)
+                    })
                 },
                 None,
             )

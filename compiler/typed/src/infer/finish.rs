@@ -63,7 +63,13 @@ impl Checker<'_> {
                     self.natural(
                         a,
                         &mut checks,
-                        || format!("`{name}` needs a size `{what}` that is not negative"),
+                        |d| {
+                            if d.terms().iter().any(|(_, c)| *c > 0) {
+                                format!("`{name}` needs more items than there are: its size `{what}` would be negative")
+                            } else {
+                                format!("`{name}` needs a size `{what}` that is not negative")
+                            }
+                        },
                         node,
                     );
                 }
@@ -82,7 +88,7 @@ impl Checker<'_> {
             ExprKind::Box { witnesses, value } => {
                 let witnesses: Vec<Index> = witnesses.iter().map(|w| self.finish_index(w)).collect();
                 for w in &witnesses {
-                    self.natural(w, &mut checks, || "the size of a box is not negative".into(), node);
+                    self.natural(w, &mut checks, |_| "a size would be negative".into(), node);
                 }
                 ExprKind::Box { witnesses, value: self.finish(value) }
             }
@@ -161,7 +167,7 @@ impl Checker<'_> {
         &mut self,
         i: &Index,
         checks: &mut Vec<(Dim, String)>,
-        why: impl Fn() -> String,
+        why: impl Fn(&Dim) -> String,
         node: NodeId,
     ) {
         let dims: Vec<Dim> = match i {
@@ -181,12 +187,13 @@ impl Checker<'_> {
             }
             if let Some(c) = d.as_constant() {
                 self.diagnostics.push(
-                    Diagnostic::error(codes::NEGATIVE_DIM, format!("{}: it would be {c}", why()))
+                    Diagnostic::error(codes::NEGATIVE_DIM, format!("{}: it would be {c}", why(&d)))
                         .primary(Loc::Node(node), "a negative size"),
                 );
                 continue;
             }
-            checks.push((d, why()));
+            let text = why(&d);
+            checks.push((d, text));
         }
     }
 

@@ -113,6 +113,38 @@ impl Checker<'_> {
         (indices, var)
     }
 
+    /// Makes the existentials of an operator belong to the current scope: it is applied only here.
+    pub(super) fn raise(&mut self, op: &super::instance::Operator) {
+        let depth = self.s.depth;
+        let mut metas = Vec::new();
+        let mut e = &op.expr;
+        loop {
+            super::generalise::metas_of(&self.s.zonk(&e.ty), &mut metas);
+            e = match &*e.kind {
+                ExprKind::TApp { func, .. } => func,
+                ExprKind::IApp { func, args } => {
+                    for a in args {
+                        let shape = match self.s.zonk_index(a) {
+                            Index::Dim(d) => Shape::of_dims([d]),
+                            Index::Shape(s) => s,
+                        };
+                        super::generalise::metas_of(&ArrTy::new(AtomTy::INT, shape), &mut metas);
+                    }
+                    func
+                }
+                ExprKind::Check { body, .. } => body,
+                _ => break,
+            };
+        }
+        for m in metas {
+            let meta = &mut self.s.metas[m.0 as usize];
+            // Only what this application made; what its arguments share stays where it is.
+            if meta.origin == op.node && meta.depth + 3 >= depth {
+                meta.depth = depth;
+            }
+        }
+    }
+
     /// Opens a run-time integer at the application in progress.
     pub(super) fn lift_here(&mut self, kind: LiftKind, count: usize, value: Expr) -> Vec<IVar> {
         let depth = self.s.depth;
@@ -187,35 +219,90 @@ impl Checker<'_> {
         if hidden.is_empty() {
             return Ok(Expr { ty, ..e });
         }
+        // A hidden index that is a dim by itself is hidden by name; else the sizes that mention it are
+        // hidden as they are: what is left of `[int (+ n m)]` is `(Σ (k) [int k])`.
+        let mut dims = Vec::new();
+        dims_of(&ty, &mut dims);
+        let mut params: Vec<IVar> = Vec::new();
+        let mut witnesses: Vec<Index> = Vec::new();
+        let mut replaced: Vec<(Dim, Dim)> = Vec::new();
         let mut s = Subst::new();
-        let params: Vec<_> = hidden
-            .iter()
-            .map(|v| {
+        for v in hidden {
+            let of_v: Vec<Dim> = dims.iter().filter(|d| dim_mentions(d, &v)).cloned().collect();
+            let whole = v.sort == Sort::Shape
+                || of_v.is_empty()
+                || deep_mention(&ty, &v)
+                || of_v.iter().any(|d| d.as_var() == Some(&DimVar::Rigid(v.clone())));
+            if whole {
                 let p = self.s.fresh_ivar(v.sort, v.name.as_str(), 0);
-                s.bind_index(v, p.clone().into());
-                p
-            })
-            .collect();
-        let sigma = AtomTy::sigma(params, s.arr(&ty));
+                s.bind_index(&v, p.clone().into());
+                params.push(p);
+                witnesses.push(Index::from(v));
+            } else {
+                for d in of_v {
+                    if !replaced.iter().any(|(old, _)| *old == d) {
+                        let p = self.s.fresh_ivar(Sort::Dim, v.name.as_str(), 0);
+                        replaced.push((d.clone(), Dim::rigid(p.clone())));
+                        params.push(p);
+                        witnesses.push(Index::Dim(d));
+                    }
+                }
+            }
+        }
+        let hidden_ty = s.arr(&replace_dims(&ty, &replaced));
+        let sigma = AtomTy::sigma(params, hidden_ty);
         let node = e.node;
-        let witnesses = hidden.into_iter().map(Index::from).collect();
         let value = Expr { ty, ..e };
         Ok(Expr::new(ExprKind::Box { witnesses, value }, ArrTy::scalar(sigma), node))
     }
 }
 
+/// Whether a function type or box inside the type mentions the variable.
+fn deep_mention(t: &ArrTy, v: &IVar) -> bool {
+    match &t.atom {
+        AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| deep_mention(t, v)),
+        a => mentions_in_atom(a, v),
+    }
+}
+
+fn dim_mentions(d: &Dim, v: &IVar) -> bool {
+    d.vars().any(|x| match x {
+        DimVar::Rigid(w) | DimVar::RankOf(ShapeVar::Rigid(w)) | DimVar::SizeOf(ShapeVar::Rigid(w)) => w == v,
+        _ => false,
+    })
+}
+
+/// The dims of a type's shapes, outside of functions and inner binders.
+fn dims_of(t: &ArrTy, out: &mut Vec<Dim>) {
+    out.extend(t.shape.items().iter().filter_map(|i| match i {
+        ShapeItem::Dim(d) => Some(d.clone()),
+        ShapeItem::Var(_) => None,
+    }));
+    if let AtomTy::Tuple(q) = &t.atom {
+        q.fields.iter().for_each(|(_, t)| dims_of(t, out));
+    }
+}
+
+fn replace_dims(t: &ArrTy, replaced: &[(Dim, Dim)]) -> ArrTy {
+    let item = |i: &ShapeItem| match i {
+        ShapeItem::Dim(d) => {
+            ShapeItem::Dim(replaced.iter().find(|(old, _)| old == d).map_or(d, |(_, new)| new).clone())
+        }
+        v => v.clone(),
+    };
+    let atom = match &t.atom {
+        AtomTy::Tuple(q) => {
+            AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), replace_dims(t, replaced))).collect())
+        }
+        a => a.clone(),
+    };
+    ArrTy::new(atom, Shape(t.shape.items().iter().map(item).collect()))
+}
+
 /// Whether the type mentions the index variable free.
 pub(super) fn mentions(t: &ArrTy, v: &IVar) -> bool {
-    let dim = |d: &Dim| {
-        d.vars().any(|x| match x {
-            DimVar::Rigid(w) | DimVar::RankOf(ShapeVar::Rigid(w)) | DimVar::SizeOf(ShapeVar::Rigid(w)) => {
-                w == v
-            }
-            _ => false,
-        })
-    };
     t.shape.items().iter().any(|i| match i {
-        ShapeItem::Dim(d) => dim(d),
+        ShapeItem::Dim(d) => dim_mentions(d, v),
         ShapeItem::Var(ShapeVar::Rigid(w)) => w == v,
         ShapeItem::Var(_) => false,
     }) || mentions_in_atom(&t.atom, v)

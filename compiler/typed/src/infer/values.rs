@@ -98,7 +98,7 @@ impl Checker<'_> {
         Ok(Typed { expr: Expr::var(&lv.local, node), known })
     }
 
-    fn is_bare(&self, s: &Shape) -> bool {
+    pub(super) fn is_bare(&self, s: &Shape) -> bool {
         matches!(s.items(), [ShapeItem::Var(ShapeVar::Meta(m))]
             if matches!(self.s.meta(*m).kind, solver::MetaKind::Shape { bare: true, .. }))
     }

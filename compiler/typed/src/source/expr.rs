@@ -2,7 +2,7 @@
 
 use super::layout::{Doc, Style, braces, brackets, column, parens, text};
 use super::literal::{Number, literal, string};
-use super::{Printer, unchecked};
+use super::{Printer, under_checks};
 use crate::ir::*;
 use crate::scheme::ExplicitIndex;
 use remc_base::*;
@@ -61,14 +61,14 @@ impl Printer<'_> {
             }
             ExprKind::TApp { func, args } => {
                 let types = args.iter().map(|a| self.ty_arg(a)).collect();
-                match &*unchecked(func).kind {
+                match &*self.unchecked(func).kind {
                     ExprKind::IApp { func, args } => self.instance(func, types, args),
                     _ => self.instance(func, types, &[]),
                 }
             }
             ExprKind::IApp { func, args } => self.instance(func, vec![], args),
             ExprKind::Let { .. } => self.lets(e),
-            ExprKind::If { cond, then, otherwise } => match *unchecked(otherwise).kind {
+            ExprKind::If { cond, then, otherwise } => match *under_checks(otherwise).kind {
                 ExprKind::If { .. } => self.cond(e),
                 _ => form("if", 1, [cond, then, otherwise].map(|e| self.expr(e)).into()),
             },
@@ -82,7 +82,10 @@ impl Printer<'_> {
                 })
             }
             ExprKind::Lift { kind, indices, value, body } => self.lift(*kind, indices, value, body),
-            ExprKind::Check { body, .. } => self.expr(body),
+            ExprKind::Check { .. } => {
+                let body = self.unchecked(e);
+                self.expr(body)
+            }
             ExprKind::ReifyDim(d) => self.reify_dim(d, &e.ty),
             ExprKind::ReifyShape(s) => {
                 let reified = form("reify-shape", 1, vec![self.shape(s)]);
@@ -129,7 +132,7 @@ impl Printer<'_> {
 
     /// `f{τ … | i …}`; in words where `f` is no name.
     fn instance(&mut self, func: &Expr, types: Vec<Doc>, indices: &[Index]) -> Doc {
-        let func = unchecked(func);
+        let func = self.unchecked(func);
         let indices = self.explicit(func, indices);
         match self.expr(func) {
             Doc::Text(name) => braces(&name, types, indices),
@@ -227,7 +230,8 @@ impl Printer<'_> {
     fn lets(&mut self, mut e: &Expr) -> Doc {
         self.scoped(|p| {
             let mut bindings = vec![];
-            while let ExprKind::Let { local, value, body } = &*unchecked(e).kind {
+            while let ExprKind::Let { local, value, body } = &*under_checks(e).kind {
+                p.unchecked(e);
                 bindings.push(p.binding(local, value));
                 e = body;
             }
@@ -244,7 +248,7 @@ impl Printer<'_> {
         let function = self.function(&name, value);
         self.names.leave(mark);
         let doc = match function {
-            Some((head, ret, body)) => parens(3, vec![head, text(":"), ret, body]),
+            Some((head, ret, body)) => parens(2, vec![head, ret, body]),
             None => parens(1, vec![text(name), self.expr(value)]),
         };
         self.names.bind_value(local.var, &local.name);
@@ -253,7 +257,8 @@ impl Printer<'_> {
 
     fn cond(&mut self, mut e: &Expr) -> Doc {
         let mut clauses = vec![];
-        while let ExprKind::If { cond, then, otherwise } = &*unchecked(e).kind {
+        while let ExprKind::If { cond, then, otherwise } = &*under_checks(e).kind {
+            self.unchecked(e);
             clauses.push(parens(1, vec![self.expr(cond), self.expr(then)]));
             e = otherwise;
         }

@@ -17,9 +17,9 @@ pub enum Doc {
 
 #[derive(Clone, Debug)]
 pub struct List {
-    /// `(`, `[`, or `f{`.
+    /// `(`, `[`, `f{`, or nothing, of parts that belong together.
     open: String,
-    close: char,
+    close: &'static str,
     items: Vec<Doc>,
     style: Style,
     /// In characters, on one line.
@@ -41,26 +41,31 @@ pub fn text(s: impl Into<String>) -> Doc {
     Doc::Text(s.into())
 }
 
-fn list(open: impl Into<String>, close: char, style: Style, items: Vec<Doc>) -> Doc {
+fn list(open: impl Into<String>, close: &'static str, style: Style, items: Vec<Doc>) -> Doc {
     let open = open.into();
     let spaces = items.len().saturating_sub(1);
-    let width = open.chars().count() + 1 + spaces + items.iter().map(Doc::width).sum::<usize>();
+    let width = open.chars().count() + close.len() + spaces + items.iter().map(Doc::width).sum::<usize>();
     Doc::List(List { open, close, items, style, width })
 }
 
 /// `(a b …)`, the first `head` parts together.
 pub fn parens(head: usize, items: Vec<Doc>) -> Doc {
-    list("(", ')', Style::Head(head), items)
+    list("(", ")", Style::Head(head), items)
 }
 
 /// `(a b …)`, each part below the one before.
 pub fn column(items: Vec<Doc>) -> Doc {
-    list("(", ')', Style::Column, items)
+    list("(", ")", Style::Column, items)
+}
+
+/// `a b …`, which are not parted.
+pub fn together(items: Vec<Doc>) -> Doc {
+    list("", "", Style::Head(usize::MAX), items)
 }
 
 /// `[a b …]`
 pub fn brackets(style: Style, items: Vec<Doc>) -> Doc {
-    list("[", ']', style, items)
+    list("[", "]", style, items)
 }
 
 /// `head{a … | b …}`
@@ -68,7 +73,7 @@ pub fn braces(head: &str, before: Vec<Doc>, after: Vec<Doc>) -> Doc {
     let mut items = before;
     items.push(text("|"));
     items.extend(after);
-    list(format!("{head}{{"), '}', Style::Fill, items)
+    list(format!("{head}{{"), "}", Style::Fill, items)
 }
 
 impl Doc {
@@ -121,8 +126,7 @@ impl Writer {
                     }
                     self.flat(item);
                 }
-                self.out.push(l.close);
-                self.column += 1;
+                self.put(l.close);
             }
         }
     }
@@ -144,21 +148,24 @@ impl Writer {
             Style::Column | Style::Fill => aligned,
         };
         for (i, item) in l.items.iter().enumerate() {
-            let closing = if i + 1 == l.items.len() { closing + 1 } else { 0 };
-            let breaks = match l.style {
-                _ if i == 0 => false,
-                Style::Head(n) => i >= n.max(1),
-                Style::Column => true,
-                Style::Fill => self.column + 1 + item.width() + closing > WIDTH,
+            let closing = if i + 1 == l.items.len() { closing + l.close.len() } else { 0 };
+            let too_wide = self.column + 1 + item.width() + closing > WIDTH;
+            let (breaks, at) = match l.style {
+                _ if i == 0 => (false, below),
+                // A type or a list of names that does not fit stands out from the body below it.
+                Style::Head(n) if i < n => {
+                    (i > 1 && too_wide && below + 2 + item.width() + closing <= WIDTH, below + 2)
+                }
+                Style::Head(_) | Style::Column => (true, below),
+                Style::Fill => (too_wide, below),
             };
             if breaks {
-                self.line(below);
+                self.line(at);
             } else if i > 0 {
                 self.put(" ");
             }
             self.doc(item, below, closing);
         }
-        self.out.push(l.close);
-        self.column += 1;
+        self.put(l.close);
     }
 }

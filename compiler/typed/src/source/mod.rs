@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Written: the type of every parameter, every ∀ and Π instance, every opened box, every index that
-//! comes from data. Not written, since checking again finds them anew: frames, and the checks of a
-//! program that may stop. The text means what the Typed term means, node for node, with these forms
+//! comes from data. Not written, since checking again finds them anew: frames; and the checks of a
+//! program that may stop, which a comment tells of. The text means what the Typed term means, node for node, with these forms
 //! for what has none of its own:
 //!
 //! | Typed | source |
@@ -30,7 +30,7 @@ mod types;
 
 use crate::ir::*;
 use crate::scheme::Scheme;
-use layout::{Doc, Style, braces, brackets, parens, text};
+use layout::{Doc, Style, braces, brackets, parens, text, together};
 use names::Names;
 use remc_base::*;
 use rustc_hash::FxHashSet;
@@ -56,27 +56,43 @@ pub trait Globals {
     }
 }
 
-/// The source of a definition, without a line end: the expression alone if `is_expression`, for one
-/// that has no name in the program.
-pub fn definition(def: &Definition, is_expression: bool, globals: &dyn Globals) -> String {
-    let mut p = Printer { globals, names: Names::default(), given: FxHashSet::default() };
-    if let Some(entry) = &def.entry {
+/// What a definition is written as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Item {
+    Define,
+    Entry,
+    /// The body alone, of one that has no name in the program.
+    Expression,
+}
+
+/// The source of a definition, without a line end at its end. The comment above it has the checks that
+/// the program makes as it runs.
+pub fn definition(def: &Definition, item: Item, globals: &dyn Globals) -> String {
+    let mut p = Printer { globals, names: Names::default(), given: FxHashSet::default(), checks: Vec::new() };
+    if let (Item::Entry, Some(entry)) = (item, &def.entry) {
         p.given.extend(entry.params.iter().map(|(name, _)| name.to_string()));
     }
     p.reserve_globals(&def.body);
     let name = globals.name(&def.name);
-    let doc = match &def.entry {
-        Some(entry) => p.entry(&name, entry, &def.body),
-        None if is_expression => p.expr(&def.body),
-        None => match p.function(&name, &def.body) {
-            Some((head, ret, body)) => parens(4, vec![text("define"), head, text(":"), ret, body]),
+    let doc = match (item, &def.entry) {
+        (Item::Entry, Some(entry)) => p.entry(&name, entry, &def.body),
+        (Item::Expression, _) => p.expr(&def.body),
+        _ => match p.function(&name, &def.body) {
+            Some((head, ret, body)) => parens(3, vec![text("define"), head, ret, body]),
             None => {
                 let ty = p.ty(&def.ty);
-                parens(4, vec![text("define"), text(name), text(":"), ty, p.expr(&def.body)])
+                parens(3, vec![text("define"), text(name), of_type(ty), p.expr(&def.body)])
             }
         },
     };
-    doc.render()
+    let mut out = String::new();
+    for check in &p.checks {
+        out.push_str("; Checked as it runs: ");
+        out.push_str(check);
+        out.push('\n');
+    }
+    out.push_str(&doc.render());
+    out
 }
 
 pub(crate) struct Printer<'a> {
@@ -84,10 +100,17 @@ pub(crate) struct Printer<'a> {
     names: Names,
     /// The names of an entry's parameters, which are not for us to choose.
     given: FxHashSet<String>,
+    /// Each check, once.
+    checks: Vec<String>,
 }
 
-/// What stands under checks, which are not printed.
-fn unchecked(mut e: &Expr) -> &Expr {
+/// `: τ`
+fn of_type(ty: Doc) -> Doc {
+    together(vec![text(":"), ty])
+}
+
+/// What stands under checks.
+fn under_checks(mut e: &Expr) -> &Expr {
     while let ExprKind::Check { body, .. } = &*e.kind {
         e = body;
     }
@@ -131,28 +154,51 @@ impl Printer<'_> {
         }
     }
 
+    /// What stands under checks, which are noted.
+    fn unchecked<'e>(&mut self, mut e: &'e Expr) -> &'e Expr {
+        while let ExprKind::Check { fact, why, body } = &*e.kind {
+            let fact = match fact {
+                Fact::NonNegative(d) => {
+                    let (more, less): (Vec<_>, Vec<_>) = d.terms().iter().cloned().partition(|t| t.1 > 0);
+                    let less = Dim::from_terms(less).scale(-1);
+                    format!("{} ≥ {}", self.dim(&Dim::from_terms(more)), self.dim(&less))
+                }
+                Fact::Equal(p, q) => format!("{} = {}", self.dim(p), self.dim(q)),
+            };
+            let check = format!("{fact}, since {}", why.replace(['\n', '\r'], " "));
+            if !self.checks.contains(&check) {
+                self.checks.push(check);
+            }
+            e = body;
+        }
+        e
+    }
+
     /// `[x τ]`
     fn param(&mut self, l: &Local) -> Doc {
         let ty = self.ty(&l.ty);
         brackets(Style::Head(2), vec![text(self.names.bind_value(l.var, &l.name)), ty])
     }
 
-    /// The parts of a function definition: `(f{t … | i …} [x τ] …)`, the result's type, the body.
+    /// The parts of a function definition: `(f{t … | i …} [x τ] …)`, `: τ`, the body.
     /// The binders stay bound. `None` if the expression is no function with its binders in that order.
     fn function(&mut self, name: &str, e: &Expr) -> Option<(Doc, Doc, Doc)> {
-        let (indices, e) = match &*unchecked(e).kind {
-            ExprKind::ILam { params, body } => (params.as_slice(), unchecked(body)),
-            _ => (&[][..], unchecked(e)),
-        };
-        let (types, e) = match &*e.kind {
-            ExprKind::TLam { params, body } => (params.as_slice(), unchecked(body)),
+        let (indices, inner) = match &*under_checks(e).kind {
+            ExprKind::ILam { params, body } => (params.as_slice(), body),
             _ => (&[][..], e),
         };
-        let ExprKind::Lam { params, body } = &*e.kind else { return None };
+        let (types, lambda) = match &*under_checks(inner).kind {
+            ExprKind::TLam { params, body } => (params.as_slice(), body),
+            _ => (&[][..], inner),
+        };
+        let ExprKind::Lam { params, body } = &*under_checks(lambda).kind else { return None };
         let mut head = vec![self.binders(name, types, indices)];
+        for checked in [e, inner, lambda] {
+            self.unchecked(checked);
+        }
         head.extend(params.iter().map(|l| self.param(l)));
         let ret = self.ty(&body.ty);
-        Some((parens(1, head), ret, self.expr(body)))
+        Some((parens(1, head), of_type(ret), self.expr(body)))
     }
 
     /// `f`, `f{t … | i …}`
@@ -166,21 +212,22 @@ impl Printer<'_> {
 
     /// The parameters have the names by which a caller gives them.
     fn entry(&mut self, name: &str, entry: &EntrySignature, body: &Expr) -> Doc {
-        let (indices, lambda) = match &*unchecked(body).kind {
-            ExprKind::ILam { params, body } => (params.as_slice(), unchecked(body)),
-            _ => (&[][..], unchecked(body)),
+        let (indices, lambda) = match &*under_checks(body).kind {
+            ExprKind::ILam { params, body } => (params.as_slice(), body),
+            _ => (&[][..], body),
         };
-        let ExprKind::Lam { params, body } = &*lambda.kind else { return self.expr(body) };
+        let ExprKind::Lam { params, body } = &*under_checks(lambda).kind else { return self.expr(body) };
         for (name, _) in &entry.params {
             self.names.reserve(name.as_str());
         }
         let mut head = vec![self.binders(name, &[], indices)];
+        self.unchecked(lambda);
         for (local, (name, _)) in params.iter().zip(&entry.params) {
             let ty = self.ty(&local.ty);
             let name = text(self.names.bind_value_as(local.var, name));
             head.push(brackets(Style::Head(2), vec![name, ty]));
         }
-        let ret = self.ty(&body.ty);
-        parens(4, vec![text("entry"), parens(1, head), text(":"), ret, self.expr(body)])
+        let ret = of_type(self.ty(&body.ty));
+        parens(3, vec![text("entry"), parens(1, head), ret, self.expr(body)])
     }
 }
