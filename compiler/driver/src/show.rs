@@ -5,7 +5,7 @@ use crate::queries::{Def, DefKind, check, def_of, scheme};
 use crate::session::Session;
 use remc_base::{GlobalId, ModuleId};
 use remc_typed::scheme::Scheme;
-use remc_typed::source::{Globals, definition};
+use remc_typed::source::{Globals, Item, definition};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -24,7 +24,12 @@ pub fn show_types(session: &Session, file: SourceFile) -> String {
     let mut out = String::new();
     for def in defs {
         let Some(checked) = check(db, def).definition.clone() else { continue };
-        out.push_str(&definition(&checked, def.kind(db) == DefKind::Expr, &names));
+        let item = match def.kind(db) {
+            DefKind::Expr => Item::Expression,
+            DefKind::Entry => Item::Entry,
+            _ => Item::Define,
+        };
+        out.push_str(&definition(&checked, item, &names));
         out.push('\n');
     }
     out

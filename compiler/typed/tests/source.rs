@@ -272,7 +272,7 @@ fn choice() {
     };
     expect(
         check(choose(lit(1), check(choose(lit(2), lit(3))))),
-        "; Checked as it runs: 0 ≥ 1, since it is a test\n(cond (#t 1) (#t 2) (else 3))",
+        "; Checked as it runs: 0 ≥ 1 (it is a test)\n(cond (#t 1) (#t 2) (else 3))",
     );
 }
 

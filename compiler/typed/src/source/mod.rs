@@ -86,10 +86,8 @@ pub fn definition(def: &Definition, item: Item, globals: &dyn Globals) -> String
         },
     };
     let mut out = String::new();
-    for check in &p.checks {
-        out.push_str("; Checked as it runs: ");
-        out.push_str(check);
-        out.push('\n');
+    for (fact, why) in &p.checks {
+        out.push_str(&format!("; Checked as it runs: {fact} ({why})\n"));
     }
     out.push_str(&doc.render());
     out
@@ -100,8 +98,8 @@ pub(crate) struct Printer<'a> {
     names: Names,
     /// The names of an entry's parameters, which are not for us to choose.
     given: FxHashSet<String>,
-    /// Each check, once.
-    checks: Vec<String>,
+    /// Each fact that is checked, once, and what first needs it.
+    checks: Vec<(String, String)>,
 }
 
 /// `: τ`
@@ -165,9 +163,8 @@ impl Printer<'_> {
                 }
                 Fact::Equal(p, q) => format!("{} = {}", self.dim(p), self.dim(q)),
             };
-            let check = format!("{fact}, since {}", why.replace(['\n', '\r'], " "));
-            if !self.checks.contains(&check) {
-                self.checks.push(check);
+            if !self.checks.iter().any(|(f, _)| *f == fact) {
+                self.checks.push((fact, why.replace(['\n', '\r'], " ")));
             }
             e = body;
         }

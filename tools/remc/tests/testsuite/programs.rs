@@ -6,9 +6,6 @@ use remc_driver::Session;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Whether `--show types` prints source yet.
-const SHOW_TYPES: bool = false;
-
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![];
     for path in files("programs", "remora") {
@@ -17,10 +14,7 @@ pub fn trials() -> Vec<Trial> {
         trials.push(Trial::test(format!("programs::{name}"), move || gives_its_value(&at)));
         let at = path.clone();
         trials.push(Trial::test(format!("elaborated::{name}"), move || prints_and_reads_back(&at)));
-        trials.push(
-            Trial::test(format!("show_types::{name}"), move || shown_types_check_again(&path))
-                .with_ignored_flag(!SHOW_TYPES),
-        );
+        trials.push(Trial::test(format!("show_types::{name}"), move || shown_types_check_again(&path)));
     }
     for path in files("reject", "remora") {
         let name = stem(&path);
