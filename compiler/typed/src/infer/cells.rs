@@ -373,7 +373,7 @@ impl Checker<'_> {
             return Ok((Some(Index::Shape(shape)), t));
         }
         let mut t = match source {
-            Source::Ast(e) => self.demanding(true, |c| c.infer(e, None))?,
+            Source::Ast(e) => self.demanding(matches!(want, Index::Dim(_)), |c| c.infer(e, None))?,
             Source::Done(t) => self.demanded(t)?,
         };
         if self.scalar_box(&t.expr).is_some() {
