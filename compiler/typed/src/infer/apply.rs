@@ -205,6 +205,7 @@ impl Checker<'_> {
         }
         for (want, found) in indices {
             let Some(found) = found else { continue };
+            let found = self.whole_axes(&op, &slots, found);
             let fits = match (&want, &found) {
                 (Index::Dim(p), Index::Dim(q)) => self.s.unify_dim(p, q),
                 (Index::Shape(p), Index::Shape(q)) => self.s.unify_shape(p, q),
@@ -279,6 +280,23 @@ impl Checker<'_> {
     fn infer_all(&mut self, args: Vec<Source>, demand: bool) -> Check<Vec<Typed>> {
         let results: Vec<_> = args.into_iter().map(|a| self.source(a, None, demand)).collect();
         results.into_iter().collect()
+    }
+
+    /// `(subarray a [1 0 2] [2])`: the axes that the shape does not name run to their end.
+    fn whole_axes(&self, op: &Operator, slots: &[Slot], found: Index) -> Index {
+        let (Index::Shape(given), [xs, start, ..]) = (&found, slots) else { return found };
+        let subarray = op.global.as_ref().is_some_and(|g| g.name.as_str().starts_with("subarray"));
+        let starts = match start.arg.as_ref().map(|t| &t.known) {
+            Some(Some(Index::Shape(s))) => self.s.zonk_shape(s).dims(),
+            _ => None,
+        };
+        let sizes = xs.arg.as_ref().and_then(|t| self.s.zonk_shape(&t.expr.ty.shape).dims());
+        let (true, Some(starts), Some(sizes)) = (subarray, starts, sizes) else { return found };
+        let mut shape = given.clone();
+        for (size, start) in sizes.iter().zip(&starts).skip(given.items().len()) {
+            shape.0.push(ShapeItem::Dim(size.sub(start)));
+        }
+        Index::Shape(shape)
     }
 
     /// Whether a scalar box fits the parameter as it is.

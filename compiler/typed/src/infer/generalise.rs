@@ -69,6 +69,7 @@ impl Checker<'_> {
             self.decide_pads(depth)?;
             let mut choice = None;
             let mut ambiguous = None;
+            let mut equate: Option<(Shape, Shape, NodeId)> = None;
             for p in &self.s.pending {
                 match &p.constraint {
                     Constraint::Join { frames, result } => {
@@ -94,11 +95,22 @@ impl Checker<'_> {
                             }
                             continue;
                         }
-                        if let Some(m) =
-                            bare.first().or(open.iter().find(|m| self.s.meta(**m).depth >= depth))
-                        {
+                        if let Some(m) = bare.first() {
                             choice = Some((*m, None));
                             break;
+                        }
+                        // Whole arguments (`all`) that meet have one shape.
+                        if open.iter().any(|m| self.s.meta(*m).depth >= depth) {
+                            let mut whole: Vec<Shape> = Vec::new();
+                            for f in frames.iter().map(|f| self.s.zonk_shape(f)) {
+                                if !f.is_scalar() && !whole.contains(&f) {
+                                    whole.push(f);
+                                }
+                            }
+                            if let [first, second, ..] = whole.as_slice() {
+                                equate = Some((first.clone(), second.clone(), p.node));
+                                break;
+                            }
                         }
                     }
                     Constraint::Shapes(a, b) => {
@@ -119,6 +131,17 @@ impl Checker<'_> {
                     }
                     _ => {}
                 }
+            }
+            if let Some((a, b, node)) = equate {
+                self.s.node = Some(node);
+                if let Err(e) = self.s.unify_shape(&a, &b) {
+                    return self.mismatch(e, node);
+                }
+                // An equation that is itself stuck changes nothing: leave it to be reported.
+                if self.s.zonk_shape(&a) != self.s.zonk_shape(&b) {
+                    return Ok(());
+                }
+                continue;
             }
             match choice {
                 Some((m, s)) => self.s.decide(m, Solution::Shape(s.unwrap_or_default())),

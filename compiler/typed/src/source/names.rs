@@ -132,8 +132,12 @@ fn is_name(name: &str, kind: Kind) -> bool {
 
 /// `wanted`, or what of it can be in a name of the kind.
 fn legal_base(wanted: &str, kind: Kind) -> String {
-    if is_name(wanted, kind) {
-        return wanted.to_owned();
+    // A keyword or type is a name with a number.
+    let numbered = format!("{wanted}.1");
+    for name in [wanted, &numbered] {
+        if is_name(name, kind) && name != "_.1" {
+            return name.to_owned();
+        }
     }
     let kept: String =
         wanted.chars().filter(|c| c.is_alphanumeric() || "-_/<>=!?+*%.".contains(*c)).collect();
