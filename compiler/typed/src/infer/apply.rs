@@ -120,7 +120,8 @@ impl Checker<'_> {
     }
 
     fn apply_slots(&mut self, op: Operator, args: Vec<Source>, node: NodeId, demand: bool) -> Check<Typed> {
-        let use_vals = !op.vals.is_empty() && !(op.explicit && args.len() == self.arity(&op) - op.vals.len());
+        let left_out = op.explicit && args.len() == self.arity(&op) - op.vals.len();
+        let use_vals = !op.vals.is_empty() && !left_out;
         let mut args = args;
         let op_ty = self.s.zonk(&op.expr.ty);
         let (params, ret, op_frame) = match &op_ty.atom {

@@ -34,16 +34,7 @@ impl Checker<'_> {
             for (p, arg) in params.iter().zip(done) {
                 cuts.push(c.cut_by_annotation(p, arg)?);
             }
-            c.over_cells(
-                cuts,
-                node,
-                |c, vars| {
-                    let t = c.infer(body, None)?;
-                    let _ = vars;
-                    Ok(t)
-                },
-                ret,
-            )
+            c.over_cells(cuts, node, |c, _| c.infer(body, None), ret)
         });
         let openings = self.openings.pop().unwrap_or_default();
         let mut t = result?;

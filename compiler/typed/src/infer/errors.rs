@@ -1,5 +1,7 @@
 //! Messages: what was expected, what was found, where both come from, what to do.
 
+mod show;
+
 use super::apply::Slot;
 use super::instance::Operator;
 use super::solver::{MetaKind, Mismatch};
@@ -15,11 +17,11 @@ pub(super) fn near(a: &str, b: &str) -> bool {
     }
     let limit = if a.len().max(b.len()) <= 3 { 1 } else { 2 };
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
+    for (i, x) in a.iter().enumerate() {
         let mut diagonal = row[0];
         row[0] = i + 1;
-        for j in 0..b.len() {
-            let cost = diagonal + usize::from(a[i] != b[j]);
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != y);
             diagonal = row[j + 1];
             row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
         }
@@ -42,129 +44,6 @@ impl Checker<'_> {
         Err(Reported)
     }
 
-    // ---- how types are shown: unknown parts by their names or `_` ---------------------------------
-
-    pub(super) fn show(&self, t: &ArrTy) -> String {
-        self.readable(&self.s.zonk(t)).to_string()
-    }
-
-    pub(super) fn show_atom(&self, t: &AtomTy) -> String {
-        self.show(&ArrTy::scalar(t.clone()))
-    }
-
-    pub(super) fn show_shape(&self, s: &Shape) -> String {
-        self.readable_shape(&self.s.zonk_shape(s)).to_string()
-    }
-
-    pub(super) fn show_dim(&self, d: &Dim) -> String {
-        self.readable_dim(&self.s.zonk_dim(d)).to_string()
-    }
-
-    fn readable_dim(&self, d: &Dim) -> Dim {
-        let var = |m: &MetaId, sort| IVar {
-            id: (1 << 30) + m.0,
-            sort,
-            natural: true,
-            name: self.s.meta(*m).name.clone().unwrap_or(Name::new("_")),
-        };
-        d.substitute(&mut |v| match v {
-            DimVar::Meta(m) => Some(Dim::rigid(var(m, Sort::Dim))),
-            DimVar::RankOf(ShapeVar::Meta(m)) => {
-                Some(Dim::var(DimVar::RankOf(ShapeVar::Rigid(var(m, Sort::Shape)))))
-            }
-            DimVar::SizeOf(ShapeVar::Meta(m)) => {
-                Some(Dim::var(DimVar::SizeOf(ShapeVar::Rigid(var(m, Sort::Shape)))))
-            }
-            _ => None,
-        })
-    }
-
-    fn readable_shape(&self, s: &Shape) -> Shape {
-        Shape(
-            s.items()
-                .iter()
-                .map(|i| match i {
-                    ShapeItem::Dim(d) => ShapeItem::Dim(self.readable_dim(d)),
-                    ShapeItem::Var(ShapeVar::Meta(m)) => ShapeItem::Var(ShapeVar::Rigid(IVar {
-                        id: (1 << 30) + m.0,
-                        sort: Sort::Shape,
-                        natural: true,
-                        name: self.s.meta(*m).name.clone().filter(|n| n.is_at()).unwrap_or(Name::new("@_")),
-                    })),
-                    v => v.clone(),
-                })
-                .collect(),
-        )
-    }
-
-    fn readable(&self, t: &ArrTy) -> ArrTy {
-        ArrTy { atom: self.readable_atom(&t.atom), shape: self.readable_shape(&t.shape) }
-    }
-
-    fn readable_atom(&self, t: &AtomTy) -> AtomTy {
-        match t {
-            AtomTy::Base(_) | AtomTy::Var(_) => t.clone(),
-            AtomTy::Meta(m) => match &self.s.meta(*m).kind {
-                MetaKind::Atom { default: Some(b), .. } => AtomTy::Base(*b),
-                MetaKind::Atom { class: Some(c), .. } => {
-                    AtomTy::Var(TVar { id: (1 << 30) + m.0, name: Name::new(c.name()) })
-                }
-                _ => AtomTy::Var(TVar { id: (1 << 30) + m.0, name: Name::new("_") }),
-            },
-            AtomTy::Fn(f) => {
-                AtomTy::func(f.params.iter().map(|p| self.readable(p)).collect(), self.readable(&f.ret))
-            }
-            AtomTy::Forall(q) => {
-                AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: self.readable(&q.body) }))
-            }
-            AtomTy::Pi(q) => {
-                AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: self.readable(&q.body) }))
-            }
-            AtomTy::Sigma(q) => AtomTy::sigma(q.params.clone(), self.readable(&q.body)),
-            AtomTy::Tuple(q) => {
-                AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), self.readable(t))).collect())
-            }
-            AtomTy::Quot(q) => AtomTy::Quot(Arc::new(self.readable_atom(q))),
-        }
-    }
-
-    /// Two shapes side by side, with the first axis that disagrees.
-    fn compare(&self, left: (&str, &Shape), right: (&str, &Shape)) -> ShapeComparison {
-        let items = |s: &Shape| -> Vec<String> {
-            self.readable_shape(&self.s.zonk_shape(s)).items().iter().map(|i| i.to_string()).collect()
-        };
-        let (l, r) = (items(left.1), items(right.1));
-        let axis = (0..l.len().max(r.len())).find(|&i| l.get(i) != r.get(i));
-        ShapeComparison { left: (left.0.to_string(), l), right: (right.0.to_string(), r), axis }
-    }
-
-    /// Adds notes on variables of one name that are two, and on hidden indices.
-    fn explain_names(&self, d: Diagnostic<Loc>, types: &[&ArrTy]) -> Diagnostic<Loc> {
-        let mut vars: Vec<IVar> = Vec::new();
-        for t in types {
-            for item in self.s.zonk(t).shape.items() {
-                if let ShapeItem::Dim(dim) = item {
-                    for v in dim.vars() {
-                        if let DimVar::Rigid(v) = v
-                            && !vars.contains(v)
-                        {
-                            vars.push(v.clone());
-                        }
-                    }
-                }
-            }
-        }
-        for (i, v) in vars.iter().enumerate() {
-            if vars[..i].iter().any(|w| w.name == v.name) {
-                return d.note(format!(
-                    "two different index variables are called `{}` here; rename one to tell them apart",
-                    v.name
-                ));
-            }
-        }
-        d
-    }
-
     // ---- mismatches without a better context -------------------------------------------------------
 
     pub(super) fn mismatch<T>(&mut self, e: Mismatch, node: NodeId) -> Check<T> {
@@ -185,6 +64,11 @@ impl Checker<'_> {
                 let (a, b) = (self.show_dim(&a), self.show_dim(&b));
                 Diagnostic::error(codes::SIZES, format!("the sizes {a} and {b} do not agree"))
                     .primary(Loc::Node(node), format!("{a} on one side, {b} on the other"))
+            }
+            Mismatch::Class(AtomTy::Fn(_), _) => {
+                Diagnostic::error(codes::NOT_A_FUNCTION, "this is used as a function, but it is none")
+                    .primary(Loc::Node(node), "a number")
+                    .help("an array is written with brackets: [1 2 3]; parentheses apply")
             }
             Mismatch::Class(t, c) => return self.class_error(&t, c, node, None),
             Mismatch::Negative(d) => Diagnostic::error(
@@ -233,6 +117,9 @@ impl Checker<'_> {
                 v.name, v.name
             )),
             (AtomTy::Base(BaseTy::Bool), _) => d.help("convert it with bool->int, or use and, or, xor"),
+            (AtomTy::Base(BaseTy::Char), _) if matches!(name, Some("<" | "<=" | ">" | ">=")) => {
+                d.help("compare characters with char<?, or convert them with char->int")
+            }
             (AtomTy::Base(BaseTy::Char), _) => d.help("convert it with char->int"),
             (AtomTy::Base(b), Class::Int) if b.is_float() => d.help("convert it with float->int"),
             (AtomTy::Base(b), Class::Frac) if b.is_integer() => {
@@ -260,7 +147,7 @@ impl Checker<'_> {
     pub(super) fn recursion<T>(&mut self, cycle: &[GlobalId], node: NodeId) -> Check<T> {
         let path: Vec<String> = cycle.iter().map(|g| format!("`{}`", g.name)).collect();
         let through =
-            if path.len() > 1 { format!(" (through {})", path.join(" → ")) } else { String::new() };
+            if path.len() > 2 { format!(" (through {})", path.join(" → ")) } else { String::new() };
         self.fail(
             Diagnostic::error(
                 codes::RECURSION,
@@ -308,7 +195,7 @@ impl Checker<'_> {
             d.help(format!(
                 "to fix some arguments and leave others, write a function: (λ ({}) ({} … {}))",
                 missing.join(" "),
-                op.name,
+                Self::written(op),
                 missing.join(" ")
             ))
         } else if matches!(op.name.as_str(), "+" | "*" | "and" | "or" | "min2" | "max2" | "append") {
@@ -316,6 +203,11 @@ impl Checker<'_> {
         } else {
             d.help("remove the arguments that are too many")
         })
+    }
+
+    /// The operator as a program would write it.
+    fn written(op: &Operator) -> &str {
+        if op.global.is_some() || op.name != "the function" { &op.name } else { "f" }
     }
 
     fn named(op: &Operator) -> String {
@@ -338,19 +230,19 @@ impl Checker<'_> {
         let have = self.s.zonk(&arg.expr.ty);
         let at = Loc::Node(slot.node);
         let which = format!("the {} argument of {}", ordinal(slot.position), Self::named(op));
-        let (message, want) = match &e {
-            Mismatch::Class(t, c) => {
-                let name = op.name.clone();
-                let (t, c) = (t.clone(), *c);
-                // The class of an earlier argument may be the one that is wrong.
-                return self.class_error(&t, c, slot.node, Some(&name));
+        let param = self.s.zonk_atom(&slot.param.atom);
+        match &e {
+            // The parameter's class is what the argument breaks, unless another argument decided its type.
+            Mismatch::Class(_, c) if matches!(param, AtomTy::Meta(_)) => {
+                let class = self.s.class_of(&param).unwrap_or(*c);
+                let found = self.readable_default(&have.atom);
+                return self.class_error(&found, class, slot.node, Some(Self::written(op)));
             }
-            Mismatch::Atoms(..) => {
-                let want = self.show_atom(&slot.param.atom);
-                (format!("{which} has to be of `{want}`"), want)
-            }
+            Mismatch::Class(..) | Mismatch::Atoms(..) => {}
             _ => return self.mismatch(e, slot.node),
-        };
+        }
+        let (want, atom) = (self.show_atom(&param), self.show_atom(&have.atom));
+        let message = format!("{which} has to be `{want}`, not `{atom}`");
         let shown = self.show(&have);
         let mut d = Diagnostic::error(codes::ATOM_TYPE, message).primary(at, format!("has type `{shown}`"));
         for other in slots {
@@ -366,10 +258,55 @@ impl Checker<'_> {
         if matches!(have.atom, AtomTy::Sigma(_)) {
             d.code = codes::BOXED;
             d = d.help("open the boxes one by one: (unbox boxes (x n) (… x …))");
-        } else if let (AtomTy::Base(a), Some(b)) = (&have.atom, BaseTy::from_name(&want)) {
-            d = d.help(conversion(*a, b));
+        } else if let (AtomTy::Base(a), AtomTy::Base(b)) = (self.readable_default(&have.atom), &param) {
+            let mixed = a.is_float() && b.is_integer() && d.labels.len() > 1;
+            d = d.help(if mixed {
+                "an int does not become a float by itself: convert it with int->float".to_string()
+            } else {
+                conversion(a, *b)
+            });
         }
         self.fail(d)
+    }
+
+    /// An atom type, a literal's being the one it would have by itself.
+    fn readable_default(&self, t: &AtomTy) -> AtomTy {
+        match self.s.zonk_atom(t) {
+            AtomTy::Meta(m) => match &self.s.meta(m).kind {
+                MetaKind::Atom { default: Some(b), .. } => AtomTy::Base(*b),
+                _ => AtomTy::Meta(m),
+            },
+            t => t,
+        }
+    }
+
+    /// Labels the other arguments that have axes, functions aside.
+    fn label_others(&self, mut d: Diagnostic<Loc>, slots: &[Slot], node: NodeId) -> Diagnostic<Loc> {
+        for other in slots {
+            if other.node != node
+                && let Some(o) = &other.arg
+                && !self.s.zonk_shape(&o.expr.ty.shape).is_scalar()
+            {
+                d = d.secondary(Loc::Node(other.node), format!("has type `{}`", self.show(&o.expr.ty)));
+            }
+        }
+        d
+    }
+
+    /// A rerank of the operator for cells of at most this rank, functions passed as they are.
+    fn reranked(&self, slots: &[Slot], op: &Operator, least: usize) -> String {
+        let ranks: Vec<String> =
+            slots.iter().map(|s| self.data_rank(s).unwrap_or(0).min(least).to_string()).collect();
+        format!("(~({}){} …)", ranks.join(" "), Self::written(op))
+    }
+
+    /// The rank of an argument; none for functions.
+    fn data_rank(&self, s: &Slot) -> Option<usize> {
+        let ty = self.s.zonk(&s.arg.as_ref()?.expr.ty);
+        if matches!(ty.atom, AtomTy::Fn(_) | AtomTy::Pi(_) | AtomTy::Forall(_)) {
+            return None;
+        }
+        Some(ty.shape.items().len())
     }
 
     pub(super) fn argument_shape<T>(
@@ -386,83 +323,70 @@ impl Checker<'_> {
         let cell = self.s.zonk_shape(&slot.param.shape);
         let which = format!("the {} argument of {}", ordinal(slot.position), Self::named(op));
         let shown = self.show(&arg.expr.ty);
-        let c = self.compare(("found", &have), ("wanted", &cell));
+        let c = if smallest {
+            self.compare(("found", &have), ("wanted", &cell))
+        } else {
+            self.compare_cell(&have, &cell)
+        };
+        let ranks: Vec<usize> = slots.iter().filter_map(|s| self.data_rank(s)).collect();
+        let least = ranks.iter().copied().min().unwrap_or(0);
+        let differ = smallest && ranks.iter().any(|r| *r != least);
         match e {
             Mismatch::Negative(_) => {
-                let least = match cell.items().first() {
+                let least_items = match cell.items().first() {
                     Some(ShapeItem::Dim(d)) if d.constant_term() > 0 => d.constant_term(),
                     _ => 1,
                 };
-                let items = if least == 1 {
+                let items = if least_items == 1 {
                     "at least one item".to_string()
                 } else {
-                    format!("at least {least} items")
+                    format!("at least {least_items} items")
                 };
                 let d = Diagnostic::error(codes::NEGATIVE_DIM, format!("{which} needs {items}"))
                     .primary(Loc::Node(slot.node), format!("has type `{shown}`"));
                 self.fail(match op.name.as_str() {
                     "reduce" => d.help("give the value for no items: (reduce/zero + 0 xs)"),
                     "iscan" => d.help("use (iscan/zero op zero xs) where the array may be empty"),
-                    _ => d.help("take fewer items, or give a longer array"),
+                    _ if least_items == 1 => d.help("an empty array has no items: give a longer one"),
+                    _ => d.help("ask for fewer items, or give a longer array"),
                 })
             }
             Mismatch::Shapes(..) | Mismatch::Dims(..) | Mismatch::Infinite => {
                 let rank = have.items().len();
                 let certain = cell.least_rank();
                 if rank < certain && have.dims().is_some() {
-                    return self.fail(
-                        Diagnostic::error(
-                            codes::RANK_TOO_SMALL,
-                            format!("{which} has rank {rank}; cells of rank {certain} or more are needed"),
-                        )
-                        .primary(Loc::Node(slot.node), format!("has type `{shown}`"))
-                        .shapes(c)
-                        .help(if rank == 0 {
-                            "put it in brackets to make a vector of one item".to_string()
-                        } else {
-                            "give an array of higher rank, or reshape it".to_string()
-                        }),
-                    );
+                    let d = Diagnostic::error(
+                        codes::RANK_TOO_SMALL,
+                        format!("{which} has rank {rank}; it needs rank {certain} or more"),
+                    )
+                    .primary(Loc::Node(slot.node), format!("has type `{shown}`"));
+                    let d = self.label_others(d, slots, slot.node).shapes(c);
+                    return self.fail(if rank == 0 {
+                        d.help("put it in brackets to make a vector of one item")
+                    } else if differ {
+                        let rerank = self.reranked(slots, op, least);
+                        d.help(format!("to pair it with each cell of the other, rerank: {rerank}"))
+                    } else {
+                        d.help("give an array of higher rank, or reshape it")
+                    });
                 }
-                let mut d =
+                let d =
                     Diagnostic::error(codes::CELL_SHAPE, format!("{which} does not have the shape it needs"))
                         .primary(Loc::Node(slot.node), format!("has type `{shown}`"));
-                for other in slots {
-                    if other.node != slot.node
-                        && let Some(o) = &other.arg
-                        && !matches!(self.s.zonk_atom(&o.expr.ty.atom), AtomTy::Fn(_))
-                    {
-                        let ty = self.show(&o.expr.ty);
-                        d = d.secondary(Loc::Node(other.node), format!("has type `{ty}`"));
-                    }
-                }
-                d = d.shapes(c);
-                let types: Vec<ArrTy> = vec![arg.expr.ty.clone(), slot.param.clone()];
-                d = self.explain_names(d, &types.iter().collect::<Vec<_>>());
-                let ranks: Vec<usize> = slots
-                    .iter()
-                    .filter_map(|s| s.arg.as_ref())
-                    .map(|a| self.s.zonk_shape(&a.expr.ty.shape).items().len())
-                    .collect();
-                let differ = ranks.windows(2).any(|w| w[0] != w[1]);
-                d = if smallest && differ {
-                    let least = ranks.iter().copied().min().unwrap_or(0);
-                    let rs: Vec<String> = ranks.iter().map(|_| least.to_string()).collect();
-                    d.help(format!(
-                        "to work on cells of rank {least}, rerank: (~({}){} …)",
-                        rs.join(" "),
-                        op.name
-                    ))
-                } else if smallest && rank > 0 {
-                    d.help(format!(
-                        "to work on smaller cells, rerank with their ranks: (~(… {}){} …)",
-                        rank - 1,
-                        op.name
-                    ))
-                } else {
+                let d = self.label_others(d, slots, slot.node).shapes(c);
+                let d = self.explain_names(d, &[&arg.expr.ty, &slot.param]);
+                let several = ranks.iter().filter(|r| **r > 0).count() > 1;
+                self.fail(if differ && least > 0 {
+                    let rerank = self.reranked(slots, op, least);
+                    d.help(format!("to work on cells of rank {least}, rerank: {rerank}"))
+                } else if smallest && least > 1 && several {
+                    let rerank = self.reranked(slots, op, least - 1);
+                    d.help(format!("to work on cells of rank {}, rerank: {rerank}", least - 1))
+                } else if several {
                     d.help("make the sizes agree, or transpose, reshape or rerank one argument")
-                };
-                self.fail(d)
+                } else {
+                    d.help("give an array of the wanted shape, or transpose, reshape or rerank it")
+                })
             }
             e => self.mismatch(e, slot.node),
         }
@@ -479,27 +403,30 @@ impl Checker<'_> {
         let Mismatch::Shapes(a, b) = e else { return self.mismatch(e, node) };
         let c = self.compare(("one frame", &a), ("other frame", &b));
         let (x, y) = (self.show_shape(&a), self.show_shape(&b));
-        let mut d = Diagnostic::error(
+        let d = Diagnostic::error(
             codes::FRAMES,
             format!(
                 "the arguments of {} have frames {x} and {y}; one has to be a prefix of the other",
                 Self::named(op)
             ),
-        )
-        .primary(Loc::Node(node), "applied here");
-        if !self.s.zonk_shape(op_frame).is_scalar() {
+        );
+        let mut d = if self.s.zonk_shape(op_frame).is_scalar() {
+            d.primary(Loc::Node(op.node), "applied here")
+        } else {
             let shown = self.show_shape(op_frame);
-            d = d.secondary(Loc::Node(op.node), format!("an array of functions of shape {shown}"));
-        }
+            d.primary(Loc::Node(op.node), format!("an array of functions of shape {shown}"))
+        };
         let mut types = Vec::new();
         let mut ranks = Vec::new();
         for s in slots {
             if let Some(arg) = &s.arg {
-                let ty = self.show(&arg.expr.ty);
-                let frame = self.show_shape(&s.frame);
-                d = d.secondary(Loc::Node(s.node), format!("`{ty}`: frame {frame}"));
+                let frame = self.s.zonk_shape(&s.frame);
+                if !frame.is_scalar() {
+                    let (ty, frame) = (self.show(&arg.expr.ty), self.show_shape(&frame));
+                    d = d.secondary(Loc::Node(s.node), format!("`{ty}`: frame {frame}"));
+                }
                 types.push(arg.expr.ty.clone());
-                ranks.push(self.s.zonk_shape(&s.frame).items().len());
+                ranks.push(frame.items().len());
             }
         }
         d = self.explain_names(d.shapes(c), &types.iter().collect::<Vec<_>>());
@@ -513,19 +440,35 @@ impl Checker<'_> {
             d.help(format!(
                 "the shorter matches the last axes: rerank to pair it with each cell: (~({}){} …)",
                 rs.join(" "),
-                op.name
+                Self::written(op)
             ))
         } else if za.items().len() == zb.items().len()
             && za.items().iter().rev().eq(zb.items().iter())
             && za.items().len() == 2
         {
             d.help("one is the transpose of the other: use (transpose …) on one of them")
+        } else if let Some((p, q)) = self.unequal_unknowns(&za, &zb) {
+            d.help(format!(
+                "nothing says that {p} and {q} are equal; if they are, (as-shape [{p}] …) says so and is checked when the program runs"
+            ))
+        } else if stretched(&za, &zb) {
+            d.help("an axis of length 1 does not stretch: give a scalar, which meets every item, or (head …) of the array")
         } else if most > 1 || least != most {
             d.help("frames are matched from the left; rerank, transpose or reshape one argument")
         } else {
-            d.help("both need the same number of items, or one of them a single one (a scalar)")
+            d.help("both need the same number of items, or one of them is a scalar, which meets every item")
         };
         self.fail(d)
+    }
+
+    /// The dims of the first axis that differs, if one of them is known only when the program runs.
+    fn unequal_unknowns(&self, a: &Shape, b: &Shape) -> Option<(String, String)> {
+        let (a, b) = a.items().iter().zip(b.items()).find(|(p, q)| p != q)?;
+        let (ShapeItem::Dim(a), ShapeItem::Dim(b)) = (a, b) else { return None };
+        if a.as_constant().is_some() && b.as_constant().is_some() {
+            return None;
+        }
+        Some((self.show_dim(a), self.show_dim(b)))
     }
 
     pub(super) fn index_mismatch<T>(&mut self, op: &Operator, e: Mismatch, node: NodeId) -> Check<T> {
@@ -619,7 +562,7 @@ impl Checker<'_> {
         let h = self.show_atom(&AtomTy::Fn(Arc::new(have.clone())));
         let w = self.show_atom(&AtomTy::Fn(Arc::new(want.clone())));
         let code = match &e {
-            Mismatch::Class(t, c) => {
+            Mismatch::Class(t @ AtomTy::Var(_), c) => {
                 let (t, c) = (t.clone(), *c);
                 return self.class_error(&t, c, node, None);
             }
@@ -635,12 +578,17 @@ impl Checker<'_> {
         if let Mismatch::Shapes(a, b) = &e {
             d = d.shapes(self.compare(("wanted", b), ("found", a)));
         }
-        self.fail(d.help("the result has to have the shape and type that the next step takes in"))
+        let same = have.params.iter().zip(&want.params).all(|(h, w)| self.show(h) == self.show(w));
+        self.fail(if same {
+            d.help("its result has to have the type that is wanted; in a reduction or fold, the next step takes it in")
+        } else {
+            d.help("it has to take what it is given here: convert the data, or write a λ")
+        })
     }
 
     // ---- other forms -----------------------------------------------------------------------------------
 
-    pub(super) fn ragged<T>(&mut self, e: Mismatch, first: &Expr, other: &Expr, node: NodeId) -> Check<T> {
+    pub(super) fn ragged<T>(&mut self, e: Mismatch, first: &Expr, other: &Expr) -> Check<T> {
         let (a, b) = (self.show(&first.ty), self.show(&other.ty));
         let shapes = self.compare(("this element", &other.ty.shape), ("first element", &first.ty.shape));
         let same_atom = self.show_atom(&first.ty.atom) == self.show_atom(&other.ty.atom);
@@ -658,7 +606,6 @@ impl Checker<'_> {
                 .secondary(Loc::Node(first.node), format!("has type `{a}`"))
                 .help("convert one of them, or keep them apart with (values …)"),
         };
-        let _ = node;
         self.fail(d)
     }
 
@@ -695,7 +642,9 @@ impl Checker<'_> {
     }
 
     pub(super) fn annotated<T>(&mut self, e: Mismatch, found: &Expr, want: &ArrTy, at: NodeId) -> Check<T> {
-        if let Mismatch::Class(t, c) = &e {
+        if let Mismatch::Class(t, c) = &e
+            && matches!(t, AtomTy::Var(_))
+        {
             let (t, c) = (t.clone(), *c);
             return self.class_error(&t, c, found.node, None);
         }
@@ -713,7 +662,18 @@ impl Checker<'_> {
             d = d.shapes(shapes);
         }
         d = self.explain_names(d, &[want, &found.ty]);
-        self.fail(d.help("change the annotation or the expression"))
+        let (have, wanted) = (self.s.zonk(&found.ty), self.s.zonk(want));
+        let atoms = (self.readable_default(&have.atom), &wanted.atom);
+        self.fail(match atoms {
+            (AtomTy::Sigma(_), to) if !matches!(to, AtomTy::Sigma(_)) => d.help(
+                "its size is known only when the program runs, so it is a box: leave the annotation out, or write the box's type",
+            ),
+            (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(conversion(a, *b)),
+            _ => match self.unequal_unknowns(&have.shape, &wanted.shape) {
+                Some((p, q)) => d.help(format!("nothing says that {p} and {q} are equal; (as-shape [{q}] …) checks it when the program runs")),
+                None => d.help("change the annotation or the expression"),
+            },
+        })
     }
 
     pub(super) fn annotation_mismatch<T>(&mut self, e: Mismatch, node: NodeId, at: NodeId) -> Check<T> {
@@ -782,4 +742,10 @@ fn conversion(from: BaseTy, to: BaseTy) -> String {
         }
         (_, to) => format!("convert it: (cast {to} x)"),
     }
+}
+
+/// Whether the first axis that differs has one item on one side, which other languages repeat.
+fn stretched(a: &Shape, b: &Shape) -> bool {
+    let one = |i: &ShapeItem| matches!(i, ShapeItem::Dim(d) if d.as_constant() == Some(1));
+    a.items().iter().zip(b.items()).find(|(p, q)| p != q).is_some_and(|(p, q)| one(p) || one(q))
 }

@@ -223,7 +223,7 @@ impl Checker<'_> {
                 _ => self.s.unify(&first, &parts[i].ty),
             };
             if let Err(e) = fits {
-                return self.ragged(e, &parts[0], &parts[i], node);
+                return self.ragged(e, &parts[0], &parts[i]);
             }
         }
         let dims: Vec<Dim> = dims.into_iter().map(|d| Dim::constant(d as i128)).collect();

@@ -13,7 +13,7 @@ pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Chec
     let mut c = Checker::new(env);
     let mut checked = Checked::default();
     let result: Check<()> = match &item.kind {
-        ItemKind::Define { name, ty, value } => c.define(global, name, ty.as_ref(), value, &mut checked),
+        ItemKind::Define { ty, value, .. } => c.define(global, ty.as_ref(), value, &mut checked),
         ItemKind::Entry { value, .. } => c.entry(global, value, &mut checked),
         ItemKind::Expr(e) => c.define_value(global, None, e, &mut checked),
         ItemKind::DefineType { ty, .. } => c.alias(ty, &mut checked),
@@ -47,12 +47,10 @@ impl Checker<'_> {
     fn define(
         &mut self,
         global: &GlobalId,
-        name: &ast::Ident,
         ty: Option<&ast::TypeExpr>,
         value: &ast::Expr,
         out: &mut Checked,
     ) -> Check<()> {
-        let _ = name;
         if let Some(f) = self.val_function(value) {
             return self.define_with_vals(global, value, f, out);
         }
@@ -70,11 +68,16 @@ impl Checker<'_> {
             Some(t) => Some((self.array_type(t)?, t.id)),
             None => None,
         };
-        let function = match &*value.kind {
-            A::Lam { .. } | A::TLam { .. } | A::ILam { .. } | A::Rerank { .. } => true,
-            A::Var(_) | A::TApp { .. } | A::IApp { .. } => true,
-            _ => false,
-        };
+        let function = matches!(
+            &*value.kind,
+            A::Lam { .. }
+                | A::TLam { .. }
+                | A::ILam { .. }
+                | A::Rerank { .. }
+                | A::Var(_)
+                | A::TApp { .. }
+                | A::IApp { .. }
+        );
         let t = if function && want.is_none() {
             self.infer_polymorphic(value, None)?
         } else {
@@ -95,12 +98,11 @@ impl Checker<'_> {
             self.decide_all(depth)?;
             Typed { expr, known }
         };
-        self.complete(global, t, Vec::new(), out)
+        self.complete(global, t, out)
     }
 
     /// Defaults, the finished term and the scheme.
-    fn complete(&mut self, global: &GlobalId, t: Typed, entry: Vec<IVar>, out: &mut Checked) -> Check<()> {
-        let _ = entry;
+    fn complete(&mut self, global: &GlobalId, t: Typed, out: &mut Checked) -> Check<()> {
         self.decide_all(0)?;
         self.default_literals()?;
         self.decide_all(0)?;
@@ -161,7 +163,7 @@ impl Checker<'_> {
         }
         let t = self.infer_lambda(inner.id, params, ret.as_ref(), body, None)?;
         let t = self.wrap_indices(t, value.id);
-        self.complete(global, t, Vec::new(), out)
+        self.complete(global, t, out)
     }
 
     fn wrap_indices(&mut self, t: Typed, node: NodeId) -> Typed {
@@ -249,7 +251,7 @@ impl Checker<'_> {
         let own = ivars.clone();
         let ty = AtomTy::Pi(Arc::new(PiTy { params: ivars.clone(), body: self.s.zonk(&e.ty) }));
         e = Expr::new(ExprKind::ILam { params: ivars, body: e }, ArrTy::scalar(ty), value.id);
-        self.complete(global, Typed::new(e), Vec::new(), out)?;
+        self.complete(global, Typed::new(e), out)?;
         if let Some(scheme) = &out.scheme {
             let s = to_canonical(&own, &scheme.ty);
             let scheme = Scheme {
@@ -264,7 +266,7 @@ impl Checker<'_> {
     }
 
     /// The ordinary parameters, and the position and index of each `Val` one.
-    fn split_vals(&mut self, params: &[ast::Param]) -> Check<(Vec<ast::Param>, Vec<(usize, Index)>)> {
+    fn split_vals(&mut self, params: &[ast::Param]) -> Check<SplitParams> {
         let mut ordinary = Vec::new();
         let mut vals = Vec::new();
         for (at, p) in params.iter().enumerate() {
@@ -344,6 +346,10 @@ impl Checker<'_> {
     }
 }
 
+/// Ordinary parameters, and position and index of the `Val` ones.
+type SplitParams = (Vec<ast::Param>, Vec<(usize, Index)>);
+
+/// A function definition taken apart.
 struct ValFunction<'a> {
     iparams: &'a [ast::IndexParam],
     tparams: &'a [ast::TypeParam],

@@ -25,6 +25,7 @@ mod open;
 pub mod solver;
 mod types;
 mod values;
+mod zonk;
 
 use crate::ir::{self, Expr};
 use crate::scheme::Environment;

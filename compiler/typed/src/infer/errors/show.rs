@@ -1,0 +1,194 @@
+//! Types and shapes as messages show them: what is unknown by its name, or by what it allows.
+
+use super::*;
+
+impl Checker<'_> {
+    pub(in crate::infer) fn show(&self, t: &ArrTy) -> String {
+        self.readable(&self.s.zonk(t)).to_string()
+    }
+
+    pub(in crate::infer) fn show_atom(&self, t: &AtomTy) -> String {
+        self.show(&ArrTy::scalar(t.clone()))
+    }
+
+    pub(in crate::infer) fn show_shape(&self, s: &Shape) -> String {
+        self.readable_shape(&self.s.zonk_shape(s)).to_string()
+    }
+
+    pub(in crate::infer) fn show_dim(&self, d: &Dim) -> String {
+        self.readable_dim(&self.s.zonk_dim(d)).to_string()
+    }
+
+    fn readable_dim(&self, d: &Dim) -> Dim {
+        let var = |m: &MetaId, sort| IVar {
+            id: (1 << 30) + m.0,
+            sort,
+            natural: true,
+            name: self.s.meta(*m).name.clone().unwrap_or(Name::new("_")),
+        };
+        d.substitute(&mut |v| match v {
+            DimVar::Meta(m) => Some(Dim::rigid(var(m, Sort::Dim))),
+            DimVar::RankOf(ShapeVar::Meta(m)) => {
+                Some(Dim::var(DimVar::RankOf(ShapeVar::Rigid(var(m, Sort::Shape)))))
+            }
+            DimVar::SizeOf(ShapeVar::Meta(m)) => {
+                Some(Dim::var(DimVar::SizeOf(ShapeVar::Rigid(var(m, Sort::Shape)))))
+            }
+            _ => None,
+        })
+    }
+
+    fn readable_shape(&self, s: &Shape) -> Shape {
+        Shape(
+            s.items()
+                .iter()
+                .map(|i| match i {
+                    ShapeItem::Dim(d) => ShapeItem::Dim(self.readable_dim(d)),
+                    ShapeItem::Var(ShapeVar::Meta(m)) => ShapeItem::Var(ShapeVar::Rigid(IVar {
+                        id: (1 << 30) + m.0,
+                        sort: Sort::Shape,
+                        natural: true,
+                        name: self.s.meta(*m).name.clone().filter(|n| n.is_at()).unwrap_or(Name::new("@_")),
+                    })),
+                    v => v.clone(),
+                })
+                .collect(),
+        )
+    }
+
+    fn readable(&self, t: &ArrTy) -> ArrTy {
+        ArrTy { atom: self.readable_atom(&t.atom), shape: self.readable_shape(&t.shape) }
+    }
+
+    fn readable_atom(&self, t: &AtomTy) -> AtomTy {
+        match t {
+            AtomTy::Base(_) | AtomTy::Var(_) => t.clone(),
+            AtomTy::Meta(m) => match &self.s.meta(*m).kind {
+                MetaKind::Atom { default: Some(b), .. } => AtomTy::Base(*b),
+                MetaKind::Atom { class: Some(c), .. } => {
+                    AtomTy::Var(TVar { id: (1 << 30) + m.0, name: Name::new(c.name()) })
+                }
+                _ => AtomTy::Var(TVar { id: (1 << 30) + m.0, name: Name::new("_") }),
+            },
+            AtomTy::Fn(f) => {
+                AtomTy::func(f.params.iter().map(|p| self.readable(p)).collect(), self.readable(&f.ret))
+            }
+            AtomTy::Forall(q) => {
+                AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: self.readable(&q.body) }))
+            }
+            AtomTy::Pi(q) => {
+                AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: self.readable(&q.body) }))
+            }
+            AtomTy::Sigma(q) => AtomTy::sigma(q.params.clone(), self.readable(&q.body)),
+            AtomTy::Tuple(q) => {
+                AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), self.readable(t))).collect())
+            }
+            AtomTy::Quot(q) => AtomTy::Quot(Arc::new(self.readable_atom(q))),
+        }
+    }
+
+    /// Two shapes side by side, with the first axis that disagrees. What only one of them leaves open
+    /// reads as what it allows: `any` size, `≥1`, or `…` for any number of axes.
+    pub(super) fn compare(&self, left: (&str, &Shape), right: (&str, &Shape)) -> ShapeComparison {
+        let (l, r) = (self.s.zonk_shape(left.1), self.s.zonk_shape(right.1));
+        let (of_l, of_r) = (unknowns(&l), unknowns(&r));
+        let axis =
+            (0..l.items().len().max(r.items().len())).find(|&i| match (l.items().get(i), r.items().get(i)) {
+                (Some(a), Some(b)) => a != b && !is_unknown(a) && !is_unknown(b),
+                (None, Some(b)) => !matches!(b, ShapeItem::Var(ShapeVar::Meta(_))),
+                (Some(a), None) => !matches!(a, ShapeItem::Var(ShapeVar::Meta(_))),
+                (None, None) => false,
+            });
+        ShapeComparison {
+            left: (left.0.to_string(), self.axes(&l, &of_r)),
+            right: (right.0.to_string(), self.axes(&r, &of_l)),
+            axis,
+        }
+    }
+
+    /// A shape and the cell that its last axes have to be: `…` stands for the frame.
+    pub(super) fn compare_cell(&self, have: &Shape, cell: &Shape) -> ShapeComparison {
+        let mut c = self.compare(("found", have), ("wanted", cell));
+        let (have, cell) = (self.s.zonk_shape(have), self.s.zonk_shape(cell));
+        if have.dims().is_some() && cell.dims().is_some() && have.items().len() > cell.items().len() {
+            let frame = have.items().len() - cell.items().len();
+            let inner = self.compare(("", &Shape(have.items()[frame..].to_vec())), ("", &cell));
+            c.right.1.splice(0..0, (0..frame).map(|_| "…".to_string()));
+            c.axis = inner.axis.map(|a| a + frame);
+        }
+        c
+    }
+
+    fn axes(&self, s: &Shape, of_other: &[MetaId]) -> Vec<String> {
+        let shared = |s: &ShapeItem| {
+            let mine = unknowns(&Shape(vec![s.clone()]));
+            mine.is_empty() || mine.iter().any(|m| of_other.contains(m))
+        };
+        s.items()
+            .iter()
+            .map(|i| match i {
+                i if shared(i) => self.readable_shape(&Shape(vec![i.clone()])).items()[0].to_string(),
+                ShapeItem::Var(_) => "…".to_string(),
+                ShapeItem::Dim(d) if d.is_never_negative() && d.constant_term() > 0 => {
+                    format!("≥{}", d.constant_term())
+                }
+                ShapeItem::Dim(_) => "any".to_string(),
+            })
+            .collect()
+    }
+
+    /// Adds notes on variables of one name that are two, and on hidden indices.
+    pub(super) fn explain_names(&self, d: Diagnostic<Loc>, types: &[&ArrTy]) -> Diagnostic<Loc> {
+        let mut vars: Vec<IVar> = Vec::new();
+        for t in types {
+            for item in self.s.zonk(t).shape.items() {
+                if let ShapeItem::Dim(dim) = item {
+                    for v in dim.vars() {
+                        if let DimVar::Rigid(v) = v
+                            && !vars.contains(v)
+                        {
+                            vars.push(v.clone());
+                        }
+                    }
+                }
+            }
+        }
+        for (i, v) in vars.iter().enumerate() {
+            if vars[..i].iter().any(|w| w.name == v.name) {
+                return d.note(format!(
+                    "two different index variables are called `{}` here; rename one to tell them apart",
+                    v.name
+                ));
+            }
+        }
+        d
+    }
+}
+
+/// The existentials of a shape.
+fn unknowns(s: &Shape) -> Vec<MetaId> {
+    let mut found = Vec::new();
+    for item in s.items() {
+        match item {
+            ShapeItem::Var(ShapeVar::Meta(m)) => found.push(*m),
+            ShapeItem::Var(_) => {}
+            ShapeItem::Dim(d) => found.extend(d.vars().filter_map(|v| match v {
+                DimVar::Meta(m) | DimVar::RankOf(ShapeVar::Meta(m)) | DimVar::SizeOf(ShapeVar::Meta(m)) => {
+                    Some(*m)
+                }
+                _ => None,
+            })),
+        }
+    }
+    found
+}
+
+/// Whether an item is an existential alone, which any size fits.
+fn is_unknown(i: &ShapeItem) -> bool {
+    match i {
+        ShapeItem::Var(v) => matches!(v, ShapeVar::Meta(_)),
+        ShapeItem::Dim(d) => {
+            d.constant_term() == 0 && !unknowns(&Shape(vec![ShapeItem::Dim(d.clone())])).is_empty()
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Zonking: replacing solved existentials by their solutions, all the way down.
+
+use super::solver::{Solution, Solver};
+use remc_base::*;
+use std::sync::Arc;
+
+impl Solver {
+    pub fn zonk_dim(&self, d: &Dim) -> Dim {
+        d.substitute(&mut |v| match v {
+            DimVar::Meta(m) => match &self.meta(*m).solution {
+                Some(Solution::Dim(d)) => Some(self.zonk_dim(d)),
+                _ => None,
+            },
+            DimVar::RankOf(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+                Some(Solution::Shape(s)) => Some(self.zonk_dim(&s.rank())),
+                _ => None,
+            },
+            DimVar::SizeOf(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+                Some(Solution::Shape(s)) => Some(self.zonk_dim(&s.size())),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    pub fn zonk_shape(&self, s: &Shape) -> Shape {
+        let mut out = Vec::with_capacity(s.0.len());
+        for item in &s.0 {
+            match item {
+                ShapeItem::Dim(d) => out.push(ShapeItem::Dim(self.zonk_dim(d))),
+                ShapeItem::Var(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+                    Some(Solution::Shape(s)) => out.extend(self.zonk_shape(s).0),
+                    _ => out.push(item.clone()),
+                },
+                ShapeItem::Var(_) => out.push(item.clone()),
+            }
+        }
+        Shape(out)
+    }
+
+    pub fn zonk_atom(&self, t: &AtomTy) -> AtomTy {
+        match t {
+            AtomTy::Base(_) | AtomTy::Var(_) => t.clone(),
+            AtomTy::Meta(m) => match &self.meta(*m).solution {
+                Some(Solution::Atom(t)) => self.zonk_atom(t),
+                _ => t.clone(),
+            },
+            AtomTy::Fn(f) => AtomTy::func(f.params.iter().map(|p| self.zonk(p)).collect(), self.zonk(&f.ret)),
+            AtomTy::Forall(q) => {
+                AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: self.zonk(&q.body) }))
+            }
+            AtomTy::Pi(q) => {
+                AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: self.zonk(&q.body) }))
+            }
+            AtomTy::Sigma(q) => AtomTy::sigma(q.params.clone(), self.zonk(&q.body)),
+            AtomTy::Tuple(q) => {
+                AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), self.zonk(t))).collect())
+            }
+            AtomTy::Quot(q) => {
+                let t = self.zonk_atom(q);
+                if self.class_of(&t).is_some_and(|c| c.implies(Class::Frac)) { t } else { AtomTy::quot(t) }
+            }
+        }
+    }
+
+    pub fn zonk(&self, t: &ArrTy) -> ArrTy {
+        ArrTy { atom: self.zonk_atom(&t.atom), shape: self.zonk_shape(&t.shape) }
+    }
+
+    pub fn zonk_index(&self, i: &Index) -> Index {
+        match i {
+            Index::Dim(d) => Index::Dim(self.zonk_dim(d)),
+            Index::Shape(s) => Index::Shape(self.zonk_shape(s)),
+        }
+    }
+}
