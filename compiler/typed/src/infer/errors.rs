@@ -15,7 +15,7 @@ pub(super) fn near(a: &str, b: &str) -> bool {
     if a.len().abs_diff(b.len()) > 2 || a == b {
         return false;
     }
-    let limit = if a.len().max(b.len()) <= 3 { 1 } else { 2 };
+    let limit = if a.len().min(b.len()) <= 3 { 1 } else { 2 };
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = row[0];
