@@ -334,6 +334,23 @@ fn dims_as_numbers() {
 }
 
 #[test]
+fn shapes_as_numbers() {
+    let n = IVar::dim(0, "n");
+    let reify = |dims: &[Dim], b| {
+        let ty = of(AtomTy::Base(b), &[Dim::from(dims.len() as i64)]);
+        let e = node(ExprKind::ReifyShape(Shape::of_dims(dims.to_vec())), ty);
+        printed("it", node(ExprKind::ILam { params: vec![n.clone()], body: e }, int()), true)
+    };
+    let d = Dim::rigid(n.clone());
+    assert_eq!(reify(&[], BaseTy::I64), "(Iλ (n) (reify-shape []))");
+    assert_eq!(reify(&[2.into(), 3.into()], BaseTy::U8), "(Iλ (n) [2u8 3u8])");
+    assert_eq!(reify(&[d.clone(), 3.into()], BaseTy::I64), "(Iλ (n) (reify-shape [n 3]))");
+    assert_eq!(reify(std::slice::from_ref(&d), BaseTy::U8), "(Iλ (n) (: (reify-shape [n]) [u8 1]))");
+    // As an index, a difference must not be negative; as a number it may.
+    assert_eq!(reify(&[d.sub(&4.into()), 3.into()], BaseTy::I64), "(Iλ (n) [(- (reify-dimension n) 4) 3])");
+}
+
+#[test]
 fn arrays() {
     expect(frame(&[2], vec![lit(1), lit(2)], AtomTy::INT), "[1 2]");
     expect(frame(&[2, 2], (1..5).map(lit).collect(), AtomTy::INT), "[[1 2] [3 4]]");

@@ -87,10 +87,7 @@ impl Printer<'_> {
                 self.expr(body)
             }
             ExprKind::ReifyDim(d) => self.reify_dim(d, &e.ty),
-            ExprKind::ReifyShape(s) => {
-                let reified = form("reify-shape", 1, vec![self.shape(s)]);
-                if e.ty.atom == AtomTy::INT { reified } else { annotated(reified, self.ty(&e.ty)) }
-            }
+            ExprKind::ReifyShape(s) => self.reify_shape(s, &e.ty),
             ExprKind::Tuple(parts) => self.tuple(parts, &e.ty),
             ExprKind::Field { tuple, position } => {
                 let label = match &tuple.ty.atom {
@@ -340,6 +337,24 @@ impl Printer<'_> {
             }
         };
         if ty.atom == AtomTy::INT { value } else { annotated(value, self.ty(ty)) }
+    }
+
+    /// A vector of numbers where these are all known, or may be negative.
+    fn reify_shape(&mut self, s: &Shape, ty: &ArrTy) -> Doc {
+        let is_number = |d: &Dim| d.as_constant().is_some();
+        match s.dims() {
+            Some(dims)
+                if !dims.is_empty()
+                    && (dims.iter().all(is_number) || !dims.iter().all(Dim::is_never_negative)) =>
+            {
+                let item = ArrTy::scalar(ty.atom.clone());
+                brackets(Style::Fill, dims.iter().map(|d| self.reify_dim(d, &item)).collect())
+            }
+            _ => {
+                let reified = form("reify-shape", 1, vec![self.shape(s)]);
+                if ty.atom == AtomTy::INT { reified } else { annotated(reified, self.ty(ty)) }
+            }
+        }
     }
 
     // ---- tuples ----------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ impl Printer<'_> {
         while let Some(e) = todo.pop() {
             match &*e.kind {
                 ExprKind::Global(g) => self.names.reserve(&self.global(g)),
-                ExprKind::ReifyDim(_) => self.names.reserve(&self.prelude("-")),
+                ExprKind::ReifyDim(_) | ExprKind::ReifyShape(_) => self.names.reserve(&self.prelude("-")),
                 ExprKind::Lift { kind: LiftKind::Dims, .. } => self.names.reserve(&self.prelude("index")),
                 _ => {}
             }
