@@ -13,7 +13,20 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// What a run is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Only {
+    /// The hard texts
+    Stress,
+    /// Random and changed texts
+    Texts,
+    /// Generated programs
+    Generated,
+}
+
 pub struct Options {
+    /// All three, if absent.
+    pub only: Option<Only>,
     pub seconds: f64,
     /// Ends earlier after so many cases.
     pub cases: Option<u64>,
@@ -49,8 +62,8 @@ pub fn run(options: &Options) -> Summary {
         let seed = options.seed;
         move |why, text| {
             let at = save(&artifacts, "limit", text);
-            println!("FAILED: {why} (seed {seed}): {at}");
-            println!("0 passed, 1 failed");
+            say!("FAILED: {why} (seed {seed}): {at}");
+            say!("0 passed, 1 failed");
             if let Some(running) = &running {
                 let _ = std::fs::remove_file(running);
             }
@@ -60,18 +73,23 @@ pub fn run(options: &Options) -> Summary {
     let mut c =
         Campaign { options, watch, lab: Lab::default(), summary: Summary::default(), seen: HashMap::new() };
 
-    for (name, text) in stress::texts() {
-        c.case(&format!("stress: {name}"), text.as_bytes(), 0);
+    let wanted = |kind| options.only.is_none_or(|only| only == kind);
+    if wanted(Only::Stress) {
+        for (name, text) in stress::texts() {
+            c.case(&format!("stress: {name}"), text.as_bytes(), 0);
+        }
     }
     let mut case = 0;
-    while Instant::now() < end && options.cases.is_none_or(|n| case < n) {
+    while options.only != Some(Only::Stress) && Instant::now() < end && options.cases.is_none_or(|n| case < n)
+    {
         // Each case has its own seed, so that one alone can be repeated.
-        let mut rng = Rng::new(options.seed.wrapping_add(case));
-        if case % 16 == 15 {
-            c.property(options.seed.wrapping_add(case));
+        let seed = options.seed.wrapping_add(case);
+        if wanted(Only::Generated) && (case % 16 == 15 || !wanted(Only::Texts)) {
+            c.property(seed);
         } else {
+            let mut rng = Rng::new(seed);
             let (origin, text) = mutate::text(&mut rng, &corpus);
-            c.case(&format!("{origin:?}, seed {}", options.seed.wrapping_add(case)), &text, rng.next_u64());
+            c.case(&format!("{origin:?}, seed {seed}"), &text, rng.next_u64());
         }
         case += 1;
     }
@@ -176,7 +194,7 @@ impl Campaign<'_> {
         let at = save(&self.options.artifacts, &format!("{:?}", fault.kind).to_lowercase(), text);
         let shown = String::from_utf8_lossy(text);
         let shown: String = shown.chars().take(600).collect();
-        println!("FAILED ({what}): {at}\n{:?}: {}\n{}\n", fault.kind, fault.message, shown.trim_end());
+        say!("FAILED ({what}): {at}\n{:?}: {}\n{}\n", fault.kind, fault.message, shown.trim_end());
     }
 }
 

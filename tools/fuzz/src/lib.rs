@@ -9,6 +9,15 @@
 //!
 //! Everything random comes from [`rng::Rng`], so a seed gives the same case on every machine.
 
+/// Prints a line; that nobody reads it is no reason to stop.
+#[macro_export]
+macro_rules! say {
+    ($($part:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($part)*);
+    }};
+}
+
 pub mod campaign;
 pub mod corpus;
 pub mod generate;

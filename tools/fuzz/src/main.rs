@@ -1,9 +1,10 @@
 //! `remc-fuzz`: fuzzes the reader and the checker, and checks the properties of generated programs.
 
-use clap::Parser;
-use remc_fuzz::campaign::{self, Options, STACK};
+use clap::{Parser, ValueEnum};
+use remc_fuzz::campaign::{self, Only, Options, STACK};
 use remc_fuzz::generate::{self, Grain};
 use remc_fuzz::lab::{Lab, hush_panics};
+use remc_fuzz::say;
 use remc_fuzz::watch::Limits;
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ struct Cli {
     /// Where the random sequence starts; the time if absent
     #[arg(long)]
     seed: Option<u64>,
+    /// Run cases of one kind alone
+    #[arg(long)]
+    only: Option<Only>,
     /// Seconds of processor time that one case may take
     #[arg(long, default_value_t = 5.0)]
     limit: f64,
@@ -60,7 +64,7 @@ fn main() -> ExitCode {
     let seed = cli.seed.unwrap_or_else(|| {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64 >> 10)
     });
-    println!("seed {seed}");
+    say!("seed {seed}");
     supervise(&cli, seed)
 }
 
@@ -77,6 +81,9 @@ fn supervise(cli: &Cli, seed: u64) -> ExitCode {
         if let Some(cases) = cli.cases {
             child.args(["--cases", &cases.to_string()]);
         }
+        if let Some(only) = cli.only.and_then(|only| only.to_possible_value()) {
+            child.args(["--only", only.get_name()]);
+        }
         child.env("REMC_FUZZ_RUNNING", &running).status()
     });
     match child.as_ref().map(std::process::ExitStatus::code) {
@@ -86,8 +93,8 @@ fn supervise(cli: &Cli, seed: u64) -> ExitCode {
             let text = std::fs::read(&running).unwrap_or_default();
             let _ = std::fs::remove_file(&running);
             let at = campaign::save(&cli.artifacts, "crash", &text);
-            println!("FAILED: the process crashed ({child:?}, seed {seed}): {at}");
-            println!("0 passed, 1 failed");
+            say!("FAILED: the process crashed ({child:?}, seed {seed}): {at}");
+            say!("0 passed, 1 failed");
             ExitCode::FAILURE
         }
     }
@@ -105,7 +112,7 @@ fn alone(cli: &Cli) -> ExitCode {
     if let Some(seed) = cli.show_generated {
         let program = generate::program(seed, 24);
         for grain in Grain::ALL {
-            println!("; {grain:?}: {}\n{}", program.ty(), program.text(grain));
+            say!("; {grain:?}: {}\n{}", program.ty(), program.text(grain));
         }
         return ExitCode::SUCCESS;
     }
@@ -120,16 +127,17 @@ fn alone(cli: &Cli) -> ExitCode {
         };
         return match Lab::default().examine(&text, 0) {
             Ok(verdict) => {
-                println!("{verdict:?}");
+                say!("{verdict:?}");
                 ExitCode::SUCCESS
             }
             Err(fault) => {
-                println!("{:?}: {}", fault.kind, fault.message);
+                say!("{:?}: {}", fault.kind, fault.message);
                 ExitCode::FAILURE
             }
         };
     }
     let summary = campaign::run(&Options {
+        only: cli.only,
         seconds: cli.seconds,
         cases: cli.cases,
         seed: cli.seed.unwrap_or(1),
@@ -137,7 +145,7 @@ fn alone(cli: &Cli) -> ExitCode {
         artifacts: cli.artifacts.clone(),
         running: std::env::var_os("REMC_FUZZ_RUNNING").map(PathBuf::from),
     });
-    println!("{} of the passed were accepted by the checker", summary.accepted);
-    println!("{} passed, {} failed", summary.passed, summary.failed);
+    say!("{} of the passed were accepted by the checker", summary.accepted);
+    say!("{} passed, {} failed", summary.passed, summary.failed);
     if summary.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -25,7 +25,7 @@ pub fn check(program: &Program) -> Result<(), Fault> {
             let text = program.text(grain);
             let other = evaluate(&text, Some(program.ty()))?;
             same_value(&explicit, &other, FaultKind::Erasure, &text)?;
-            if !generalises(program) && explicit.normal != other.normal {
+            if !depends(program) && explicit.normal != other.normal {
                 return Err(Fault::new(
                     FaultKind::Erasure,
                     format!(
@@ -167,14 +167,15 @@ fn rejected(text: &str) -> Result<(), Fault> {
     })
 }
 
-/// Whether something in the program generalises, so that its term depends on what is written.
-fn generalises(program: &Program) -> bool {
+/// Whether the program's term depends on what is written, as what generalises does.
+fn depends(program: &Program) -> bool {
     let mut body = program.body.clone();
     let mut todo = vec![&mut body];
     while let Some(e) = todo.pop() {
         let of_named = matches!(&e.kind, Kind::App { func: Func::Named(_), .. });
-        // A λ bound by `let` is a function definition too; arrays of functions are one as well.
-        if of_named || matches!(&e.kind, Kind::LetFn { .. }) {
+        // A λ bound by `let` is a function definition too. Behind a written type a value is no longer
+        // known as a dim or shape.
+        if of_named || matches!(&e.kind, Kind::LetFn { .. } | Kind::Annot(_)) {
             return true;
         }
         todo.extend(e.children_mut());

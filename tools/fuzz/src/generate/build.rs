@@ -39,8 +39,8 @@ struct Builder {
 }
 
 /// Scalar operators by the atoms they take, with the result: `None` is the operands' own.
-struct Scalar {
-    name: &'static str,
+pub(super) struct Scalar {
+    pub name: &'static str,
     operands: usize,
     /// Takes these atoms; polymorphic ones have an instance.
     takes: &'static [Atom],
@@ -61,7 +61,7 @@ const fn scalar(
     Scalar { name, operands, takes, gives, polymorphic }
 }
 
-const SCALARS: &[Scalar] = &[
+pub(super) const SCALARS: &[Scalar] = &[
     scalar("+", 2, NUMBERS, None, true),
     scalar("-", 2, NUMBERS, None, true),
     scalar("*", 2, NUMBERS, None, true),
@@ -166,10 +166,8 @@ impl Builder {
     }
 
     fn lambda(&mut self, cells: &[Ty], result: &Ty, fuel: usize) -> Lambda {
-        let params: Vec<Param> = cells
-            .iter()
-            .map(|ty| Param { name: self.fresh("x"), ty: ty.clone(), bare: ty.dims.is_empty() })
-            .collect();
+        let params: Vec<Param> =
+            cells.iter().map(|ty| Param { name: self.fresh("x"), ty: ty.clone() }).collect();
         let mark = self.scope.len();
         self.scope.extend(params.iter().map(|p| (p.name.clone(), p.ty.clone())));
         let body = self.expr(result, fuel);
@@ -515,9 +513,7 @@ impl Builder {
     fn fold(&mut self, ty: &Ty, fuel: usize) -> Option<Expr> {
         let item = self.ty(1);
         let d = self.dim();
-        let mut lambda = self.lambda(&[item.clone(), ty.clone()], ty, fuel / 3);
-        // What a bare accumulator is depends on what the fold makes of it, so it keeps its rank.
-        lambda.params.iter_mut().for_each(|p| p.bare &= item.dims.is_empty() && ty.dims.is_empty());
+        let lambda = self.lambda(&[item.clone(), ty.clone()], ty, fuel / 3);
         let init = self.expr(ty, fuel / 3);
         let xs = self.expr(&item.framed(std::slice::from_ref(&d)), fuel / 3);
         let indices = vec![Ix::Dim(d), Ix::Shape(vec![]), Ix::Shape(item.dims), Ix::Shape(ty.dims.clone())];

@@ -185,8 +185,6 @@ pub struct Lambda {
 pub struct Param {
     pub name: String,
     pub ty: Ty,
-    /// Without annotation it means the same.
-    pub bare: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -25,7 +25,7 @@ pub(super) fn program(p: &Program, grain: Grain) -> String {
     for (name, lambda) in &p.defs {
         let _ = write!(w.out, "(define ({name}");
         // Whether a definition is used decides whether its dims matter.
-        lambda.params.iter().for_each(|p| w.param(p, true, false));
+        lambda.params.iter().for_each(|p| w.param(p, true, false, least_is_scalar(p, &lambda.body)));
         w.out.push(')');
         if grain == Grain::Explicit {
             let _ = write!(w.out, " : {}", lambda.body.ty);
@@ -45,12 +45,12 @@ struct Writer {
 }
 
 impl Writer {
-    fn param(&mut self, p: &Param, space: bool, critical: bool) {
+    fn param(&mut self, p: &Param, space: bool, critical: bool, bare: bool) {
         if space {
             self.out.push(' ');
         }
         let _ = match self.grain {
-            Grain::Bare if p.bare => write!(self.out, "{}", p.name),
+            Grain::Bare if bare => write!(self.out, "{}", p.name),
             Grain::Explicit => {
                 let _ = write!(self.out, "[{} ", p.name);
                 self.ty(&p.ty, critical);
@@ -84,10 +84,14 @@ impl Writer {
         }
     }
 
-    fn params(&mut self, params: &[Param]) {
-        for (i, p) in params.iter().enumerate() {
-            self.param(p, i > 0, true);
+    fn lambda(&mut self, l: &Lambda, bare: impl Fn(usize, &Param) -> bool) {
+        self.out.push_str("(λ (");
+        for (i, p) in l.params.iter().enumerate() {
+            self.param(p, i > 0, true, bare(i, p));
         }
+        self.out.push_str(") ");
+        self.expr(&l.body);
+        self.out.push(')');
     }
 
     fn instance(&mut self, i: &Instance, critical: bool) {
@@ -131,12 +135,10 @@ impl Writer {
                 }
                 self.out.push(']');
             }
+            // An operator: its cells are what its context and its parameters leave open.
             Func::Lambda(l) => {
-                self.out.push_str("(λ (");
-                self.params(&l.params);
-                self.out.push_str(") ");
-                self.expr(&l.body);
-                self.out.push(')');
+                let open = l.params.iter().all(|p| least_is_scalar(p, &l.body));
+                self.lambda(l, |_, _| open);
             }
             Func::Named(name) => self.out.push_str(name),
         }
@@ -148,7 +150,11 @@ impl Writer {
             Kind::Var(name) => self.out.push_str(name),
             Kind::App { func, op, before, args, after } => {
                 self.out.push('(');
-                self.func(func);
+                match func {
+                    // Applied on the spot, a λ is a `let`: a bare parameter is the whole argument.
+                    Func::Lambda(l) => self.lambda(l, |i, p| args[i].ty.rank() == p.ty.rank()),
+                    _ => self.func(func),
+                }
                 if let Some(op) = op {
                     self.out.push(' ');
                     self.func(op);
@@ -177,14 +183,14 @@ impl Writer {
             }
             Kind::Let { name, value, body } => {
                 let _ = write!(self.out, "(let (({name} ");
-                self.annotated(value);
+                self.expr(value);
                 self.out.push_str(")) ");
                 self.expr(body);
                 self.out.push(')');
             }
             Kind::LetFn { name, fun, body } => {
                 let _ = write!(self.out, "(let ((({name}");
-                fun.params.iter().for_each(|p| self.param(p, true, false));
+                fun.params.iter().for_each(|p| self.param(p, true, false, least_is_scalar(p, &fun.body)));
                 self.out.push_str(") ");
                 self.expr(&fun.body);
                 self.out.push_str(")) ");
@@ -298,4 +304,21 @@ impl Writer {
             Atom::Bool => write!(self.out, "{}", if v & 1 == 1 { "#t" } else { "#f" }),
         };
     }
+}
+
+/// Whether the parameter is a scalar and is given to a scalar operator: then a scalar is the least cell
+/// that its uses allow. Of a parameter that nothing is asked of, the whole argument would serve as well.
+fn least_is_scalar(p: &Param, body: &Expr) -> bool {
+    let mut body = body.clone();
+    let mut todo = vec![&mut body];
+    while let Some(e) = todo.pop() {
+        if let Kind::App { func: Func::Prim(name, _), args, .. } = &e.kind
+            && build::SCALARS.iter().any(|s| s.name == *name)
+            && args.iter().any(|a| matches!(&a.kind, Kind::Var(x) if *x == p.name))
+        {
+            return p.ty.dims.is_empty();
+        }
+        todo.extend(e.children_mut());
+    }
+    false
 }
