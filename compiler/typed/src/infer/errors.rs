@@ -1,5 +1,6 @@
 //! Messages: what was expected, what was found, where both come from, what to do.
 
+mod forms;
 mod show;
 
 use super::apply::Slot;
@@ -7,6 +8,7 @@ use super::instance::Operator;
 use super::solver::{MetaKind, Mismatch};
 use super::*;
 use crate::codes;
+use forms::conversion;
 use std::sync::Arc;
 
 /// Whether two names are a typing mistake apart.
@@ -26,8 +28,36 @@ pub(super) fn near(a: &str, b: &str) -> bool {
             row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
         }
     }
-    row[b.len()] <= limit && (a.len() > 1 || b.len() > 1)
+    (row[b.len()] <= limit || swapped(&a, &b)) && (a.len() > 1 || b.len() > 1)
 }
+
+/// Whether two neighbouring characters changed places.
+fn swapped(a: &[char], b: &[char]) -> bool {
+    let differ: Vec<usize> =
+        if a.len() == b.len() { (0..a.len()).filter(|&i| a[i] != b[i]).collect() } else { Vec::new() };
+    matches!(differ[..], [i, j] if j == i + 1 && a[i] == b[j] && a[j] == b[i])
+}
+
+/// What other array languages call what this one does otherwise.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "map" => "functions meet every item by themselves: (f xs); for rows, rerank: (~(1)f m)",
+        "range" | "arange" => "the numbers 0 … n-1 are (iota [n])",
+        "len" => "the number of items is (length xs)",
+        "zeros" | "ones" | "full" => "(replicate{int | [2 3] []} 0) is a 2 × 3 array of zeros",
+        "concat" | "concatenate" | "++" => "(append a b) joins two arrays along the first axis",
+        "where" => "(select flags yes no) chooses for each element; (filter flags xs) keeps items",
+        "mod" | "remainder" => "the remainder is (% a b)",
+        "div" | "//" => "integer division is (quotient a b)",
+        "nth" | "ref" | "array-ref" => "(index-item xs i) takes an item, (index m [i j]) one of a matrix",
+        _ => return None,
+    })
+}
+
+const OPEN_BOXES: &str = "open the boxes one by one: (unbox boxes (x n) (… x …))";
+
+const NO_FUNCTION: &str =
+    "parentheses apply; an array is written [1 2 3], and (index-item xs i) takes an item of one";
 
 fn ordinal(i: usize) -> String {
     match i {
@@ -66,9 +96,9 @@ impl Checker<'_> {
                     .primary(Loc::Node(node), format!("{a} on one side, {b} on the other"))
             }
             Mismatch::Class(AtomTy::Fn(_), _) => {
-                Diagnostic::error(codes::NOT_A_FUNCTION, "this is used as a function, but it is none")
+                Diagnostic::error(codes::NOT_A_FUNCTION, "a function is wanted here, not a number")
                     .primary(Loc::Node(node), "a number")
-                    .help("an array is written with brackets: [1 2 3]; parentheses apply")
+                    .help(NO_FUNCTION)
             }
             Mismatch::Class(t, c) => return self.class_error(&t, c, node, None),
             Mismatch::Negative(d) => Diagnostic::error(
@@ -103,14 +133,21 @@ impl Checker<'_> {
             Class::Eq => "something that can be compared",
             Class::Ord => "something that can be ordered",
         };
-        let of = name.map_or(String::new(), |n| format!("`{n}` takes "));
+        let of = match name {
+            Some(n) if n.contains(' ') => format!("{n} takes "),
+            Some(n) => format!("`{n}` takes "),
+            None => String::new(),
+        };
         let message = if of.is_empty() {
             format!("{kind} is wanted, not `{shown}`")
         } else {
             format!("{of}{kind}, not `{shown}`")
         };
-        let mut d =
-            Diagnostic::error(codes::CLASS, message).primary(Loc::Node(node), format!("is `{shown}`"));
+        let label = match name {
+            Some(n) if n.contains(' ') => format!("is given `{shown}`"),
+            _ => format!("is `{shown}`"),
+        };
+        let mut d = Diagnostic::error(codes::CLASS, message).primary(Loc::Node(node), label);
         d = match (t, class) {
             (AtomTy::Var(v), _) => d.help(format!(
                 "the variable `{}` is any type at all; declare its class where it is bound: `({} {class})`",
@@ -139,6 +176,7 @@ impl Checker<'_> {
         let d = Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no `{name}`"))
             .primary(Loc::Node(node), "unknown name");
         self.fail(match near_one {
+            _ if elsewhere(name.as_str()).is_some() => d.help(elsewhere(name.as_str()).unwrap_or_default()),
             Some(n) => d.help(format!("did you mean `{n}`?")),
             None => d.help("define it, or check the spelling"),
         })
@@ -166,7 +204,7 @@ impl Checker<'_> {
             Diagnostic::error(codes::NOT_A_FUNCTION, "this is applied, but it is no function")
                 .primary(Loc::Node(op.node), format!("has type `{shown}`"))
                 .secondary(Loc::Node(node), "applied here")
-                .help("an array is written with brackets: [1 2 3]; parentheses apply"),
+                .help(NO_FUNCTION),
         )
     }
 
@@ -233,7 +271,22 @@ impl Checker<'_> {
         let param = self.s.zonk_atom(&slot.param.atom);
         match &e {
             // The parameter's class is what the argument breaks, unless another argument decided its type.
-            Mismatch::Class(_, c) if matches!(param, AtomTy::Meta(_)) => {
+            Mismatch::Class(..) if self.is_boxes(&have) => {
+                let shown = self.show(&have);
+                let message = format!("{which} has to be an array of numbers; this is an array of boxes");
+                return self.fail(
+                    Diagnostic::error(codes::BOXED, message)
+                        .primary(at, format!("has type `{shown}`"))
+                        .help(OPEN_BOXES),
+                );
+            }
+            Mismatch::Class(_, c)
+                if matches!(param, AtomTy::Meta(_))
+                    && !slots.iter().any(|o| {
+                        let of_other = o.arg.as_ref().map(|o| self.s.zonk_atom(&o.expr.ty.atom));
+                        o.node != slot.node && of_other.as_ref() == Some(&param)
+                    }) =>
+            {
                 let class = self.s.class_of(&param).unwrap_or(*c);
                 let found = self.readable_default(&have.atom);
                 return self.class_error(&found, class, slot.node, Some(Self::written(op)));
@@ -257,8 +310,10 @@ impl Checker<'_> {
         }
         if matches!(have.atom, AtomTy::Sigma(_)) {
             d.code = codes::BOXED;
-            d = d.help("open the boxes one by one: (unbox boxes (x n) (… x …))");
-        } else if let (AtomTy::Base(a), AtomTy::Base(b)) = (self.readable_default(&have.atom), &param) {
+            d = d.help(OPEN_BOXES);
+        } else if let (AtomTy::Base(a), AtomTy::Base(b)) =
+            (self.readable_default(&have.atom), &self.readable_default(&param))
+        {
             let mixed = a.is_float() && b.is_integer() && d.labels.len() > 1;
             d = d.help(if mixed {
                 "an int does not become a float by itself: convert it with int->float".to_string()
@@ -270,7 +325,7 @@ impl Checker<'_> {
     }
 
     /// An atom type, a literal's being the one it would have by itself.
-    fn readable_default(&self, t: &AtomTy) -> AtomTy {
+    pub(super) fn readable_default(&self, t: &AtomTy) -> AtomTy {
         match self.s.zonk_atom(t) {
             AtomTy::Meta(m) => match &self.s.meta(m).kind {
                 MetaKind::Atom { default: Some(b), .. } => AtomTy::Base(*b),
@@ -278,6 +333,10 @@ impl Checker<'_> {
             },
             t => t,
         }
+    }
+
+    fn is_boxes(&self, t: &ArrTy) -> bool {
+        matches!(self.s.zonk_atom(&t.atom), AtomTy::Sigma(_))
     }
 
     /// Labels the other arguments that have axes, functions aside.
@@ -382,6 +441,8 @@ impl Checker<'_> {
                 } else if smallest && least > 1 && several {
                     let rerank = self.reranked(slots, op, least - 1);
                     d.help(format!("to work on cells of rank {}, rerank: {rerank}", least - 1))
+                } else if let Some(help) = self.unequal_unknowns(&have, &cell) {
+                    d.help(help)
                 } else if several {
                     d.help("make the sizes agree, or transpose, reshape or rerank one argument")
                 } else {
@@ -447,10 +508,8 @@ impl Checker<'_> {
             && za.items().len() == 2
         {
             d.help("one is the transpose of the other: use (transpose …) on one of them")
-        } else if let Some((p, q)) = self.unequal_unknowns(&za, &zb) {
-            d.help(format!(
-                "nothing says that {p} and {q} are equal; if they are, (as-shape [{p}] …) says so and is checked when the program runs"
-            ))
+        } else if let Some(help) = self.unequal_unknowns(&za, &zb) {
+            d.help(help)
         } else if stretched(&za, &zb) {
             d.help("an axis of length 1 does not stretch: give a scalar, which meets every item, or (head …) of the array")
         } else if most > 1 || least != most {
@@ -461,23 +520,40 @@ impl Checker<'_> {
         self.fail(d)
     }
 
-    /// The dims of the first axis that differs, if one of them is known only when the program runs.
-    fn unequal_unknowns(&self, a: &Shape, b: &Shape) -> Option<(String, String)> {
+    /// What to do where one of two sizes is known only when the program runs.
+    fn unequal_unknowns(&self, a: &Shape, b: &Shape) -> Option<String> {
+        let (a, b) = (self.s.zonk_shape(a), self.s.zonk_shape(b));
         let (a, b) = a.items().iter().zip(b.items()).find(|(p, q)| p != q)?;
         let (ShapeItem::Dim(a), ShapeItem::Dim(b)) = (a, b) else { return None };
-        if a.as_constant().is_some() && b.as_constant().is_some() {
-            return None;
+        let known = match (a.as_constant(), b.as_constant()) {
+            (Some(_), Some(_)) => return None,
+            (Some(_), None) => a,
+            _ => b,
+        };
+        let (p, q, known) = (self.show_dim(a), self.show_dim(b), self.show_dim(known));
+        if p == q {
+            return Some(
+                "the two sizes are called alike, but they have different origins and may differ".into(),
+            );
         }
-        Some((self.show_dim(a), self.show_dim(b)))
+        Some(format!(
+            "{p} and {q} may differ when the program runs; (as-shape [{known}] …) states that they agree and checks it then"
+        ))
     }
 
     pub(super) fn index_mismatch<T>(&mut self, op: &Operator, e: Mismatch, node: NodeId) -> Check<T> {
         match e {
-            Mismatch::Negative(_) => self.fail(
-                Diagnostic::error(codes::NEGATIVE_DIM, format!("`{}` takes more than there is", op.name))
-                    .primary(Loc::Node(node), "the array has too few items")
-                    .help("take fewer items, or give a longer array"),
-            ),
+            Mismatch::Negative(d) => {
+                let message = format!("a size in `{}` would be negative: {}", op.name, self.show_dim(&d));
+                self.fail(
+                    Diagnostic::error(codes::NEGATIVE_DIM, message)
+                        .primary(
+                            Loc::Node(node),
+                            "asks for more items than there are, or for a negative number",
+                        )
+                        .help("ask for fewer items, or give a longer array"),
+                )
+            }
             Mismatch::Dims(a, b) => {
                 let (a, b) = (self.show_dim(&a), self.show_dim(&b));
                 self.fail(
@@ -503,244 +579,6 @@ impl Checker<'_> {
             }
             e => self.mismatch(e, node),
         }
-    }
-
-    // ---- functions as arguments ------------------------------------------------------------------------
-
-    fn function_context(context: Option<(&Operator, usize)>) -> String {
-        match context {
-            Some((op, position)) => format!("the {} argument of {}", ordinal(position), Self::named(op)),
-            None => "this".to_string(),
-        }
-    }
-
-    pub(super) fn function_wanted<T>(
-        &mut self,
-        ty: &ArrTy,
-        want: &Arc<FnTy>,
-        node: NodeId,
-        context: Option<(&Operator, usize)>,
-    ) -> Check<T> {
-        let shown = self.show(ty);
-        let want = self.show_atom(&AtomTy::Fn(want.clone()));
-        self.fail(
-            Diagnostic::error(
-                codes::NOT_A_FUNCTION,
-                format!("{} has to be a function", Self::function_context(context)),
-            )
-            .primary(Loc::Node(node), format!("has type `{shown}`"))
-            .note(format!("a function of type `{want}` is wanted")),
-        )
-    }
-
-    pub(super) fn function_arity<T>(
-        &mut self,
-        have: &FnTy,
-        want: &FnTy,
-        node: NodeId,
-        context: Option<(&Operator, usize)>,
-    ) -> Check<T> {
-        let (h, w) = (have.params.len(), want.params.len());
-        self.fail(
-            Diagnostic::error(
-                codes::ARGUMENT_COUNT,
-                format!("{} has to be a function of {w} arguments", Self::function_context(context)),
-            )
-            .primary(Loc::Node(node), format!("takes {h}"))
-            .help(format!("write a λ of {w} parameters")),
-        )
-    }
-
-    pub(super) fn function_mismatch<T>(
-        &mut self,
-        e: Mismatch,
-        have: &FnTy,
-        want: &FnTy,
-        node: NodeId,
-        context: Option<(&Operator, usize)>,
-    ) -> Check<T> {
-        let h = self.show_atom(&AtomTy::Fn(Arc::new(have.clone())));
-        let w = self.show_atom(&AtomTy::Fn(Arc::new(want.clone())));
-        let code = match &e {
-            Mismatch::Class(t @ AtomTy::Var(_), c) => {
-                let (t, c) = (t.clone(), *c);
-                return self.class_error(&t, c, node, None);
-            }
-            Mismatch::Escape(_) => return self.mismatch(e, node),
-            _ => codes::FUNCTION_SHAPE,
-        };
-        let mut d = Diagnostic::error(
-            code,
-            format!("{} has the wrong function type", Self::function_context(context)),
-        )
-        .primary(Loc::Node(node), format!("has type `{h}`"))
-        .note(format!("a function of type `{w}` is wanted"));
-        if let Mismatch::Shapes(a, b) = &e {
-            d = d.shapes(self.compare(("wanted", b), ("found", a)));
-        }
-        let same = have.params.iter().zip(&want.params).all(|(h, w)| self.show(h) == self.show(w));
-        self.fail(if same {
-            d.help("its result has to have the type that is wanted; in a reduction or fold, the next step takes it in")
-        } else {
-            d.help("it has to take what it is given here: convert the data, or write a λ")
-        })
-    }
-
-    // ---- other forms -----------------------------------------------------------------------------------
-
-    pub(super) fn ragged<T>(&mut self, e: Mismatch, first: &Expr, other: &Expr) -> Check<T> {
-        let (a, b) = (self.show(&first.ty), self.show(&other.ty));
-        let shapes = self.compare(("this element", &other.ty.shape), ("first element", &first.ty.shape));
-        let same_atom = self.show_atom(&first.ty.atom) == self.show_atom(&other.ty.atom);
-        let d = match e {
-            Mismatch::Shapes(..) | Mismatch::Dims(..) | Mismatch::Negative(_) | Mismatch::Infinite if same_atom => {
-                Diagnostic::error(codes::RAGGED, "the elements of an array have one shape; these differ")
-                    .primary(Loc::Node(other.node), format!("has type `{b}`"))
-                    .secondary(Loc::Node(first.node), format!("has type `{a}`"))
-                    .shapes(shapes)
-                    .help("rows of different length go into boxes: (boxes (n) [int n] [2] ((2) [1 2]) ((1) [3]))")
-            }
-            Mismatch::Escape(_) => return self.mismatch(e, other.node),
-            _ => Diagnostic::error(codes::ATOM_TYPE, "the elements of an array have one type; these differ")
-                .primary(Loc::Node(other.node), format!("has type `{b}`"))
-                .secondary(Loc::Node(first.node), format!("has type `{a}`"))
-                .help("convert one of them, or keep them apart with (values …)"),
-        };
-        self.fail(d)
-    }
-
-    pub(super) fn branches_differ<T>(&mut self, e: Mismatch, a: &Expr, b: &Expr) -> Check<T> {
-        if let Mismatch::Escape(_) = e {
-            return self.mismatch(e, b.node);
-        }
-        let (x, y) = (self.show(&a.ty), self.show(&b.ty));
-        let shapes = self.compare(("first", &a.ty.shape), ("second", &b.ty.shape));
-        let d = Diagnostic::error(codes::BRANCHES, "the branches of an if have one type; these differ")
-            .primary(Loc::Node(b.node), format!("has type `{y}`"))
-            .secondary(Loc::Node(a.node), format!("has type `{x}`"));
-        let boxed = matches!(self.s.zonk_atom(&a.ty.atom), AtomTy::Sigma(_))
-            || matches!(self.s.zonk_atom(&b.ty.atom), AtomTy::Sigma(_));
-        self.fail(match e {
-            _ if boxed => d.help("one is a box: box the other branch too, as (box e)"),
-            Mismatch::Shapes(..) | Mismatch::Dims(..) => {
-                d.shapes(shapes).help("to give arrays of different shape, box both: (box ((n 3)) [int n] e)")
-            }
-            _ => d.help("convert one of them to the other's type"),
-        })
-    }
-
-    pub(super) fn bad_condition<T>(&mut self, test: &Expr) -> Check<T> {
-        let ty = self.s.zonk(&test.ty);
-        let shown = self.show(&ty);
-        let d = Diagnostic::error(codes::CONDITION, "a condition is a single bool")
-            .primary(Loc::Node(test.node), format!("has type `{shown}`"));
-        self.fail(if ty.shape.is_scalar() {
-            d.help("compare it: (!= x 0) is a bool")
-        } else {
-            d.help("to choose for each element, use (select flags yes no); to ask for all or any, (all flags), (any flags)")
-        })
-    }
-
-    pub(super) fn annotated<T>(&mut self, e: Mismatch, found: &Expr, want: &ArrTy, at: NodeId) -> Check<T> {
-        if let Mismatch::Class(t, c) = &e
-            && matches!(t, AtomTy::Var(_))
-        {
-            let (t, c) = (t.clone(), *c);
-            return self.class_error(&t, c, found.node, None);
-        }
-        if let Mismatch::Escape(_) = e {
-            return self.mismatch(e, found.node);
-        }
-        let (w, h) = (self.show(want), self.show(&found.ty));
-        let shapes = self.compare(("found", &found.ty.shape), ("wanted", &want.shape));
-        let mut d = Diagnostic::error(codes::ANNOTATION, format!("this has type `{h}`, not `{w}`"))
-            .primary(Loc::Node(found.node), format!("has type `{h}`"));
-        if at != found.node {
-            d = d.secondary(Loc::Node(at), format!("`{w}` is wanted because of this"));
-        }
-        if matches!(e, Mismatch::Shapes(..) | Mismatch::Dims(..) | Mismatch::Negative(_)) {
-            d = d.shapes(shapes);
-        }
-        d = self.explain_names(d, &[want, &found.ty]);
-        let (have, wanted) = (self.s.zonk(&found.ty), self.s.zonk(want));
-        let atoms = (self.readable_default(&have.atom), &wanted.atom);
-        self.fail(match atoms {
-            (AtomTy::Sigma(_), to) if !matches!(to, AtomTy::Sigma(_)) => d.help(
-                "its size is known only when the program runs, so it is a box: leave the annotation out, or write the box's type",
-            ),
-            (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(conversion(a, *b)),
-            _ => match self.unequal_unknowns(&have.shape, &wanted.shape) {
-                Some((p, q)) => d.help(format!("nothing says that {p} and {q} are equal; (as-shape [{q}] …) checks it when the program runs")),
-                None => d.help("change the annotation or the expression"),
-            },
-        })
-    }
-
-    pub(super) fn annotation_mismatch<T>(&mut self, e: Mismatch, node: NodeId, at: NodeId) -> Check<T> {
-        match e {
-            Mismatch::Shapes(a, b) => {
-                let c = self.compare(("found", &a), ("wanted", &b));
-                self.fail(
-                    Diagnostic::error(
-                        codes::CELL_SHAPE,
-                        "the argument does not have the shape of its parameter",
-                    )
-                    .primary(Loc::Node(node), "this argument")
-                    .secondary(Loc::Node(at), "for this parameter")
-                    .shapes(c)
-                    .help("change the parameter's type, or reshape the argument"),
-                )
-            }
-            e => self.mismatch(e, node),
-        }
-    }
-
-    pub(super) fn wrong_witness<T>(
-        &mut self,
-        e: Mismatch,
-        want: &ArrTy,
-        found: &Expr,
-        nodes: &[(NodeId, NodeId)],
-    ) -> Check<T> {
-        if !matches!(e, Mismatch::Shapes(..) | Mismatch::Dims(..)) {
-            return self.annotated(e, found, want, found.node);
-        }
-        let (w, h) = (self.show(want), self.show(&found.ty));
-        let shapes = self.compare(("contents", &found.ty.shape), ("witnesses say", &want.shape));
-        let mut d = Diagnostic::error(
-            codes::WITNESS,
-            format!("the contents have type `{h}`, the witnesses say `{w}`"),
-        )
-        .primary(Loc::Node(found.node), format!("has type `{h}`"));
-        if let Some((_, at)) = nodes.first() {
-            d = d.secondary(Loc::Node(*at), "the witness");
-        }
-        self.fail(
-            d.shapes(shapes).help("the witness is the size that the box hides; (box e) finds it by itself"),
-        )
-    }
-
-    pub(super) fn ambiguous_rank<T>(&mut self, node: NodeId) -> Check<T> {
-        self.fail(
-            Diagnostic::error(codes::AMBIGUOUS_RANK, "several ranks fit here, with different results")
-                .primary(Loc::Node(node), "which arguments have the longer frame is open")
-                .help(
-                    "write the ranks of the parameters: (λ ([x 1] [y 0]) …), or `all` for the whole argument",
-                ),
-        )
-    }
-}
-
-fn conversion(from: BaseTy, to: BaseTy) -> String {
-    match (from, to) {
-        (BaseTy::I64, BaseTy::F64) => "convert it with int->float, or write the literal as 2.0".into(),
-        (BaseTy::F64, BaseTy::I64) => "convert it with float->int".into(),
-        (BaseTy::Bool, t) if t.is_integer() => "convert it with bool->int".into(),
-        (BaseTy::Char, t) if t.is_integer() => "convert it with char->int".into(),
-        (BaseTy::Bool | BaseTy::Char, _) | (_, BaseTy::Bool | BaseTy::Char) => {
-            "no conversion fits by itself; compare or convert explicitly".into()
-        }
-        (_, to) => format!("convert it: (cast {to} x)"),
     }
 }
 

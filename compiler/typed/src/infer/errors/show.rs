@@ -94,7 +94,7 @@ impl Checker<'_> {
         let (of_l, of_r) = (unknowns(&l), unknowns(&r));
         let axis =
             (0..l.items().len().max(r.items().len())).find(|&i| match (l.items().get(i), r.items().get(i)) {
-                (Some(a), Some(b)) => a != b && !is_unknown(a) && !is_unknown(b),
+                (Some(a), Some(b)) => a != b && !is_free(a, &of_r) && !is_free(b, &of_l),
                 (None, Some(b)) => !matches!(b, ShapeItem::Var(ShapeVar::Meta(_))),
                 (Some(a), None) => !matches!(a, ShapeItem::Var(ShapeVar::Meta(_))),
                 (None, None) => false,
@@ -124,7 +124,8 @@ impl Checker<'_> {
             let mine = unknowns(&Shape(vec![s.clone()]));
             mine.is_empty() || mine.iter().any(|m| of_other.contains(m))
         };
-        s.items()
+        let mut axes: Vec<String> = s
+            .items()
             .iter()
             .map(|i| match i {
                 i if shared(i) => self.readable_shape(&Shape(vec![i.clone()])).items()[0].to_string(),
@@ -134,7 +135,12 @@ impl Checker<'_> {
                 }
                 ShapeItem::Dim(_) => "any".to_string(),
             })
-            .collect()
+            .collect();
+        // One `…` for all that is open at the end.
+        while axes.ends_with(&["…".to_string(), "…".to_string()]) {
+            axes.pop();
+        }
+        axes
     }
 
     /// Adds notes on variables of one name that are two, and on hidden indices.
@@ -183,12 +189,12 @@ fn unknowns(s: &Shape) -> Vec<MetaId> {
     found
 }
 
-/// Whether an item is an existential alone, which any size fits.
-fn is_unknown(i: &ShapeItem) -> bool {
-    match i {
-        ShapeItem::Var(v) => matches!(v, ShapeVar::Meta(_)),
-        ShapeItem::Dim(d) => {
-            d.constant_term() == 0 && !unknowns(&Shape(vec![ShapeItem::Dim(d.clone())])).is_empty()
-        }
-    }
+/// Whether an item is an existential that the other shape does not mention, so that any size fits.
+fn is_free(i: &ShapeItem, of_other: &[MetaId]) -> bool {
+    let mine = unknowns(&Shape(vec![i.clone()]));
+    let open = match i {
+        ShapeItem::Var(_) => true,
+        ShapeItem::Dim(d) => d.constant_term() == 0,
+    };
+    open && !mine.is_empty() && mine.iter().all(|m| !of_other.contains(m))
 }

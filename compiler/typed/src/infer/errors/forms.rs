@@ -1,0 +1,280 @@
+//! Messages about functions as arguments, and about the forms that are no applications.
+
+use super::*;
+
+impl Checker<'_> {
+    // ---- functions as arguments ------------------------------------------------------------------------
+
+    fn function_context(context: Option<(&Operator, usize)>) -> String {
+        match context {
+            Some((op, position)) => format!("the {} argument of {}", ordinal(position), Self::named(op)),
+            None => "this".to_string(),
+        }
+    }
+
+    pub(in crate::infer) fn function_wanted<T>(
+        &mut self,
+        ty: &ArrTy,
+        want: &Arc<FnTy>,
+        node: NodeId,
+        context: Option<(&Operator, usize)>,
+    ) -> Check<T> {
+        let shown = self.show(ty);
+        let want = self.show_atom(&AtomTy::Fn(want.clone()));
+        self.fail(
+            Diagnostic::error(
+                codes::NOT_A_FUNCTION,
+                format!("{} has to be a function", Self::function_context(context)),
+            )
+            .primary(Loc::Node(node), format!("has type `{shown}`"))
+            .note(format!("a function of type `{want}` is wanted")),
+        )
+    }
+
+    pub(in crate::infer) fn function_arity<T>(
+        &mut self,
+        have: &FnTy,
+        want: &FnTy,
+        node: NodeId,
+        context: Option<(&Operator, usize)>,
+    ) -> Check<T> {
+        let (h, w) = (have.params.len(), want.params.len());
+        self.fail(
+            Diagnostic::error(
+                codes::ARGUMENT_COUNT,
+                format!("{} has to be a function of {w} arguments", Self::function_context(context)),
+            )
+            .primary(Loc::Node(node), format!("takes {h}"))
+            .help(format!("write a λ of {w} parameters")),
+        )
+    }
+
+    pub(in crate::infer) fn function_mismatch<T>(
+        &mut self,
+        e: Mismatch,
+        have: &FnTy,
+        want: &FnTy,
+        node: NodeId,
+        context: Option<(&Operator, usize)>,
+    ) -> Check<T> {
+        let h = self.show_atom(&AtomTy::Fn(Arc::new(have.clone())));
+        let w = self.show_atom(&AtomTy::Fn(Arc::new(want.clone())));
+        let code = match &e {
+            Mismatch::Class(t @ AtomTy::Var(_), c) => {
+                let (t, c) = (t.clone(), *c);
+                return self.class_error(&t, c, node, None);
+            }
+            Mismatch::Escape(_) => return self.mismatch(e, node),
+            _ if want.params.iter().any(|w| self.is_boxes(w))
+                && !have.params.iter().any(|h| self.is_boxes(h)) =>
+            {
+                let message = format!("{} is given boxes", Self::function_context(context));
+                return self.fail(
+                    Diagnostic::error(codes::BOXED, message)
+                        .primary(Loc::Node(node), format!("has type `{h}`"))
+                        .note(format!("a function of type `{w}` is wanted"))
+                        .help(OPEN_BOXES),
+                );
+            }
+            Mismatch::Class(t, c) => {
+                let given = have.params.iter().zip(&want.params).any(|(h, w)| {
+                    let (h, w) = (self.s.zonk_atom(&h.atom), self.s.zonk_atom(&w.atom));
+                    matches!(h, AtomTy::Meta(_)) && w == *t
+                });
+                if given && !matches!(t, AtomTy::Meta(_)) {
+                    let (t, c) = (t.clone(), *c);
+                    return self.class_error(&t, c, node, Some(&Self::function_context(context)));
+                }
+                codes::FUNCTION_SHAPE
+            }
+            _ => codes::FUNCTION_SHAPE,
+        };
+        let mut d = Diagnostic::error(
+            code,
+            format!("{} has the wrong function type", Self::function_context(context)),
+        )
+        .primary(Loc::Node(node), format!("has type `{h}`"))
+        .note(format!("a function of type `{w}` is wanted"));
+        if let Mismatch::Shapes(a, b) = &e {
+            d = d.shapes(self.compare(("wanted", b), ("found", a)));
+        }
+        let same = have.params.iter().zip(&want.params).all(|(h, w)| self.show(h) == self.show(w));
+        self.fail(if same {
+            d.help("its result has to have the type that is wanted; in a reduction or fold, the next step takes it in")
+        } else {
+            d.help("it has to take what it is given here: convert the data, or write a λ")
+        })
+    }
+
+    // ---- other forms -----------------------------------------------------------------------------------
+
+    pub(in crate::infer) fn ragged<T>(&mut self, e: Mismatch, first: &Expr, other: &Expr) -> Check<T> {
+        let (a, b) = (self.show(&first.ty), self.show(&other.ty));
+        let shapes = self.compare(("this element", &other.ty.shape), ("first element", &first.ty.shape));
+        let same_atom = self.show_atom(&first.ty.atom) == self.show_atom(&other.ty.atom);
+        let d = match e {
+            Mismatch::Shapes(..) | Mismatch::Dims(..) | Mismatch::Negative(_) | Mismatch::Infinite if same_atom => {
+                Diagnostic::error(codes::RAGGED, "the elements of an array have one shape; these differ")
+                    .primary(Loc::Node(other.node), format!("has type `{b}`"))
+                    .secondary(Loc::Node(first.node), format!("has type `{a}`"))
+                    .shapes(shapes)
+                    .help("rows of different length go into boxes: (boxes (n) [int n] [2] ((2) [1 2]) ((1) [3]))")
+            }
+            Mismatch::Escape(_) => return self.mismatch(e, other.node),
+            _ => Diagnostic::error(codes::ATOM_TYPE, "the elements of an array have one type; these differ")
+                .primary(Loc::Node(other.node), format!("has type `{b}`"))
+                .secondary(Loc::Node(first.node), format!("has type `{a}`"))
+                .help("convert one of them, or keep them apart with (values …)"),
+        };
+        self.fail(d)
+    }
+
+    pub(in crate::infer) fn branches_differ<T>(&mut self, e: Mismatch, a: &Expr, b: &Expr) -> Check<T> {
+        if let Mismatch::Escape(_) = e {
+            return self.mismatch(e, b.node);
+        }
+        let (x, y) = (self.show(&a.ty), self.show(&b.ty));
+        let shapes = self.compare(("first", &a.ty.shape), ("second", &b.ty.shape));
+        let d = Diagnostic::error(codes::BRANCHES, "the branches of an if have one type; these differ")
+            .primary(Loc::Node(b.node), format!("has type `{y}`"))
+            .secondary(Loc::Node(a.node), format!("has type `{x}`"));
+        let boxed = matches!(self.s.zonk_atom(&a.ty.atom), AtomTy::Sigma(_))
+            || matches!(self.s.zonk_atom(&b.ty.atom), AtomTy::Sigma(_));
+        self.fail(match e {
+            _ if boxed => d.help("one is a box: box the other branch too, as (box e)"),
+            Mismatch::Shapes(..) | Mismatch::Dims(..) => {
+                d.shapes(shapes).help("to give arrays of different shape, box both: (box ((n 3)) [int n] e)")
+            }
+            _ => d.help("convert one of them to the other's type"),
+        })
+    }
+
+    pub(in crate::infer) fn bad_condition<T>(&mut self, test: &Expr) -> Check<T> {
+        let ty = self.s.zonk(&test.ty);
+        let shown = self.show(&ty);
+        let d = Diagnostic::error(codes::CONDITION, "a condition is a single bool")
+            .primary(Loc::Node(test.node), format!("has type `{shown}`"));
+        self.fail(if ty.shape.is_scalar() {
+            d.help("compare it: (!= x 0) is a bool")
+        } else {
+            d.help("to choose for each element, use (select flags yes no); to ask for all or any, (all flags), (any flags)")
+        })
+    }
+
+    pub(in crate::infer) fn annotated<T>(
+        &mut self,
+        e: Mismatch,
+        found: &Expr,
+        want: &ArrTy,
+        at: NodeId,
+    ) -> Check<T> {
+        if let Mismatch::Class(t, c) = &e
+            && matches!(t, AtomTy::Var(_))
+        {
+            let (t, c) = (t.clone(), *c);
+            return self.class_error(&t, c, found.node, None);
+        }
+        if let Mismatch::Escape(_) = e {
+            return self.mismatch(e, found.node);
+        }
+        let (w, h) = (self.show(want), self.show(&found.ty));
+        let shapes = self.compare(("found", &found.ty.shape), ("wanted", &want.shape));
+        let mut d = Diagnostic::error(codes::ANNOTATION, format!("this has type `{h}`, not `{w}`"))
+            .primary(Loc::Node(found.node), format!("has type `{h}`"));
+        if at != found.node {
+            d = d.secondary(Loc::Node(at), format!("`{w}` is wanted because of this"));
+        }
+        if matches!(e, Mismatch::Shapes(..) | Mismatch::Dims(..) | Mismatch::Negative(_)) {
+            d = d.shapes(shapes);
+        }
+        d = self.explain_names(d, &[want, &found.ty]);
+        let (have, wanted) = (self.s.zonk(&found.ty), self.s.zonk(want));
+        let atoms = (self.readable_default(&have.atom), &wanted.atom);
+        self.fail(match atoms {
+            (AtomTy::Sigma(_), to) if !matches!(to, AtomTy::Sigma(_)) => d.help(
+                "its size is known only when the program runs, so it is a box: leave the annotation out, or write the box's type",
+            ),
+            (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(conversion(a, *b)),
+            _ => match self.unequal_unknowns(&have.shape, &wanted.shape) {
+                Some(help) => d.help(help),
+                None => d.help("change the annotation or the expression"),
+            },
+        })
+    }
+
+    pub(in crate::infer) fn annotation_mismatch<T>(
+        &mut self,
+        e: Mismatch,
+        node: NodeId,
+        at: NodeId,
+    ) -> Check<T> {
+        match e {
+            Mismatch::Shapes(a, b) => {
+                let c = self.compare(("found", &a), ("wanted", &b));
+                self.fail(
+                    Diagnostic::error(
+                        codes::CELL_SHAPE,
+                        "the argument does not have the shape of its parameter",
+                    )
+                    .primary(Loc::Node(node), "this argument")
+                    .secondary(Loc::Node(at), "for this parameter")
+                    .shapes(c)
+                    .help("change the parameter's type, or reshape the argument"),
+                )
+            }
+            e => self.mismatch(e, node),
+        }
+    }
+
+    pub(in crate::infer) fn wrong_witness<T>(
+        &mut self,
+        e: Mismatch,
+        want: &ArrTy,
+        found: &Expr,
+        nodes: &[(NodeId, NodeId)],
+    ) -> Check<T> {
+        if !matches!(e, Mismatch::Shapes(..) | Mismatch::Dims(..)) {
+            return self.annotated(e, found, want, found.node);
+        }
+        let (w, h) = (self.show(want), self.show(&found.ty));
+        let shapes = self.compare(("contents", &found.ty.shape), ("witnesses say", &want.shape));
+        let mut d = Diagnostic::error(
+            codes::WITNESS,
+            format!("the contents have type `{h}`, the witnesses say `{w}`"),
+        )
+        .primary(Loc::Node(found.node), format!("has type `{h}`"));
+        if let Some((_, at)) = nodes.first() {
+            d = d.secondary(Loc::Node(*at), "the witness");
+        }
+        self.fail(
+            d.shapes(shapes).help("the witness is the size that the box hides; (box e) finds it by itself"),
+        )
+    }
+
+    pub(in crate::infer) fn ambiguous_rank<T>(&mut self, node: NodeId) -> Check<T> {
+        self.fail(
+            Diagnostic::error(codes::AMBIGUOUS_RANK, "several ranks fit here, with different results")
+                .primary(Loc::Node(node), "which arguments have the longer frame is open")
+                .help(
+                    "write the ranks of the parameters: (λ ([x 1] [y 0]) …), or `all` for the whole argument",
+                ),
+        )
+    }
+}
+
+/// How to make one base type of another.
+pub(super) fn conversion(from: BaseTy, to: BaseTy) -> String {
+    match (from, to) {
+        (BaseTy::I64, BaseTy::F64) => "convert it with int->float, or write the literal as 2.0".into(),
+        (BaseTy::F64, BaseTy::I64) => "convert it with float->int".into(),
+        (BaseTy::Bool, t) if t.is_integer() => "convert it with bool->int".into(),
+        (BaseTy::Char, t) if t.is_integer() => "convert it with char->int".into(),
+        (BaseTy::Char, BaseTy::Bool) => "compare it: (char=? c #\\a) is a bool".into(),
+        (_, BaseTy::Bool) => "compare it: (!= x 0) is a bool".into(),
+        (BaseTy::I64, BaseTy::Char) => "convert it with int->char".into(),
+        (_, BaseTy::Char) => "int->char makes a character of an int".into(),
+        (BaseTy::Bool, t) => format!("convert it with bool->int and (cast {t} …)"),
+        (BaseTy::Char, t) => format!("convert it with char->int and (cast {t} …)"),
+        (_, to) => format!("convert it: (cast {to} x)"),
+    }
+}
