@@ -115,7 +115,7 @@ impl Checker<'_> {
         let inner = vars.clone();
         let body = self.behind_barrier(|c| {
             let t = c.demanding(false, |c| build(c, inner.clone()))?;
-            let mut body = t.expr;
+            let mut body = c.hide(&inner, t.expr)?;
             for v in inner.iter().rev() {
                 body = c.close_local(*v, body)?;
             }
@@ -298,13 +298,21 @@ impl Checker<'_> {
         node: NodeId,
         build: impl FnOnce(&mut Self, &[VarId]) -> Check<Typed>,
     ) -> Check<Typed> {
+        // The parameters' types belong to the outside: a size that is opened inside is deeper.
+        self.s.depth += 1;
+        for v in &vars {
+            self.locals[v.0 as usize].depth = self.s.depth;
+        }
         let body = self.behind_barrier(|c| {
-            let mut body = c.demanding(false, |c| build(c, &vars))?.expr;
+            let body = c.demanding(false, |c| build(c, &vars))?.expr;
+            let mut body = c.hide(&vars, body)?;
             for v in vars.iter().rev() {
                 body = c.close_local(*v, body)?;
             }
             Ok(body)
-        })?;
+        });
+        self.s.depth -= 1;
+        let body = self.leave(Typed::new(body?))?.expr;
         let params: Vec<_> = vars.iter().map(|v| self.local(*v).local.clone()).collect();
         let ty = AtomTy::func(params.iter().map(|p| p.ty.clone()).collect(), body.ty.clone());
         Ok(Typed::new(Expr::new(ExprKind::Lam { params, body }, ArrTy::scalar(ty), node)))

@@ -295,7 +295,8 @@ impl Checker<'_> {
             };
             let body = body?;
             let known = body.known.clone();
-            let mut body = body.expr;
+            let vars: Vec<VarId> = done.iter().map(|(v, _)| *v).collect();
+            let mut body = c.hide(&vars, body.expr)?;
             for (var, value) in done.into_iter().rev() {
                 body = c.close_local(var, body)?;
                 let local = c.local(var).local.clone();
@@ -313,7 +314,11 @@ impl Checker<'_> {
                 let ty = self.s.zonk(&t.expr.ty);
                 let var = self.new_local(name, ty.clone(), t.known.clone());
                 // A number whose type is still open takes the type of each use.
-                let adapts = t.known.is_some() && matches!(ty.atom, AtomTy::Meta(_));
+                let sizes = match &t.known {
+                    Some(Index::Shape(s)) => s.dims().is_some_and(|ds| ds.iter().all(Dim::is_never_negative)),
+                    known => known.is_some(),
+                };
+                let adapts = sizes && matches!(ty.atom, AtomTy::Meta(_));
                 self.locals[var.0 as usize].adapts = adapts;
                 self.bind_local(name, var);
                 done.push((var, t.expr));

@@ -84,7 +84,7 @@ impl Checker<'_> {
                         let certain =
                             frames.iter().map(|f| self.s.zonk_shape(f).least_rank()).max().unwrap_or(0);
                         let wanted = self.s.zonk_shape(result).least_rank();
-                        if wanted > certain {
+                        if wanted > certain && !bare.is_empty() {
                             // Some frame has to be longer than it is known to be.
                             if let [one] = bare.as_slice() {
                                 choice = Some((*one, Some(self.s.zonk_shape(result))));
@@ -107,10 +107,17 @@ impl Checker<'_> {
                                     whole.push(f);
                                 }
                             }
-                            if let [first, second, ..] = whole.as_slice() {
+                            let plain = |f: &Shape| f.items().len() == 1 || self.unsolved_in(f).is_empty();
+                            if let [first, second, ..] = whole.as_slice()
+                                && plain(first)
+                                && plain(second)
+                            {
                                 equate = Some((first.clone(), second.clone(), p.node));
                                 break;
                             }
+                            choice =
+                                open.iter().find(|m| self.s.meta(**m).depth >= depth).map(|m| (*m, None));
+                            break;
                         }
                     }
                     Constraint::Shapes(a, b) => {
@@ -379,6 +386,10 @@ fn fresh_name(hint: Option<&Name>, list: &[&str], taken: &mut Vec<Name>) -> Stri
     let mut candidates: Vec<String> = hint.iter().map(|n| n.to_string()).collect();
     candidates.extend(list.iter().map(|s| s.to_string()));
     let base = candidates[0].clone();
+    if base.starts_with("@item-pad") {
+        // Padding keeps its name: it is known by it.
+        candidates.truncate(1);
+    }
     candidates.extend((1..).take(taken.len() + 1).map(|i| format!("{base}{i}")));
     let name = candidates.into_iter().find(|c| !taken.iter().any(|t| t.as_str() == c)).unwrap_or(base);
     taken.push(Name::new(&name));

@@ -128,7 +128,7 @@ impl Checker<'_> {
         let overloaded = match (name.as_str(), args) {
             ("replicate", Some([_, _])) => Some(Name::new("replicate/counts")),
             // One count for each axis.
-            (base @ ("take" | "drop" | "take-right" | "drop-right"), Some([_, counts])) => {
+            (base @ ("take" | "drop" | "take-right" | "drop-right" | "tile"), Some([_, counts])) => {
                 match &*counts.kind {
                     ast::ExprKind::Bracket(cs) if (2..=3).contains(&cs.len()) => {
                         Some(Name::new(format!("{base}/{}", cs.len())))
@@ -143,7 +143,9 @@ impl Checker<'_> {
                 let shadowed =
                     !matches!(self.env.prelude(name), Some(Resolved::Value { global: g, .. }) if g == global);
                 match overloaded {
-                    Some(other) if !shadowed => self.env.prelude(&other),
+                    Some(other) if !shadowed && self.env.prelude(&other).is_some() => {
+                        self.env.prelude(&other)
+                    }
                     _ => Some(Resolved::Value { global, scheme }),
                 }
             }
@@ -229,8 +231,9 @@ impl Checker<'_> {
                             }
                         }
                         for (p, q) in &sc.constraints {
-                            let (p, q) = (of_scheme.dim(p), of_scheme.dim(q));
+                            // Numbers of items are compared when all is known; ranks decide shapes.
                             let sizes = p.vars().chain(q.vars()).any(|v| matches!(v, DimVar::SizeOf(_)));
+                            let (p, q) = (of_scheme.dim(p), of_scheme.dim(q));
                             if !sizes && let Err(e) = self.s.unify_dim(&p, &q) {
                                 return self.sizes_differ(&name, e, node);
                             }

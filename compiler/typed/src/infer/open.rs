@@ -44,6 +44,8 @@ impl Checker<'_> {
     }
 
     pub(super) fn close_barrier(&mut self, barrier: Barrier, mut body: Expr) -> Check<Expr> {
+        let vars: Vec<VarId> = barrier.globals.iter().map(|(_, v, _)| *v).collect();
+        body = self.hide(&vars, body)?;
         for (_, var, value) in barrier.globals.into_iter().rev() {
             body = self.close_local(var, body)?;
             let local = self.local(var).local.clone();
@@ -164,18 +166,27 @@ impl Checker<'_> {
 
     /// Wraps an application in what was opened for it.
     pub(super) fn close_openings(&mut self, openings: Vec<Opening>, mut body: Expr) -> Check<Expr> {
+        let mut all = Vec::new();
+        for o in &openings {
+            match o {
+                Opening::Unbox { indices, local, .. } => {
+                    all.extend(indices.iter().cloned());
+                    self.indices_of_local(*local, &mut all);
+                }
+                Opening::Lift { indices, .. } => all.extend(indices.iter().cloned()),
+            }
+        }
+        body = self.rebox(body, &all)?;
         for o in openings.into_iter().rev() {
             let node = body.node;
             body = match o {
                 Opening::Unbox { boxes, indices, local } => {
                     body = self.close_local(local, body)?;
-                    body = self.rebox(body, &indices)?;
                     let local = self.local(local).local.clone();
                     let ty = body.ty.clone();
                     Expr::new(ExprKind::Unbox { boxes, indices, local, body }, ty, node)
                 }
                 Opening::Lift { kind, indices, value } => {
-                    body = self.rebox(body, &indices)?;
                     let ty = body.ty.clone();
                     Expr::new(ExprKind::Lift { kind, indices, value, body }, ty, node)
                 }
@@ -184,30 +195,50 @@ impl Checker<'_> {
         Ok(body)
     }
 
-    /// Ends the scope of a variable: what was opened of it wraps the body.
-    pub(super) fn close_local(&mut self, var: VarId, mut body: Expr) -> Check<Expr> {
+    /// The indices that stand for parts of a variable.
+    fn indices_of_local(&self, var: VarId, out: &mut Vec<IVar>) {
+        let lv = self.local(var);
+        out.extend(lv.lifted.iter().cloned());
+        if let Some((indices, inner)) = &lv.opened {
+            out.extend(indices.iter().cloned());
+            self.indices_of_local(*inner, out);
+        }
+    }
+
+    /// Boxes what the scopes of several variables hide, all at once, before they end one by one.
+    pub(super) fn hide(&mut self, vars: &[VarId], body: Expr) -> Check<Expr> {
+        let mut all = Vec::new();
+        vars.iter().for_each(|v| self.indices_of_local(*v, &mut all));
+        if all.is_empty() { Ok(body) } else { self.rebox(body, &all) }
+    }
+
+    /// Ends the scope of a variable: what was opened of it wraps the body, which mentions none of it
+    /// any more.
+    pub(super) fn close_local(&mut self, var: VarId, body: Expr) -> Check<Expr> {
+        let mut body = self.hide(&[var], body)?;
         let lv = self.local(var).clone();
         let node = body.node;
         if let Some((indices, inner)) = lv.opened {
             body = self.close_local(inner, body)?;
-            body = self.rebox(body, &indices)?;
             let ty = body.ty.clone();
             let local = self.local(inner).local.clone();
             let boxes = Expr::var(&lv.local, node);
             body = Expr::new(ExprKind::Unbox { boxes, indices, local, body }, ty, node);
         }
         if let Some(w) = lv.lifted {
-            let indices = vec![w];
-            body = self.rebox(body, &indices)?;
             let ty = body.ty.clone();
             let value = Expr::var(&lv.local, node);
-            body = Expr::new(ExprKind::Lift { kind: LiftKind::Integer, indices, value, body }, ty, node);
+            body = Expr::new(
+                ExprKind::Lift { kind: LiftKind::Integer, indices: vec![w], value, body },
+                ty,
+                node,
+            );
         }
         Ok(body)
     }
 
     /// Boxes a result that mentions any of the indices, which go out of scope.
-    pub(super) fn rebox(&mut self, e: Expr, indices: &[IVar]) -> Check<Expr> {
+    pub(super) fn rebox(&mut self, mut e: Expr, indices: &[IVar]) -> Check<Expr> {
         self.settle_or_report()?;
         let mut ty = self.s.zonk(&e.ty);
         if ty.shape.items().iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(_)))) {
@@ -218,6 +249,23 @@ impl Checker<'_> {
         let hidden: Vec<_> = indices.iter().filter(|v| mentions(&ty, v)).cloned().collect();
         if hidden.is_empty() {
             return Ok(Expr { ty, ..e });
+        }
+        // The components of `(values …)` are boxed one by one.
+        match *e.kind {
+            ExprKind::Tuple(parts) => {
+                let parts: Vec<Expr> =
+                    parts.into_iter().map(|p| self.rebox(p, &hidden)).collect::<Check<_>>()?;
+                let AtomTy::Tuple(old) = &ty.atom else { return Err(Reported) };
+                let labels = old.fields.iter().map(|(l, _)| l.clone());
+                let atom = AtomTy::tuple(labels.zip(parts.iter().map(|p| p.ty.clone())).collect());
+                return Ok(Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), e.node));
+            }
+            ExprKind::Let { local, value, body } if matches!(ty.atom, AtomTy::Tuple(_)) => {
+                let body = self.rebox(body, &hidden)?;
+                let ty = body.ty.clone();
+                return Ok(Expr::new(ExprKind::Let { local, value, body }, ty, e.node));
+            }
+            kind => e.kind = Box::new(kind),
         }
         // A hidden index that is a dim by itself is hidden by name; else the sizes that mention it are
         // hidden as they are: what is left of `[int (+ n m)]` is `(Σ (k) [int k])`.

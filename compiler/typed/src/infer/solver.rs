@@ -560,7 +560,7 @@ impl Solver {
                 Ok(Step::Done)
             }
             ([ShapeItem::Var(ShapeVar::Meta(m))], [ShapeItem::Var(ShapeVar::Meta(n))]) => {
-                let (MetaKind::Shape { bare: b1, .. }, MetaKind::Shape { bare: b2, pad }) =
+                let (MetaKind::Shape { bare: b1, pad: p1 }, MetaKind::Shape { bare: b2, pad: p2 }) =
                     (self.meta(*m).kind.clone(), self.meta(*n).kind.clone())
                 else {
                     return Err(mismatch(self));
@@ -568,8 +568,10 @@ impl Solver {
                 let depth = self.meta(*m).depth.min(self.meta(*n).depth);
                 let branch = self.meta(*m).branch.min(self.meta(*n).branch);
                 let name = self.meta(*n).name.clone().or(self.meta(*m).name.clone());
+                // What an operator pads with takes the rest, whatever else it meets.
+                let pad = p1 || p2;
                 let target = self.meta_mut(*n);
-                target.kind = MetaKind::Shape { bare: b1 || b2, pad };
+                target.kind = MetaKind::Shape { bare: (b1 || b2) && !pad, pad };
                 target.depth = depth;
                 target.branch = branch;
                 target.name = name;
