@@ -145,7 +145,7 @@ impl Checker<'_> {
                 let opened = self.open_box(op.expr.clone());
                 return self.apply_slots(Operator { expr: opened, ..op }, args, node, demand);
             }
-            _ => return self.not_a_function(&op, &op_ty, node),
+            _ => return self.not_a_function(&op, &op_ty),
         };
         let total = params.len() + if use_vals { op.vals.len() } else { 0 };
         if args.len() != total {

@@ -198,12 +198,11 @@ impl Checker<'_> {
 
     // ---- applications ------------------------------------------------------------------------------------
 
-    pub(super) fn not_a_function<T>(&mut self, op: &Operator, ty: &ArrTy, node: NodeId) -> Check<T> {
+    pub(super) fn not_a_function<T>(&mut self, op: &Operator, ty: &ArrTy) -> Check<T> {
         let shown = self.show(ty);
         self.fail(
             Diagnostic::error(codes::NOT_A_FUNCTION, "this is applied, but it is no function")
                 .primary(Loc::Node(op.node), format!("has type `{shown}`"))
-                .secondary(Loc::Node(node), "applied here")
                 .help(NO_FUNCTION),
         )
     }
@@ -462,7 +461,9 @@ impl Checker<'_> {
         node: NodeId,
     ) -> Check<T> {
         let Mismatch::Shapes(a, b) = e else { return self.mismatch(e, node) };
-        let c = self.compare(("one frame", &a), ("other frame", &b));
+        let (of_a, of_b) =
+            (self.frame_of(&a, None, op_frame, slots), self.frame_of(&b, Some(&a), op_frame, slots));
+        let c = self.compare((&of_a, &a), (&of_b, &b));
         let (x, y) = (self.show_shape(&a), self.show_shape(&b));
         let d = Diagnostic::error(
             codes::FRAMES,
@@ -518,6 +519,20 @@ impl Checker<'_> {
             d.help("both need the same number of items, or one of them is a scalar, which meets every item")
         };
         self.fail(d)
+    }
+
+    /// Whose frame this is, `other` being taken by an argument before.
+    fn frame_of(&self, frame: &Shape, other: Option<&Shape>, op_frame: &Shape, slots: &[Slot]) -> String {
+        let frame = self.s.zonk_shape(frame);
+        if self.s.zonk_shape(op_frame) == frame {
+            return "frame of the functions".into();
+        }
+        let mut with_it = slots.iter().filter(|s| self.s.zonk_shape(&s.frame) == frame);
+        let slot = match other.map(|o| self.s.zonk_shape(o)) {
+            Some(o) if o == frame => with_it.nth(1),
+            _ => with_it.next(),
+        };
+        slot.map_or("other frame".into(), |s| format!("frame of the {} argument", ordinal(s.position)))
     }
 
     /// What to do where one of two sizes is known only when the program runs.

@@ -40,6 +40,11 @@ fn every_code_has_a_page() -> Result<(), Failed> {
                 for at in text.split(": Code = Code(\"").skip(1) {
                     declared.extend(at.split_once('"').map(|(code, _)| code.to_owned()));
                 }
+                // A crate with many codes lists them in one macro, `NAME = "CODE";`.
+                for line in text.split_once("\ncodes! {").map_or("", |(_, list)| list).lines() {
+                    let code = line.trim().strip_suffix("\";").and_then(|l| l.split_once(" = \""));
+                    declared.extend(code.map(|(_, code)| code.to_owned()));
+                }
             }
         }
     }
