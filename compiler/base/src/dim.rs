@@ -28,6 +28,10 @@ pub enum DimVar {
 /// A product of indeterminates, sorted, with repetition; the empty product is 1.
 pub type Monomial = SmallVec<[DimVar; 2]>;
 
+/// The most terms, and the highest degree, of a dim in a checked program.
+const MOST_TERMS: usize = 256;
+const MOST_DEGREE: usize = 32;
+
 /// An integer polynomial in normal form. Coefficients saturate at the limits of `i128`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dim {
@@ -110,6 +114,13 @@ impl Dim {
     }
 
     pub fn mul(&self, other: &Dim) -> Dim {
+        // A product that nobody could read, let alone allocate: a constant that no size reaches, and
+        // that [`Dim::is_small`] refuses.
+        if self.terms.len() * other.terms.len() > 4 * MOST_TERMS
+            || self.degree() + other.degree() > 4 * MOST_DEGREE
+        {
+            return Dim::constant(i128::MAX);
+        }
         let mut terms = Vec::with_capacity(self.terms.len() * other.terms.len());
         for (m, c) in &self.terms {
             for (n, d) in &other.terms {
@@ -117,6 +128,17 @@ impl Dim {
             }
         }
         Dim::from_terms(terms)
+    }
+
+    fn degree(&self) -> usize {
+        self.terms.iter().map(|(m, _)| m.len()).max().unwrap_or(0)
+    }
+
+    /// Whether the polynomial is of a size that the checker works with.
+    pub fn is_small(&self) -> bool {
+        self.terms.len() <= MOST_TERMS
+            && self.degree() <= MOST_DEGREE
+            && self.terms.iter().all(|(_, c)| (-i128::MAX..i128::MAX).contains(c))
     }
 
     pub fn vars(&self) -> impl Iterator<Item = &DimVar> {

@@ -452,6 +452,9 @@ pub fn read(path: &Path) -> Result<String, LoadError> {
     if meta.is_dir() {
         return Err(unreadable("it is a folder".into()));
     }
+    if !meta.is_file() {
+        return Err(unreadable("it is no ordinary file".into()));
+    }
     if meta.len() > LARGEST_FILE {
         return Err(unreadable(format!("its {} MiB are more than a source file may have", meta.len() >> 20)));
     }

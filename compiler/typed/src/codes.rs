@@ -63,6 +63,8 @@ codes! {
     ENTRY_TYPE = "E0413";
     /// A value where an index, or an index where a value of known size, is needed.
     NOT_AN_INDEX = "E0414";
+    /// A type or size that is too large to work with.
+    TYPE_TOO_LARGE = "E0415";
     /// An unknown name.
     UNKNOWN_NAME = "E0501";
     /// An unknown type.

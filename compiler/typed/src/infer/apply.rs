@@ -55,8 +55,21 @@ impl Checker<'_> {
         self.leave(t)
     }
 
+    /// Types that double at each step are stopped before they fill the memory.
+    pub(super) fn small(&mut self, t: &ArrTy, node: NodeId) -> Check<()> {
+        if self.s.is_small(t) {
+            return Ok(());
+        }
+        self.fail(
+            Diagnostic::error(crate::codes::TYPE_TOO_LARGE, "the type of this is too large")
+                .primary(Loc::Node(node), "has thousands of parts, or a size that is a huge polynomial")
+                .help("put the parts of nested tuples into arrays, or pass them one by one"),
+        )
+    }
+
     /// Existentials of a finished application's type belong to the enclosing scope.
     pub(super) fn leave(&mut self, t: Typed) -> Check<Typed> {
+        self.small(&t.expr.ty, t.expr.node)?;
         let ty = self.s.zonk(&t.expr.ty);
         let depth = self.s.depth;
         if let Err(e) = self.s.sink(&ty, depth) {
@@ -171,7 +184,9 @@ impl Checker<'_> {
         // 1. Arguments that are no functions; their atom types flow into the operator.
         let mut failed = false;
         for (slot, source) in slots.iter_mut().zip(&mut sources) {
-            let function = matches!(self.s.zonk_atom(&slot.param.atom), AtomTy::Fn(_));
+            // An array of functions is data, like any array.
+            let function = matches!(self.s.zonk_atom(&slot.param.atom), AtomTy::Fn(_))
+                && self.s.zonk_shape(&slot.param.shape).is_scalar();
             if function && matches!(source, Some(Source::Ast(_))) {
                 continue;
             }
@@ -403,6 +418,7 @@ impl Checker<'_> {
             "-" => p.sub(q),
             _ => p.mul(q),
         }))
+        .filter(|k| !matches!(k, Index::Dim(d) if !d.is_small()))
     }
 
     pub(super) fn join_frames(

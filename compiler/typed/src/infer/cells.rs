@@ -340,7 +340,17 @@ impl Checker<'_> {
                             };
                             ArrTy::new(AtomTy::INT, Shape::of_dims([n]))
                         }
-                        None => ordinary.next().unwrap_or(ArrTy::base(BaseTy::I64)),
+                        // The parameter's own sizes: what the instance inside needs of them is checked.
+                        None => {
+                            let p = ordinary.next().unwrap_or(ArrTy::base(BaseTy::I64));
+                            let shape = c.s.zonk_shape(&p.shape);
+                            let items = shape.items().iter().flat_map(|i| match i {
+                                ShapeItem::Dim(_) => vec![ShapeItem::Dim(c.s.fresh_dim(node, None))],
+                                ShapeItem::Var(_) => c.s.fresh_shape(false, false, node, None).0,
+                            });
+                            let items = items.collect();
+                            ArrTy::new(p.atom, Shape(items))
+                        }
                     };
                     let name = op.params.get(i).cloned().unwrap_or(Name::new("x"));
                     c.new_local(&name, ty, None)

@@ -8,6 +8,41 @@ use remc_syntax::ast::{self, Annotation, ExprKind as A};
 impl Checker<'_> {
     /// The elaborated expression. `expected` is a hint: the caller still has to compare the type.
     pub(super) fn infer(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
+        let opens = matches!(
+            &*e.kind,
+            A::Bracket(_)
+                | A::Array { .. }
+                | A::Annot { .. }
+                | A::If { .. }
+                | A::Lift { .. }
+                | A::LetValues { .. }
+                | A::Proj { .. }
+                | A::Field { .. }
+                | A::With { .. }
+                | A::AsShape { .. }
+                | A::Cast { .. }
+        );
+        if opens { self.opening(|c| c.infer_form(e, expected)) } else { self.infer_form(e, expected) }
+    }
+
+    /// Runs `f`; what it opens is opened around its result.
+    pub(super) fn opening(&mut self, f: impl FnOnce(&mut Self) -> Check<Typed>) -> Check<Typed> {
+        self.openings.push(Vec::new());
+        self.s.depth += 1;
+        let result = f(self);
+        let openings = self.openings.pop().unwrap_or_default();
+        let result = result.and_then(|mut t| {
+            if !openings.is_empty() {
+                t.known = None;
+                t.expr = self.close_openings(openings, t.expr)?;
+            }
+            Ok(t)
+        });
+        self.s.depth -= 1;
+        self.leave(result?)
+    }
+
+    fn infer_form(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
         let node = e.id;
         match &*e.kind {
             A::Var(name) => self.infer_name(e, name),
@@ -102,6 +137,7 @@ impl Checker<'_> {
                 let parts: Vec<_> = es.iter().map(|e| self.infer(e, None)).collect();
                 let parts: Vec<Expr> = parts.into_iter().map(|t| t.map(|t| t.expr)).collect::<Check<_>>()?;
                 let atom = AtomTy::tuple(parts.iter().map(|p| (None, p.ty.clone())).collect());
+                self.small(&ArrTy::scalar(atom.clone()), node)?;
                 Ok(Typed::new(Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), node)))
             }
             A::Record(fields) => {
@@ -109,6 +145,7 @@ impl Checker<'_> {
                 let parts: Vec<Expr> = parts.into_iter().map(|t| t.map(|t| t.expr)).collect::<Check<_>>()?;
                 let labels = fields.iter().map(|(l, _)| Some(l.name.clone()));
                 let atom = AtomTy::tuple(labels.zip(parts.iter().map(|p| p.ty.clone())).collect());
+                self.small(&ArrTy::scalar(atom.clone()), node)?;
                 Ok(Typed::new(Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), node)))
             }
             A::LetValues { params, value, body } => {
@@ -167,6 +204,12 @@ impl Checker<'_> {
                         .primary(Loc::Node(ty.id), "not a base type"),
                     );
                 }
+                let from = self.s.zonk_atom(&inner.ty.atom);
+                if !matches!(from, AtomTy::Base(_))
+                    && let Err(e) = self.s.require(&from, Class::Num)
+                {
+                    return self.mismatch(e, inner.node);
+                }
                 let ty = ArrTy::new(atom, inner.ty.shape.clone());
                 Ok(Typed::new(Expr::new(ExprKind::Cast(inner), ty, node)))
             }
@@ -218,7 +261,8 @@ impl Checker<'_> {
                 (Some(f), true) => {
                     let t = Typed::new(parts[i].clone());
                     parts[i] = self.fit_function(t, f, parts[i].node, None)?.0.expr;
-                    Ok(())
+                    let shape = parts[i].ty.shape.clone();
+                    self.s.unify_shape(&first.shape, &shape)
                 }
                 _ => self.s.unify(&first, &parts[i].ty),
             };
@@ -294,8 +338,11 @@ impl Checker<'_> {
                 c.infer_let(node, rest, sequential, body, expected)
             };
             let body = body?;
-            let known = body.known.clone();
+            let mut known = body.known.clone();
             let vars: Vec<VarId> = done.iter().map(|(v, _)| *v).collect();
+            if known.as_ref().is_some_and(|k| c.mentions_parts(k, &vars)) {
+                known = None;
+            }
             let mut body = c.hide(&vars, body.expr)?;
             for (var, value) in done.into_iter().rev() {
                 body = c.close_local(var, body)?;

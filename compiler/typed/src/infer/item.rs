@@ -39,6 +39,7 @@ impl Checker<'_> {
     fn alias(&mut self, ty: &ast::TypeExpr, out: &mut Checked) -> Check<()> {
         self.param_implicit = Implicit::No;
         let ty = self.array_type(ty)?;
+        self.small(&ty, NodeId(0))?;
         let ty = subst::canonical(&self.finish_ty(&ty, NodeId(0)));
         out.alias = Some(Arc::new(TypeAlias { ty }));
         Ok(())
@@ -84,16 +85,20 @@ impl Checker<'_> {
             let depth = self.s.depth;
             let mut known = None;
             let expr = self.behind_barrier(|c| {
-                let t = c.infer(value, want.as_ref().map(|w| &w.0))?;
-                known = t.known.clone();
-                let Some((ty, at)) = &want else { return Ok(t.expr) };
-                if let (Some(f), true) = (ty.as_fn(), matches!(c.s.zonk_atom(&t.expr.ty.atom), AtomTy::Fn(_)))
-                {
-                    return Ok(c.fit_function(t, f, value.id, None)?.0.expr);
-                }
-                let t = c.unboxed_for(t, ty);
-                c.expect(&t.expr, ty, *at)?;
-                Ok(t.expr)
+                Ok(c.opening(|c| {
+                    let t = c.infer(value, want.as_ref().map(|w| &w.0))?;
+                    known = t.known.clone();
+                    let Some((ty, at)) = &want else { return Ok(t) };
+                    if let (Some(f), true) =
+                        (ty.as_fn(), matches!(c.s.zonk_atom(&t.expr.ty.atom), AtomTy::Fn(_)))
+                    {
+                        return Ok(c.fit_function(t, f, value.id, None)?.0);
+                    }
+                    let t = c.unboxed_for(t, ty);
+                    c.expect(&t.expr, ty, *at)?;
+                    Ok(t)
+                })?
+                .expr)
             })?;
             self.decide_all(depth)?;
             Typed { expr, known }
@@ -107,6 +112,7 @@ impl Checker<'_> {
         self.default_literals()?;
         self.decide_all(0)?;
         self.nothing_pending()?;
+        self.small(&t.expr.ty, t.expr.node)?;
         let known = t.known.as_ref().map(|k| self.s.zonk_index(k)).filter(closed_index);
         let body = self.finish(t.expr);
         let ty = subst::canonical(&body.ty);

@@ -205,6 +205,18 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether an index mentions what stands for parts of the variables.
+    pub(super) fn mentions_parts(&self, i: &Index, vars: &[VarId]) -> bool {
+        let mut all = Vec::new();
+        vars.iter().for_each(|v| self.indices_of_local(*v, &mut all));
+        let shape = match i {
+            Index::Dim(d) => Shape::of_dims([d.clone()]),
+            Index::Shape(s) => s.clone(),
+        };
+        let ty = ArrTy::new(AtomTy::INT, shape);
+        all.iter().any(|v| mentions(&ty, v))
+    }
+
     /// Boxes what the scopes of several variables hide, all at once, before they end one by one.
     pub(super) fn hide(&mut self, vars: &[VarId], body: Expr) -> Check<Expr> {
         let mut all = Vec::new();

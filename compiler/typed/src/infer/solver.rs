@@ -320,9 +320,11 @@ impl Solver {
                 let default =
                     default.map(|d| if class.is_some_and(|c| !d.is_in(c)) { BaseTy::F64 } else { d });
                 let depth = self.meta(*m).depth.min(self.meta(*n).depth);
-                self.meta_mut(*n).kind = MetaKind::Atom { class, default };
-                self.meta_mut(*n).depth = depth;
-                self.solve(*m, Solution::Atom(b.clone()));
+                // The older one stays, so that chains of solutions stay short.
+                let (root, other) = if m.0 < n.0 { (*m, *n) } else { (*n, *m) };
+                self.meta_mut(root).kind = MetaKind::Atom { class, default };
+                self.meta_mut(root).depth = depth;
+                self.solve(other, Solution::Atom(AtomTy::Meta(root)));
                 Ok(())
             }
             (AtomTy::Quot(q), other) | (other, AtomTy::Quot(q)) => {
@@ -381,12 +383,10 @@ impl Solver {
                 Ok(())
             }
             (AtomTy::Sigma(f), AtomTy::Sigma(g)) if same_sorts(&f.params, &g.params) => {
-                let g_body = self.rename(&g.params, &f.params).arr(&g.body);
-                self.unify(&f.body, &g_body)
+                self.unify_under(&f.params, &f.body, &g.params, &g.body)
             }
             (AtomTy::Pi(f), AtomTy::Pi(g)) if same_sorts(&f.params, &g.params) => {
-                let g_body = self.rename(&g.params, &f.params).arr(&g.body);
-                self.unify(&f.body, &g_body)
+                self.unify_under(&f.params, &f.body, &g.params, &g.body)
             }
             (AtomTy::Forall(f), AtomTy::Forall(g))
                 if f.params.len() == g.params.len()
@@ -409,12 +409,15 @@ impl Solver {
         }
     }
 
-    fn rename(&self, from: &[IVar], to: &[IVar]) -> Subst {
-        let mut s = Subst::new();
-        for (x, y) in from.iter().zip(to) {
-            s.bind_index(x, y.clone().into());
+    /// Bodies under binders: the bound variables become one that no existential outside may mention.
+    fn unify_under(&mut self, f: &[IVar], f_body: &ArrTy, g: &[IVar], g_body: &ArrTy) -> Unify {
+        let (mut sf, mut sg) = (Subst::new(), Subst::new());
+        for (p, q) in f.iter().zip(g) {
+            let v = self.fresh_ivar(p.sort, p.name.as_str(), u32::MAX);
+            sf.bind_index(p, v.clone().into());
+            sg.bind_index(q, v.into());
         }
-        s
+        self.unify(&sf.arr(f_body), &sg.arr(g_body))
     }
 
     pub fn unify_dim(&mut self, p: &Dim, q: &Dim) -> Unify {

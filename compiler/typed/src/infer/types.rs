@@ -215,6 +215,16 @@ impl Checker<'_> {
                 for d in ds {
                     product = product.mul(&self.dim(d)?);
                 }
+                if !product.is_small() {
+                    return self.fail(
+                        Diagnostic::error(
+                            codes::TYPE_TOO_LARGE,
+                            "this size is a polynomial of too many terms",
+                        )
+                        .primary(Loc::Node(i.id), "too large")
+                        .help("give the size a name of its own, as an index variable"),
+                    );
+                }
                 Index::Dim(product)
             }
             IndexKind::Sub(ds) => {

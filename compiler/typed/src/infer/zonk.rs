@@ -73,4 +73,51 @@ impl Solver {
             Index::Shape(s) => Index::Shape(self.zonk_shape(s)),
         }
     }
+
+    /// Whether a type, with its solutions, stays within the limits of [`TYPE_LIMIT`]; looks no further
+    /// than that, so it is safe on types that double at each step.
+    pub fn is_small(&self, t: &ArrTy) -> bool {
+        let mut budget = TYPE_LIMIT;
+        self.spend(t, &mut budget)
+    }
+
+    fn spend(&self, t: &ArrTy, budget: &mut usize) -> bool {
+        self.spend_shape(&t.shape, budget) && self.spend_atom(&t.atom, budget)
+    }
+
+    fn spend_shape(&self, s: &Shape, budget: &mut usize) -> bool {
+        s.items().iter().all(|i| match i {
+            ShapeItem::Dim(d) => self.zonk_dim(d).is_small() && take(budget),
+            ShapeItem::Var(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+                Some(Solution::Shape(s)) => take(budget) && self.spend_shape(s, budget),
+                _ => take(budget),
+            },
+            ShapeItem::Var(_) => take(budget),
+        })
+    }
+
+    fn spend_atom(&self, t: &AtomTy, budget: &mut usize) -> bool {
+        take(budget)
+            && match t {
+                AtomTy::Base(_) | AtomTy::Var(_) => true,
+                AtomTy::Meta(m) => match &self.meta(*m).solution {
+                    Some(Solution::Atom(t)) => self.spend_atom(t, budget),
+                    _ => true,
+                },
+                AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).all(|p| self.spend(p, budget)),
+                AtomTy::Forall(q) => self.spend(&q.body, budget),
+                AtomTy::Pi(q) => self.spend(&q.body, budget),
+                AtomTy::Sigma(q) => self.spend(&q.body, budget),
+                AtomTy::Tuple(q) => q.fields.iter().all(|(_, t)| self.spend(t, budget)),
+                AtomTy::Quot(q) => self.spend_atom(q, budget),
+            }
+    }
+}
+
+/// How many parts a type may have: far more than a person writes or reads.
+const TYPE_LIMIT: usize = 2000;
+
+fn take(budget: &mut usize) -> bool {
+    *budget = budget.saturating_sub(1);
+    *budget > 0
 }
