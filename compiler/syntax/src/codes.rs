@@ -58,15 +58,13 @@ pub const COND_ELSE: Code = Code("E0125");
 pub const PRIMITIVE: Code = Code("E0126");
 /// One name bound twice by one form.
 pub const BOUND_TWICE: Code = Code("E0127");
-/// A file that is not UTF-8 (reported by whoever reads files, see [`crate::decode`]).
-pub const NOT_UTF8: Code = Code("E0128");
 /// What is written where a rank is wanted is none.
 pub const BAD_RANK: Code = Code("E0129");
 /// A body that ends with a definition.
 pub const NO_RESULT: Code = Code("E0130");
 
 /// Every code, in order.
-pub const ALL: [Code; 31] = [
+pub const ALL: [Code; 30] = [
     TOO_MANY,
     UNEXPECTED_CLOSER,
     UNCLOSED,
@@ -95,7 +93,6 @@ pub const ALL: [Code; 31] = [
     COND_ELSE,
     PRIMITIVE,
     BOUND_TWICE,
-    NOT_UTF8,
     BAD_RANK,
     NO_RESULT,
 ];

@@ -77,8 +77,8 @@ pub fn tokens(text: &str) -> Tokens {
     lexer::lex(ModuleId(0), text, &mut Reports::default())
 }
 
-/// The text of a file; the offset of the first byte that is not UTF-8 otherwise
-/// ([`codes::NOT_UTF8`]). A byte order mark stays in the text, as white space, so that offsets in the
+/// The text of a file; the offset of the first byte that is not UTF-8 otherwise.
+/// A byte order mark stays in the text, as white space, so that offsets in the
 /// text are offsets in the file.
 pub fn decode(bytes: Vec<u8>) -> Result<String, usize> {
     String::from_utf8(bytes).map_err(|e| e.utf8_error().valid_up_to())

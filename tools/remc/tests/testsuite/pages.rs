@@ -110,6 +110,14 @@ fn page(path: &Path) -> Result<(), Failed> {
             && let Some(next) = blocks.get(i + 1).filter(|b| b.info == "text")
         {
             found.push((next.content.clone(), said_about(content)?));
+        } else if block.info == "repeat"
+            && let Some(next) = blocks.get(i + 1).filter(|b| b.info == "text")
+        {
+            // A count, then the text to repeat that often: for what no person writes by hand.
+            let (count, part) = content.split_once('\n').ok_or("a repeat block is a count and a text")?;
+            let said = said_about(&part.repeat(count.trim().parse()?))?;
+            let last = said.rfind("\n[").map_or(0, |at| at + 1);
+            found.push((next.content.clone(), said[last..].to_string()));
         }
     }
     if !found.iter().any(|(_, said)| said.contains(&code)) {
