@@ -64,7 +64,7 @@ impl Checker<'_> {
                         a,
                         &mut checks,
                         |d| {
-                            if d.terms().iter().any(|(_, c)| *c > 0) {
+                            if d.terms().iter().any(|(_, c)| *c < 0) {
                                 format!("`{name}` needs more items than there are: its size `{what}` would be negative")
                             } else {
                                 format!("`{name}` needs a size `{what}` that is not negative")
