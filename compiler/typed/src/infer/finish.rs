@@ -65,7 +65,7 @@ impl Checker<'_> {
                         &mut checks,
                         |d| {
                             if d.terms().iter().any(|(_, c)| *c < 0) {
-                                format!("`{name}` needs more items than there are: its size `{what}` would be negative")
+                                format!("`{name}` needs more items than there are")
                             } else {
                                 format!("`{name}` needs a size `{what}` that is not negative")
                             }

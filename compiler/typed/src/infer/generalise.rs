@@ -68,7 +68,7 @@ impl Checker<'_> {
             self.settle_or_report()?;
             self.decide_pads(depth)?;
             let mut choice = None;
-            let mut ambiguous = None;
+            let mut ambiguous: Option<(NodeId, Vec<(MetaId, usize)>)> = None;
             let mut equate: Option<(Shape, Shape, NodeId)> = None;
             for p in &self.s.pending {
                 match &p.constraint {
@@ -91,7 +91,8 @@ impl Checker<'_> {
                                 break;
                             }
                             if bare.len() > 1 {
-                                ambiguous = Some(p.node);
+                                let candidates = bare.iter().map(|m| (*m, wanted)).collect::<Vec<_>>();
+                                ambiguous = Some((p.node, candidates));
                             }
                             continue;
                         }
@@ -153,7 +154,7 @@ impl Checker<'_> {
             match choice {
                 Some((m, s)) => self.s.decide(m, Solution::Shape(s.unwrap_or_default())),
                 None => match ambiguous {
-                    Some(node) => return self.ambiguous_rank(node),
+                    Some((node, bare)) => return self.ambiguous_rank(node, &bare),
                     None => return Ok(()),
                 },
             }
@@ -208,11 +209,15 @@ impl Checker<'_> {
         loop {
             match &*inner.kind {
                 A::ILam { params, body } => {
-                    ivars.extend(self.bind_iparams(params, 0));
+                    ivars.extend(self.bind_iparams(params, self.s.depth + 1));
                     inner = body;
                 }
                 A::TLam { params, body } => {
-                    tparams.extend(self.bind_tparams(params));
+                    let bound = self.bind_tparams(params);
+                    for p in &bound {
+                        self.s.tvar_depth.insert(p.var.id, self.s.depth + 1);
+                    }
+                    tparams.extend(bound);
                     inner = body;
                 }
                 _ => break,
@@ -345,7 +350,7 @@ impl Checker<'_> {
     pub(super) fn nothing_pending(&mut self) -> Check<()> {
         let Some(p) = self.s.pending.first().cloned() else { return Ok(()) };
         match p.constraint {
-            Constraint::Join { .. } | Constraint::Shapes(..) => self.ambiguous_rank(p.node),
+            Constraint::Join { .. } | Constraint::Shapes(..) => self.ambiguous_rank(p.node, &[]),
             Constraint::Dims(a, b) => {
                 let (a, b) = (self.show_dim(&a), self.show_dim(&b));
                 self.fail(

@@ -107,6 +107,8 @@ pub struct Solver {
     next_var: u32,
     /// Depth of rigid index variables; those without are bound at depth 0.
     ivar_depth: FxHashMap<u32, u32>,
+    /// Depth of rigid type variables that a Tλ inside a definition binds.
+    pub tvar_depth: FxHashMap<u32, u32>,
     /// Declared classes of rigid type variables.
     pub tvar_class: FxHashMap<u32, Option<Class>>,
     progress: bool,
@@ -249,7 +251,11 @@ impl Solver {
     /// Lowers every existential of a zonked type; `bound` are variables the type binds itself.
     pub fn sink_atom(&mut self, t: &AtomTy, depth: u32) -> Unify {
         match t {
-            AtomTy::Base(_) | AtomTy::Var(_) => Ok(()),
+            AtomTy::Base(_) => Ok(()),
+            AtomTy::Var(v) => match self.tvar_depth.get(&v.id) {
+                Some(d) if *d > depth => Err(Mismatch::Escape(IVar::dim(v.id, v.name.as_str()))),
+                _ => Ok(()),
+            },
             AtomTy::Meta(m) => {
                 let meta = self.meta_mut(*m);
                 meta.depth = meta.depth.min(depth);

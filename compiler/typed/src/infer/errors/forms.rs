@@ -251,14 +251,32 @@ impl Checker<'_> {
         )
     }
 
-    pub(in crate::infer) fn ambiguous_rank<T>(&mut self, node: NodeId) -> Check<T> {
-        self.fail(
-            Diagnostic::error(codes::AMBIGUOUS_RANK, "several ranks fit here, with different results")
-                .primary(Loc::Node(node), "which arguments have the longer frame is open")
-                .help(
-                    "write the ranks of the parameters: (λ ([x 1] [y 0]) …), or `all` for the whole argument",
-                ),
-        )
+    /// `bare` are the shapes of parameters without annotation that could have the rank.
+    pub(in crate::infer) fn ambiguous_rank<T>(&mut self, node: NodeId, bare: &[(MetaId, usize)]) -> Check<T> {
+        let d = Diagnostic::error(codes::AMBIGUOUS_RANK, "several ranks fit here, with different results")
+            .primary(Loc::Node(node), "which arguments have the longer frame is open");
+        let names: Vec<(String, usize)> = bare
+            .iter()
+            .filter_map(|(m, rank)| {
+                let name = self.s.meta(*m).name.as_ref()?;
+                Some((name.as_str().trim_start_matches('@').to_string(), *rank))
+            })
+            .collect();
+        let write = |longer: &dyn Fn(usize) -> bool| -> String {
+            let params = names
+                .iter()
+                .enumerate()
+                .map(|(i, (name, rank))| format!("[{name} {}]", if longer(i) { *rank } else { 0 }));
+            params.collect::<Vec<_>>().join(" ")
+        };
+        self.fail(if names.len() < 2 {
+            d.help("write the ranks of the parameters: (λ ([x 1] [y 0]) …), or `all` for the whole argument")
+        } else {
+            let mut candidates = vec![write(&|_| true)];
+            candidates.extend((0..names.len().min(3)).map(|i| write(&|j| i == j)));
+            d.note(format!("the candidates are: {}", candidates.join(", or ")))
+                .help(format!("write the ranks of the parameters: (… {} …)", candidates[0]))
+        })
     }
 }
 
