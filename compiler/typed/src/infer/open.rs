@@ -76,6 +76,9 @@ impl Checker<'_> {
                 }
                 _ => {
                     let depth = self.s.depth;
+                    // The box itself is outside of what it opens: nothing of it may depend on that.
+                    let ty = self.s.zonk(&e.ty);
+                    let _ = self.s.sink(&ty, depth.saturating_sub(1));
                     let (indices, local) = self.opened_local(&Name::new("contents"), &sigma, depth);
                     if let Some(o) = self.openings.last_mut() {
                         o.push(Opening::Unbox { boxes: e, indices, local });
@@ -150,6 +153,8 @@ impl Checker<'_> {
     /// Opens a run-time integer at the application in progress.
     pub(super) fn lift_here(&mut self, kind: LiftKind, count: usize, value: Expr) -> Vec<IVar> {
         let depth = self.s.depth;
+        let ty = self.s.zonk(&value.ty);
+        let _ = self.s.sink(&ty, depth.saturating_sub(1));
         let indices: Vec<_> = (0..count)
             .map(|_| {
                 let sort = if kind == LiftKind::Shape { Sort::Shape } else { Sort::Dim };
