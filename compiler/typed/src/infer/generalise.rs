@@ -62,6 +62,30 @@ impl Checker<'_> {
         }
     }
 
+    /// A parameter without annotation whose frame meets a hidden index is a scalar: with any longer frame
+    /// the index would leave its scope.
+    pub(super) fn decide_bare_beside(&mut self, hidden: &[IVar]) -> Check<()> {
+        for p in self.s.pending.clone() {
+            let Constraint::Join { frames, .. } = &p.constraint else { continue };
+            let frames: Vec<Shape> = frames.iter().map(|f| self.s.zonk_shape(f)).collect();
+            let meets = |f: &Shape| {
+                let ty = ArrTy::new(AtomTy::INT, f.clone());
+                hidden.iter().any(|v| super::open::mentions(&ty, v))
+            };
+            if !frames.iter().any(meets) {
+                continue;
+            }
+            let bare: Vec<MetaId> =
+                frames.iter().filter(|f| self.is_bare(f)).flat_map(|f| self.unsolved_in(f)).collect();
+            for m in bare {
+                if self.s.meta(m).solution.is_none() {
+                    self.s.decide(m, Solution::Shape(Shape::scalar()));
+                }
+            }
+        }
+        self.settle_or_report()
+    }
+
     /// Decides everything that is stuck among existentials deeper than `depth`.
     pub(super) fn decide_stuck(&mut self, depth: u32) -> Check<()> {
         loop {

@@ -259,6 +259,7 @@ impl Checker<'_> {
         self.settle_or_report()?;
         let mut ty = self.s.zonk(&e.ty);
         if ty.shape.items().iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(_)))) {
+            self.decide_bare_beside(indices)?;
             let depth = self.s.depth;
             self.decide_stuck(depth)?;
             ty = self.s.zonk(&e.ty);
