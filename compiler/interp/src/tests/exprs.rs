@@ -269,36 +269,3 @@ fn an_entry_without_parameters() {
         assert_eq!(Interp::new(&p, ModuleId(1)).call_entry(&d, &[], vec![]).unwrap(), val(&[], &[3]));
     }
 }
-
-/// Nearest neighbours at the size of the digits example: 297 × 1500 distances over 64 pixels. A measure of
-/// the overhead, run by hand: `cargo test --release -p remc-interp -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn distances_of_the_digits() {
-    let f = AtomTy::FLOAT;
-    let floats = |n: usize| {
-        let scalars = (0..n * 64).map(|i| Scalar::F64((i % 17) as f64));
-        arr(BaseTy::F64, &[n, 64], scalars)
-    };
-    let (train, image, row) = (
-        local(1, ty(f.clone(), &[1500, 64])),
-        local(2, ty(f.clone(), &[64])),
-        local(3, ty(f.clone(), &[64])),
-    );
-    let v64 = ty(f.clone(), &[64]);
-    let diff = lift(prim("-"), &[(var(&image), vec![64]), (var(&row), vec![64])], &[64], v64.clone());
-    let d = local(4, v64.clone());
-    let sq = lift(prim("*"), &[(var(&d), vec![64]), (var(&d), vec![64])], &[64], v64.clone());
-    let sum = tapp(iapp(prim("reduce"), &[dim(63), shape(&[]), shape(&[])]), std::slice::from_ref(&f));
-    let sum = app(sum, &[prim("+"), sq], ty(f.clone(), &[]));
-    let body = ex(ExprKind::Let { local: d, value: diff, body: sum }, ty(f.clone(), &[]));
-    let per_row = lam(&[&row], body);
-    let per_image =
-        lam(&[&image], lift(per_row, &[(var(&train), vec![1500])], &[1500], ty(f.clone(), &[1500])));
-    let all = lift(per_image, &[(floats(297), vec![297])], &[297], ty(f.clone(), &[297, 1500]));
-    let e = ExprKind::Let { local: train, value: floats(1500), body: all };
-    let start = std::time::Instant::now();
-    let v = run(ex(e, ty(f, &[297, 1500]))).unwrap();
-    assert_eq!(v.shape, vec![297, 1500]);
-    eprintln!("{:?}", start.elapsed());
-}
