@@ -151,7 +151,8 @@ impl Checker<'_> {
     }
 
     /// `(~(r …)f arg …)`: like a λ with parameters of these ranks; functions and whole arguments are
-    /// passed as they stand.
+    /// passed as they stand. The λ is built even where it has no frame, so that the term does not depend on
+    /// how much is known when the application is met.
     pub(super) fn apply_reranked(
         &mut self,
         node: NodeId,
@@ -190,7 +191,6 @@ impl Checker<'_> {
             }
             let mut cuts = Vec::new();
             let mut sources: Vec<Result<&ast::Expr, usize>> = Vec::new();
-            let mut whole = true;
             for ((function, is_val, rank), arg) in plan.into_iter().zip(args) {
                 if function {
                     sources.push(Ok(arg));
@@ -203,19 +203,8 @@ impl Checker<'_> {
                     }
                     Rank::Of(r) => c.cut_at_rank(&Name::new("x"), t, r, node)?,
                 };
-                whole &= c.s.zonk_shape(&cut.frame).is_scalar();
                 sources.push(Err(cuts.len()));
                 cuts.push(cut);
-            }
-            if whole {
-                let sources = sources
-                    .into_iter()
-                    .map(|s| match s {
-                        Ok(e) => Source::Ast(e),
-                        Err(i) => Source::Done(cuts[i].arg.clone()),
-                    })
-                    .collect();
-                return c.apply(op, sources, node);
             }
             c.over_cells(
                 cuts,
