@@ -365,7 +365,14 @@ impl Checker<'_> {
                     Some(Index::Shape(s)) => s.dims().is_some_and(|ds| ds.iter().all(Dim::is_never_negative)),
                     known => known.is_some(),
                 };
-                let adapts = sizes && matches!(ty.atom, AtomTy::Meta(_));
+                // The type of another variable that is still open (`(let ((y x)) …)`) is not this one's to vary.
+                let own = |c: &Self| {
+                    matches!(ty.atom, AtomTy::Meta(_))
+                        && !c.locals[..var.0 as usize]
+                            .iter()
+                            .any(|l| c.s.zonk_atom(&l.local.ty.atom) == ty.atom)
+                };
+                let adapts = sizes && own(self);
                 self.locals[var.0 as usize].adapts = adapts;
                 self.bind_local(name, var);
                 done.push((var, t.expr));
