@@ -1,0 +1,4 @@
+//! The Explicit room: Typed → Explicit, one definition at a time.
+
+pub mod ir;
+pub mod lower;
