@@ -1,0 +1,380 @@
+//! Mono: one entry as a first-order program over arrays of base type.
+//!
+//! ```text
+//! program  ::= (mono 1 (provs …) (name "main") (params x …) (results out …) body)
+//! body     ::= stmt … (give a …)
+//! stmt     ::= (let (x …) exp @prov)
+//! a        ::= x | constant                                  an atom; a size is an atom of type int
+//! exp      ::= a | (op o a …) | (cast t a)                   scalar operators of the one table
+//!            | (literal (n …) a …)                           the elements in row-major order
+//!            | (index x a …)                                 an element, or with fewer indices a cell
+//!            | (if a body body)
+//!            | (for i a ((x a) …) body) | (while ((x a) …) body body)
+//!            | (map ((i a) …) body)                          element (i …) is what body gives
+//!            | (reduce i a body λ start) | (scan kind i a body λ start)
+//!            | (scatter i a (x …) body λ?)                   body gives the index, then the values
+//!            | (filter i a body)                             body gives whether to keep, then the values
+//!            | (grade i a body)                              the stable permutation that sorts
+//!            | (view v x a …)                                another arrangement of x
+//!            | (check trap a a …)
+//! λ        ::= (λ (x …) body)
+//! ```
+//!
+//! Gone since Explicit: functions as values, ∀ and Π, polymorphic instances, every application but that
+//! of an operator, tuples (several arrays), scalar boxes (their hidden dims are scalars, their contents
+//! arrays). New: ANF; a dim is an atom; an iteration names its index variables.
+//!
+//! The array is a function of its index: `map` says what element (i …) is, and `index` applies it. So
+//! fusion is β-reduction (`(index (map ((i n)) b) j)` is `b[i := j]`), a transposition is a `map` whose
+//! body is one `index`, and no operator needs a fused variant of its own: `reduce`, `scan`, `scatter`,
+//! `filter` have the body that makes their elements built in.
+//!
+//! ```text
+//! (sum (* xs 2))       (let (%ys) (map ((%i %n)) (let (%x) (index %xs %i)) (let (%y) (op * %x 2)) (give %y)))
+//!                      (let (%s) (reduce %i %n (let (%y) (index %ys %i)) (give %y) (λ (a b) …) (0)))
+//! after fusion         (let (%s) (reduce %i %n (let (%x) (index %xs %i)) (let (%y) (op * %x 2)) (give %y) …))
+//! ```
+//!
+//! Invariants, which [`crate::verify`] checks: binders are unique in the program and in scope at each
+//! use; operands and results have the types the grammar wants; the dims of a result are in scope where
+//! it is bound; two dims that are both constants agree where they must. An index is in bounds: where
+//! that is not so by construction, a `check` stands before. `op` never stops the program (a `check`
+//! stands before a division); `check` is the one effect, and a pass neither drops it, nor moves it to
+//! where it would not have run.
+
+use remc_base::ops::ScalarOp;
+use remc_base::{AtomTy, BaseTy, IdVec, Name, Prov, Provenance, Scalar, Trap, define_id};
+
+define_id! {
+    /// A variable of a program.
+    Var, "%";
+}
+
+/// The type of a variable: an array of base type; a scalar has no dims.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ty {
+    pub base: BaseTy,
+    /// Atoms of type `int`, never negative.
+    pub dims: Vec<Atom>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct VarInfo {
+    /// For people; need not be unique.
+    pub name: Name,
+    pub ty: Ty,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Atom {
+    Var(Var),
+    Const(Scalar),
+}
+
+/// One entry, or one top-level expression.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    pub name: Name,
+    pub provs: Provenance,
+    pub vars: IdVec<Var, VarInfo>,
+    /// The sizes first, then the arrays whose dims mention them.
+    pub params: Vec<Var>,
+    /// What the caller is told of the parameters: for each parameter of the entry, in order.
+    pub inputs: Vec<Input>,
+    pub body: Body,
+    /// How the values that the body gives make up the entry's result.
+    pub output: Output,
+}
+
+/// A parameter of an entry.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Input {
+    /// An array of base type.
+    Array(Var),
+    /// An array of tuples or records, one input per field.
+    Tuple(Vec<(Option<Name>, Input)>),
+}
+
+/// A part of an entry's result; positions are those of the results of the program's body.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Output {
+    Array(usize),
+    /// An array, of shape `frame`, of tuples: each field's arrays have the frame in front.
+    Tuple {
+        frame: Vec<usize>,
+        fields: Vec<(Option<Name>, Output)>,
+    },
+    /// A scalar box: where its witnesses are, and its contents.
+    Box {
+        ty: AtomTy,
+        witnesses: Vec<Witness>,
+        contents: Box<Output>,
+    },
+}
+
+/// A witness of a box, by the positions of its sizes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Witness {
+    Dim(usize),
+    Shape(Vec<usize>),
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Body {
+    pub stmts: Vec<Stmt>,
+    pub results: Vec<Atom>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stmt {
+    pub pat: Vec<Var>,
+    pub exp: Exp,
+    pub prov: Prov,
+}
+
+/// A first-order function; it may mention variables in scope.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lambda {
+    pub params: Vec<Var>,
+    pub body: Body,
+}
+
+/// An iteration from 0 up to a size.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Axis {
+    pub var: Var,
+    pub size: Atom,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Exp {
+    Atom(Atom),
+    /// A scalar operator; where the table says that it can stop the program, it gives an unspecified
+    /// value instead.
+    Op(ScalarOp, Vec<Atom>),
+    Cast(BaseTy, Atom),
+    /// An array of scalars, given one by one.
+    Literal {
+        dims: Vec<Atom>,
+        elems: Vec<Atom>,
+    },
+    /// An element; with fewer indices than dims, a cell. In bounds.
+    Index {
+        array: Var,
+        at: Vec<Atom>,
+    },
+    /// Binds what the branch gives.
+    If {
+        cond: Atom,
+        then: Body,
+        otherwise: Body,
+    },
+    /// `body` gives the next state; the pattern binds the last.
+    For {
+        axis: Axis,
+        state: Vec<(Var, Atom)>,
+        body: Body,
+    },
+    /// `cond` gives one bool of the state.
+    While {
+        state: Vec<(Var, Atom)>,
+        cond: Body,
+        body: Body,
+    },
+    /// One array for each result of the body, of the axes' sizes and then the result's dims. Iterations
+    /// are independent.
+    Map {
+        axes: Vec<Axis>,
+        body: Body,
+    },
+    /// The combination of the elements that `body` gives, from the left.
+    Reduce {
+        axis: Axis,
+        body: Body,
+        op: Combine,
+    },
+    /// The combinations of the prefixes; the results have the axis in front.
+    Scan {
+        kind: ScanKind,
+        axis: Axis,
+        body: Body,
+        op: Combine,
+    },
+    /// Copies of the arrays `dests` with values written into their items: `body` gives an index below
+    /// the first dim, or a negative one to write nothing, and a value (an item) for each array. Without
+    /// `combine` the last write wins; with it an item becomes `combine old new`.
+    Scatter {
+        dests: Vec<Var>,
+        axis: Axis,
+        body: Body,
+        combine: Option<Lambda>,
+    },
+    /// `body` gives a bool and values; binds the number of items kept, then for each value the array of
+    /// those kept, in order, whose first dim is that number.
+    Filter {
+        axis: Axis,
+        body: Body,
+    },
+    /// `body` gives the keys of an item, compared from the first on, each by the total order of its base
+    /// type and an array key by its first different element; binds the stable permutation that sorts.
+    Grade {
+        axis: Axis,
+        body: Body,
+    },
+    /// Another arrangement of the elements of an array.
+    View {
+        view: View,
+        array: Var,
+    },
+    /// Stops the program with these values unless `cond` holds. Binds nothing.
+    Check {
+        trap: Trap,
+        cond: Atom,
+        values: Vec<Atom>,
+    },
+}
+
+/// The operator of a reduction or scan: `λ` of the accumulators, then of the elements.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Combine {
+    pub lambda: Lambda,
+    /// What the first element is combined with, once; without it the first element starts, and the axis
+    /// is not empty.
+    pub start: Option<Vec<Atom>>,
+    /// Associative, so that parts may be combined in any grouping (never in another order, unless
+    /// [`Combine::is_commutative`]). Otherwise the accumulators may be of other types than the elements,
+    /// `start` is present, and the combination is serial.
+    pub assoc: bool,
+}
+
+/// The results of a scan of `n` elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScanKind {
+    /// `n`: each with its own element.
+    Inclusive,
+    /// `n`: each without its own element, the start first.
+    Exclusive,
+    /// `n + 1`: from the start to the whole.
+    Full,
+}
+
+/// How the elements of a view are found; the result's dims are those of the variable it is bound to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum View {
+    /// The same elements in row-major order.
+    Reshape { dims: Vec<Atom> },
+    /// Axis `k` of the result is axis `perm[k]` of the array.
+    Permute { perm: Vec<usize> },
+    /// The first axis backwards.
+    Reverse,
+    /// Element `(i + amount) mod n` on each of the leading axes.
+    Rotate { amounts: Vec<Atom> },
+    /// The items of the array, then those of `with`.
+    Append { with: Var },
+    /// `dims` many from `start` on, on each leading axis; in bounds.
+    Slice { start: Vec<Atom>, dims: Vec<Atom> },
+    /// The same, indices wrapping round each axis, which is not empty.
+    Wrap { start: Vec<Atom>, dims: Vec<Atom> },
+    /// The elements in row-major order, again and again; there is one, unless the result has none.
+    Cycle { dims: Vec<Atom> },
+    /// The array at every position of leading axes.
+    Replicate { dims: Vec<Atom> },
+}
+
+impl Combine {
+    /// Whether the operator is one scalar operator of its two parameters, in this order or the other,
+    /// that is known to commute; then the operator.
+    pub fn scalar_op(&self) -> Option<ScalarOp> {
+        let ([a, b], [stmt]) = (self.lambda.params.as_slice(), self.lambda.body.stmts.as_slice()) else {
+            return None;
+        };
+        let (Exp::Op(op, args), [Atom::Var(r)]) = (&stmt.exp, self.lambda.body.results.as_slice()) else {
+            return None;
+        };
+        let direct = *args == [Atom::Var(*a), Atom::Var(*b)];
+        let swapped = *args == [Atom::Var(*b), Atom::Var(*a)];
+        (stmt.pat == [*r] && (direct || swapped && commutes(*op))).then_some(*op)
+    }
+
+    /// Whether elements may be combined in any order.
+    pub fn is_commutative(&self) -> bool {
+        self.assoc && self.scalar_op().is_some_and(commutes)
+    }
+}
+
+/// Whether the operator is associative and commutative, up to the rounding that a reduction allows.
+fn commutes(op: ScalarOp) -> bool {
+    use ScalarOp::*;
+    matches!(op, Add | Mul | Min2 | Max2 | And | Or | Xor | BitAnd | BitOr | BitXor | Gcd)
+}
+
+impl Atom {
+    pub fn int(n: i64) -> Atom {
+        Atom::Const(Scalar::I64(n))
+    }
+
+    pub fn as_int(self) -> Option<i64> {
+        match self {
+            Atom::Const(Scalar::I64(n)) => Some(n),
+            _ => None,
+        }
+    }
+
+    pub fn as_var(self) -> Option<Var> {
+        match self {
+            Atom::Var(v) => Some(v),
+            Atom::Const(_) => None,
+        }
+    }
+}
+
+impl From<Var> for Atom {
+    fn from(v: Var) -> Atom {
+        Atom::Var(v)
+    }
+}
+
+impl Ty {
+    pub fn scalar(base: BaseTy) -> Ty {
+        Ty { base, dims: Vec::new() }
+    }
+
+    pub fn int() -> Ty {
+        Ty::scalar(BaseTy::I64)
+    }
+
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    pub fn is_scalar(&self) -> bool {
+        self.dims.is_empty()
+    }
+
+    /// The type of an array of these.
+    pub fn over(&self, axes: &[Atom]) -> Ty {
+        Ty { base: self.base, dims: axes.iter().chain(&self.dims).copied().collect() }
+    }
+
+    /// The type of a cell at `n` indices.
+    pub fn cell(&self, n: usize) -> Ty {
+        Ty { base: self.base, dims: self.dims[n.min(self.dims.len())..].to_vec() }
+    }
+}
+
+impl Program {
+    pub fn fresh(&mut self, name: impl AsRef<str>, ty: Ty) -> Var {
+        self.vars.push(VarInfo { name: Name::new(name), ty })
+    }
+
+    pub fn ty(&self, v: Var) -> &Ty {
+        &self.vars[v].ty
+    }
+
+    pub fn atom_ty(&self, a: Atom) -> Ty {
+        match a {
+            Atom::Var(v) => self.vars[v].ty.clone(),
+            Atom::Const(c) => Ty::scalar(c.ty()),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Mono: the middle of the compiler, a first-order language of array operators. See [`ir`].
+
+pub mod ir;
+pub mod walk;
