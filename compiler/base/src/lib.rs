@@ -1,5 +1,6 @@
 //! What every room of the compiler shares: ids, names, spans, the theory of dims and shapes, types,
-//! scalar values with the one table of scalar operators, and diagnostics as plain data.
+//! scalar values with the one table of scalar operators, the one table of run-time stops, provenance, and
+//! diagnostics as plain data.
 //!
 //! Nothing here knows a syntax tree or an intermediate language. The theory of indices lives in
 //! [`dim`] and [`shape`] (integer polynomials; the free monoid over dims), the types over it in [`types`].
@@ -10,11 +11,13 @@ pub mod ids;
 pub mod name;
 pub mod ops;
 pub mod pass;
+pub mod prov;
 pub mod scalar;
 pub mod sexp;
 pub mod shape;
 pub mod span;
 pub mod subst;
+pub mod trap;
 pub mod types;
 pub mod value;
 
@@ -22,9 +25,11 @@ pub use diag::{Code, Diagnostic, Label, Loc, Severity, ShapeComparison};
 pub use dim::{Dim, DimVar};
 pub use ids::{IdVec, MetaId, NodeId};
 pub use name::{GlobalId, IVar, ModuleId, Name, Sort, TVar, VarId};
+pub use prov::{Place, Prov, Provenance};
 pub use scalar::{BaseTy, Class, Scalar};
 pub use shape::{Shape, ShapeItem, ShapeVar};
 pub use span::Span;
 pub use subst::Subst;
+pub use trap::{Stop, Trap};
 pub use types::{ArrTy, AtomTy, FnTy, ForallTy, Index, PiTy, SigmaTy, TParam, TupleTy, TyArg};
 pub use value::{Atom, BoxValue, IndexValue, Value};

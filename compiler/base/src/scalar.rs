@@ -217,6 +217,45 @@ impl Scalar {
         }
     }
 
+    /// The value as 64 bits: signed integers sign-extended, everything else (`bool`, code points, the bits
+    /// of floats) zero-extended.
+    pub fn to_bits64(self) -> i64 {
+        match self {
+            Scalar::Bool(x) => i64::from(x),
+            Scalar::Char(x) => i64::from(u32::from(x)),
+            Scalar::I8(x) => i64::from(x),
+            Scalar::I16(x) => i64::from(x),
+            Scalar::I32(x) => i64::from(x),
+            Scalar::I64(x) => x,
+            Scalar::U8(x) => i64::from(x),
+            Scalar::U16(x) => i64::from(x),
+            Scalar::U32(x) => i64::from(x),
+            Scalar::U64(x) => x as i64,
+            Scalar::F16(x) => i64::from(x.to_bits()),
+            Scalar::F32(x) => i64::from(x.to_bits()),
+            Scalar::F64(x) => x.to_bits() as i64,
+        }
+    }
+
+    /// The value of type `ty` in the low bits of [`Scalar::to_bits64`]; `None` if they are no code point.
+    pub fn from_bits64(ty: BaseTy, bits: i64) -> Option<Scalar> {
+        Some(match ty {
+            BaseTy::Bool => Scalar::Bool(bits as u8 != 0),
+            BaseTy::Char => Scalar::Char(char::from_u32(bits as u32)?),
+            BaseTy::I8 => Scalar::I8(bits as i8),
+            BaseTy::I16 => Scalar::I16(bits as i16),
+            BaseTy::I32 => Scalar::I32(bits as i32),
+            BaseTy::I64 => Scalar::I64(bits),
+            BaseTy::U8 => Scalar::U8(bits as u8),
+            BaseTy::U16 => Scalar::U16(bits as u16),
+            BaseTy::U32 => Scalar::U32(bits as u32),
+            BaseTy::U64 => Scalar::U64(bits as u64),
+            BaseTy::F16 => Scalar::F16(f16::from_bits(bits as u16)),
+            BaseTy::F32 => Scalar::F32(f32::from_bits(bits as u32)),
+            BaseTy::F64 => Scalar::F64(f64::from_bits(bits as u64)),
+        })
+    }
+
     /// The value of an integer type, exactly.
     pub fn as_integer(self) -> Option<i128> {
         Some(match self {
