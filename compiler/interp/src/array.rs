@@ -5,11 +5,11 @@
 
 use crate::code::{ILam, Lam, TLam};
 use crate::env::{Env, IndexVal};
-use crate::error::{Fault, R, codes};
+use crate::error::{Fault, R};
 use crate::prims::ArrayPrim;
 use half::f16;
 use remc_base::ops::ScalarOp;
-use remc_base::{AtomTy, BaseTy, Scalar};
+use remc_base::{AtomTy, BaseTy, Scalar, Trap};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -346,24 +346,16 @@ pub(crate) fn size(shape: &[usize]) -> R<usize> {
     match product {
         Some(n) if n <= MOST_ATOMS => Ok(n),
         _ => {
-            Err(Fault::new(codes::TOO_LARGE, format!("an array of shape {} is too large", show_shape(shape)))
-                .help(format!("the interpreter allocates at most {MOST_ATOMS} elements for one array")))
+            let trap =
+                Trap::TooLarge { rank: shape.len(), by: "interpreter".into(), most: MOST_ATOMS as u64 };
+            Err(Fault::trap(trap, &[&sizes(shape)]))
         }
     }
 }
 
-pub(crate) fn show_shape(shape: &[usize]) -> String {
-    show_ints(shape.iter())
-}
-
-/// `[1 2 3]`, shortened in the middle of a message.
-pub(crate) fn show_ints<T: ToString>(items: impl ExactSizeIterator<Item = T>) -> String {
-    let n = items.len();
-    let mut words: Vec<String> = items.take(12).map(|x| x.to_string()).collect();
-    if n > 12 {
-        words.push("…".into());
-    }
-    format!("[{}]", words.join(" "))
+/// A shape as an operand of a [`Trap`].
+pub(crate) fn sizes(shape: &[usize]) -> SmallVec<[i64; 4]> {
+    shape.iter().map(|n| *n as i64).collect()
 }
 
 /// Collects the results of a function over a frame: all of one shape, which the first one decides.
@@ -385,9 +377,8 @@ impl Collector {
         let Some((shape, builder)) = &mut self.parts else { return Ok(()) };
         if *shape != a.shape {
             return Err(Fault::internal(format!(
-                "results of shape {} and {} in one frame",
-                show_shape(shape),
-                show_shape(&a.shape)
+                "results of shape {shape:?} and {:?} in one frame",
+                a.shape
             )));
         }
         if builder.extend(&a.data) {

@@ -7,7 +7,7 @@
 
 use crate::array::{Array, Collector, Dims, Func, PrimInst};
 use crate::env::Env;
-use crate::error::{Fault, R, codes};
+use crate::error::{Fault, R};
 use crate::eval::Program;
 use crate::prims::ArrayPrim;
 use remc_base::ops::ScalarOp;
@@ -325,9 +325,10 @@ pub(crate) fn literal(lit: &Lit, ty: &AtomTy) -> R<Scalar> {
 /// A number at a numeric type; it must fit.
 pub(crate) fn number(n: i128, b: BaseTy) -> R<Scalar> {
     match (b.integer_range(), Scalar::from_integer(b, n)) {
-        (Some((lo, hi)), _) if n < lo || n > hi => {
-            Err(Fault::new(codes::RANGE, format!("{n} does not fit in {b}, which holds {lo} to {hi}")))
-        }
+        (Some((lo, hi)), _) if n < lo || n > hi => Err(match i64::try_from(n) {
+            Ok(n) => Fault::trap(Trap::Range { ty: b }, &[&[n]]),
+            Err(_) => Fault::trap(Trap::Literal { n, ty: b }, &[]),
+        }),
         (_, Some(s)) => Ok(s),
         (_, None) => Err(Fault::internal(format!("a number of type {b}"))),
     }

@@ -1,7 +1,7 @@
 //! Environments, and the evaluation of dims, shapes and types in them.
 
 use crate::array::{Array, Dims};
-use crate::error::{Fault, R, codes};
+use crate::error::{Fault, R};
 use remc_base::*;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl Env {
             Some(v) if !matches!(v, DimVar::SizeOf(_)) => {
                 Fault::internal(format!("the index {v} has no value"))
             }
-            _ => Fault::new(codes::TOO_LARGE, format!("the size {d} does not fit in 64 bits")),
+            _ => Fault::trap(Trap::Overflow { dim: d.to_string().into() }, &[]),
         })
     }
 
@@ -240,8 +240,7 @@ impl Env {
     }
 }
 
-/// A dim's value as a size.
+/// A dim's value as a size; `what` says which dim.
 pub(crate) fn natural(n: i64, what: impl Fn() -> String) -> R<usize> {
-    usize::try_from(n)
-        .map_err(|_| Fault::new(codes::NEGATIVE, format!("the dimension {} is negative: {n}", what())))
+    usize::try_from(n).map_err(|_| Fault::trap(Trap::Negative { what: what().into() }, &[&[n]]))
 }

@@ -4,7 +4,7 @@ use crate::array::*;
 use crate::boundary;
 use crate::code::{Code, Kind, Prepare, literal, number};
 use crate::env::{Env, IndexVal, natural};
-use crate::error::{Fault, R, RuntimeError, codes};
+use crate::error::{Fault, R, RuntimeError};
 use crate::prims::{self, ArrayPrim};
 use remc_base::*;
 use remc_typed::ir::{Definition, Fact, LiftKind};
@@ -139,8 +139,7 @@ impl<'p> Interp<'p> {
                 let dims = env.shape(dims).map_err(here)?;
                 if size(&dims).map_err(here)? != elems.len() {
                     return Err(here(Fault::internal(format!(
-                        "a frame of shape {} with {} elements",
-                        show_shape(&dims),
+                        "a frame of shape {dims:?} with {} elements",
                         elems.len()
                     ))));
                 }
@@ -260,17 +259,8 @@ impl<'p> Interp<'p> {
                 let a = self.eval(e, env)?;
                 let want = env.shape(&code.ty.shape).map_err(here)?;
                 if a.shape != want {
-                    return Err(here(
-                        Fault::new(
-                            codes::AS_SHAPE,
-                            format!(
-                                "as-shape: the value has shape {}, not {}",
-                                show_shape(&a.shape),
-                                show_shape(&want)
-                            ),
-                        )
-                        .help("`reshape` changes the shape of a value; `as-shape` only states it"),
-                    ));
+                    let trap = Trap::AsShape { have: a.rank(), want: want.len() };
+                    return Err(here(Fault::trap(trap, &[&sizes(&a.shape), &sizes(&want)])));
                 }
                 Ok(a)
             }
@@ -321,7 +311,8 @@ impl<'p> Interp<'p> {
         let mut out = Builder::of_base(to, n);
         for i in 0..n {
             let x = from.data.scalar_at(i).ok_or_else(|| Fault::internal("a cast of no scalar"))?;
-            let y = ops::cast(x, to).map_err(|e| crate::lift::op_fault("cast", e, &[x]))?;
+            let y =
+                ops::cast(x, to).map_err(|e| crate::lift::op_fault(Trap::of_cast(x.ty(), to), e, &[x]))?;
             if !out.push(y) {
                 return Err(Fault::internal("a cast to another type"));
             }
@@ -333,7 +324,7 @@ impl<'p> Interp<'p> {
     pub(crate) fn empty(&self, ty: &ArrTy, env: &Env) -> R<Array> {
         let shape = env.shape(&ty.shape)?;
         if size(&shape)? != 0 {
-            return Err(Fault::internal(format!("no elements for the shape {}", show_shape(&shape))));
+            return Err(Fault::internal(format!("no elements for the shape {shape:?}")));
         }
         Ok(Array::new(shape, Builder::of_atom(&env.atom(&ty.atom)?)?.finish()))
     }
@@ -435,21 +426,19 @@ fn is_thunk(f: &Array, ret: &ArrTy) -> bool {
 }
 
 fn check(fact: &Fact, why: &str, env: &Env) -> R<()> {
-    let show = |d: &Dim, n: i64| match d.as_constant() {
-        Some(_) => n.to_string(),
-        None => format!("{d} is {n}"),
-    };
+    let text = |d: &Dim| Arc::from(d.to_string());
     match fact {
         Fact::NonNegative(d) => {
             let n = env.dim(d)?;
             if n < 0 {
-                return Err(Fault::new(codes::TOO_SMALL, format!("{why}: {}", show(d, n))));
+                return Err(Fault::trap(Trap::TooSmall { why: why.into(), dim: text(d) }, &[&[n]]));
             }
         }
         Fact::Equal(a, b) => {
             let (m, n) = (env.dim(a)?, env.dim(b)?);
             if m != n {
-                return Err(Fault::new(codes::UNEQUAL, format!("{why}: {}, {}", show(a, m), show(b, n))));
+                let trap = Trap::Unequal { why: why.into(), left: text(a), right: text(b) };
+                return Err(Fault::trap(trap, &[&[m], &[n]]));
             }
         }
     }
@@ -482,8 +471,9 @@ fn bind_lifted(kind: LiftKind, indices: &[IVar], value: &Array, env: &mut Env) -
             let [v] = indices else { return Err(Fault::internal("a lift of a shape to several indices")) };
             let dims = ints
                 .iter()
-                .map(|n| natural(*n, || format!("in {}", show_ints(ints.iter()))))
-                .collect::<R<Vec<usize>>>()?;
+                .map(|n| usize::try_from(*n).map_err(|_| *n))
+                .collect::<Result<Vec<usize>, i64>>()
+                .map_err(|n| Fault::trap(Trap::NegativeIn { rank: ints.len() }, &[&ints, &[n]]))?;
             env.bind_index(v, IndexVal::Shape(Rc::from(dims)))
         }
     }

@@ -4,11 +4,11 @@
 use crate::array::*;
 use crate::code::{ArgCode, Code, ShapeCode};
 use crate::env::Env;
-use crate::error::{Fault, R, codes};
+use crate::error::{Fault, R};
 use crate::eval::{Args, Interp};
 use crate::prims;
 use remc_base::ops::{self, BinaryKernel, OpError, ScalarOp};
-use remc_base::{BaseTy, Scalar};
+use remc_base::{BaseTy, Scalar, Trap};
 use smallvec::SmallVec;
 
 /// An argument seen over the principal frame: its cell number `p / stride` belongs to position `p`, for
@@ -30,9 +30,8 @@ impl Lifted<'_> {
 fn lifted<'a>(array: &'a Array, frame_rank: usize, frame: &[usize]) -> R<Lifted<'a>> {
     if frame_rank > array.rank() || !frame.starts_with(&array.shape[..frame_rank]) {
         return Err(Fault::internal(format!(
-            "the frame of an argument of shape {} is no prefix of the principal frame {}",
-            show_shape(&array.shape),
-            show_shape(frame)
+            "the frame of an argument of shape {:?} is no prefix of the principal frame {frame:?}",
+            array.shape
         )));
     }
     Ok(Lifted {
@@ -154,7 +153,7 @@ fn scalar(op: ScalarOp, args: &Args) -> R<Array> {
         })
         .collect::<Option<SmallVec<[Scalar; 3]>>>()
         .ok_or_else(|| Fault::internal(format!("{op} of what is no scalar")))?;
-    ops::apply(op, &operands).map(Array::scalar).map_err(|e| op_fault(&op.to_string(), e, &operands))
+    ops::apply(op, &operands).map(Array::scalar).map_err(|e| operator_fault(op, e, &operands))
 }
 
 /// A scalar operator over a frame, without environments. The result's type is the operator's for the
@@ -180,7 +179,7 @@ fn map_scalar(op: ScalarOp, args: &[Lifted], frame: &[usize], count: usize) -> R
     for position in 0..count {
         operands.clear();
         operands.extend(args.iter().filter_map(|a| a.array.data.scalar_at(position / a.stride)));
-        let value = ops::apply(op, &operands).map_err(|e| op_fault(&op.to_string(), e, &operands))?;
+        let value = ops::apply(op, &operands).map_err(|e| operator_fault(op, e, &operands))?;
         if !out.push(value) {
             return Err(Fault::internal(format!("{op} gave a value of type {}", value.ty())));
         }
@@ -224,31 +223,20 @@ fn map_kernel(kernel: BinaryKernel, x: &Lifted, y: &Lifted, count: usize) -> Opt
     })
 }
 
-/// What a scalar operator's error says, with its operands.
-pub(crate) fn op_fault(name: &str, e: OpError, operands: &[Scalar]) -> Box<Fault> {
-    let values = operands.iter().map(|s| show_scalar(*s)).collect::<Vec<_>>().join(" ");
-    match e {
-        OpError::DivisionByZero => {
-            Fault::new(codes::DIVISION, format!("integer division by zero: ({name} {values})"))
-                .help("`/` is true division: it gives a float and does not stop the program")
+/// What a scalar operator's error says, with its operands. `trap` is the operator's, or the cast's.
+pub(crate) fn op_fault(trap: Option<Trap>, e: OpError, operands: &[Scalar]) -> Box<Fault> {
+    match trap {
+        Some(trap) if e != OpError::WrongOperands => {
+            let values: SmallVec<[i64; 3]> = operands.iter().map(|x| x.to_bits64()).collect();
+            let whole: SmallVec<[&[i64]; 3]> = values.iter().map(std::slice::from_ref).collect();
+            Fault::trap(trap, &whole)
         }
-        OpError::NegativeExponent => {
-            Fault::new(codes::EXPONENT, format!("negative exponent of an integer: ({name} {values})"))
-                .help("a float base has negative powers: write `2.0` for `2`, or `(cast float x)`")
-        }
-        OpError::NotAChar(n) => {
-            Fault::new(codes::CHAR, format!("no char has the code point {n}: ({name} {values})"))
-        }
-        OpError::WrongOperands => Fault::internal(format!("operands of the wrong type: ({name} {values})")),
+        _ => Fault::internal(format!("operands of the wrong type: {operands:?}")),
     }
 }
 
-pub(crate) fn show_scalar(s: Scalar) -> String {
-    match (s, s.as_integer(), s.as_float()) {
-        (_, Some(n), _) => n.to_string(),
-        (_, _, Some(x)) => format!("{x:?}").to_lowercase(),
-        (Scalar::Bool(b), ..) => if b { "#t" } else { "#f" }.into(),
-        (Scalar::Char(c), ..) => format!("#\\{c}"),
-        _ => format!("{s:?}"),
-    }
+/// [`op_fault`] of an operator.
+fn operator_fault(op: ScalarOp, e: OpError, operands: &[Scalar]) -> Box<Fault> {
+    let tys: SmallVec<[BaseTy; 3]> = operands.iter().map(|x| x.ty()).collect();
+    op_fault(Trap::of_operator(op, &tys), e, operands)
 }

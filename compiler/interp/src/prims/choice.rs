@@ -1,9 +1,10 @@
 //! Choice, order, and ragged data.
 
 use super::{Call, joined};
-use crate::array::{Array, BoxVal, Buf, Data, show_ints, size};
-use crate::env::{IndexVal, natural};
-use crate::error::{Fault, R, codes};
+use crate::array::{Array, BoxVal, Buf, Data, size};
+use crate::env::IndexVal;
+use crate::error::{Fault, R};
+use remc_base::Trap;
 use remc_base::ops::total_cmp;
 use smallvec::smallvec;
 use std::cmp::Ordering;
@@ -28,10 +29,7 @@ pub(super) fn replicate_counts(c: &Call) -> R<Array> {
     let mut positions = Vec::new();
     for (i, n) in counts.iter().enumerate() {
         let Ok(n) = usize::try_from(*n) else {
-            return Err(Fault::new(
-                codes::NEGATIVE,
-                format!("replicate: the count {n} in {} is negative", show_ints(counts.iter())),
-            ));
+            return Err(Fault::trap(Trap::NegativeCount, &[&[*n], &[i as i64]]));
         };
         let total = positions.len().saturating_add(n);
         size(&[total, item.max(1)])?;
@@ -58,18 +56,12 @@ pub(super) fn grade(c: &Call) -> R<Array> {
 
 pub(super) fn split(c: &Call) -> R<Array> {
     let ((n, xs, item), lengths) = (c.items(0)?, c.arg(1)?.as_ints()?);
-    let total: i128 = lengths.iter().map(|m| *m as i128).sum();
-    for m in lengths {
-        natural(*m, || format!("in the lengths {}", show_ints(lengths.iter())))?;
+    if let Some(i) = lengths.iter().position(|m| *m < 0) {
+        return Err(Fault::trap(Trap::NegativeLength, &[&[lengths[i]], &[i as i64]]));
     }
-    if total != n as i128 {
-        return Err(Fault::new(
-            codes::SPLIT,
-            format!(
-                "split: the lengths {} add up to {total}, but there are {n} items",
-                show_ints(lengths.iter())
-            ),
-        ));
+    let total = lengths.iter().fold(0i64, |total, m| total.saturating_add(*m));
+    if total != n as i64 {
+        return Err(Fault::trap(Trap::Split, &[&[total], &[n as i64]]));
     }
     let mut start = 0;
     let boxes: Vec<Rc<BoxVal>> = lengths

@@ -3,7 +3,8 @@
 use super::{Call, joined};
 use crate::array::{Array, Collector, Data, Dims, Func, size};
 use crate::env::natural;
-use crate::error::{Fault, R, codes};
+use crate::error::{Fault, R};
+use remc_base::Trap;
 use remc_base::ops::{self, BinaryKernel};
 use smallvec::smallvec;
 
@@ -76,8 +77,7 @@ fn accumulate(c: &Call, r: &Reduction, from: Array, first: usize, element_first:
 }
 
 fn nothing_to_reduce(c: &Call) -> Box<Fault> {
-    Fault::new(codes::TOO_SMALL, format!("{} of an empty dimension", c.name()))
-        .help("`reduce/zero` takes what an empty reduction gives")
+    Fault::trap(Trap::Empty { prim: c.name().into() }, &[])
 }
 
 pub(super) fn reduce(c: &Call) -> R<Array> {

@@ -1,11 +1,11 @@
 //! Primitives that take parts of arrays and write into them.
 
 use super::{Call, for_each_index, joined, strides};
-use crate::array::{Array, Builder, Data, Dims, show_ints, show_shape, size};
+use crate::array::{Array, Builder, Data, Dims, size, sizes};
 use crate::env::IndexVal;
-use crate::error::{Fault, R, codes};
+use crate::error::{Fault, R};
 use remc_base::ops::zero;
-use remc_base::{AtomTy, Sort};
+use remc_base::{AtomTy, Sort, Trap};
 use smallvec::smallvec;
 use std::rc::Rc;
 
@@ -27,11 +27,7 @@ pub(super) fn index(c: &Call) -> R<Array> {
 }
 
 fn out_of_range(at: &[i64], shape: &[usize]) -> Box<Fault> {
-    Fault::new(
-        codes::INDEX,
-        format!("the index {} is out of range for the shape {}", show_ints(at.iter()), show_shape(shape)),
-    )
-    .help("indices count from 0, and each must be less than its axis is long")
+    Fault::trap(Trap::Index { axes: at.len(), rank: shape.len() }, &[at, &sizes(shape)])
 }
 
 pub(super) fn subvector(c: &Call) -> R<Array> {
@@ -41,10 +37,7 @@ pub(super) fn subvector(c: &Call) -> R<Array> {
         Ok(s) if s.checked_add(out).is_some_and(|end| end <= n) => {
             Ok(Array::new(joined(&[out], &xs.shape[1..]), xs.data.slice(s * item, out * item)))
         }
-        _ => Err(Fault::new(
-            codes::SUBARRAY,
-            format!("{out} items from {start} on reach past the {n} items there are"),
-        )),
+        _ => Err(Fault::trap(Trap::Subvector, &[&[out as i64], &[start], &[n as i64]])),
     }
 }
 
@@ -82,16 +75,8 @@ pub(super) fn subarray(c: &Call) -> R<Array> {
         usize::try_from(*s).ok().and_then(|s| s.checked_add(*o)).is_some_and(|end| end <= *n)
     });
     if !fits {
-        return Err(Fault::new(
-            codes::SUBARRAY,
-            format!(
-                "a part of shape {} at {} reaches past the array, whose shape is {}",
-                show_shape(out),
-                show_ints(start.iter()),
-                show_shape(&xs.shape)
-            ),
-        )
-        .help("`subarray/wrap` goes round the edges, `subarray/fill` fills what lies outside"));
+        let trap = Trap::Subarray { axes: start.len(), rank: xs.rank() };
+        return Err(Fault::trap(trap, &[&sizes(out), start, &sizes(&xs.shape)]));
     }
     let (from, shape, cell) = window(c, |_, i, _| Ok(usize::try_from(i).ok()))?;
     Ok(Array::new(shape, xs.data.gather(from.into_iter().flatten(), cell)))
@@ -100,10 +85,7 @@ pub(super) fn subarray(c: &Call) -> R<Array> {
 pub(super) fn subarray_wrap(c: &Call) -> R<Array> {
     let xs = c.arg(0)?;
     let (from, shape, cell) = window(c, |_, i, n| match n {
-        0 => Err(Fault::new(
-            codes::SUBARRAY,
-            format!("subarray/wrap of an array of shape {}, which has no elements", show_shape(&xs.shape)),
-        )),
+        0 => Err(Fault::trap(Trap::Wrap { rank: xs.rank() }, &[&sizes(&xs.shape)])),
         n => Ok(Some(i.rem_euclid(n as i128) as usize)),
     })?;
     Ok(Array::new(shape, xs.data.gather(from.into_iter().flatten(), cell)))
@@ -125,8 +107,6 @@ pub(super) fn subarray_fill(c: &Call) -> R<Array> {
 
 /// A cell of zeros of a closed type: numbers 0, `#f`, `#\nul`, empty boxes, tuples of zeros.
 fn zeros(ty: &AtomTy, count: usize) -> R<Data> {
-    let none =
-        || Fault::new(codes::NO_ZERO, format!("scatter leaves places untouched, and {ty} has no zero"));
     let one = match ty {
         AtomTy::Base(b) => Data::one(zero(*b)),
         AtomTy::Tuple(q) => {
@@ -161,7 +141,7 @@ fn zeros(ty: &AtomTy, count: usize) -> R<Data> {
             Array::boxed(indices, Array::new(shape, data)).data
         }
         _ if count == 0 => return Ok(Builder::of_atom(ty)?.finish()),
-        _ => return Err(none()),
+        _ => return Err(Fault::trap(Trap::NoZero { ty: ty.to_string().into() }, &[])),
     };
     Ok(one.gather(std::iter::repeat_n(0, count), 1))
 }
@@ -201,11 +181,8 @@ fn write(c: &Call, dest: &Array, at: &[i64], values: &Array, combine: Option<&Ar
     for (k, i) in at.iter().enumerate() {
         let Ok(i) = usize::try_from(*i) else { continue };
         if i >= n {
-            return Err(Fault::new(
-                codes::SCATTER,
-                format!("{}: the index {i} is past the end of {n} places", c.name()),
-            )
-            .help("a negative index drops the value"));
+            let trap = Trap::Scatter { prim: c.name().into() };
+            return Err(Fault::trap(trap, &[&[i as i64], &[n as i64]]));
         }
         let mut item = values.cell(1, k, cell);
         if let Some(op) = combine {

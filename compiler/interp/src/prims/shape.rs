@@ -1,9 +1,9 @@
 //! Primitives that make and rearrange arrays.
 
 use super::{Call, for_each_index, joined, strides};
-use crate::array::{Array, Builder, Dims, show_shape, size};
-use crate::error::{Fault, R, codes};
-use remc_base::BaseTy;
+use crate::array::{Array, Builder, Dims, size, sizes};
+use crate::error::{Fault, R};
+use remc_base::{BaseTy, Trap};
 
 pub(super) fn iota(c: &Call) -> R<Array> {
     let shape = c.shape(0)?;
@@ -25,16 +25,9 @@ pub(super) fn reshape(c: &Call) -> R<Array> {
     let (to, xs) = (c.shape(1)?, c.arg(0)?);
     let n = size(to)?;
     if n != xs.data.len() {
-        return Err(Fault::new(
-            codes::RESHAPE,
-            format!(
-                "reshape of shape {} ({} elements) to {} ({n} elements)",
-                show_shape(&xs.shape),
-                xs.data.len(),
-                show_shape(to)
-            ),
-        )
-        .help("`with-shape` repeats elements or leaves some out"));
+        let trap = Trap::Reshape { from: xs.rank(), to: to.len() };
+        let m = xs.data.len();
+        return Err(Fault::trap(trap, &[&sizes(&xs.shape), &[m as i64], &sizes(to), &[n as i64]]));
     }
     Ok(Array::new(Dims::from_slice(to), xs.data.clone()))
 }
@@ -43,10 +36,7 @@ pub(super) fn with_shape(c: &Call) -> R<Array> {
     let (like, xs) = (c.arg(0)?, c.arg(1)?);
     let (n, m) = (like.data.len(), xs.data.len());
     if n > 0 && m == 0 {
-        return Err(Fault::new(
-            codes::RESHAPE,
-            format!("with-shape: no elements to fill the shape {} with", show_shape(&like.shape)),
-        ));
+        return Err(Fault::trap(Trap::WithShape { rank: like.rank() }, &[&sizes(&like.shape)]));
     }
     Ok(Array::new(like.shape.clone(), xs.data.gather((0..n).map(|i| i % m), 1)))
 }
@@ -57,7 +47,7 @@ pub(super) fn append(c: &Call) -> R<Array> {
     if xs.shape[1..] != ys.shape[1..] {
         return Err(Fault::internal("append of items of different shapes"));
     }
-    let total = n.checked_add(m).ok_or_else(|| Fault::new(codes::TOO_LARGE, "append: too many items"))?;
+    let total = n.checked_add(m).ok_or_else(|| Fault::trap(Trap::Append, &[]))?;
     let shape = joined(&[total], &xs.shape[1..]);
     let mut out = xs.data.builder(size(&shape)?);
     if !(out.extend(&xs.data) && out.extend(&ys.data)) {

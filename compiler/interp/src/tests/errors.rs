@@ -47,8 +47,10 @@ fn faults_of_array_primitives() {
     let sub = [shape(&[3]), shape(&[2]), shape(&[])];
     let m = "a part of shape [2] at [2] reaches past the array, whose shape is [3]";
     prim_fails("subarray", &sub, &[v(), vec(&[2])], "R0008", m);
-    let m = "split: the lengths [2 2] add up to 4, but there are 3 items";
+    let m = "split: the lengths add up to 4, but there are 3 items";
     prim_fails("split", &[dim(3), dim(2), shape(&[])], &[v(), vec(&[2, 2])], "R0009", m);
+    let m = "split: the length -1 at index 1 is negative";
+    prim_fails("split", &[dim(3), dim(2), shape(&[])], &[v(), vec(&[4, -1])], "R0002", m);
     let to = [dim(3), dim(2), shape(&[])];
     let m = "scatter: the index 2 is past the end of 2 places";
     prim_fails("scatter", &to, &[v(), vec(&[0, 1, 2])], "R0011", m);
@@ -61,7 +63,7 @@ fn faults_of_array_primitives() {
         "R0005",
         "reduce of an empty dimension",
     );
-    let m = "replicate: the count -2 in [1 -2 0] is negative";
+    let m = "replicate: the count -2 at index 1 is negative";
     prim_fails("replicate/counts", &[dim(3), shape(&[])], &[vec(&[1, -2, 0]), v()], "R0002", m);
     let x = local(1, ty(INT, &[]));
     let id = lam(&[&x], var(&x));
