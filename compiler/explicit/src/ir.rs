@@ -21,7 +21,8 @@
 //!   contain a shape variable; where that turns out to be the empty shape, `map` is `let`.
 //! - `(replicate axes at e)`: `e` has the shape `at ++ cell`, the result `at ++ axes ++ cell`. `axes` is
 //!   what the principal frame of an application has beyond the frame `at` of this argument: since `at`
-//!   is a prefix of the principal frame, `at ++ axes` is that frame.
+//!   is a prefix of the principal frame, `at ++ axes` is that frame. It stands only as an operand of a
+//!   `map`, of whose operands at least one is none: that one has the principal frame from elsewhere.
 //!
 //! The application of `+` to a matrix, a vector of its rows' length and a number, before and after
 //! (types and instances left out):
@@ -41,10 +42,10 @@
 //! ```
 //!
 //! Evaluation is strict and its order Typed's: a function before its arguments, operands and arguments
-//! from left to right, each once, before any body. The function of a `call` inside a `map` is a
-//! variable, a λ, or a global or an instance of one. A global is evaluated at most once, and so is each
-//! of its instances: where that computes anything (its definition is no λ under its Tλ and Iλ), it counts
-//! as done before the `map`.
+//! from left to right, each once, before any body. The function that an application is lifted with is,
+//! inside its `map`, a variable, a λ, or a global or an instance of one. A global is evaluated at most
+//! once, and so is each of its instances: where that computes anything (its definition is no λ under its
+//! Tλ and Iλ), it counts as done before the `map`.
 //!
 //! Types and provenance are Typed's: an inserted node (`map`, `replicate`, the `let` of a function, the
 //! `call` and its variables) has the origin of the node that it stands for.

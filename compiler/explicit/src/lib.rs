@@ -2,3 +2,6 @@
 
 pub mod ir;
 pub mod lower;
+pub mod parse;
+pub mod print;
+pub mod verify;

@@ -3,6 +3,9 @@
 //! Any text gives a program or one error with its place: nothing here recurses deeper than
 //! [`remc_base::sexp::MAX_DEPTH`], and the depth of what is built is bounded too. The text may still be
 //! an ill-typed program, which is [`crate::verify`]'s to say.
+//!
+//! Types, indices, variables and literals read the same in the text of the IRs after this one, whose
+//! parsers use [`Items`], [`Types`] and the public functions here.
 
 use crate::ir::*;
 use crate::print::VERSION;
@@ -40,11 +43,15 @@ impl std::error::Error for ParseError {}
 
 /// Reads the text of a program.
 pub fn parse_program(text: &str) -> Result<Vec<Definition>, ParseError> {
-    program(text).map_err(|SexpError { offset, message }| ParseError {
-        line: 1 + text.as_bytes().iter().take(offset).filter(|&&b| b == b'\n').count(),
-        offset,
-        message,
-    })
+    program(text).map_err(|e| ParseError::new(text, e))
+}
+
+impl ParseError {
+    /// An error in `text`, with its line.
+    pub fn new(text: &str, SexpError { offset, message }: SexpError) -> ParseError {
+        let line = 1 + text.as_bytes().iter().take(offset).filter(|&&b| b == b'\n').count();
+        ParseError { offset, line, message }
+    }
 }
 
 type Result<T, E = SexpError> = std::result::Result<T, E>;
@@ -74,36 +81,28 @@ fn definition(s: &Sexp) -> Result<Definition> {
         return fail(extra, "the definition has ended before this");
     }
 
-    let mut p = Parser::default();
-    for row in Items::form(types, "types")?.rest {
-        let mut row = Items::list(row, "a row (tN type)")?;
-        let head = row.next("the name of a type")?;
-        let t = p.atom(row.next("a type")?)?;
-        row.end()?;
-        if p.table.insert(symbol(head)?, t).is_some() {
-            return fail(head, "this type is in the table already");
-        }
-    }
+    let mut p = Parser { types: Types::table(types)?, nodes: FxHashMap::default() };
     let mut ty_items = Items::form(ty, "type")?;
-    let ty = p.arr(ty_items.next("a type")?)?.0;
+    let ty = p.types.ty(ty_items.next("a type")?)?;
     ty_items.end()?;
     let body = p.outline(nodes)?;
-    let entry = entry.map(|s| p.entry(s)).transpose()?;
+    let entry = entry.map(|s| p.types.entry(s)).transpose()?;
     Ok(Definition { name, ty, body, entry })
 }
 
-fn fail<T>(s: &Sexp, message: impl Into<String>) -> Result<T> {
+/// An error at `s`.
+pub fn fail<T>(s: &Sexp, message: impl Into<String>) -> Result<T> {
     Err(SexpError { offset: s.offset, message: message.into() })
 }
 
 /// The items of a list that are still to be read.
-struct Items<'s, 't> {
+pub struct Items<'s, 't> {
     whole: &'s Sexp<'t>,
-    rest: &'s [Sexp<'t>],
+    pub rest: &'s [Sexp<'t>],
 }
 
 impl<'s, 't> Items<'s, 't> {
-    fn list(whole: &'s Sexp<'t>, wanted: &str) -> Result<Self> {
+    pub fn list(whole: &'s Sexp<'t>, wanted: &str) -> Result<Self> {
         match &whole.kind {
             SexpKind::List(items) => Ok(Items { whole, rest: items }),
             _ => fail(whole, format!("{wanted} was expected")),
@@ -111,19 +110,20 @@ impl<'s, 't> Items<'s, 't> {
     }
 
     /// A list that starts with the word `head`.
-    fn form(whole: &'s Sexp<'t>, head: &str) -> Result<Self> {
+    pub fn form(whole: &'s Sexp<'t>, head: &str) -> Result<Self> {
         let (found, items) = Items::headed(whole)?;
         if found == head { Ok(items) } else { fail(whole, format!("({head} …) was expected")) }
     }
 
     /// A list that starts with a word, and the word.
-    fn headed(whole: &'s Sexp<'t>) -> Result<(&'t str, Self)> {
+    pub fn headed(whole: &'s Sexp<'t>) -> Result<(&'t str, Self)> {
         let mut items = Items::list(whole, "a form")?;
         let head = symbol(items.next("a word")?)?;
         Ok((head, items))
     }
 
-    fn next(&mut self, wanted: &str) -> Result<&'s Sexp<'t>> {
+    /// The next item; `wanted` says what it should be, for the error if there is none.
+    pub fn next(&mut self, wanted: &str) -> Result<&'s Sexp<'t>> {
         match self.rest.split_first() {
             Some((first, rest)) => {
                 self.rest = rest;
@@ -133,7 +133,8 @@ impl<'s, 't> Items<'s, 't> {
         }
     }
 
-    fn end(&self) -> Result<()> {
+    /// An error if there is another item.
+    pub fn end(&self) -> Result<()> {
         match self.rest.first() {
             Some(extra) => fail(extra, "the list has ended before this"),
             None => Ok(()),
@@ -141,21 +142,21 @@ impl<'s, 't> Items<'s, 't> {
     }
 }
 
-fn symbol<'t>(s: &Sexp<'t>) -> Result<&'t str> {
+pub fn symbol<'t>(s: &Sexp<'t>) -> Result<&'t str> {
     match s.kind {
         SexpKind::Atom(a) => Ok(a),
         _ => fail(s, "a word was expected"),
     }
 }
 
-fn string<'s>(s: &'s Sexp) -> Result<&'s str> {
+pub fn string<'s>(s: &'s Sexp) -> Result<&'s str> {
     match &s.kind {
         SexpKind::Str(text) => Ok(text),
         _ => fail(s, "a string was expected"),
     }
 }
 
-fn int(s: &Sexp) -> Result<i128> {
+pub fn int(s: &Sexp) -> Result<i128> {
     match s.kind {
         SexpKind::Int(n) => Ok(n),
         _ => fail(s, "an integer was expected"),
@@ -163,7 +164,7 @@ fn int(s: &Sexp) -> Result<i128> {
 }
 
 /// An integer that fits the type wanted.
-fn id<T: TryFrom<i128>>(s: &Sexp) -> Result<T> {
+pub fn id<T: TryFrom<i128>>(s: &Sexp) -> Result<T> {
     T::try_from(int(s)?).or_else(|_| fail(s, "this number is out of range"))
 }
 
@@ -202,7 +203,7 @@ fn unescaped(s: &Sexp, text: &str) -> Result<String> {
     String::from_utf8(out).or_else(|_| fail(s, "this name is not UTF-8"))
 }
 
-fn value_var(s: &Sexp) -> Result<(VarId, Name)> {
+pub fn value_var(s: &Sexp) -> Result<(VarId, Name)> {
     match symbol(s)?.strip_prefix('%') {
         Some(rest) => {
             let (name, id) = variable(s, rest)?;
@@ -245,7 +246,7 @@ fn meta(text: &str, prefix: &str) -> Option<MetaId> {
     if digits.starts_with('+') { None } else { digits.parse().ok().map(MetaId) }
 }
 
-fn ivars(s: &Sexp) -> Result<Vec<IVar>> {
+pub fn ivars(s: &Sexp) -> Result<Vec<IVar>> {
     Items::list(s, "a list of index variables")?.rest.iter().map(ivar).collect()
 }
 
@@ -268,7 +269,7 @@ fn tparam(s: &Sexp) -> Result<TParam> {
     Ok(TParam { var, shape, class })
 }
 
-fn tparams(s: &Sexp) -> Result<Vec<TParam>> {
+pub fn tparams(s: &Sexp) -> Result<Vec<TParam>> {
     Items::list(s, "a list of type parameters")?.rest.iter().map(tparam).collect()
 }
 
@@ -311,7 +312,7 @@ fn term(s: &Sexp) -> Result<(dim::Monomial, i128)> {
     }
 }
 
-fn dim(s: &Sexp) -> Result<Dim> {
+pub fn dim(s: &Sexp) -> Result<Dim> {
     match &s.kind {
         SexpKind::List(items) if matches!(items.first(), Some(Sexp { kind: SexpKind::Atom("+"), .. })) => {
             Ok(Dim::from_terms(items[1..].iter().map(term).collect::<Result<Vec<_>>>()?))
@@ -330,11 +331,11 @@ fn shape_items(items: &[Sexp]) -> Result<Shape> {
     Ok(Shape(items.iter().map(item).collect::<Result<_>>()?))
 }
 
-fn shape(s: &Sexp) -> Result<Shape> {
+pub fn shape(s: &Sexp) -> Result<Shape> {
     shape_items(Items::list(s, "a shape (…)")?.rest)
 }
 
-fn index(s: &Sexp) -> Result<Index> {
+pub fn index(s: &Sexp) -> Result<Index> {
     let (head, mut items) = Items::headed(s)?;
     match head {
         "dim" => {
@@ -347,13 +348,13 @@ fn index(s: &Sexp) -> Result<Index> {
     }
 }
 
-fn indices(s: &Sexp) -> Result<Vec<Index>> {
+pub fn indices(s: &Sexp) -> Result<Vec<Index>> {
     Items::list(s, "a list of indices")?.rest.iter().map(index).collect()
 }
 
 /// How deep a type is and how large when written out.
 #[derive(Clone, Copy, Default)]
-struct Extent {
+pub struct Extent {
     depth: usize,
     size: usize,
 }
@@ -367,15 +368,50 @@ impl Extent {
 /// An expression and its depth.
 type Deep = (Expr, usize);
 
-#[derive(Default)]
-struct Parser<'t> {
-    table: FxHashMap<&'t str, (AtomTy, Extent)>,
-    /// The nodes read so far that are not yet part of another.
-    nodes: FxHashMap<&'t str, Deep>,
-}
+/// The table of types of a definition.
+pub struct Types<'t>(FxHashMap<&'t str, (AtomTy, Extent)>);
 
-impl<'t> Parser<'t> {
-    fn entry(&self, s: &Sexp<'t>) -> Result<EntrySignature> {
+impl<'t> Types<'t> {
+    /// Reads `(types (tN t) …)`.
+    pub fn table(s: &Sexp<'t>) -> Result<Self> {
+        let mut types = Types(FxHashMap::default());
+        for row in Items::form(s, "types")?.rest {
+            let mut row = Items::list(row, "a row (tN type)")?;
+            let head = row.next("the name of a type")?;
+            let t = types.atom(row.next("a type")?)?;
+            row.end()?;
+            if types.0.insert(symbol(head)?, t).is_some() {
+                return fail(head, "this type is in the table already");
+            }
+        }
+        Ok(types)
+    }
+
+    pub fn ty(&self, s: &Sexp<'t>) -> Result<ArrTy> {
+        Ok(self.arr(s)?.0)
+    }
+
+    /// A variable with its type.
+    pub fn local(&self, s: &Sexp<'t>) -> Result<Local> {
+        let mut items = Items::list(s, "a variable with its type")?;
+        let (var, name) = value_var(items.next("a variable")?)?;
+        let ty = self.ty(items.next("a type")?)?;
+        items.end()?;
+        Ok(Local { var, name, ty })
+    }
+
+    pub fn type_argument(&self, s: &Sexp<'t>) -> Result<TyArg> {
+        let (head, mut items) = Items::headed(s)?;
+        let t = items.next("a type")?;
+        items.end()?;
+        match head {
+            "atom" => Ok(TyArg::Atom(self.atom(t)?.0)),
+            "array" => Ok(TyArg::Array(self.ty(t)?)),
+            _ => fail(s, "(atom …) or (array …) was expected"),
+        }
+    }
+
+    pub fn entry(&self, s: &Sexp<'t>) -> Result<EntrySignature> {
         let mut items = Items::form(s, "entry")?;
         let indices = ivars(items.next("indices")?)?;
         let params = Items::list(items.next("parameters")?, "a list of parameters")?;
@@ -391,8 +427,6 @@ impl<'t> Parser<'t> {
         items.end()?;
         Ok(EntrySignature { indices, params, ret })
     }
-
-    // ---- types ----
 
     fn arr(&self, s: &Sexp<'t>) -> Result<(ArrTy, Extent)> {
         if let SexpKind::List(items) = &s.kind
@@ -428,7 +462,7 @@ impl<'t> Parser<'t> {
                     Some(m) => leaf(AtomTy::Meta(m)),
                     None => fail(s, "an existential like `?1` was expected"),
                 },
-                _ => match (self.table.get(a), BaseTy::from_name(a)) {
+                _ => match (self.0.get(a), BaseTy::from_name(a)) {
                     (Some((t, extent)), _) => Ok((t.clone(), *extent)),
                     (_, Some(b)) => leaf(AtomTy::Base(b)),
                     _ => fail(s, "unknown type; the table holds a type before its uses"),
@@ -499,9 +533,15 @@ impl<'t> Parser<'t> {
         }
         Ok((t, extent))
     }
+}
 
-    // ---- expressions ----
+struct Parser<'t> {
+    types: Types<'t>,
+    /// The nodes read so far that are not yet part of another.
+    nodes: FxHashMap<&'t str, Deep>,
+}
 
+impl<'t> Parser<'t> {
     /// Reads the nodes from the last to the first, so that children come before what holds them.
     fn outline(&mut self, s: &Sexp<'t>) -> Result<Expr> {
         let rows = Items::form(s, "nodes")?.rest;
@@ -543,7 +583,7 @@ impl<'t> Parser<'t> {
     /// A node from its origin on.
     fn node(&mut self, mut items: Items<'_, 't>) -> Result<Deep> {
         let origin = NodeId(id(items.next("the node it came from")?)?);
-        let ty = self.arr(items.next("a type")?)?.0;
+        let ty = self.types.ty(items.next("a type")?)?;
         let form = items.next("a form")?;
         items.end()?;
         let mut below = 0;
@@ -552,14 +592,6 @@ impl<'t> Parser<'t> {
             return fail(form, format!("expressions nest deeper than {MAX_EXPR_DEPTH}"));
         }
         Ok((Expr::new(kind, ty, origin), below + 1))
-    }
-
-    fn local(&self, s: &Sexp<'t>) -> Result<Local> {
-        let mut items = Items::list(s, "a variable with its type")?;
-        let (var, name) = value_var(items.next("a variable")?)?;
-        let ty = self.arr(items.next("a type")?)?.0;
-        items.end()?;
-        Ok(Local { var, name, ty })
     }
 
     /// `below` becomes the depth of the deepest child.
@@ -581,13 +613,7 @@ impl<'t> Parser<'t> {
                 let module = ModuleId(id(items.next("a module")?)?);
                 ExprKind::Global(GlobalId { module, name: Name::new(string(items.next("a name")?)?) })
             }
-            "int" => ExprKind::Lit(Lit::Int(int(items.next("an integer")?)?)),
-            "float" => ExprKind::Lit(Lit::Float(bits(items.next("bits")?)?)),
-            "scalar" => {
-                let base = items.next("a base type")?;
-                let value = items.next("a value")?;
-                ExprKind::Lit(Lit::Scalar(scalar(base, value)?))
-            }
+            "int" | "float" | "scalar" => ExprKind::Lit(literal(head, &mut items)?),
             "frame" => {
                 let dims = Items::list(items.next("dims")?, "a list of dims")?;
                 let dims = dims.rest.iter().map(dim).collect::<Result<_>>()?;
@@ -597,7 +623,7 @@ impl<'t> Parser<'t> {
             }
             "lam" => {
                 let params = Items::list(items.next("parameters")?, "a list of parameters")?;
-                let params = params.rest.iter().map(|s| self.local(s)).collect::<Result<_>>()?;
+                let params = params.rest.iter().map(|s| self.types.local(s)).collect::<Result<_>>()?;
                 ExprKind::Lam { params, body: next!() }
             }
             "tlam" => ExprKind::TLam { params: tparams(items.next("parameters")?)?, body: next!() },
@@ -618,7 +644,7 @@ impl<'t> Parser<'t> {
             "t-app" => {
                 let func = next!();
                 let args = std::mem::take(&mut items.rest);
-                let args = args.iter().map(|s| self.type_argument(s)).collect::<Result<_>>()?;
+                let args = args.iter().map(|s| self.types.type_argument(s)).collect::<Result<_>>()?;
                 ExprKind::TApp { func, args }
             }
             "i-app" => {
@@ -627,7 +653,7 @@ impl<'t> Parser<'t> {
                 ExprKind::IApp { func, args }
             }
             "let" => {
-                let local = self.local(items.next("a variable")?)?;
+                let local = self.types.local(items.next("a variable")?)?;
                 ExprKind::Let { local, value: next!(), body: next!() }
             }
             "if" => ExprKind::If { cond: next!(), then: next!(), otherwise: next!() },
@@ -635,18 +661,11 @@ impl<'t> Parser<'t> {
             "unbox" => {
                 let boxes = next!();
                 let indices = ivars(items.next("indices")?)?;
-                let local = self.local(items.next("a variable")?)?;
+                let local = self.types.local(items.next("a variable")?)?;
                 ExprKind::Unbox { boxes, indices, local, body: next!() }
             }
             "lift" => {
-                let s = items.next("a kind")?;
-                let kind = match symbol(s)? {
-                    "natural" => LiftKind::Natural,
-                    "integer" => LiftKind::Integer,
-                    "dims" => LiftKind::Dims,
-                    "shape" => LiftKind::Shape,
-                    _ => return fail(s, "unknown kind of lift"),
-                };
+                let kind = lift_kind(items.next("a kind")?)?;
                 let indices = ivars(items.next("indices")?)?;
                 ExprKind::Lift { kind, indices, value: next!(), body: next!() }
             }
@@ -672,7 +691,7 @@ impl<'t> Parser<'t> {
                 let mut locals = Vec::with_capacity(state.rest.len());
                 for s in state.rest {
                     let mut one = Items::list(s, "a variable and its first value")?;
-                    let local = self.local(one.next("a variable")?)?;
+                    let local = self.types.local(one.next("a variable")?)?;
                     let value = child(self, one.next("an expression")?)?;
                     one.end()?;
                     locals.push((local, value));
@@ -684,20 +703,31 @@ impl<'t> Parser<'t> {
         items.end()?;
         Ok(kind)
     }
+}
 
-    fn type_argument(&self, s: &Sexp<'t>) -> Result<TyArg> {
-        let (head, mut items) = Items::headed(s)?;
-        let t = items.next("a type")?;
-        items.end()?;
-        match head {
-            "atom" => Ok(TyArg::Atom(self.atom(t)?.0)),
-            "array" => Ok(TyArg::Array(self.arr(t)?.0)),
-            _ => fail(s, "(atom …) or (array …) was expected"),
+/// A literal whose form starts with `head`, from what follows it.
+pub fn literal(head: &str, items: &mut Items) -> Result<Lit> {
+    match head {
+        "int" => Ok(Lit::Int(int(items.next("an integer")?)?)),
+        "float" => Ok(Lit::Float(bits(items.next("bits")?)?)),
+        _ => {
+            let base = items.next("a base type")?;
+            Ok(Lit::Scalar(scalar(base, items.next("a value")?)?))
         }
     }
 }
 
-fn fact(s: &Sexp) -> Result<Fact> {
+pub fn lift_kind(s: &Sexp) -> Result<LiftKind> {
+    match symbol(s)? {
+        "natural" => Ok(LiftKind::Natural),
+        "integer" => Ok(LiftKind::Integer),
+        "dims" => Ok(LiftKind::Dims),
+        "shape" => Ok(LiftKind::Shape),
+        _ => fail(s, "unknown kind of lift"),
+    }
+}
+
+pub fn fact(s: &Sexp) -> Result<Fact> {
     let (head, mut items) = Items::headed(s)?;
     let p = dim(items.next("a dim")?)?;
     let fact = match head {

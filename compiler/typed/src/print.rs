@@ -29,6 +29,9 @@
 //! `$n.2` a dim, `!$k.3` an integer index of any sign, `@s.4` a shape, `^t.5` an atom type; what is not
 //! plain in a name is written `%HH` a byte. `?1`, `?@1` are existentials, which a finished program has
 //! none of. Floats are the bits of their value.
+//!
+//! Types, indices, variables and literals read the same in the text of the IRs after this one, whose
+//! printers use [`TypeTexts`] and the public functions here.
 
 use crate::ir::*;
 use remc_base::sexp::{is_atom_byte, quoted};
@@ -69,33 +72,32 @@ fn definition(out: &mut String, d: &Definition) {
     let mut p = Printer::default();
     let ty = p.arr(&d.ty);
     p.outline(&d.body);
-    let entry = d.entry.as_ref().map(|e| {
-        let params: Vec<_> =
-            e.params.iter().map(|(n, t)| format!("({} {})", quoted(n.as_str()), p.arr(t))).collect();
-        let ret = p.arr(&e.ret);
-        format!("\n  (entry {} ({}) {ret})", list(e.indices.iter().map(ivar)), params.join(" "))
-    });
+    let entry = d.entry.as_ref().map(|e| format!("\n  {}", p.types.entry(e)));
     let _ = write!(out, "(definition {} {}", d.name.module.0, quoted(d.name.name.as_str()));
     let _ = write!(out, "\n  (type {ty})\n  (types");
-    for (i, t) in p.table.iter().enumerate() {
-        let _ = write!(out, "\n    (t{i} {t})");
-    }
-    let _ = write!(out, ")\n  (nodes{}){})", p.out, entry.unwrap_or_default());
+    let _ = write!(out, "{})\n  (nodes{}){})", p.types.rows(), p.out, entry.unwrap_or_default());
 }
 
 #[derive(Default)]
 struct Printer {
     out: String,
-    /// The texts of the long types, in order, and where each is.
-    table: Vec<String>,
-    interned: FxHashMap<String, usize>,
+    types: TypeTexts,
     /// The number of each node that has a line of its own, by address.
     numbers: FxHashMap<*const Expr, usize>,
     /// The names of the value variables, so that uses show them too.
     names: FxHashMap<VarId, Name>,
 }
 
-fn list(items: impl Iterator<Item = String>) -> String {
+/// The texts of types within one definition; the long ones are in a table.
+#[derive(Default)]
+pub struct TypeTexts {
+    /// The texts of the long types, in order, and where each is.
+    table: Vec<String>,
+    interned: FxHashMap<String, usize>,
+}
+
+/// The items between parentheses.
+pub fn list(items: impl Iterator<Item = String>) -> String {
     format!("({})", items.collect::<Vec<_>>().join(" "))
 }
 
@@ -155,7 +157,11 @@ impl Printer {
     }
 
     fn local(&mut self, l: &Local) -> String {
-        format!("({} {})", value_var(l.var, &l.name), self.arr(&l.ty))
+        self.types.local(l)
+    }
+
+    fn arr(&mut self, t: &ArrTy) -> String {
+        self.types.arr(t)
     }
 
     fn form(&mut self, e: &Expr) -> String {
@@ -188,13 +194,7 @@ impl Printer {
             }
             ExprKind::TApp { func, args } => {
                 let func = self.child(func);
-                let args: Vec<_> = args
-                    .iter()
-                    .map(|a| match a {
-                        TyArg::Atom(t) => format!("(atom {})", self.atom(t).text),
-                        TyArg::Array(t) => format!("(array {})", self.arr(t)),
-                    })
-                    .collect();
+                let args: Vec<_> = args.iter().map(|a| self.types.type_argument(a)).collect();
                 format!("(t-app {func} {})", args.join(" "))
             }
             ExprKind::IApp { func, args } => {
@@ -220,11 +220,7 @@ impl Printer {
                 format!("(lift {kind} {indices} {} {})", self.child(value), self.child(body))
             }
             ExprKind::Check { fact, why, body } => {
-                let fact = match fact {
-                    Fact::NonNegative(d) => format!("(non-negative {})", dim(d)),
-                    Fact::Equal(p, q) => format!("(equal {} {})", dim(p), dim(q)),
-                };
-                format!("(check {fact} {} {})", quoted(why), self.child(body))
+                format!("(check {} {} {})", self::fact(fact), quoted(why), self.child(body))
             }
             ExprKind::ReifyDim(d) => format!("(reify-dim {})", dim(d)),
             ExprKind::ReifyShape(s) => format!("(reify-shape {})", shape(s)),
@@ -239,8 +235,37 @@ impl Printer {
             }
         }
     }
+}
 
-    fn arr(&mut self, t: &ArrTy) -> String {
+impl TypeTexts {
+    /// The rows `(tN t)` of the table so far, a line each.
+    pub fn rows(&self) -> String {
+        self.table.iter().enumerate().fold(String::new(), |mut out, (i, t)| {
+            let _ = write!(out, "\n    (t{i} {t})");
+            out
+        })
+    }
+
+    pub fn entry(&mut self, e: &EntrySignature) -> String {
+        let params: Vec<_> =
+            e.params.iter().map(|(n, t)| format!("({} {})", quoted(n.as_str()), self.arr(t))).collect();
+        let ret = self.arr(&e.ret);
+        format!("(entry {} ({}) {ret})", list(e.indices.iter().map(ivar)), params.join(" "))
+    }
+
+    /// A binder: the variable and its type.
+    pub fn local(&mut self, l: &Local) -> String {
+        format!("({} {})", value_var(l.var, &l.name), self.arr(&l.ty))
+    }
+
+    pub fn type_argument(&mut self, a: &TyArg) -> String {
+        match a {
+            TyArg::Atom(t) => format!("(atom {})", self.atom(t).text),
+            TyArg::Array(t) => format!("(array {})", self.arr(t)),
+        }
+    }
+
+    pub fn arr(&mut self, t: &ArrTy) -> String {
         self.arr_text(t).text
     }
 
@@ -334,7 +359,8 @@ impl TypeText {
     }
 }
 
-fn literal(lit: Lit) -> String {
+/// The form of a literal.
+pub fn literal(lit: Lit) -> String {
     match lit {
         Lit::Int(n) => format!("(int {n})"),
         Lit::Float(bits) => format!("(float {bits:#018x})"),
@@ -356,6 +382,14 @@ fn literal(lit: Lit) -> String {
             };
             format!("(scalar {} {value})", s.ty())
         }
+    }
+}
+
+/// The form of a [`Fact`].
+pub fn fact(fact: &Fact) -> String {
+    match fact {
+        Fact::NonNegative(d) => format!("(non-negative {})", dim(d)),
+        Fact::Equal(p, q) => format!("(equal {} {})", dim(p), dim(q)),
     }
 }
 
@@ -382,7 +416,7 @@ fn escaped(name: &str) -> String {
 }
 
 /// The binder's name counts; a use shows it for the reader's sake.
-fn value_var(v: VarId, name: &Name) -> String {
+pub fn value_var(v: VarId, name: &Name) -> String {
     format!("%{}.{}", escaped(name.as_str()), v.0)
 }
 
@@ -390,7 +424,8 @@ fn type_var(v: &TVar) -> String {
     format!("^{}.{}", escaped(v.name.as_str()), v.id)
 }
 
-fn ivar(v: &IVar) -> String {
+/// An index variable, its sort and sign by its sigil.
+pub fn ivar(v: &IVar) -> String {
     let any_sign = if v.natural { "" } else { "!" };
     let name = v.name.as_str();
     match v.sort {
@@ -403,7 +438,8 @@ fn ivar(v: &IVar) -> String {
     }
 }
 
-fn tparam(p: &TParam) -> String {
+/// A type parameter `(a s? class?)`.
+pub fn tparam(p: &TParam) -> String {
     let mut out = format!("({}", type_var(&p.var));
     if let Some(s) = &p.shape {
         let _ = write!(out, " {}", ivar(s));
@@ -421,7 +457,8 @@ fn shape_var(v: &ShapeVar) -> String {
     }
 }
 
-fn dim(d: &Dim) -> String {
+/// A dim: a polynomial.
+pub fn dim(d: &Dim) -> String {
     let factor = |v: &DimVar| match v {
         DimVar::Rigid(v) => ivar(v),
         DimVar::Meta(m) => format!("?{}", m.0),
@@ -453,11 +490,13 @@ fn shape_items(s: &Shape) -> String {
     })
 }
 
-fn shape(s: &Shape) -> String {
+/// A shape `(si …)`.
+pub fn shape(s: &Shape) -> String {
     format!("({})", shape_items(s).trim_start())
 }
 
-fn index(i: &Index) -> String {
+/// An index argument.
+pub fn index(i: &Index) -> String {
     match i {
         Index::Dim(d) => format!("(dim {})", dim(d)),
         Index::Shape(s) => format!("(shape{})", shape_items(s)),

@@ -9,18 +9,22 @@
 //! Every annotation is checked against its own children, so comparing neighbours is enough; the walk
 //! uses a worklist and no stack, whatever the depth of the program. Children come first: an error is
 //! reported at the innermost node that is wrong.
+//!
+//! Types mean the same in the IRs after this one that have them: their verifiers use [`Verifier`], the
+//! scope of a place with the rules about types there, and bring the rules of their own forms.
 
 mod facts;
 mod rules;
 mod types;
 
 pub use facts::Facts;
+pub use types::Broken;
 
 use crate::ir::*;
 use remc_base::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
-use types::{Broken, LEVELS, Walk};
+use types::{LEVELS, Walk};
 
 /// The types of top-level definitions and primitives.
 pub trait Globals {
@@ -127,7 +131,7 @@ impl std::error::Error for VerifyError {}
 
 /// Checks a definition against the types of the globals that it mentions.
 pub fn verify(def: &Definition, globals: &dyn Globals) -> Result<(), VerifyError> {
-    let mut v = Verifier { globals, scope: Scope::default(), seen: Seen::default(), marks: Vec::new() };
+    let mut v = Verifier::new(globals);
     v.expression(&def.body)?;
     v.definition(def).map_err(|(rule, message)| VerifyError { rule, node: def.body.node, message })
 }
@@ -149,7 +153,8 @@ struct Seen {
     types: FxHashSet<u32>,
 }
 
-struct Verifier<'s> {
+/// The walk over a definition: what is in scope where it has come to.
+pub struct Verifier<'s> {
     globals: &'s dyn Globals,
     scope: Scope<'s>,
     seen: Seen,
@@ -168,6 +173,10 @@ enum Step<'s> {
 }
 
 impl<'s> Verifier<'s> {
+    pub fn new(globals: &'s dyn Globals) -> Self {
+        Verifier { globals, scope: Scope::default(), seen: Seen::default(), marks: Vec::new() }
+    }
+
     fn expression(&mut self, root: &'s Expr) -> Result<(), VerifyError> {
         let mut steps = vec![Step::Visit(root)];
         while let Some(step) = steps.pop() {
@@ -227,35 +236,16 @@ impl<'s> Verifier<'s> {
     fn enter(&mut self, e: &'s Expr) -> Result<(), Broken> {
         match &*e.kind {
             ExprKind::Lam { params, .. } => params.iter().try_for_each(|l| self.bind_local(l)),
-            ExprKind::TLam { params, .. } => params.iter().try_for_each(|p| {
-                if let Some(s) = &p.shape {
-                    self.bind_index(s)?;
-                }
-                self.fresh(p.var.id, &p.var)?;
-                if !self.seen.types.insert(p.var.id) {
-                    return Err(twice(&p.var));
-                }
-                self.scope.types.insert(p.var.id, p.class);
-                Ok(())
-            }),
+            ExprKind::TLam { params, .. } => params.iter().try_for_each(|p| self.bind_type(p)),
             ExprKind::ILam { params, .. } => params.iter().try_for_each(|v| self.bind_index(v)),
             ExprKind::Let { local, .. } => self.bind_local(local),
             ExprKind::Unbox { boxes, indices, local, .. } => {
                 indices.iter().try_for_each(|v| self.bind_index(v))?;
                 self.bind_local(local)?;
-                self.opened(boxes, indices, local)
+                self.opened(&boxes.ty, indices, local)
             }
             ExprKind::Lift { indices, .. } => indices.iter().try_for_each(|v| self.bind_index(v)),
-            ExprKind::Check { fact, .. } => {
-                let walk = Walk::new(&self.scope);
-                match fact {
-                    Fact::NonNegative(p) => walk.dim(p).map(drop)?,
-                    Fact::Equal(p, q) => walk.dim(p).and(walk.dim(q)).map(drop)?,
-                }
-                self.marks.push(self.scope.facts.mark());
-                self.scope.facts.assume(fact);
-                Ok(())
-            }
+            ExprKind::Check { fact, .. } => self.assume(fact),
             ExprKind::Loop { locals, .. } => locals.iter().try_for_each(|(l, _)| self.bind_local(l)),
             _ => Ok(()),
         }
@@ -264,12 +254,7 @@ impl<'s> Verifier<'s> {
     fn leave(&mut self, e: &'s Expr) -> Result<(), Broken> {
         match &*e.kind {
             ExprKind::Lam { params, .. } => self.unbind_locals(params.iter()),
-            ExprKind::TLam { params, .. } => {
-                for p in params {
-                    self.scope.types.remove(&p.var.id);
-                    self.unbind_indices(p.shape.as_slice());
-                }
-            }
+            ExprKind::TLam { params, .. } => self.unbind_types(params),
             ExprKind::ILam { params, .. } => self.unbind_indices(params),
             ExprKind::Let { local, .. } => self.unbind_locals(std::iter::once(local)),
             ExprKind::Unbox { indices, local, .. } => {
@@ -279,9 +264,7 @@ impl<'s> Verifier<'s> {
             ExprKind::Lift { indices, .. } => self.unbind_indices(indices),
             ExprKind::Check { body, .. } => {
                 let same = self.same(Rule::Check, "the body", &body.ty, &e.ty);
-                if let Some(mark) = self.marks.pop() {
-                    self.scope.facts.reset(mark);
-                }
+                self.forget();
                 same?;
             }
             ExprKind::Loop { locals, .. } => self.unbind_locals(locals.iter().map(|(l, _)| l)),
@@ -290,7 +273,8 @@ impl<'s> Verifier<'s> {
         Ok(())
     }
 
-    fn bind_local(&mut self, l: &'s Local) -> Result<(), Broken> {
+    /// Brings a variable into scope. (Rule `Binder`, and those of types.)
+    pub fn bind_local(&mut self, l: &'s Local) -> Result<(), Broken> {
         self.normal(&l.ty)?;
         if !self.seen.vars.insert(l.var) {
             return Err(twice(&l.var));
@@ -299,7 +283,38 @@ impl<'s> Verifier<'s> {
         Ok(())
     }
 
-    fn bind_index(&mut self, v: &'s IVar) -> Result<(), Broken> {
+    pub fn bind_type(&mut self, p: &'s TParam) -> Result<(), Broken> {
+        if let Some(s) = &p.shape {
+            self.bind_index(s)?;
+        }
+        self.fresh(p.var.id, &p.var)?;
+        if !self.seen.types.insert(p.var.id) {
+            return Err(twice(&p.var));
+        }
+        self.scope.types.insert(p.var.id, p.class);
+        Ok(())
+    }
+
+    /// Assumes what a `check` says, until [`Verifier::forget`].
+    pub fn assume(&mut self, fact: &Fact) -> Result<(), Broken> {
+        let walk = Walk::new(&self.scope);
+        match fact {
+            Fact::NonNegative(p) => walk.dim(p).map(drop)?,
+            Fact::Equal(p, q) => walk.dim(p).and(walk.dim(q)).map(drop)?,
+        }
+        self.marks.push(self.scope.facts.mark());
+        self.scope.facts.assume(fact);
+        Ok(())
+    }
+
+    /// Ends the scope of the fact that was assumed last.
+    pub fn forget(&mut self) {
+        if let Some(mark) = self.marks.pop() {
+            self.scope.facts.reset(mark);
+        }
+    }
+
+    pub fn bind_index(&mut self, v: &'s IVar) -> Result<(), Broken> {
         self.fresh(v.id, v)?;
         if !self.seen.indices.insert(v.id) {
             return Err(twice(v));
@@ -315,30 +330,47 @@ impl<'s> Verifier<'s> {
         }
     }
 
-    fn unbind_locals(&mut self, locals: impl Iterator<Item = &'s Local>) {
+    pub fn unbind_types(&mut self, params: &[TParam]) {
+        for p in params {
+            self.scope.types.remove(&p.var.id);
+            self.unbind_indices(p.shape.as_slice());
+        }
+    }
+
+    pub fn unbind_locals(&mut self, locals: impl Iterator<Item = &'s Local>) {
         for l in locals {
             self.scope.vars.remove(&l.var);
         }
     }
 
-    fn unbind_indices(&mut self, indices: &[IVar]) {
+    pub fn unbind_indices(&mut self, indices: &[IVar]) {
         for v in indices {
             self.scope.indices.remove(&v.id);
         }
     }
 
+    /// The type that a variable in scope was bound with.
+    pub fn declared(&self, v: VarId) -> Option<&'s ArrTy> {
+        self.scope.vars.get(&v).copied()
+    }
+
+    /// The normal form of a shape in scope.
+    pub fn shape(&self, s: &Shape) -> Result<Shape, Broken> {
+        Walk::new(&self.scope).shape(s)
+    }
+
     /// The normal form of a type in scope.
-    fn normal(&self, t: &ArrTy) -> Result<ArrTy, Broken> {
+    pub fn normal(&self, t: &ArrTy) -> Result<ArrTy, Broken> {
         Walk::new(&self.scope).arr(t)
     }
 
     /// Checks that two types in scope are equal.
-    fn same(&self, rule: Rule, what: &str, found: &ArrTy, wanted: &ArrTy) -> Result<(), Broken> {
+    pub fn same(&self, rule: Rule, what: &str, found: &ArrTy, wanted: &ArrTy) -> Result<(), Broken> {
         self.matches(rule, what, self.normal(found)?, wanted)
     }
 
     /// Checks that a normal form is that of a type in scope.
-    fn matches(&self, rule: Rule, what: &str, found: ArrTy, wanted: &ArrTy) -> Result<(), Broken> {
+    pub fn matches(&self, rule: Rule, what: &str, found: ArrTy, wanted: &ArrTy) -> Result<(), Broken> {
         let wanted = self.normal(wanted)?;
         ensure(found == wanted, rule, || format!("{what} has type {found} where {wanted} is wanted"))
     }

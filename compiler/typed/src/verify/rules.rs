@@ -11,15 +11,15 @@ use std::sync::Arc;
 
 impl<'s> Verifier<'s> {
     pub(super) fn finish(&self, e: &Expr) -> Result<(), Broken> {
-        let ty = self.normal(&e.ty)?;
+        self.normal(&e.ty)?;
         match &*e.kind {
-            ExprKind::Var(v) => match self.scope.vars.get(v) {
-                Some(declared) => self.same(Rule::Var, "the variable", declared, &e.ty),
-                None => Err((Rule::Var, format!("{v:?} is not in scope"))),
-            },
-            ExprKind::Global(g) => self.global(g, &ty),
+            ExprKind::Var(v) => self.variable(*v, &e.ty),
+            ExprKind::Global(g) => self.global(g, &e.ty),
             ExprKind::Lit(lit) => self.literal(*lit, &e.ty),
-            ExprKind::Frame { dims, elems } => self.frame(dims, elems, &ty),
+            ExprKind::Frame { dims, elems } => {
+                let elems: Vec<_> = elems.iter().map(|e| &e.ty).collect();
+                self.frame(dims, &elems, &e.ty)
+            }
             ExprKind::Lam { params, body } => {
                 let params = params.iter().map(|l| l.ty.clone()).collect();
                 let found = ArrTy::scalar(AtomTy::func(params, body.ty.clone()));
@@ -34,8 +34,8 @@ impl<'s> Verifier<'s> {
                 self.same(Rule::ILam, "the Iλ", &ArrTy::scalar(AtomTy::Pi(Arc::new(q))), &e.ty)
             }
             ExprKind::App { func, args, frame } => self.application(func, args, frame, &e.ty),
-            ExprKind::TApp { func, args } => self.type_application(func, args, &e.ty),
-            ExprKind::IApp { func, args } => self.index_application(func, args, &e.ty),
+            ExprKind::TApp { func, args } => self.type_application(&func.ty, args, &e.ty),
+            ExprKind::IApp { func, args } => self.index_application(&func.ty, args, &e.ty),
             ExprKind::Let { local, value, body } => {
                 self.same(Rule::Let, "the value", &value.ty, &local.ty)?;
                 self.same(Rule::Let, "the body", &body.ty, &e.ty)
@@ -45,103 +45,64 @@ impl<'s> Verifier<'s> {
                 self.same(Rule::If, "the first branch", &then.ty, &e.ty)?;
                 self.same(Rule::If, "the second branch", &otherwise.ty, &e.ty)
             }
-            ExprKind::Box { witnesses, value } => {
-                let AtomTy::Sigma(q) = &e.ty.atom else {
-                    return Err((Rule::Box, format!("a box of type {}", e.ty)));
-                };
-                ensure(ty.shape.is_scalar(), Rule::Box, || format!("a box of shape {}", ty.shape))?;
-                let inside = self.instance(Rule::Box, &q.params, witnesses, &q.body)?;
-                self.matches(Rule::Box, "the contents", inside, &value.ty)
-            }
+            ExprKind::Box { witnesses, value } => self.boxed(witnesses, &value.ty, &e.ty),
             ExprKind::Unbox { boxes, indices, body, .. } => {
-                self.mentions_none(Rule::Unbox, indices, body)?;
+                self.mentions_none(Rule::Unbox, indices, &body.ty)?;
                 let found = body.ty.lifted(&boxes.ty.shape);
                 self.same(Rule::Unbox, "the result", &found, &e.ty)
             }
             ExprKind::Lift { kind, indices, value, body } => {
-                self.lifted(*kind, indices, value)?;
-                self.mentions_none(Rule::Lift, indices, body)?;
+                self.lifted(*kind, indices, &value.ty)?;
+                self.mentions_none(Rule::Lift, indices, &body.ty)?;
                 self.same(Rule::Lift, "the body", &body.ty, &e.ty)
             }
             // Compared where the scope of the fact ends.
             ExprKind::Check { .. } => Ok(()),
-            ExprKind::ReifyDim(d) => {
-                Walk::new(&self.scope).dim(d)?;
-                ensure(self.is_scalar_of(Class::Num, &e.ty), Rule::ReifyDim, || {
-                    format!("a dim as {}, which is not a numeric scalar", e.ty)
-                })
-            }
-            ExprKind::ReifyShape(s) => {
-                let rank = Walk::new(&self.scope).shape(s)?.rank();
-                let found = ArrTy::new(e.ty.atom.clone(), Shape::of_dims([rank]));
-                let integers = Walk::new(&self.scope).in_class(&e.ty.atom, Class::Int);
-                ensure(integers, Rule::ReifyShape, || format!("a shape as {}", e.ty))?;
-                self.same(Rule::ReifyShape, "the shape", &found, &e.ty)
-            }
+            ExprKind::ReifyDim(d) => self.reified_dim(d, &e.ty),
+            ExprKind::ReifyShape(s) => self.reified_shape(s, &e.ty),
             ExprKind::Tuple(parts) => {
-                let (AtomTy::Tuple(q), true) = (&e.ty.atom, e.ty.shape.is_scalar()) else {
-                    return Err((Rule::Tuple, format!("a tuple of type {}", e.ty)));
-                };
-                same_length(Rule::Tuple, "parts", parts.len(), q.fields.len())?;
-                let mut fields = parts.iter().zip(&q.fields);
-                fields.try_for_each(|(p, (_, t))| self.same(Rule::Tuple, "a part", &p.ty, t))
+                let parts: Vec<_> = parts.iter().map(|p| &p.ty).collect();
+                self.tuple(&parts, &e.ty)
             }
-            ExprKind::Field { tuple, position } => {
-                let AtomTy::Tuple(q) = &tuple.ty.atom else {
-                    return Err((Rule::Field, format!("a field of {}", tuple.ty)));
-                };
-                let Some((_, t)) = q.fields.get(*position) else {
-                    return Err((Rule::Field, format!("no field {position} in {}", tuple.ty)));
-                };
-                self.same(Rule::Field, "the field", &t.lifted(&tuple.ty.shape), &e.ty)
-            }
-            ExprKind::Cast(from) => {
-                let AtomTy::Base(_) = e.ty.atom else {
-                    return Err((Rule::Cast, format!("a cast to {}", e.ty)));
-                };
-                let walk = Walk::new(&self.scope);
-                let castable =
-                    matches!(from.ty.atom, AtomTy::Base(_)) || walk.in_class(&from.ty.atom, Class::Num);
-                ensure(castable, Rule::Cast, || format!("a cast of {}", from.ty))?;
-                let found = ArrTy::new(e.ty.atom.clone(), from.ty.shape.clone());
-                self.same(Rule::Cast, "the result", &found, &e.ty)
-            }
+            ExprKind::Field { tuple, position } => self.field(&tuple.ty, *position, &e.ty),
+            ExprKind::Cast(from) => self.cast(&from.ty, &e.ty),
             ExprKind::AsShape(from) => {
                 let found = ArrTy::new(from.ty.atom.clone(), e.ty.shape.clone());
                 self.same(Rule::AsShape, "the result", &found, &e.ty)
             }
             ExprKind::Loop { locals, cond, body } => {
-                for (l, value) in locals {
-                    self.same(Rule::Loop, "a first value", &value.ty, &l.ty)?;
-                }
-                let state = match locals.as_slice() {
-                    [(l, _)] => l.ty.clone(),
-                    all => {
-                        let fields = all.iter().map(|(l, _)| (None, l.ty.clone())).collect();
-                        ArrTy::scalar(AtomTy::tuple(fields))
-                    }
-                };
-                self.same(Rule::Loop, "the condition", &cond.ty, &ArrTy::base(BaseTy::Bool))?;
-                self.same(Rule::Loop, "the next state", &body.ty, &state)?;
-                self.same(Rule::Loop, "the state", &state, &e.ty)
+                let locals: Vec<_> = locals.iter().map(|(l, value)| (l, &value.ty)).collect();
+                self.looped(&locals, &cond.ty, &body.ty, &e.ty)
             }
         }
     }
 
     /// The definition's type is closed and its body's; an entry's signature is that type too.
     pub(super) fn definition(&self, def: &Definition) -> Result<(), Broken> {
-        self.same(Rule::Definition, "the body", &def.body.ty, &def.ty)?;
-        let Some(entry) = &def.entry else { return Ok(()) };
-        let params = entry.params.iter().map(|(_, t)| t.clone()).collect();
-        let function = ArrTy::scalar(AtomTy::func(params, entry.ret.clone()));
         // Without indices the Iλ may be left out, in the type and in the term.
         let (under, bare) = match &*def.body.kind {
             ExprKind::ILam { body, .. } => (&*body.kind, false),
             other => (other, true),
         };
-        ensure(matches!(under, ExprKind::Lam { .. }), Rule::Entry, || {
-            "an entry's body is not a function".to_owned()
-        })?;
+        let function = matches!(under, ExprKind::Lam { .. }).then_some(bare);
+        self.definition_types(&def.ty, &def.body.ty, def.entry.as_ref(), function)
+    }
+
+    /// The same, from what the body is: `function` says of a λ whether it stands without an Iλ.
+    pub fn definition_types(
+        &self,
+        ty: &ArrTy,
+        body: &ArrTy,
+        entry: Option<&EntrySignature>,
+        function: Option<bool>,
+    ) -> Result<(), Broken> {
+        self.same(Rule::Definition, "the body", body, ty)?;
+        let Some(entry) = entry else { return Ok(()) };
+        let Some(bare) = function else {
+            return Err((Rule::Entry, "an entry's body is not a function".to_owned()));
+        };
+        let params = entry.params.iter().map(|(_, t)| t.clone()).collect();
+        let function = ArrTy::scalar(AtomTy::func(params, entry.ret.clone()));
         let wanted = match bare && entry.indices.is_empty() {
             true => function,
             false => {
@@ -149,24 +110,34 @@ impl<'s> Verifier<'s> {
                 ArrTy::scalar(AtomTy::Pi(Arc::new(q)))
             }
         };
-        self.same(Rule::Entry, "the definition", &def.ty, &wanted)
+        self.same(Rule::Entry, "the definition", ty, &wanted)
     }
 
-    fn global(&self, g: &GlobalId, ty: &ArrTy) -> Result<(), Broken> {
+    // ---- the rules of forms that later IRs share, from the types of their parts ----
+
+    pub fn variable(&self, v: VarId, ty: &ArrTy) -> Result<(), Broken> {
+        match self.declared(v) {
+            Some(declared) => self.same(Rule::Var, "the variable", declared, ty),
+            None => Err((Rule::Var, format!("{v:?} is not in scope"))),
+        }
+    }
+
+    pub fn global(&self, g: &GlobalId, ty: &ArrTy) -> Result<(), Broken> {
         let Some(declared) = self.globals.ty(g) else {
             return Err((Rule::Global, format!("{g} is not defined")));
         };
         // A global's type is closed: its variables have nothing to do with the scope here.
         let closed = Scope::default();
         let declared = Walk::new(&closed).arr(&declared).map_err(|(_, m)| (Rule::Global, m))?;
-        ensure(declared == *ty, Rule::Global, || format!("{g} has type {declared}, not {ty}"))
+        let ty = self.normal(ty)?;
+        ensure(declared == ty, Rule::Global, || format!("{g} has type {declared}, not {ty}"))
     }
 
     fn is_scalar_of(&self, class: Class, t: &ArrTy) -> bool {
         t.shape.is_scalar() && Walk::new(&self.scope).in_class(&t.atom, class)
     }
 
-    fn literal(&self, lit: Lit, ty: &ArrTy) -> Result<(), Broken> {
+    pub fn literal(&self, lit: Lit, ty: &ArrTy) -> Result<(), Broken> {
         let fits = match (lit, &ty.atom) {
             (Lit::Scalar(s), AtomTy::Base(b)) => ty.shape.is_scalar() && s.ty() == *b,
             (Lit::Scalar(_), _) => false,
@@ -188,7 +159,8 @@ impl<'s> Verifier<'s> {
 
     /// `e : τ` for each, as many as the product of the dims, gives `[τ dims]`; without an element some
     /// dim is 0.
-    fn frame(&self, dims: &[Dim], elems: &[Expr], ty: &ArrTy) -> Result<(), Broken> {
+    pub fn frame(&self, dims: &[Dim], elems: &[&ArrTy], ty: &ArrTy) -> Result<(), Broken> {
+        let ty = self.normal(ty)?;
         let walk = Walk::new(&self.scope);
         let mut count = Some(1u128);
         let mut empty = false;
@@ -212,10 +184,10 @@ impl<'s> Verifier<'s> {
             format!("{} elements in a frame of {sizes}", elems.len())
         })?;
         for e in &elems[1..] {
-            self.same(Rule::Frame, "an element", &e.ty, &first.ty)?;
+            self.same(Rule::Frame, "an element", e, first)?;
         }
-        let found = self.normal(&first.ty)?.lifted(&sizes);
-        ensure(found == *ty, Rule::Frame, || format!("the frame has type {found}, not {ty}"))
+        let found = self.normal(first)?.lifted(&sizes);
+        ensure(found == ty, Rule::Frame, || format!("the frame has type {found}, not {ty}"))
     }
 
     fn application(&self, func: &Expr, args: &[Arg], frame: &Shape, ty: &ArrTy) -> Result<(), Broken> {
@@ -243,9 +215,9 @@ impl<'s> Verifier<'s> {
         self.matches(Rule::App, "the result", q.ret.lifted(&frame), ty)
     }
 
-    fn type_application(&self, func: &Expr, args: &[TyArg], ty: &ArrTy) -> Result<(), Broken> {
-        let AtomTy::Forall(q) = &func.ty.atom else {
-            return Err((Rule::TApp, format!("{} is applied to types", func.ty)));
+    pub fn type_application(&self, func: &ArrTy, args: &[TyArg], ty: &ArrTy) -> Result<(), Broken> {
+        let AtomTy::Forall(q) = &func.atom else {
+            return Err((Rule::TApp, format!("{func} is applied to types")));
         };
         same_length(Rule::TApp, "type arguments", args.len(), q.params.len())?;
         let mut body = Walk::new(&self.scope);
@@ -264,17 +236,93 @@ impl<'s> Verifier<'s> {
             }
             body.give_type(p, &given);
         }
-        let frame = Walk::new(&self.scope).shape(&func.ty.shape)?;
+        let frame = self.shape(&func.shape)?;
         self.matches(Rule::TApp, "the instance", body.arr(&q.body)?.lifted(&frame), ty)
     }
 
-    fn index_application(&self, func: &Expr, args: &[Index], ty: &ArrTy) -> Result<(), Broken> {
-        let AtomTy::Pi(q) = &func.ty.atom else {
-            return Err((Rule::IApp, format!("{} is applied to indices", func.ty)));
+    pub fn index_application(&self, func: &ArrTy, args: &[Index], ty: &ArrTy) -> Result<(), Broken> {
+        let AtomTy::Pi(q) = &func.atom else {
+            return Err((Rule::IApp, format!("{func} is applied to indices")));
         };
-        let shape = Walk::new(&self.scope).shape(&func.ty.shape)?;
+        let shape = self.shape(&func.shape)?;
         let found = self.instance(Rule::IApp, &q.params, args, &q.body)?.lifted(&shape);
         self.matches(Rule::IApp, "the instance", found, ty)
+    }
+
+    pub fn boxed(&self, witnesses: &[Index], value: &ArrTy, ty: &ArrTy) -> Result<(), Broken> {
+        let AtomTy::Sigma(q) = &ty.atom else {
+            return Err((Rule::Box, format!("a box of type {ty}")));
+        };
+        ensure(ty.shape.is_scalar(), Rule::Box, || format!("a box of shape {}", ty.shape))?;
+        let inside = self.instance(Rule::Box, &q.params, witnesses, &q.body)?;
+        self.matches(Rule::Box, "the contents", inside, value)
+    }
+
+    pub fn reified_dim(&self, d: &Dim, ty: &ArrTy) -> Result<(), Broken> {
+        Walk::new(&self.scope).dim(d)?;
+        ensure(self.is_scalar_of(Class::Num, ty), Rule::ReifyDim, || {
+            format!("a dim as {ty}, which is not a numeric scalar")
+        })
+    }
+
+    pub fn reified_shape(&self, s: &Shape, ty: &ArrTy) -> Result<(), Broken> {
+        let found = ArrTy::new(ty.atom.clone(), Shape::of_dims([self.shape(s)?.rank()]));
+        let integers = Walk::new(&self.scope).in_class(&ty.atom, Class::Int);
+        ensure(integers, Rule::ReifyShape, || format!("a shape as {ty}"))?;
+        self.same(Rule::ReifyShape, "the shape", &found, ty)
+    }
+
+    pub fn tuple(&self, parts: &[&ArrTy], ty: &ArrTy) -> Result<(), Broken> {
+        let (AtomTy::Tuple(q), true) = (&ty.atom, ty.shape.is_scalar()) else {
+            return Err((Rule::Tuple, format!("a tuple of type {ty}")));
+        };
+        same_length(Rule::Tuple, "parts", parts.len(), q.fields.len())?;
+        let mut fields = parts.iter().zip(&q.fields);
+        fields.try_for_each(|(p, (_, t))| self.same(Rule::Tuple, "a part", p, t))
+    }
+
+    pub fn field(&self, tuple: &ArrTy, position: usize, ty: &ArrTy) -> Result<(), Broken> {
+        let AtomTy::Tuple(q) = &tuple.atom else {
+            return Err((Rule::Field, format!("a field of {tuple}")));
+        };
+        let Some((_, t)) = q.fields.get(position) else {
+            return Err((Rule::Field, format!("no field {position} in {tuple}")));
+        };
+        self.same(Rule::Field, "the field", &t.lifted(&tuple.shape), ty)
+    }
+
+    pub fn cast(&self, from: &ArrTy, ty: &ArrTy) -> Result<(), Broken> {
+        let AtomTy::Base(_) = ty.atom else {
+            return Err((Rule::Cast, format!("a cast to {ty}")));
+        };
+        let numeric = || Walk::new(&self.scope).in_class(&from.atom, Class::Num);
+        let castable = matches!(from.atom, AtomTy::Base(_)) || numeric();
+        ensure(castable, Rule::Cast, || format!("a cast of {from}"))?;
+        let found = ArrTy::new(ty.atom.clone(), from.shape.clone());
+        self.same(Rule::Cast, "the result", &found, ty)
+    }
+
+    /// Each variable comes with the type of its first value.
+    pub fn looped(
+        &self,
+        locals: &[(&Local, &ArrTy)],
+        cond: &ArrTy,
+        body: &ArrTy,
+        ty: &ArrTy,
+    ) -> Result<(), Broken> {
+        for (l, value) in locals {
+            self.same(Rule::Loop, "a first value", value, &l.ty)?;
+        }
+        let state = match locals {
+            [(l, _)] => l.ty.clone(),
+            all => {
+                let fields = all.iter().map(|(l, _)| (None, l.ty.clone())).collect();
+                ArrTy::scalar(AtomTy::tuple(fields))
+            }
+        };
+        self.same(Rule::Loop, "the condition", cond, &ArrTy::base(BaseTy::Bool))?;
+        self.same(Rule::Loop, "the next state", body, &state)?;
+        self.same(Rule::Loop, "the state", &state, ty)
     }
 
     /// The body of a Π or Σ at `args`, which are checked against the parameters.
@@ -327,9 +375,9 @@ impl<'s> Verifier<'s> {
     }
 
     /// In the scope of an `unbox`: its variable is the Σ's body at the opened indices.
-    pub(super) fn opened(&self, boxes: &Expr, indices: &[IVar], local: &Local) -> Result<(), Broken> {
-        let AtomTy::Sigma(q) = &boxes.ty.atom else {
-            return Err((Rule::Unbox, format!("{} is opened, which is no box", boxes.ty)));
+    pub fn opened(&self, boxes: &ArrTy, indices: &[IVar], local: &Local) -> Result<(), Broken> {
+        let AtomTy::Sigma(q) = &boxes.atom else {
+            return Err((Rule::Unbox, format!("{boxes} is opened, which is no box")));
         };
         let natural = |i: &IVar| i.natural;
         ensure(indices.iter().map(natural).eq(q.params.iter().map(natural)), Rule::Unbox, || {
@@ -340,8 +388,9 @@ impl<'s> Verifier<'s> {
         self.matches(Rule::Unbox, "the contents", inside, &local.ty)
     }
 
-    fn lifted(&self, kind: LiftKind, indices: &[IVar], value: &Expr) -> Result<(), Broken> {
-        let ty = self.normal(&value.ty)?;
+    /// What is opened, and the indices it gives.
+    pub fn lifted(&self, kind: LiftKind, indices: &[IVar], value: &ArrTy) -> Result<(), Broken> {
+        let ty = self.normal(value)?;
         let sorts = |sort, natural| indices.iter().all(|v| v.sort == sort && v.natural == natural);
         let one = indices.len() == 1;
         let vector = |len: Dim| ty.shape == Shape::of_dims([len]);
@@ -358,10 +407,10 @@ impl<'s> Verifier<'s> {
     }
 
     /// The body's type makes sense outside of the indices' scope.
-    fn mentions_none(&self, rule: Rule, indices: &[IVar], body: &Expr) -> Result<(), Broken> {
-        match self.normal(&body.ty) {
+    pub fn mentions_none(&self, rule: Rule, indices: &[IVar], body: &ArrTy) -> Result<(), Broken> {
+        match self.normal(body) {
             Err((Rule::Scope, _)) => {
-                Err((rule, format!("the body's type {} mentions one of {indices:?}", body.ty)))
+                Err((rule, format!("the body's type {body} mentions one of {indices:?}")))
             }
             other => other.map(drop),
         }

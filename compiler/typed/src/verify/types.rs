@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// Ids from here on are the verifier's own.
 pub(super) const LEVELS: u32 = 1 << 29;
 
-/// What a type breaks.
-pub(super) type Broken = (Rule, String);
+/// The rule that is broken, and how.
+pub type Broken = (Rule, String);
 
 enum TypeBinding {
     Level(TVar, Option<Class>),
