@@ -1,0 +1,158 @@
+//! Flat: which loops run in parallel, and where.
+//!
+//! ```text
+//! program  ::= (flat 1 (provs …) (name "main") (params x …) (inputs …) (output …) body)
+//! body     ::= stmt … (give a …)                             runs on the host, one statement at a time
+//! stmt     ::= (let (x …) exp @prov)
+//! exp      ::= a | (op o a …) | (cast t a) | (literal (n …) a …) | (index x a …) | (view v x a …)
+//!            | (check trap a a …)                            as in Mono; O(1) or one copy each
+//!            | (if a body body) | (for i a ((x a) …) body) | (while ((x a) …) body body)
+//!            | (serial-map ((i a) …) body)                   a map whose body needs the host
+//!            | (seg-map level ((i a) …) leaf)
+//!            | (seg-red level ((i a) …) (i a) leaf λ start)
+//!            | (seg-scan level kind ((i a) …) (i a) leaf λ start)
+//!            | (scatter …) | (filter …) | (grade …)          as in Mono, with a leaf
+//!            | (branch (>= a "threshold" n) body body)
+//! leaf     ::= a Mono body, which runs serially
+//! ```
+//!
+//! Gone since Mono: nested parallelism. A `map` has become a space of `seg-map` (or several, where its
+//! body was distributed), a `reduce` inside a `map` a `seg-red` over the map's space and its own axis.
+//! What is left of a nest inside a leaf is serial: loops of one thread. New: spaces, levels, and
+//! `branch`, which chooses between versions of the same values by comparing a size with a named
+//! threshold.
+//!
+//! ```text
+//! (map ((i n)) (reduce l m …))        (branch (>= n "par.outer" 64)
+//!                                       (seg-map grid ((i n)) (reduce l m …))     rows in parallel
+//!                                       (seg-red grid ((i n)) (l m) …))           and within rows
+//! ```
+//!
+//! Variables, atoms, types, leaves and views are Mono's. Values and meaning too: each Flat form means
+//! what the Mono forms that it stands for mean, so that a version is chosen for its speed alone.
+//!
+//! Invariants, which [`crate::verify`] checks beside Mono's on scopes, operands and types: a leaf has no
+//! result and makes no array whose size is only known inside it (its dims are in scope outside, up to
+//! arithmetic on sizes; a `filter`'s arrays are bounded by its axis) and no `grade`; the branches of a
+//! `branch` give values of the same types, and a tree of branches ends in versions without further
+//! `branch`; levels do not nest upwards.
+
+use remc_base::{IdVec, Name, Prov, Provenance};
+use remc_mono::ir as mono;
+pub use remc_mono::ir::{
+    Atom, Axis, Combine, Input, Lambda, Output, ScanKind, Ty, Var, VarInfo, View, Witness,
+};
+
+/// One entry; the parts of the same names mean what they mean in [`mono::Program`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    pub name: Name,
+    pub provs: Provenance,
+    pub vars: IdVec<Var, VarInfo>,
+    pub params: Vec<Var>,
+    pub inputs: Vec<Input>,
+    pub body: Body,
+    pub output: Output,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Body {
+    pub stmts: Vec<Stmt>,
+    pub results: Vec<Atom>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stmt {
+    pub pat: Vec<Var>,
+    pub exp: Exp,
+    pub prov: Prov,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Exp {
+    /// `Atom`, `Op`, `Cast`, `Literal`, `Index`, `View` or `Check`: forms without bodies.
+    Host(mono::Exp),
+    If {
+        cond: Atom,
+        then: Body,
+        otherwise: Body,
+    },
+    For {
+        axis: Axis,
+        state: Vec<(Var, Atom)>,
+        body: Body,
+    },
+    While {
+        state: Vec<(Var, Atom)>,
+        cond: Body,
+        body: Body,
+    },
+    /// One iteration after the other, each free to launch what is parallel: the version of a map whose
+    /// body is no leaf and cannot be distributed.
+    SerialMap {
+        axes: Vec<Axis>,
+        body: Body,
+    },
+    Seg(Seg),
+    Scatter {
+        dests: Vec<Var>,
+        axis: Axis,
+        body: mono::Body,
+        combine: Option<Lambda>,
+    },
+    Filter {
+        axis: Axis,
+        body: mono::Body,
+    },
+    Grade {
+        axis: Axis,
+        body: mono::Body,
+    },
+    /// The first version if the size is large enough, else the second.
+    Branch {
+        guard: Guard,
+        then: Body,
+        otherwise: Body,
+    },
+}
+
+/// A parallel operator over a space: the product of its axes, without axes a single point.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Seg {
+    pub level: Level,
+    pub space: Vec<Axis>,
+    pub kind: SegKind,
+    /// Gives the element at a point of the space (and of the axis of a reduction or scan).
+    pub body: mono::Body,
+}
+
+/// Who runs the points of a space.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// All of the device.
+    Grid,
+    /// The threads of one block; one core and its vector lanes on a CPU.
+    Block,
+    /// One thread.
+    Thread,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum SegKind {
+    /// The results have the space's sizes in front.
+    Map,
+    /// Along `axis`, innermost; the results have the sizes of the space.
+    Red { axis: Axis, op: Combine },
+    /// The results have the sizes of the space, then that of the scan.
+    Scan { axis: Axis, kind: ScanKind, op: Combine },
+}
+
+/// `size >= threshold`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Guard {
+    /// A size, often a product.
+    pub size: Atom,
+    /// What a tuner calls it; equal names share one value.
+    pub threshold: Name,
+    pub value: i64,
+}

@@ -1,0 +1,3 @@
+//! Flat: segmented parallel operators and their versions. See [`ir`].
+
+pub mod ir;

@@ -1,0 +1,308 @@
+//! Kernel: loops over buffers, each tagged with how it runs, and the host plan that launches them.
+//!
+//! ```text
+//! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (output …) (results a …)
+//!                kernel … (plan stmt …))
+//! kernel   ::= (kernel name (grid (b a) …) (worker w) (params x …) stmt …)
+//! stmt     ::= (let x exp) | (store buffer (a …) a)
+//!            | (for how i range ((x y a) …) stmt … (next a …))
+//!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
+//!            | (if a (then stmt …) (else stmt …) ((x a a) …))
+//!            | (check trap a a …)
+//!            | (alloc buffer) | (free buffer) | (alias buffer buffer)
+//!            | (launch kernel (a …)) | (sort …)                        each with its provenance
+//! exp      ::= a | (op o a …) | (cast t a) | (load buffer a …)
+//! how      ::= seq | unroll | (lanes w) | (jam k)
+//! range    ::= (upto a a) | (tile b size limit)
+//! ```
+//!
+//! Gone since Flat: arrays as values. New: buffers, in a memory space; loads and stores; loops with
+//! values carried from one iteration to the next; grids; allocation, size arithmetic and versions in the
+//! plan. Scalars are still single assignment.
+//!
+//! - A buffer has dims and is addressed by as many indices: what an iteration owns stays visible. Its
+//!   layout is row-major; only a backend makes offsets of it.
+//! - A **kernel** runs its body once for each block, a point of its grid, in any order and at the same
+//!   time. `worker` is the number of the thread that runs the block, below the plan's number of workers.
+//! - `(tile b size limit)` runs from `b·size` up to `(b+1)·size` or `limit`, whichever is less: the
+//!   part of `limit` iterations that belongs to `b`. `(upto from to)` runs from `from` up to `to`.
+//! - `lanes w`: iterations are independent, and run `w` at a time in the lanes of vectors (what is left
+//!   over in fewer). A carried value then needs `combine`, a commutative operator that makes the next
+//!   value of the last one and of something that does not depend on it; lanes are combined at the end.
+//!   Everything inside is the same loop for all lanes: the bounds of inner loops and the conditions of
+//!   inner `if`s do not depend on the lane.
+//! - `jam k`: iterations are independent; `k` of them run at once, their inner loops fused, so that
+//!   what they read in common is read once.
+//!
+//! ```text
+//! (kernel "scale" (grid (%b nb)) (worker %w) (params %n %nb %xs %ys)
+//!   (for (lanes 16) %i (tile %b 16384 %n) ()
+//!     (let %x (load %xs %i)) (let %y (op * %x 2)) (store %ys (%i) %y) (next)))
+//! ```
+//!
+//! Invariants, which [`crate::verify`] and [`crate::race`] check:
+//! - scopes, types and numbers of operands; a kernel mentions its own parameters alone; kernels have no
+//!   `alloc` but of `Private` buffers of constant dims, no `free`, `launch` or `sort`;
+//! - **race freedom**: for every buffer that a kernel writes and for every parallel variable (a grid
+//!   variable, the variable of a `lanes` or `jam` loop) around a write, there is one position at which
+//!   every access of the kernel to this buffer is owned by that variable: indexed by the variable
+//!   itself, or by the variable of a loop over its `tile` of one and the same size. So two iterations
+//!   never touch the same place, unless both only read. After Syntactic Control of Interference
+//!   (Reynolds; DPIA). A `Scratch` buffer is instead addressed by `worker` first, in every access;
+//! - in the plan each buffer is allocated once, freed once, handed on once (as a carried value or a
+//!   result) and never used after; parameters are borrowed: not freed, not written;
+//! - a load or store is in bounds by construction or behind a `check`.
+
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Scalar, Trap, define_id};
+pub use remc_mono::ir::{Atom, Input, Output, Var, Witness};
+
+define_id! {
+    /// A kernel of a program.
+    KernelId, "k";
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    pub name: Name,
+    pub provs: Provenance,
+    pub vars: IdVec<Var, VarInfo>,
+    /// Sizes and scalars, then buffers, as in Mono.
+    pub params: Vec<Var>,
+    pub inputs: Vec<Input>,
+    pub output: Output,
+    pub kernels: IdVec<KernelId, Kernel>,
+    pub plan: Vec<Stmt>,
+    /// What the plan gives: scalars, and buffers that it owns.
+    pub results: Vec<Atom>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct VarInfo {
+    pub name: Name,
+    pub ty: Ty,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ty {
+    Scalar(BaseTy),
+    Buffer(BufferTy),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct BufferTy {
+    pub base: BaseTy,
+    /// Atoms of type `int`.
+    pub dims: Vec<Atom>,
+    pub space: Space,
+}
+
+/// Where a buffer lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    /// The device's memory, for every kernel.
+    Global,
+    /// Global memory with one part per worker: the first dim is the number of workers.
+    Scratch,
+    /// Registers, or a thread's stack: a few elements, of constant dims.
+    Private,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kernel {
+    pub name: Name,
+    /// Block indices and how many there are of each, atoms of the parameters or constants.
+    pub grid: Vec<(Var, Atom)>,
+    pub worker: Var,
+    /// Bound here: scalars, and buffers whose dims mention scalars among them. Each is the kernel's own
+    /// variable; a launch gives its value.
+    pub params: Vec<Var>,
+    pub body: Vec<Stmt>,
+    /// Where it comes from: the statements fused into it.
+    pub provs: Vec<Prov>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub prov: Prov,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum StmtKind {
+    Let {
+        var: Var,
+        exp: Exp,
+    },
+    Store {
+        buffer: Var,
+        at: Vec<Atom>,
+        value: Atom,
+    },
+    For {
+        how: How,
+        var: Var,
+        range: Range,
+        carried: Vec<Carried>,
+        body: Vec<Stmt>,
+        next: Vec<Atom>,
+    },
+    While {
+        carried: Vec<Carried>,
+        cond: Vec<Stmt>,
+        test: Atom,
+        body: Vec<Stmt>,
+        next: Vec<Atom>,
+    },
+    If {
+        cond: Atom,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+        results: Vec<Choice>,
+    },
+    /// Stops the program with these values unless `cond` holds.
+    Check {
+        trap: Trap,
+        cond: Atom,
+        values: Vec<Atom>,
+    },
+    /// The elements are unspecified.
+    Alloc {
+        buffer: Var,
+    },
+    Free {
+        buffer: Var,
+    },
+    /// `buffer` is the memory of `of` under other dims of the same product; it takes over ownership.
+    Alias {
+        buffer: Var,
+        of: Var,
+    },
+    /// One argument for each parameter of the kernel.
+    Launch {
+        kernel: KernelId,
+        args: Vec<Atom>,
+    },
+    /// Fills `out` with the stable permutation that sorts the items of `keys`, buffers of the same
+    /// first dim, compared in turn. The plan's alone.
+    Sort {
+        keys: Vec<Var>,
+        out: Var,
+    },
+}
+
+/// A value that a loop hands from one iteration to the next: `param` inside, `result` afterwards. In the
+/// plan it may be a buffer, which the loop then owns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Carried {
+    pub param: Var,
+    pub result: Var,
+    pub init: Atom,
+    /// The operator that makes the next value; required where iterations run in lanes.
+    pub combine: Option<ScalarOp>,
+}
+
+/// The value of an `if`, by branch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choice {
+    pub var: Var,
+    pub then: Atom,
+    pub otherwise: Atom,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Exp {
+    Atom(Atom),
+    /// As in Mono: never stops; unspecified where the table says it would.
+    Op(ScalarOp, Vec<Atom>),
+    Cast(BaseTy, Atom),
+    Load {
+        buffer: Var,
+        at: Vec<Atom>,
+    },
+    /// The number of workers: how many blocks run at the same time at most. The plan's alone.
+    Workers,
+}
+
+/// How the iterations of a loop run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum How {
+    Seq,
+    /// Written out; the range is constant.
+    Unroll,
+    Lanes(u32),
+    Jam(u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Range {
+    Upto { from: Atom, to: Atom },
+    Tile { index: Atom, size: Atom, limit: Atom },
+}
+
+impl How {
+    /// Whether iterations run at the same time.
+    pub fn is_parallel(self) -> bool {
+        matches!(self, How::Lanes(_) | How::Jam(_))
+    }
+}
+
+impl Program {
+    pub fn scalar(&mut self, name: impl AsRef<str>, base: BaseTy) -> Var {
+        self.vars.push(VarInfo { name: Name::new(name), ty: Ty::Scalar(base) })
+    }
+
+    pub fn buffer(&mut self, name: impl AsRef<str>, ty: BufferTy) -> Var {
+        self.vars.push(VarInfo { name: Name::new(name), ty: Ty::Buffer(ty) })
+    }
+
+    pub fn ty(&self, v: Var) -> &Ty {
+        &self.vars[v].ty
+    }
+
+    /// The base type of a scalar variable or constant.
+    pub fn scalar_ty(&self, a: Atom) -> Option<BaseTy> {
+        match a {
+            Atom::Const(c) => Some(c.ty()),
+            Atom::Var(v) => match self.vars[v].ty {
+                Ty::Scalar(b) => Some(b),
+                Ty::Buffer(_) => None,
+            },
+        }
+    }
+
+    pub fn buffer_ty(&self, v: Var) -> Option<&BufferTy> {
+        match &self.vars[v].ty {
+            Ty::Buffer(b) => Some(b),
+            Ty::Scalar(_) => None,
+        }
+    }
+}
+
+/// The value that changes nothing when an operator of a reduction is given it: what the lanes of a
+/// vectorised reduction start from. Of a float sum it is -0.0, which keeps the sign of a sum of -0.0.
+pub fn neutral(op: ScalarOp, ty: BaseTy) -> Option<Scalar> {
+    use remc_base::ops::{cast, zero};
+    let int = |n: i64| cast(Scalar::I64(n), ty).ok();
+    let limit = |least: bool| match ty {
+        BaseTy::F16 | BaseTy::F32 | BaseTy::F64 => {
+            cast(Scalar::F64(if least { f64::NEG_INFINITY } else { f64::INFINITY }), ty).ok()
+        }
+        _ => ty
+            .integer_range()
+            .and_then(|(lo, hi)| Scalar::from_bits64(ty, (if least { lo } else { hi }) as i64)),
+    };
+    match op {
+        ScalarOp::Add if ty.is_float() => cast(Scalar::F64(-0.0), ty).ok(),
+        ScalarOp::Add | ScalarOp::BitOr | ScalarOp::BitXor | ScalarOp::Gcd => {
+            ty.is_integer().then(|| zero(ty))
+        }
+        ScalarOp::Mul => int(1),
+        ScalarOp::BitAnd => int(-1),
+        ScalarOp::Min2 => limit(false),
+        ScalarOp::Max2 => limit(true),
+        ScalarOp::And => Some(Scalar::Bool(true)),
+        ScalarOp::Or | ScalarOp::Xor => Some(Scalar::Bool(false)),
+        _ => None,
+    }
+}

@@ -1,0 +1,3 @@
+//! Kernel: loops over buffers, and the host plan that launches them. See [`ir`].
+
+pub mod ir;
