@@ -1,4 +1,5 @@
 //! Mono: the middle of the compiler, a first-order language of array operators. See [`ir`].
 
 pub mod ir;
+pub mod print;
 pub mod walk;

@@ -1,0 +1,412 @@
+//! Mono as text, which [`crate::parse`] reads back exactly.
+//!
+//! ```text
+//! program ::= (mono 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (output out)
+//!               (body …) (part bN …) … (unbound x …)?)
+//! x       ::= (%x.1 base a …)                    a binder: its name, its id, its type's base and dims
+//! body    ::= stmt … (give a …)                  spliced into the form that it is part of
+//! stmt    ::= (let (x …) exp pN)                 pN is its provenance, a row of the table `provs`
+//! a       ::= %x.1 | constant
+//! exp     ::= a | (op o a …) | (cast base a) | (literal (n …) a …) | (index %x.1 a …)
+//!           | (if a (then body) (else body))
+//!           | (for axis (state …) body) | (while (state …) (cond body) (do body))
+//!           | (map (axis …) body) | (filter axis body) | (grade axis body)
+//!           | (reduce axis body combine) | (scan kind axis body combine)
+//!           | (scatter axis (%x.1 …) body (combine (x …) body)?)
+//!           | (view v %x.1) | (check trap a a …)
+//! axis    ::= (%i.1 a)                           an int; else with its type, ((%i.1 base a …) a)
+//! state   ::= (x a)
+//! combine ::= (assoc (x …) (start a …)? body) | (serial (x …) (start a …)? body)
+//! kind    ::= inclusive | exclusive | full
+//! v       ::= (reshape a …) | (permute k …) | (reverse) | (rotate a …) | (append %x.1)
+//!           | (slice (a …) (a …)) | (wrap (a …) (a …)) | (cycle a …) | (replicate a …)
+//! in      ::= %x.1 | (tuple (in) … )             a field with a label is ("label" in)
+//! out     ::= k | (tuple (k …) (out) …) | (box t (witness …) out)
+//! witness ::= (dim k) | (shape k …)
+//! ```
+//!
+//! A constant is an `int` as it is, `true` or `false`, a char `U+3bb`, a `float` with a point or an
+//! exponent, another number with the name of its type at its end (`7u8`, `0.5f32`). A float that is no
+//! number or not finite is its bits, whose length says its type: `0x7f800000` is an infinite `f32`.
+//!
+//! A statement is a line, the bodies inside are indented:
+//!
+//! ```text
+//! (let ((%s.4 float))
+//!   (reduce (%i.2 %n.0)
+//!     (let ((%x.3 float)) (index %xs.1 %i.2) p0)
+//!     (give %x.3)
+//!     (assoc ((%a.5 float) (%b.6 float)) (start 0.0)
+//!       (let ((%c.7 float)) (op + %a.5 %b.6) p0)
+//!       (give %c.7))) p1)
+//! ```
+//!
+//! The reader bounds how deep lists nest. What is deeper than a few dozen levels is printed as a part
+//! of its own at the end, and `b7` stands in its place. A part follows the text that it is a part of.
+//!
+//! `unbound` lists what is in the table of variables and bound nowhere, as passes leave behind.
+
+use crate::ir::*;
+use remc_base::ids::Id;
+use remc_base::sexp::{is_atom_byte, quoted};
+use remc_base::{Name, Scalar};
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+/// The version of the text form.
+pub const VERSION: i128 = 1;
+
+/// How many bodies (or tuples of inputs or results) nest in place; each is up to three lists.
+const IN_PLACE: usize = 32;
+
+/// The text of a program.
+pub fn print_program(p: &Program) -> String {
+    let mut pr = Printer::new(p);
+    let mut out = format!("(mono {VERSION} (name {})", quoted(p.name.as_str()));
+    let provs = p.provs.print().replace('\n', "\n  ");
+    let params = pr.binders(&p.params);
+    let inputs: String = p.inputs.iter().map(|i| format!(" {}", pr.input(i, 0))).collect();
+    let output = pr.output(&p.output, 0);
+    pr.out += "\n  (body";
+    pr.body(&p.body, 0, 2);
+    pr.out.push(')');
+    pr.parts();
+    let _ = write!(out, "\n  {provs}\n  (types{})", pr.types);
+    let _ = write!(out, "\n  (params {params})\n  (inputs{inputs})\n  (output {output})");
+    out += &pr.out;
+    let unbound: Vec<Var> = p.vars.iter().map(|(v, _)| v).filter(|v| !pr.bound[v.index()]).collect();
+    if !unbound.is_empty() {
+        out += "\n  (unbound";
+        for v in unbound {
+            let _ = write!(out, "\n    {}", pr.binder(v));
+        }
+        out.push(')');
+    }
+    out + ")\n"
+}
+
+/// The text of a body of `p`, for people.
+pub fn print_body(p: &Program, body: &Body) -> String {
+    let mut pr = Printer::new(p);
+    pr.body(body, 0, 0);
+    pr.parts();
+    pr.out.trim_start().to_owned() + "\n"
+}
+
+/// The text of a constant.
+pub fn constant(c: Scalar) -> String {
+    match c {
+        Scalar::Bool(b) => b.to_string(),
+        Scalar::Char(c) => format!("U+{:x}", c as u32),
+        Scalar::I64(n) => n.to_string(),
+        Scalar::I8(n) => format!("{n}i8"),
+        Scalar::I16(n) => format!("{n}i16"),
+        Scalar::I32(n) => format!("{n}i32"),
+        Scalar::U8(n) => format!("{n}u8"),
+        Scalar::U16(n) => format!("{n}u16"),
+        Scalar::U32(n) => format!("{n}u32"),
+        Scalar::U64(n) => format!("{n}u64"),
+        // The shortest decimal that reads back.
+        Scalar::F64(x) if x.is_finite() => format!("{x:?}"),
+        Scalar::F32(x) if x.is_finite() => format!("{x:?}f32"),
+        Scalar::F16(x) if x.is_finite() => format!("{:?}f16", f32::from(x)),
+        Scalar::F64(x) => format!("{:#018x}", x.to_bits()),
+        Scalar::F32(x) => format!("{:#010x}", x.to_bits()),
+        Scalar::F16(x) => format!("{:#06x}", x.to_bits()),
+    }
+}
+
+/// A name inside a variable: plain characters as they are, any other byte as `%HH`.
+fn escaped(name: &str) -> String {
+    name.bytes().fold(String::new(), |mut out, b| {
+        if is_atom_byte(b) && !b"%.".contains(&b) {
+            out.push(b as char);
+        } else {
+            let _ = write!(out, "%{b:02x}");
+        }
+        out
+    })
+}
+
+/// What is too deep to be printed in its place.
+enum Part<'p> {
+    Body(&'p Body),
+    Input(&'p Input),
+    Output(&'p Output),
+}
+
+struct Printer<'p> {
+    p: &'p Program,
+    out: String,
+    /// The rows of the table of types.
+    types: String,
+    /// For each variable whether its binder has been printed.
+    bound: Vec<bool>,
+    /// The parts still to be printed, and how many have been named.
+    queue: VecDeque<Part<'p>>,
+    named: usize,
+}
+
+impl<'p> Printer<'p> {
+    fn new(p: &'p Program) -> Printer<'p> {
+        let bound = vec![false; p.vars.len()];
+        Printer { p, out: String::new(), types: String::new(), bound, queue: VecDeque::new(), named: 0 }
+    }
+
+    /// The name of a part that is printed later.
+    fn later(&mut self, part: Part<'p>) -> String {
+        self.queue.push_back(part);
+        self.named += 1;
+        format!("b{}", self.named - 1)
+    }
+
+    fn parts(&mut self) {
+        let mut i = 0;
+        while let Some(part) = self.queue.pop_front() {
+            let _ = write!(self.out, "\n  (part b{i}");
+            match part {
+                Part::Body(body) => self.body(body, 0, 2),
+                Part::Input(input) => {
+                    let text = self.input(input, 0);
+                    let _ = write!(self.out, " {text}");
+                }
+                Part::Output(output) => {
+                    let text = self.output(output, 0);
+                    let _ = write!(self.out, " {text}");
+                }
+            }
+            self.out.push(')');
+            i += 1;
+        }
+    }
+
+    // ---- variables ----
+
+    /// The binder's name counts; a use shows it for the reader's sake.
+    fn var(&self, v: Var) -> String {
+        let name = self.p.vars.get(v).map_or("", |info| info.name.as_str());
+        format!("%{}.{}", escaped(name), v.0)
+    }
+
+    fn atom(&self, a: Atom) -> String {
+        match a {
+            Atom::Var(v) => self.var(v),
+            Atom::Const(c) => constant(c),
+        }
+    }
+
+    /// Atoms, a space before each.
+    fn atoms(&self, atoms: &[Atom]) -> String {
+        atoms.iter().fold(String::new(), |acc, a| acc + " " + &self.atom(*a))
+    }
+
+    fn list(&self, atoms: &[Atom]) -> String {
+        format!("({})", self.atoms(atoms).trim_start())
+    }
+
+    fn binder(&mut self, v: Var) -> String {
+        let Some(info) = self.p.vars.get(v) else { return self.var(v) };
+        self.bound[v.index()] = true;
+        format!("({} {}{})", self.var(v), info.ty.base, self.atoms(&info.ty.dims))
+    }
+
+    fn binders(&mut self, vars: &[Var]) -> String {
+        vars.iter().map(|v| self.binder(*v)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn axis(&mut self, axis: &Axis) -> String {
+        let full = self.binder(axis.var);
+        let is_int = self.p.vars.get(axis.var).is_some_and(|info| info.ty == Ty::int());
+        let var = if is_int { self.var(axis.var) } else { full };
+        format!("({var} {})", self.atom(axis.size))
+    }
+
+    fn state(&mut self, state: &[(Var, Atom)]) -> String {
+        let items: Vec<_> =
+            state.iter().map(|(v, a)| format!("({} {})", self.binder(*v), self.atom(*a))).collect();
+        format!("({})", items.join(" "))
+    }
+
+    // ---- inputs and results ----
+
+    fn field<'a>(label: &'a Option<Name>) -> impl Fn(String) -> String + use<'a> {
+        move |text| match label {
+            Some(l) => format!(" ({} {text})", quoted(l.as_str())),
+            None => format!(" ({text})"),
+        }
+    }
+
+    fn input(&mut self, input: &'p Input, depth: usize) -> String {
+        match input {
+            Input::Array(v) => self.var(*v),
+            Input::Tuple(_) if depth == IN_PLACE => self.later(Part::Input(input)),
+            Input::Tuple(fields) => {
+                let fields: String =
+                    fields.iter().map(|(l, i)| Self::field(l)(self.input(i, depth + 1))).collect();
+                format!("(tuple{fields})")
+            }
+        }
+    }
+
+    fn output(&mut self, output: &'p Output, depth: usize) -> String {
+        match output {
+            Output::Array(k) => k.to_string(),
+            _ if depth == IN_PLACE => self.later(Part::Output(output)),
+            Output::Tuple { frame, fields } => {
+                let fields: String =
+                    fields.iter().map(|(l, o)| Self::field(l)(self.output(o, depth + 1))).collect();
+                format!("(tuple ({}){fields})", numbers(frame).trim_start())
+            }
+            Output::Box { ty, witnesses, contents } => {
+                let ty = quoted(&ty.to_string());
+                let witnesses: Vec<_> = witnesses
+                    .iter()
+                    .map(|w| match w {
+                        Witness::Dim(k) => format!("(dim {k})"),
+                        Witness::Shape(ks) => format!("(shape{})", numbers(ks)),
+                    })
+                    .collect();
+                format!("(box {ty} ({}) {})", witnesses.join(" "), self.output(contents, depth + 1))
+            }
+        }
+    }
+
+    // ---- statements ----
+
+    fn line(&mut self, indent: usize) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', indent));
+    }
+
+    /// The lines of a body that `depth` others are around, inside a form at `margin`.
+    fn body(&mut self, body: &'p Body, depth: usize, margin: usize) {
+        let indent = margin + 2;
+        if depth == IN_PLACE {
+            let name = self.later(Part::Body(body));
+            self.line(indent);
+            self.out += &name;
+            return;
+        }
+        for s in &body.stmts {
+            self.line(indent);
+            let pat = self.binders(&s.pat);
+            let _ = write!(self.out, "(let ({pat})");
+            if s.exp.bodies().is_empty() {
+                self.out.push(' ');
+            } else {
+                self.line(indent + 2);
+            }
+            self.exp(&s.exp, depth + 1, indent + 2);
+            let _ = write!(self.out, " {:?})", s.prov);
+        }
+        self.line(indent);
+        let results = self.atoms(&body.results);
+        let _ = write!(self.out, "(give{results})");
+    }
+
+    /// A body in a list of its own, whose first words are `head`.
+    fn section(&mut self, head: &str, body: &'p Body, depth: usize, margin: usize) {
+        self.line(margin + 2);
+        let _ = write!(self.out, "({head}");
+        self.body(body, depth, margin + 2);
+        self.out.push(')');
+    }
+
+    fn combine(&mut self, op: &'p Combine, depth: usize, margin: usize) {
+        let params = self.binders(&op.lambda.params);
+        let start = match &op.start {
+            Some(start) => format!(" (start{})", self.atoms(start)),
+            None => String::new(),
+        };
+        let kind = if op.assoc { "assoc" } else { "serial" };
+        self.section(&format!("{kind} ({params}){start}"), &op.lambda.body, depth, margin);
+    }
+
+    fn exp(&mut self, e: &'p Exp, depth: usize, margin: usize) {
+        let head = match e {
+            Exp::Atom(a) => {
+                self.out += &self.atom(*a);
+                return;
+            }
+            Exp::Op(op, args) => format!("(op {op}{}", self.atoms(args)),
+            Exp::Cast(ty, a) => format!("(cast {ty} {}", self.atom(*a)),
+            Exp::Literal { dims, elems } => format!("(literal {}{}", self.list(dims), self.atoms(elems)),
+            Exp::Index { array, at } => format!("(index {}{}", self.var(*array), self.atoms(at)),
+            Exp::If { cond, .. } => format!("(if {}", self.atom(*cond)),
+            Exp::For { axis, state, .. } => format!("(for {} {}", self.axis(axis), self.state(state)),
+            Exp::While { state, .. } => format!("(while {}", self.state(state)),
+            Exp::Map { axes, .. } => {
+                let axes: Vec<_> = axes.iter().map(|a| self.axis(a)).collect();
+                format!("(map ({})", axes.join(" "))
+            }
+            Exp::Reduce { axis, .. } => format!("(reduce {}", self.axis(axis)),
+            Exp::Scan { kind, axis, .. } => format!("(scan {} {}", scan_kind(*kind), self.axis(axis)),
+            Exp::Scatter { dests, axis, .. } => {
+                let dests: Vec<_> = dests.iter().map(|d| self.var(*d)).collect();
+                format!("(scatter {} ({})", self.axis(axis), dests.join(" "))
+            }
+            Exp::Filter { axis, .. } => format!("(filter {}", self.axis(axis)),
+            Exp::Grade { axis, .. } => format!("(grade {}", self.axis(axis)),
+            Exp::View { view, array } => format!("(view {} {}", self.view(view), self.var(*array)),
+            Exp::Check { trap, cond, values } => {
+                format!("(check {} {}{}", trap.print(), self.atom(*cond), self.atoms(values))
+            }
+        };
+        self.out += &head;
+        match e {
+            Exp::If { then, otherwise, .. } => {
+                self.section("then", then, depth, margin);
+                self.section("else", otherwise, depth, margin);
+            }
+            Exp::While { cond, body, .. } => {
+                self.section("cond", cond, depth, margin);
+                self.section("do", body, depth, margin);
+            }
+            Exp::For { body, .. }
+            | Exp::Map { body, .. }
+            | Exp::Filter { body, .. }
+            | Exp::Grade { body, .. } => self.body(body, depth, margin),
+            Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } => {
+                self.body(body, depth, margin);
+                self.combine(op, depth, margin);
+            }
+            Exp::Scatter { body, combine, .. } => {
+                self.body(body, depth, margin);
+                if let Some(lambda) = combine {
+                    let params = self.binders(&lambda.params);
+                    self.section(&format!("combine ({params})"), &lambda.body, depth, margin);
+                }
+            }
+            _ => {}
+        }
+        self.out.push(')');
+    }
+
+    fn view(&self, view: &View) -> String {
+        match view {
+            View::Reshape { dims } => format!("(reshape{})", self.atoms(dims)),
+            View::Permute { perm } => format!("(permute{})", numbers(perm)),
+            View::Reverse => "(reverse)".to_owned(),
+            View::Rotate { amounts } => format!("(rotate{})", self.atoms(amounts)),
+            View::Append { with } => format!("(append {})", self.var(*with)),
+            View::Slice { start, dims } => format!("(slice {} {})", self.list(start), self.list(dims)),
+            View::Wrap { start, dims } => format!("(wrap {} {})", self.list(start), self.list(dims)),
+            View::Cycle { dims } => format!("(cycle{})", self.atoms(dims)),
+            View::Replicate { dims } => format!("(replicate{})", self.atoms(dims)),
+        }
+    }
+}
+
+/// The word for a [`ScanKind`].
+pub fn scan_kind(kind: ScanKind) -> &'static str {
+    match kind {
+        ScanKind::Inclusive => "inclusive",
+        ScanKind::Exclusive => "exclusive",
+        ScanKind::Full => "full",
+    }
+}
+
+/// Numbers, a space before each.
+fn numbers(ns: &[usize]) -> String {
+    ns.iter().fold(String::new(), |acc, n| acc + &format!(" {n}"))
+}
