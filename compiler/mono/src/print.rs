@@ -48,8 +48,9 @@
 
 use crate::ir::*;
 use remc_base::ids::Id;
-use remc_base::sexp::{is_atom_byte, quoted};
-use remc_base::{Name, Scalar};
+use remc_base::sexp::quoted;
+use remc_base::{ArrTy, Name, Scalar, VarId};
+use remc_typed::print::{TypeTexts, value_var};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
@@ -71,7 +72,7 @@ pub fn print_program(p: &Program) -> String {
     pr.body(&p.body, 0, 2);
     pr.out.push(')');
     pr.parts();
-    let _ = write!(out, "\n  {provs}\n  (types{})", pr.types);
+    let _ = write!(out, "\n  {provs}\n  (types{})", pr.types.rows());
     let _ = write!(out, "\n  (params {params})\n  (inputs{inputs})\n  (output {output})");
     out += &pr.out;
     let unbound: Vec<Var> = p.vars.iter().map(|(v, _)| v).filter(|v| !pr.bound[v.index()]).collect();
@@ -116,18 +117,6 @@ pub fn constant(c: Scalar) -> String {
     }
 }
 
-/// A name inside a variable: plain characters as they are, any other byte as `%HH`.
-fn escaped(name: &str) -> String {
-    name.bytes().fold(String::new(), |mut out, b| {
-        if is_atom_byte(b) && !b"%.".contains(&b) {
-            out.push(b as char);
-        } else {
-            let _ = write!(out, "%{b:02x}");
-        }
-        out
-    })
-}
-
 /// What is too deep to be printed in its place.
 enum Part<'p> {
     Body(&'p Body),
@@ -138,8 +127,7 @@ enum Part<'p> {
 struct Printer<'p> {
     p: &'p Program,
     out: String,
-    /// The rows of the table of types.
-    types: String,
+    types: TypeTexts,
     /// For each variable whether its binder has been printed.
     bound: Vec<bool>,
     /// The parts still to be printed, and how many have been named.
@@ -150,7 +138,14 @@ struct Printer<'p> {
 impl<'p> Printer<'p> {
     fn new(p: &'p Program) -> Printer<'p> {
         let bound = vec![false; p.vars.len()];
-        Printer { p, out: String::new(), types: String::new(), bound, queue: VecDeque::new(), named: 0 }
+        Printer {
+            p,
+            out: String::new(),
+            types: TypeTexts::default(),
+            bound,
+            queue: VecDeque::new(),
+            named: 0,
+        }
     }
 
     /// The name of a part that is printed later.
@@ -184,8 +179,10 @@ impl<'p> Printer<'p> {
 
     /// The binder's name counts; a use shows it for the reader's sake.
     fn var(&self, v: Var) -> String {
-        let name = self.p.vars.get(v).map_or("", |info| info.name.as_str());
-        format!("%{}.{}", escaped(name), v.0)
+        match self.p.vars.get(v) {
+            Some(info) => value_var(VarId(v.0), &info.name),
+            None => format!("%.{}", v.0),
+        }
     }
 
     fn atom(&self, a: Atom) -> String {
@@ -258,7 +255,7 @@ impl<'p> Printer<'p> {
                 format!("(tuple ({}){fields})", numbers(frame).trim_start())
             }
             Output::Box { ty, witnesses, contents } => {
-                let ty = quoted(&ty.to_string());
+                let ty = self.types.arr(&ArrTy::scalar(ty.clone()));
                 let witnesses: Vec<_> = witnesses
                     .iter()
                     .map(|w| match w {
