@@ -293,7 +293,7 @@ impl Scalar {
             BaseTy::U16 => Scalar::U16(n as u16),
             BaseTy::U32 => Scalar::U32(n as u32),
             BaseTy::U64 => Scalar::U64(n as u64),
-            BaseTy::F16 => Scalar::F16(f16::from_f64(n as f64)),
+            BaseTy::F16 => Scalar::F16(to_f16(n as f64)),
             BaseTy::F32 => Scalar::F32(n as f32),
             BaseTy::F64 => Scalar::F64(n as f64),
             BaseTy::Bool | BaseTy::Char => return None,
@@ -303,10 +303,22 @@ impl Scalar {
     /// `x` rounded to the float type `ty`. `None` if `ty` is not a float type.
     pub fn from_float(ty: BaseTy, x: f64) -> Option<Scalar> {
         Some(match ty {
-            BaseTy::F16 => Scalar::F16(f16::from_f64(x)),
+            BaseTy::F16 => Scalar::F16(to_f16(x)),
             BaseTy::F32 => Scalar::F32(x as f32),
             BaseTy::F64 => Scalar::F64(x),
             _ => return None,
         })
     }
+}
+
+/// The nearest `f16`, ties to even. (`f16::from_f64` ignores the low half of the mantissa and so takes a
+/// number just above a tie for the tie.) The step through `f32` rounds to odd: toward zero, with the last
+/// bit set where anything was lost, which keeps the second rounding right.
+fn to_f16(x: f64) -> f16 {
+    let y = x as f32;
+    if y.is_nan() || y as f64 == x {
+        return f16::from_f32(y);
+    }
+    let away = (y as f64).abs() > x.abs();
+    f16::from_f32(f32::from_bits((y.to_bits() - away as u32) | 1))
 }

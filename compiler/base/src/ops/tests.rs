@@ -219,6 +219,13 @@ fn narrow_floats_round_once() {
     let one = f16::ONE;
     let three = f16::from_f32(3.0);
     assert_eq!(ap(Div, &[Scalar::F16(one), Scalar::F16(three)]), Scalar::F16(third));
+    // 1 + 2^-11 lies halfway between 1 and the next f16; a little more rounds up, and is rounded once.
+    let half = 1.0 + 2f64.powi(-11);
+    for (x, r) in [(half, one), (half + 2f64.powi(-50), f16::from_bits(0x3c01)), (half - 2f64.powi(-50), one)] {
+        assert_eq!(cast(fl(x), BaseTy::F16), Ok(Scalar::F16(r)));
+        assert_eq!(cast(fl(-x), BaseTy::F16), Ok(Scalar::F16(-r)));
+    }
+    assert_eq!(cast(Scalar::F32(1.000_488_4), BaseTy::F16), Ok(Scalar::F16(f16::from_bits(0x3c01))));
     assert_eq!(ap(Exp, &[Scalar::F32(1.0)]), Scalar::F32(std::f64::consts::E as f32));
     assert_eq!(ap(Sqrt, &[int(9)]), fl(3.0));
     assert_eq!(ap(Log, &[Scalar::I8(0)]), fl(f64::NEG_INFINITY));

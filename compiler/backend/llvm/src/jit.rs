@@ -1,0 +1,372 @@
+//! From an LLVM module to machine code, and from object bytes to functions that can be called.
+//!
+//! ```text
+//! Module ── verify ── PIPELINE ── TargetMachine ──► object bytes ──► file, cache
+//!                                     │                  │
+//!                                     ▼                  ▼
+//!                                  assembly        Loaded (ORC LLJIT): name → address
+//! ```
+//!
+//! The object is the same whether it is run now, kept in the cache or written by `--emit object`. Its
+//! undefined symbols (the C library's functions, and the runtime's callbacks) are found in the process, or
+//! among those given to [`Loaded::new`].
+//!
+//! This is the one module of the crate with `unsafe` code: LLVM's ORC interface is C. Every failure of
+//! LLVM comes back as an [`EmitError`]; nothing is printed.
+#![allow(unsafe_code)]
+
+use crate::error::EmitError;
+use inkwell::OptimizationLevel;
+use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use inkwell::llvm_sys::orc2::lljit::*;
+use inkwell::llvm_sys::orc2::*;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The passes that a module goes through: LLVM's own pipeline, which is as cheap for kernels as any
+/// shorter list that still vectorises and unrolls.
+pub const PIPELINE: &str = "default<O2>";
+
+/// The machine that code is made for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Host {
+    /// LLVM's name of the processor.
+    pub cpu: String,
+    /// LLVM's feature list, `+avx2,-avx512f,…`.
+    pub features: String,
+    /// Bits of the widest vector register that is worth using.
+    pub vector_bits: u32,
+    /// Whether there is a fused multiply-add; see [`crate::Emit::fma`].
+    pub fma: bool,
+}
+
+impl Host {
+    /// Lanes of a type of that many bits in one vector register.
+    pub fn lanes(&self, bits: u32) -> u32 {
+        (self.vector_bits / bits.max(8)).max(1)
+    }
+}
+
+/// The processor that this program runs on.
+pub fn host() -> Host {
+    static HOST: OnceLock<Host> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let cpu = TargetMachine::get_host_cpu_name().to_string_lossy().into_owned();
+        let features = TargetMachine::get_host_cpu_features().to_string_lossy().into_owned();
+        let has = |name: &str| features.split(',').any(|f| f.strip_prefix('+') == Some(name));
+        let vector_bits = match () {
+            () if has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw") => 512,
+            () if has("avx2") => 256,
+            () => 128,
+        };
+        let fma = has("fma") || cfg!(target_arch = "aarch64");
+        Host { cpu, features, vector_bits, fma }
+    })
+    .clone()
+}
+
+/// LLVM's description of a machine of this processor's architecture.
+///
+/// # Errors
+/// If LLVM was built without the architecture.
+pub fn machine(host: &Host) -> Result<TargetMachine, EmitError> {
+    static READY: OnceLock<Result<(), String>> = OnceLock::new();
+    READY
+        .get_or_init(|| Target::initialize_native(&InitializationConfig::default()))
+        .clone()
+        .map_err(EmitError::Llvm)?;
+    let triple = TargetMachine::get_default_triple();
+    let target = Target::from_triple(&triple).map_err(|e| EmitError::Llvm(e.to_string()))?;
+    target
+        .create_target_machine(
+            &triple,
+            &host.cpu,
+            &host.features,
+            OptimizationLevel::Default,
+            RelocMode::PIC,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| EmitError::Llvm(format!("no target machine for {}", host.cpu)))
+}
+
+/// Prepares a module that is still empty: its target, on which some of LLVM's decisions depend.
+pub fn set_target(module: &Module<'_>, machine: &TargetMachine) {
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+}
+
+/// Verifies a module and runs a pipeline of passes over it.
+///
+/// # Errors
+/// If the module is not well formed, which is a bug of whoever built it.
+pub fn optimise(module: &Module<'_>, machine: &TargetMachine, pipeline: &str) -> Result<(), EmitError> {
+    set_target(module, machine);
+    module.verify().map_err(|e| EmitError::Llvm(e.to_string()))?;
+    let options = PassBuilderOptions::create();
+    options.set_loop_vectorization(true);
+    options.set_loop_slp_vectorization(true);
+    options.set_loop_unrolling(true);
+    options.set_loop_interleaving(true);
+    module.run_passes(pipeline, machine, options).map_err(|e| EmitError::Llvm(e.to_string()))
+}
+
+/// Optimises a module and gives it as the bytes of an object file. The module is used up: what it
+/// contains afterwards is unspecified.
+///
+/// # Errors
+/// If the module is not well formed, or LLVM cannot compile it.
+pub fn object(module: &Module<'_>, host: &Host) -> Result<Vec<u8>, EmitError> {
+    emit(module, host, FileType::Object)
+}
+
+/// Optimises a module and gives it as assembly text. The module is used up.
+///
+/// # Errors
+/// As [`object`].
+pub fn assembly(module: &Module<'_>, host: &Host) -> Result<String, EmitError> {
+    Ok(String::from_utf8_lossy(&emit(module, host, FileType::Assembly)?).into_owned())
+}
+
+fn emit(module: &Module<'_>, host: &Host, kind: FileType) -> Result<Vec<u8>, EmitError> {
+    let machine = machine(host)?;
+    optimise(module, &machine, PIPELINE)?;
+    let buffer = machine.write_to_memory_buffer(module, kind).map_err(|e| EmitError::Llvm(e.to_string()))?;
+    let bytes = buffer.as_slice();
+    // LLVM ends the text with a zero that belongs to its buffer, not to the file.
+    let end = if kind == FileType::Assembly {
+        bytes.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1)
+    } else {
+        bytes.len()
+    };
+    Ok(bytes[..end].to_vec())
+}
+
+/// Machine code in the memory of this process. Dropping it frees the code: no address that it gave may be
+/// called afterwards.
+pub struct Loaded {
+    jit: LLVMOrcLLJITRef,
+    /// What ORC reported; it keeps a pointer to this, so this lives longer than `jit`.
+    reports: Box<Mutex<String>>,
+}
+
+// SAFETY: an LLJIT belongs to no thread, and its session locks itself for every operation that is used
+// here (lookup), which LLVM documents as callable from any thread. `reports` is behind a mutex.
+unsafe impl Send for Loaded {}
+// SAFETY: as above; `&Loaded` gives only `lookup`.
+unsafe impl Sync for Loaded {}
+
+impl Loaded {
+    /// Loads an object. `symbols` are names and addresses of what the code may refer to beside the
+    /// process's own symbols; they come first.
+    ///
+    /// Linking happens at the first [`Loaded::lookup`]. An object that comes from a file must have been
+    /// checked against its hash: its code is trusted.
+    ///
+    /// # Errors
+    /// If the bytes are no object for this machine, or a name contains a zero byte or is given twice.
+    pub fn new(object: &[u8], symbols: &[(&str, usize)]) -> Result<Loaded, EmitError> {
+        Target::initialize_native(&InitializationConfig::default()).map_err(EmitError::Llvm)?;
+        let mut jit: LLVMOrcLLJITRef = ptr::null_mut();
+        // SAFETY: a null builder asks for the defaults; `jit` is a place for the result.
+        check(unsafe { LLVMOrcCreateLLJIT(&mut jit, ptr::null_mut()) })?;
+        // From here on `loaded` disposes of the LLJIT, on errors too.
+        let loaded = Loaded { jit, reports: Box::default() };
+        // SAFETY: the session belongs to the live LLJIT. The context pointer is to the heap allocation of
+        // `reports`, which does not move and is freed after the LLJIT (see `drop`); `report` takes it for
+        // just that.
+        unsafe {
+            let session = LLVMOrcLLJITGetExecutionSession(jit);
+            let context = ptr::from_ref::<Mutex<String>>(&loaded.reports).cast_mut().cast();
+            LLVMOrcExecutionSessionSetErrorReporter(session, report, context);
+        }
+        loaded.define(symbols)?;
+        loaded.search_process()?;
+        loaded.add(object)?;
+        Ok(loaded)
+    }
+
+    /// The address of a function or variable of the object; it is valid as long as `self`.
+    ///
+    /// # Errors
+    /// If there is no such symbol, or one that the object needs cannot be found.
+    pub fn lookup(&self, name: &str) -> Result<usize, EmitError> {
+        let c_name = c_string(name)?;
+        let mut address: LLVMOrcExecutorAddress = 0;
+        // SAFETY: the LLJIT is live, the name is a C string, and `address` is a place for the result.
+        let result = check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, c_name.as_ptr()) });
+        result.map_err(|e| {
+            let reports = std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner));
+            if reports.is_empty() { e } else { EmitError::Llvm(format!("{e}: {reports}")) }
+        })?;
+        usize::try_from(address).map_err(|_| EmitError::Llvm(format!("address of {name}")))
+    }
+
+    fn define(&self, symbols: &[(&str, usize)]) -> Result<(), EmitError> {
+        if symbols.is_empty() {
+            return Ok(());
+        }
+        let names = symbols.iter().map(|(n, _)| c_string(n)).collect::<Result<Vec<_>, _>>()?;
+        let flags = LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8
+            | LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsCallable as u8;
+        let mut pairs: Vec<LLVMOrcCSymbolMapPair> = names
+            .iter()
+            .zip(symbols)
+            .map(|(name, (_, address))| LLVMOrcCSymbolMapPair {
+                // SAFETY: the LLJIT is live and the name is a C string. The reference to the interned
+                // name that this returns is handed over to LLVMOrcAbsoluteSymbols below.
+                Name: unsafe { LLVMOrcLLJITMangleAndIntern(self.jit, name.as_ptr()) },
+                Sym: LLVMJITEvaluatedSymbol {
+                    Address: *address as LLVMOrcExecutorAddress,
+                    Flags: LLVMJITSymbolFlags { GenericFlags: flags, TargetFlags: 0 },
+                },
+            })
+            .collect();
+        // SAFETY: `pairs` has that many initialised elements and is read during the call only; the
+        // library is the live LLJIT's, and defining takes the unit over where it succeeds. Where it fails
+        // (a name given twice) the unit stays ours and is disposed of.
+        unsafe {
+            let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
+            let library = LLVMOrcLLJITGetMainJITDylib(self.jit);
+            check(LLVMOrcJITDylibDefine(library, unit))
+                .inspect_err(|_| LLVMOrcDisposeMaterializationUnit(unit))
+        }
+    }
+
+    fn search_process(&self) -> Result<(), EmitError> {
+        let mut generator: LLVMOrcDefinitionGeneratorRef = ptr::null_mut();
+        // SAFETY: `generator` is a place for the result; no filter is given. The generator, if made, is
+        // handed over to the library of the live LLJIT.
+        unsafe {
+            let prefix = LLVMOrcLLJITGetGlobalPrefix(self.jit);
+            check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                &mut generator,
+                prefix,
+                None,
+                ptr::null_mut(),
+            ))?;
+            LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(self.jit), generator);
+        }
+        Ok(())
+    }
+
+    fn add(&self, object: &[u8]) -> Result<(), EmitError> {
+        // SAFETY: the buffer is a copy of the slice, named by a C string, and is handed over to the LLJIT,
+        // which disposes of it in every case.
+        unsafe {
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+                object.as_ptr().cast(),
+                object.len(),
+                c"kernels".as_ptr(),
+            );
+            check(LLVMOrcLLJITAddObjectFile(self.jit, LLVMOrcLLJITGetMainJITDylib(self.jit), buffer))
+        }
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // SAFETY: `jit` came from LLVMOrcCreateLLJIT and is disposed of once, here. `reports` is freed
+        // after this function, so ORC's pointer to it is valid during the call. That no code is running is
+        // the duty of whoever made an address callable.
+        let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.jit) });
+    }
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Loaded")
+    }
+}
+
+/// Keeps what ORC would otherwise print.
+extern "C" fn report(context: *mut c_void, error: LLVMErrorRef) {
+    let Err(e) = check(error) else { return };
+    // SAFETY: the pointer that was registered with this function, to a live `Mutex<String>`.
+    let reports = unsafe { &*context.cast::<Mutex<String>>() };
+    let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+    if !reports.is_empty() {
+        reports.push_str("; ");
+    }
+    reports.push_str(&e.to_string());
+}
+
+/// Takes an LLVM error and gives its text; a null pointer is success.
+fn check(error: LLVMErrorRef) -> Result<(), EmitError> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: a pointer that is not null is an error that LLVM handed over; taking the message consumes
+    // it. The message is a C string that is copied before it is given back.
+    unsafe {
+        let message = LLVMGetErrorMessage(error);
+        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(message);
+        Err(EmitError::Llvm(text))
+    }
+}
+
+fn c_string(name: &str) -> Result<CString, EmitError> {
+    CString::new(name).map_err(|_| EmitError::Llvm(format!("symbol {name:?} contains a zero byte")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inkwell::context::Context;
+
+    extern "C" fn seven() -> i64 {
+        7
+    }
+
+    /// `f(x) = x + callback()`
+    fn caller<'c>(context: &'c Context, callback: &str) -> Module<'c> {
+        let module = context.create_module("m");
+        let i64t = context.i64_type();
+        let callback = module.add_function(callback, i64t.fn_type(&[], false), None);
+        let f = module.add_function("f", i64t.fn_type(&[i64t.into()], false), None);
+        let b = context.create_builder();
+        b.position_at_end(context.append_basic_block(f, ""));
+        let called = b.build_direct_call(callback, &[], "").unwrap().try_as_basic_value();
+        let inkwell::values::ValueKind::Basic(v) = called else { panic!("no value") };
+        let sum =
+            b.build_int_add(f.get_nth_param(0).unwrap().into_int_value(), v.into_int_value(), "").unwrap();
+        b.build_return(Some(&sum)).unwrap();
+        module
+    }
+
+    #[test]
+    fn code_calls_back_into_the_runtime() {
+        let context = Context::create();
+        let object = object(&caller(&context, "remc_seven"), &host()).unwrap();
+        let loaded = Loaded::new(&object, &[("remc_seven", seven as *const () as usize)]).unwrap();
+        let address = loaded.lookup("f").unwrap();
+        // SAFETY: `f` was built above with this signature, and `loaded` is alive.
+        let f: extern "C" fn(i64) -> i64 = unsafe { std::mem::transmute(address) };
+        assert_eq!(f(35), 42);
+        assert!(loaded.lookup("g").is_err());
+    }
+
+    #[test]
+    fn failures_are_values() {
+        let context = Context::create();
+        let object = object(&caller(&context, "remc_nowhere"), &host()).unwrap();
+        let loaded = Loaded::new(&object, &[]).unwrap();
+        let error = loaded.lookup("f").unwrap_err().to_string();
+        assert!(error.contains("remc_nowhere"), "{error}");
+        assert!(Loaded::new(b"no object", &[]).and_then(|l| l.lookup("f")).is_err());
+        assert!(Loaded::new(&object, &[("a", 1), ("a", 2)]).is_err());
+        assert!(Loaded::new(&object, &[("a\0b", 1)]).is_err());
+    }
+
+    #[test]
+    fn assembly_is_text() {
+        let context = Context::create();
+        let text = assembly(&caller(&context, "remc_seven"), &host()).unwrap();
+        assert!(text.contains("remc_seven") && text.ends_with('\n'), "{text}");
+    }
+}

@@ -1,0 +1,23 @@
+//! The CPU backend: LLVM code for kernels, compiled and loaded in process.
+//!
+//! | module | what it knows |
+//! | --- | --- |
+//! | [`scalar`] | what every operator of [`remc_base::ops::TABLE`] and `cast` are in LLVM, for one value or a vector of lanes |
+//! | [`jit`] | from an LLVM module to optimised object bytes or assembly, and from object bytes to callable addresses |
+//!
+//! There is one path for `run`, the cache and `--emit object`: a module becomes object bytes, and object
+//! bytes are what is loaded, kept or written to a file.
+//!
+//! Only `jit` contains `unsafe` code.
+
+mod error;
+pub mod jit;
+pub mod scalar;
+mod values;
+
+pub use error::EmitError;
+pub use jit::{Host, Loaded};
+pub use scalar::{Emit, ulp_bound};
+
+/// The LLVM wrapper that this crate's interface speaks.
+pub use inkwell;
