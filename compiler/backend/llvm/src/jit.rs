@@ -210,6 +210,11 @@ impl Loaded {
         if symbols.is_empty() {
             return Ok(());
         }
+        for (i, (name, _)) in symbols.iter().enumerate() {
+            if symbols[..i].iter().any(|(n, _)| n == name) {
+                return Err(EmitError::Llvm(format!("symbol {name} has two addresses")));
+            }
+        }
         let names = symbols.iter().map(|(n, _)| c_string(n)).collect::<Result<Vec<_>, _>>()?;
         let flags = LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8
             | LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsCallable as u8;
@@ -228,7 +233,7 @@ impl Loaded {
             .collect();
         // SAFETY: `pairs` has that many initialised elements and is read during the call only; the
         // library is the live LLJIT's, and defining takes the unit over where it succeeds. Where it fails
-        // (a name given twice) the unit stays ours and is disposed of.
+        // the unit stays ours and is disposed of.
         unsafe {
             let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
             let library = LLVMOrcLLJITGetMainJITDylib(self.jit);

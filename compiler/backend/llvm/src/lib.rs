@@ -17,7 +17,7 @@ mod values;
 
 pub use error::EmitError;
 pub use jit::{Host, Loaded};
-pub use scalar::{Emit, ulp_bound};
+pub use scalar::{Emit, ulp_bound, ulp_distance};
 
 /// The LLVM wrapper that this crate's interface speaks.
 pub use inkwell;

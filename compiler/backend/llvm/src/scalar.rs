@@ -36,7 +36,7 @@ use inkwell::{FloatPredicate, IntPredicate};
 use remc_base::ops::{Operand, ScalarOp};
 use remc_base::scalar::{BaseTy, Scalar};
 
-pub use ulp::ulp_bound;
+pub use ulp::{ulp_bound, ulp_distance};
 
 /// Emits instructions at the builder's position.
 ///
