@@ -21,8 +21,9 @@
 //!   contain a shape variable; where that turns out to be the empty shape, `map` is `let`.
 //! - `(replicate axes at e)`: `e` has the shape `at ++ cell`, the result `at ++ axes ++ cell`. `axes` is
 //!   what the principal frame of an application has beyond the frame `at` of this argument: since `at`
-//!   is a prefix of the principal frame, `at ++ axes` is that frame, given the `check`s around. It stands only as an operand of a
-//!   `map`, of whose operands at least one is none: that one has the principal frame from elsewhere.
+//!   is a prefix of the principal frame, `at ++ axes` is that frame (given the `check`s around). It
+//!   stands only as an operand of a `map`, of whose operands at least one is none: that one has the
+//!   principal frame from elsewhere.
 //!
 //! Applications before and after, types and instances left out; the first adds a number to each row:
 //!
