@@ -1,5 +1,6 @@
 //! Mono: the middle of the compiler, a first-order language of array operators. See [`ir`].
 
 pub mod ir;
+pub mod parse;
 pub mod print;
 pub mod walk;

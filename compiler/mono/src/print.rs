@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! program ::= (mono 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (output out)
-//!               (body …) (part bN …) … (unbound x …)?)
+//!               (body body) part … (unbound x …)?)
 //! x       ::= (%x.1 base a …)                    a binder: its name, its id, its type's base and dims
 //! body    ::= stmt … (give a …)                  spliced into the form that it is part of
+//! part    ::= (body bN body) | (input bN in) | (output bN out)
 //! stmt    ::= (let (x …) exp pN)                 pN is its provenance, a row of the table `provs`
 //! a       ::= %x.1 | constant
 //! exp     ::= a | (op o a …) | (cast base a) | (literal (n …) a …) | (index %x.1 a …)
@@ -158,19 +159,21 @@ impl<'p> Printer<'p> {
     fn parts(&mut self) {
         let mut i = 0;
         while let Some(part) = self.queue.pop_front() {
-            let _ = write!(self.out, "\n  (part b{i}");
             match part {
-                Part::Body(body) => self.body(body, 0, 2),
+                Part::Body(body) => {
+                    let _ = write!(self.out, "\n  (body b{i}");
+                    self.body(body, 0, 2);
+                    self.out.push(')');
+                }
                 Part::Input(input) => {
                     let text = self.input(input, 0);
-                    let _ = write!(self.out, " {text}");
+                    let _ = write!(self.out, "\n  (input b{i} {text})");
                 }
                 Part::Output(output) => {
                     let text = self.output(output, 0);
-                    let _ = write!(self.out, " {text}");
+                    let _ = write!(self.out, "\n  (output b{i} {text})");
                 }
             }
-            self.out.push(')');
             i += 1;
         }
     }

@@ -1,0 +1,555 @@
+//! Mono from its text; the grammar is in [`crate::print`].
+//!
+//! Any text gives a program or one error with its place: nothing here recurses deeper than
+//! [`remc_base::sexp::MAX_DEPTH`], and the depth of what is built is bounded too. The program that is
+//! read may still break the rules of Mono, which is [`crate::verify`]'s to say.
+
+use crate::ir::*;
+use crate::print::VERSION;
+use half::f16;
+use remc_base::ids::IdVec;
+use remc_base::ops::ScalarOp;
+use remc_base::sexp::{self, Sexp, SexpError, SexpKind};
+use remc_base::{BaseTy, Name, Prov, Provenance, Scalar, Trap};
+pub use remc_typed::parse::ParseError;
+use remc_typed::parse::{Items, Types, fail, id, int, string, symbol, value_var};
+use rustc_hash::FxHashMap;
+
+/// How deep bodies may nest, and tuples of inputs or results.
+pub const MAX_BODY_DEPTH: usize = 2_000;
+
+type Result<T, E = SexpError> = std::result::Result<T, E>;
+
+/// Reads the text of a program.
+///
+/// # Errors
+/// The first place where the text is not of the grammar.
+pub fn parse_program(text: &str) -> Result<Program, ParseError> {
+    program(text).map_err(|e| ParseError::new(text, e))
+}
+
+/// Reads a constant.
+///
+/// # Errors
+/// If it is anything else.
+pub fn constant(s: &Sexp) -> Result<Scalar> {
+    let word = match s.kind {
+        SexpKind::Int(n) => {
+            return i64::try_from(n).map_or_else(|_| fail(s, "wider than 64 bits"), |n| Ok(Scalar::I64(n)));
+        }
+        SexpKind::Atom(word) => word,
+        _ => return fail(s, "a variable or a constant was expected"),
+    };
+    match word {
+        "true" => return Ok(Scalar::Bool(true)),
+        "false" => return Ok(Scalar::Bool(false)),
+        _ => {}
+    }
+    let found = if let Some(code) = word.strip_prefix("U+") {
+        hex(code).and_then(|n| char::from_u32(u32::try_from(n).ok()?)).map(Scalar::Char)
+    } else if let Some(bits) = word.strip_prefix("0x") {
+        hex(bits).and_then(|n| match bits.len() {
+            4 => Some(Scalar::F16(f16::from_bits(n as u16))),
+            8 => Some(Scalar::F32(f32::from_bits(n as u32))),
+            16 => Some(Scalar::F64(f64::from_bits(n))),
+            _ => None,
+        })
+    } else {
+        number(word)
+    };
+    found.map_or_else(|| fail(s, "a variable or a constant was expected"), Ok)
+}
+
+/// Hexadecimal digits, without a sign.
+fn hex(digits: &str) -> Option<u64> {
+    let plain = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if plain { u64::from_str_radix(digits, 16).ok() } else { None }
+}
+
+/// A decimal number, the name of its type at its end unless that is `float`.
+fn number(word: &str) -> Option<Scalar> {
+    let unsigned = word.strip_prefix('-').unwrap_or(word);
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let suffix = BaseTy::ALL.into_iter().find(|b| word.ends_with(b.name()));
+    let digits = &word[..word.len() - suffix.map_or(0, |b| b.name().len())];
+    // Of the decimals that name the same value the printer's is the only one wanted, but any is read.
+    match suffix {
+        None => digits.parse().ok().map(Scalar::F64),
+        Some(BaseTy::I8) => digits.parse().ok().map(Scalar::I8),
+        Some(BaseTy::I16) => digits.parse().ok().map(Scalar::I16),
+        Some(BaseTy::I32) => digits.parse().ok().map(Scalar::I32),
+        Some(BaseTy::U8) => digits.parse().ok().map(Scalar::U8),
+        Some(BaseTy::U16) => digits.parse().ok().map(Scalar::U16),
+        Some(BaseTy::U32) => digits.parse().ok().map(Scalar::U32),
+        Some(BaseTy::U64) => digits.parse().ok().map(Scalar::U64),
+        Some(BaseTy::F16) => digits.parse().ok().map(|x| Scalar::F16(f16::from_f32(x))),
+        Some(BaseTy::F32) => digits.parse().ok().map(Scalar::F32),
+        Some(_) => None,
+    }
+}
+
+fn program(text: &str) -> Result<Program> {
+    let all = sexp::read(text)?;
+    let [top] = all.as_slice() else {
+        let offset = all.get(1).map_or(text.len(), |s| s.offset);
+        return Err(SexpError { offset, message: "one form `(mono 1 …)` was expected".to_owned() });
+    };
+    let mut items = Items::form(top, "mono")?;
+    let version = items.next("the version")?;
+    if int(version)? != VERSION {
+        return fail(version, format!("version {VERSION} of the text form was expected"));
+    }
+    let mut name = Items::form(items.next("(name …)")?, "name")?;
+    let provs = Provenance::parse(items.next("(provs …)")?)?;
+    let types = Types::table(items.next("(types …)")?)?;
+    let params = Items::form(items.next("(params …)")?, "params")?;
+    let inputs = Items::form(items.next("(inputs …)")?, "inputs")?;
+    let mut output = Items::form(items.next("(output …)")?, "output")?;
+    let mut body = Items::form(items.next("(body …)")?, "body")?;
+    let (parts, unbound) = match items.rest.split_last() {
+        Some((last, parts)) if Items::headed(last)?.0 == "unbound" => (parts, Items::headed(last)?.1.rest),
+        _ => (items.rest, [].as_slice()),
+    };
+
+    let mut p =
+        Parser { types, vars: FxHashMap::default(), uses: FxHashMap::default(), parts: FxHashMap::default() };
+    let read_name = Name::new(string(name.next("a name")?)?);
+    name.end()?;
+    // A part follows what it is a part of: from the last to the first each finds its own parts read.
+    for s in parts.iter().rev() {
+        p.part(s)?;
+    }
+    let params = p.binders(params.rest)?;
+    let inputs = inputs.rest.iter().map(|s| Ok(p.input(s)?.0)).collect::<Result<_>>()?;
+    let read_output = p.output(output.next("a result")?)?.0;
+    output.end()?;
+    let read_body = p.body(&mut body)?.0;
+    body.end()?;
+    p.binders(unbound)?;
+    if let Some(unused) = p.parts.keys().min() {
+        return fail(top, format!("`{unused}` is part of nothing"));
+    }
+    let vars = p.table(top)?;
+    Ok(Program { name: read_name, provs, vars, params, inputs, body: read_body, output: read_output })
+}
+
+/// What was read, and how deep it nests.
+type Deep<T> = (T, usize);
+
+enum Part {
+    Body(Deep<Body>),
+    Input(Deep<Input>),
+    Output(Deep<Output>),
+}
+
+struct Parser<'t> {
+    types: Types<'t>,
+    /// What the binders say of the variables.
+    vars: FxHashMap<u32, VarInfo>,
+    /// For each variable that is used one place of use.
+    uses: FxHashMap<u32, usize>,
+    /// The parts read so far that nothing has taken yet.
+    parts: FxHashMap<&'t str, Part>,
+}
+
+/// The depth of what is around `below` levels, if that is not too deep.
+fn around(s: &Sexp, below: usize) -> Result<usize> {
+    if below >= MAX_BODY_DEPTH {
+        return fail(s, format!("this nests deeper than {MAX_BODY_DEPTH}"));
+    }
+    Ok(below + 1)
+}
+
+impl<'t> Parser<'t> {
+    // ---- variables ----
+
+    /// The table of variables, which is dense.
+    fn table(mut self, whole: &Sexp) -> Result<IdVec<Var, VarInfo>> {
+        let strange = self.uses.iter().filter(|(v, _)| !self.vars.contains_key(v));
+        if let Some((v, offset)) = strange.min_by_key(|(_, offset)| **offset) {
+            let message = format!("the variable of id {v} is neither bound nor listed as unbound");
+            return Err(SexpError { offset: *offset, message });
+        }
+        let mut table = IdVec::new();
+        for i in 0..self.vars.len() {
+            match u32::try_from(i).ok().and_then(|i| self.vars.remove(&i)) {
+                Some(info) => table.push(info),
+                None => return fail(whole, format!("there is no variable of id {i}, but of a greater one")),
+            };
+        }
+        Ok(table)
+    }
+
+    fn var(&mut self, s: &Sexp<'t>) -> Result<Var> {
+        let (v, _) = value_var(s)?;
+        self.uses.entry(v.0).or_insert(s.offset);
+        Ok(Var(v.0))
+    }
+
+    fn atom(&mut self, s: &Sexp<'t>) -> Result<Atom> {
+        match s.kind {
+            SexpKind::Atom(word) if word.starts_with('%') => Ok(Atom::Var(self.var(s)?)),
+            _ => Ok(Atom::Const(constant(s)?)),
+        }
+    }
+
+    fn atoms(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Atom>> {
+        items.iter().map(|s| self.atom(s)).collect()
+    }
+
+    fn list(&mut self, s: &Sexp<'t>) -> Result<Vec<Atom>> {
+        self.atoms(Items::list(s, "a list of variables and constants")?.rest)
+    }
+
+    /// The variables that are bound here are not of the table yet, or are the same there.
+    fn bind(&mut self, s: &Sexp<'t>, info: impl FnOnce(Name) -> VarInfo) -> Result<Var> {
+        let (v, name) = value_var(s)?;
+        let info = info(name);
+        if self.vars.get(&v.0).is_some_and(|known| *known != info) {
+            return fail(s, "this variable has another name or type at another binder");
+        }
+        self.vars.insert(v.0, info);
+        Ok(Var(v.0))
+    }
+
+    fn binder(&mut self, s: &Sexp<'t>) -> Result<Var> {
+        let mut items = Items::list(s, "a variable with its type")?;
+        let var = items.next("a variable")?;
+        let base = base(items.next("a base type")?)?;
+        let ty = Ty { base, dims: self.atoms(items.rest)? };
+        self.bind(var, |name| VarInfo { name, ty })
+    }
+
+    fn binders(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Var>> {
+        items.iter().map(|s| self.binder(s)).collect()
+    }
+
+    fn binder_list(&mut self, s: &Sexp<'t>) -> Result<Vec<Var>> {
+        self.binders(Items::list(s, "a list of variables with their types")?.rest)
+    }
+
+    fn axis(&mut self, s: &Sexp<'t>) -> Result<Axis> {
+        let mut items = Items::list(s, "an index variable and a size")?;
+        let var = items.next("a variable")?;
+        let var = match var.kind {
+            SexpKind::Atom(_) => self.bind(var, |name| VarInfo { name, ty: Ty::int() })?,
+            _ => self.binder(var)?,
+        };
+        let size = self.atom(items.next("a size")?)?;
+        items.end()?;
+        Ok(Axis { var, size })
+    }
+
+    fn state(&mut self, s: &Sexp<'t>) -> Result<Vec<(Var, Atom)>> {
+        let mut state = Vec::new();
+        for s in Items::list(s, "a list of variables with their first values")?.rest {
+            let mut items = Items::list(s, "a variable with its first value")?;
+            let var = self.binder(items.next("a variable with its type")?)?;
+            state.push((var, self.atom(items.next("a value")?)?));
+            items.end()?;
+        }
+        Ok(state)
+    }
+
+    // ---- parts ----
+
+    fn part(&mut self, s: &Sexp<'t>) -> Result<()> {
+        let (head, mut items) = Items::headed(s)?;
+        let name = items.next("a name")?;
+        let part = match head {
+            "body" => Part::Body(self.body(&mut items)?),
+            "input" => Part::Input(self.input(items.next("an input")?)?),
+            "output" => Part::Output(self.output(items.next("a result")?)?),
+            _ => return fail(s, "(body …), (input …), (output …) or (unbound …) was expected"),
+        };
+        items.end()?;
+        match self.parts.insert(symbol(name)?, part) {
+            Some(_) => fail(name, "this is the name of two parts"),
+            None => Ok(()),
+        }
+    }
+
+    fn take<T>(&mut self, s: &Sexp<'t>, of: impl FnOnce(Part) -> Option<T>) -> Result<T> {
+        match self.parts.remove(symbol(s)?).and_then(of) {
+            Some(part) => Ok(part),
+            None => fail(s, "this is not a later part of the kind wanted, or is used twice"),
+        }
+    }
+
+    /// A field's label and the rest, which is one item.
+    fn field<'s>(s: &'s Sexp<'t>) -> Result<(Option<Name>, &'s Sexp<'t>)> {
+        let mut items = Items::list(s, "a field")?;
+        let label = match items.rest.first() {
+            Some(Sexp { kind: SexpKind::Str(label), .. }) => {
+                items.next("a label")?;
+                Some(Name::new(label))
+            }
+            _ => None,
+        };
+        let rest = items.next("what the field is")?;
+        items.end()?;
+        Ok((label, rest))
+    }
+
+    fn input(&mut self, s: &Sexp<'t>) -> Result<Deep<Input>> {
+        if let SexpKind::Atom(word) = s.kind {
+            if word.starts_with('%') {
+                return Ok((Input::Array(self.var(s)?), 1));
+            }
+            return self.take(s, |part| if let Part::Input(i) = part { Some(i) } else { None });
+        }
+        let (mut below, mut fields) = (0, Vec::new());
+        for s in Items::form(s, "tuple")?.rest {
+            let (label, s) = Self::field(s)?;
+            let (field, depth) = self.input(s)?;
+            below = depth.max(below);
+            fields.push((label, field));
+        }
+        Ok((Input::Tuple(fields), around(s, below)?))
+    }
+
+    fn output(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>> {
+        match s.kind {
+            SexpKind::Int(_) => return Ok((Output::Array(id(s)?), 1)),
+            SexpKind::Atom(_) => {
+                return self.take(s, |part| if let Part::Output(o) = part { Some(o) } else { None });
+            }
+            _ => {}
+        }
+        let (head, mut items) = Items::headed(s)?;
+        match head {
+            "tuple" => {
+                let frame = numbers(Items::list(items.next("a frame")?, "a list of positions")?.rest)?;
+                let (mut below, mut fields) = (0, Vec::new());
+                for s in items.rest {
+                    let (label, s) = Self::field(s)?;
+                    let (field, depth) = self.output(s)?;
+                    below = depth.max(below);
+                    fields.push((label, field));
+                }
+                Ok((Output::Tuple { frame, fields }, around(s, below)?))
+            }
+            "box" => {
+                let ty = items.next("a type")?;
+                let read = self.types.ty(ty)?;
+                if !read.shape.is_scalar() {
+                    return fail(ty, "the type of one box was expected");
+                }
+                let mut witnesses = Vec::new();
+                for s in Items::list(items.next("witnesses")?, "a list of witnesses")?.rest {
+                    let (head, mut items) = Items::headed(s)?;
+                    witnesses.push(match head {
+                        "dim" => {
+                            let dim = Witness::Dim(id(items.next("a position")?)?);
+                            items.end()?;
+                            dim
+                        }
+                        "shape" => Witness::Shape(numbers(items.rest)?),
+                        _ => return fail(s, "(dim …) or (shape …) was expected"),
+                    });
+                }
+                let (contents, below) = self.output(items.next("the contents")?)?;
+                items.end()?;
+                let contents = Box::new(contents);
+                Ok((Output::Box { ty: read.atom, witnesses, contents }, around(s, below)?))
+            }
+            _ => fail(s, "a position, (tuple …) or (box …) was expected"),
+        }
+    }
+
+    // ---- statements ----
+
+    /// The statements up to `give`, or the name of a part.
+    fn body(&mut self, items: &mut Items<'_, 't>) -> Result<Deep<Body>> {
+        let mut body = Body::default();
+        let mut below = 0;
+        loop {
+            let s = items.next("(give …) at the end of the body")?;
+            if let (SexpKind::Atom(_), []) = (&s.kind, body.stmts.as_slice()) {
+                return self.take(s, |part| if let Part::Body(b) = part { Some(b) } else { None });
+            }
+            let (head, mut rest) = Items::headed(s)?;
+            match head {
+                "let" => {
+                    let pat = self.binder_list(rest.next("what is bound")?)?;
+                    let exp = self.exp(rest.next("an expression")?, &mut below)?;
+                    let prov = Prov::parse(rest.next("the provenance")?)?;
+                    rest.end()?;
+                    body.stmts.push(Stmt { pat, exp, prov });
+                }
+                "give" => {
+                    body.results = self.atoms(rest.rest)?;
+                    return Ok((body, around(s, below)?));
+                }
+                _ => return fail(s, "(let …) or (give …) was expected"),
+            }
+        }
+    }
+
+    /// The body after `head` in a list of its own.
+    fn section(&mut self, items: &mut Items<'_, 't>, head: &str, below: &mut usize) -> Result<Body> {
+        let mut items = Items::form(items.next(head)?, head)?;
+        let body = self.inner(&mut items, below)?;
+        items.end()?;
+        Ok(body)
+    }
+
+    /// A body in an expression; `below` becomes at least its depth.
+    fn inner(&mut self, items: &mut Items<'_, 't>, below: &mut usize) -> Result<Body> {
+        let (body, depth) = self.body(items)?;
+        *below = depth.max(*below);
+        Ok(body)
+    }
+
+    fn combine(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Combine> {
+        let (head, mut items) = Items::headed(s)?;
+        let assoc = match head {
+            "assoc" => true,
+            "serial" => false,
+            _ => return fail(s, "(assoc …) or (serial …) was expected"),
+        };
+        let params = self.binder_list(items.next("parameters")?)?;
+        let start = match items.rest.first() {
+            Some(Sexp { kind: SexpKind::List(list), .. })
+                if matches!(list.first(), Some(Sexp { kind: SexpKind::Atom("start"), .. })) =>
+            {
+                Some(self.atoms(Items::form(items.next("(start …)")?, "start")?.rest)?)
+            }
+            _ => None,
+        };
+        let body = self.inner(&mut items, below)?;
+        items.end()?;
+        Ok(Combine { lambda: Lambda { params, body }, start, assoc })
+    }
+
+    fn exp(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Exp> {
+        if !matches!(s.kind, SexpKind::List(_)) {
+            return Ok(Exp::Atom(self.atom(s)?));
+        }
+        let (head, mut items) = Items::headed(s)?;
+        let exp = match head {
+            "op" => {
+                let op = items.next("an operator")?;
+                let Some(op) = ScalarOp::from_name(symbol(op)?) else {
+                    return fail(op, "there is no such operator");
+                };
+                Exp::Op(op, self.atoms(std::mem::take(&mut items.rest))?)
+            }
+            "cast" => Exp::Cast(base(items.next("a type")?)?, self.atom(items.next("an operand")?)?),
+            "literal" => Exp::Literal {
+                dims: self.list(items.next("dims")?)?,
+                elems: self.atoms(std::mem::take(&mut items.rest))?,
+            },
+            "index" => Exp::Index {
+                array: self.var(items.next("an array")?)?,
+                at: self.atoms(std::mem::take(&mut items.rest))?,
+            },
+            "if" => Exp::If {
+                cond: self.atom(items.next("a condition")?)?,
+                then: self.section(&mut items, "then", below)?,
+                otherwise: self.section(&mut items, "else", below)?,
+            },
+            "for" => Exp::For {
+                axis: self.axis(items.next("an axis")?)?,
+                state: self.state(items.next("the state")?)?,
+                body: self.inner(&mut items, below)?,
+            },
+            "while" => Exp::While {
+                state: self.state(items.next("the state")?)?,
+                cond: self.section(&mut items, "cond", below)?,
+                body: self.section(&mut items, "do", below)?,
+            },
+            "map" => {
+                let axes = Items::list(items.next("axes")?, "a list of axes")?;
+                let axes = axes.rest.iter().map(|s| self.axis(s)).collect::<Result<_>>()?;
+                Exp::Map { axes, body: self.inner(&mut items, below)? }
+            }
+            "reduce" => Exp::Reduce {
+                axis: self.axis(items.next("an axis")?)?,
+                body: self.inner(&mut items, below)?,
+                op: self.combine(items.next("how to combine")?, below)?,
+            },
+            "scan" => Exp::Scan {
+                kind: scan_kind(items.next("a kind of scan")?)?,
+                axis: self.axis(items.next("an axis")?)?,
+                body: self.inner(&mut items, below)?,
+                op: self.combine(items.next("how to combine")?, below)?,
+            },
+            "scatter" => {
+                let axis = self.axis(items.next("an axis")?)?;
+                let dests = Items::list(items.next("arrays")?, "a list of arrays")?;
+                let dests = dests.rest.iter().map(|s| self.var(s)).collect::<Result<_>>()?;
+                let body = self.inner(&mut items, below)?;
+                let combine = match items.rest.is_empty() {
+                    true => None,
+                    false => {
+                        let mut items = Items::form(items.next("(combine …)")?, "combine")?;
+                        let params = self.binder_list(items.next("parameters")?)?;
+                        let body = self.inner(&mut items, below)?;
+                        items.end()?;
+                        Some(Lambda { params, body })
+                    }
+                };
+                Exp::Scatter { dests, axis, body, combine }
+            }
+            "filter" => {
+                Exp::Filter { axis: self.axis(items.next("an axis")?)?, body: self.inner(&mut items, below)? }
+            }
+            "grade" => {
+                Exp::Grade { axis: self.axis(items.next("an axis")?)?, body: self.inner(&mut items, below)? }
+            }
+            "view" => Exp::View {
+                view: self.view(items.next("a view")?)?,
+                array: self.var(items.next("an array")?)?,
+            },
+            "check" => Exp::Check {
+                trap: Trap::parse(items.next("a trap")?)?,
+                cond: self.atom(items.next("a condition")?)?,
+                values: self.atoms(std::mem::take(&mut items.rest))?,
+            },
+            _ => return fail(s, format!("unknown form of expression `{head}`")),
+        };
+        items.end()?;
+        Ok(exp)
+    }
+
+    fn view(&mut self, s: &Sexp<'t>) -> Result<View> {
+        let (head, mut items) = Items::headed(s)?;
+        let view = match head {
+            "reverse" => View::Reverse,
+            "append" => View::Append { with: self.var(items.next("an array")?)? },
+            "permute" => View::Permute { perm: numbers(std::mem::take(&mut items.rest))? },
+            "slice" | "wrap" => {
+                let start = self.list(items.next("where it starts")?)?;
+                let dims = self.list(items.next("dims")?)?;
+                if head == "slice" { View::Slice { start, dims } } else { View::Wrap { start, dims } }
+            }
+            "reshape" => View::Reshape { dims: self.atoms(std::mem::take(&mut items.rest))? },
+            "rotate" => View::Rotate { amounts: self.atoms(std::mem::take(&mut items.rest))? },
+            "cycle" => View::Cycle { dims: self.atoms(std::mem::take(&mut items.rest))? },
+            "replicate" => View::Replicate { dims: self.atoms(std::mem::take(&mut items.rest))? },
+            _ => return fail(s, format!("unknown view `{head}`")),
+        };
+        items.end()?;
+        Ok(view)
+    }
+}
+
+fn base(s: &Sexp) -> Result<BaseTy> {
+    BaseTy::from_name(symbol(s)?).map_or_else(|| fail(s, "the name of a base type was expected"), Ok)
+}
+
+fn scan_kind(s: &Sexp) -> Result<ScanKind> {
+    match symbol(s)? {
+        "inclusive" => Ok(ScanKind::Inclusive),
+        "exclusive" => Ok(ScanKind::Exclusive),
+        "full" => Ok(ScanKind::Full),
+        _ => fail(s, "`inclusive`, `exclusive` or `full` was expected"),
+    }
+}
+
+fn numbers(items: &[Sexp]) -> Result<Vec<usize>> {
+    items.iter().map(id).collect()
+}

@@ -1,0 +1,4 @@
+//! The text form of Mono and its verifier, on programs written by hand.
+
+mod corpus;
+mod round_trip;
