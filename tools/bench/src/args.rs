@@ -1,0 +1,53 @@
+//! The command line.
+
+use clap::Parser;
+use std::path::PathBuf;
+
+#[derive(Parser, Clone, Debug)]
+#[command(
+    name = "remc-bench",
+    about = "Measures programs in Remora against hand-written C and NumPy on the same data.",
+    max_term_width = 100,
+    after_help = "Exit codes: 0 all that ran is right, 1 some result was wrong, 2 the bench itself cannot run."
+)]
+pub struct Args {
+    /// Install NumPy into the bench's own environment, and end
+    #[arg(long)]
+    pub setup: bool,
+    /// Say which rows there are, and end
+    #[arg(long)]
+    pub list: bool,
+    /// Small sizes: a run of seconds, which shows that everything works and nothing about speed
+    #[arg(long)]
+    pub small: bool,
+    /// Only this row; may be given several times. Rows whose name goes on after a `/` are all meant by what
+    /// comes before it
+    #[arg(long, value_name = "ROW")]
+    pub only: Vec<String>,
+    /// How many threads each contender may use; all processors if absent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// How many timed calls the medians are of
+    #[arg(long, value_name = "N", default_value = "11", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub rounds: u16,
+    /// Write the table here too: between the lines `<!-- bench -->` and `<!-- /bench -->` of a file that has
+    /// them, else as the whole file
+    #[arg(long, value_name = "FILE")]
+    pub table: Option<PathBuf>,
+    /// The remc to measure; the one beside this program if absent
+    #[arg(long, value_name = "PATH")]
+    pub remc: Option<PathBuf>,
+    /// Where data, compiled peers and NumPy are kept; `bench` in the target folder if absent
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Args::command().debug_assert();
+    }
+}

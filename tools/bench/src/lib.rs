@@ -1,0 +1,29 @@
+//! Measures programs in Remora against their peers on the same data, in one run.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`bench`] | one run: all rows, all contenders |
+//! | [`cases`] | the rows of the table: program, peers, inputs, what the machine allows at best |
+//! | [`data`] | inputs from a seeded generator, kept as `.npy` files that every contender reads |
+//! | [`contender`] | what a contender can do, and the order in which they are measured |
+//! | [`ours`] | Remora programs, through `remc run` |
+//! | [`peers`] | C, compiled with OpenMP; [`native`] calls it |
+//! | [`numpy`] | NumPy, in a child process that takes the time itself |
+//! | [`limits`] | the bandwidth and the rate of operations that this machine reaches |
+//! | [`places`] | where files are found and kept |
+//! | [`table`] | the result as Markdown |
+//!
+//! A contender that is not there leaves a dash and a reason, and everything else goes on.
+
+pub mod args;
+pub mod bench;
+pub mod cases;
+pub mod contender;
+pub mod data;
+pub mod limits;
+pub mod native;
+pub mod numpy;
+pub mod ours;
+pub mod peers;
+pub mod places;
+pub mod table;

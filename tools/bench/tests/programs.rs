@@ -1,0 +1,242 @@
+//! Each program of the bench gives the right result at small sizes, in the reference interpreter: what is
+//! measured computes what its row says. Neither C nor NumPy is needed for that.
+
+use remc_base::{Atom, BaseTy, Scalar, Value};
+use remc_bench::cases::{Case, Dtype, Input, cases};
+use remc_bench::places;
+use remc_driver::Session;
+use remc_interp::{Interp, solve_indices};
+use std::thread;
+
+/// Sizes that are empty, one, odd and even.
+const SIZES: [usize; 5] = [0, 1, 2, 7, 16];
+
+/// Calls the entry of a program; the interpreter walks trees, for which a thread of a test is too small.
+fn run(program: &str, inputs: &[(&str, Value)]) -> Value {
+    thread::scope(|scope| {
+        let work = || call(program, inputs);
+        let started = thread::Builder::new().stack_size(256 << 20).spawn_scoped(scope, work);
+        started.expect("a thread").join().expect("the program runs")
+    })
+}
+
+fn call(program: &str, inputs: &[(&str, Value)]) -> Value {
+    let mut session = Session::default();
+    let file =
+        session.load(&places::program(program)).unwrap_or_else(|e| panic!("{program}: {}", e.reason()));
+    let said = session.diagnostics(file);
+    assert!(said.is_empty(), "{program}: {said:?}");
+    let entry = *session
+        .entries(file)
+        .iter()
+        .find(|d| d.name(&session.db).as_str() == "main")
+        .unwrap_or_else(|| panic!("{program} has no entry `main`"));
+    let linked = session.link(file, &[entry]);
+    let definition = linked.get(&entry.global(&session.db)).expect("it was checked");
+    let signature = definition.entry.as_ref().expect("it is an entry");
+    let arguments: Vec<Value> = signature
+        .params
+        .iter()
+        .map(|(name, _)| match inputs.iter().find(|(n, _)| *n == name.as_str()) {
+            Some((_, value)) => value.clone(),
+            None => panic!("{program} takes `{name}`, which the row does not give"),
+        })
+        .collect();
+    assert_eq!(arguments.len(), inputs.len(), "{program} does not take all inputs");
+    let indices = solve_indices(signature, &arguments).expect("the inputs fit");
+    let interp = Interp::new(&linked, session.first_user_module());
+    interp.call_entry(definition, &indices, arguments).expect("it stops for no reason")
+}
+
+/// Numbers that depend on their place alone, in [-1, 1), with few bits so that small sums of them are exact.
+fn numbers(count: usize, seed: usize) -> Vec<f64> {
+    (0..count).map(|i| ((i * 37 + seed * 11) % 64) as f64 / 32.0 - 1.0).collect()
+}
+
+fn f32s(shape: &[usize], xs: &[f64]) -> Value {
+    Value::of_scalars(BaseTy::F32, shape.to_vec(), xs.iter().map(|&x| Scalar::F32(x as f32)))
+}
+
+fn f64s(shape: &[usize], xs: &[f64]) -> Value {
+    Value::of_scalars(BaseTy::F64, shape.to_vec(), xs.iter().map(|&x| Scalar::F64(x)))
+}
+
+fn ints(shape: &[usize], xs: &[i64]) -> Value {
+    Value::of_scalars(BaseTy::I64, shape.to_vec(), xs.iter().map(|&x| Scalar::I64(x)))
+}
+
+fn int(x: i64) -> Value {
+    Value::scalar(Scalar::I64(x))
+}
+
+fn floats_of(value: &Value) -> Vec<f64> {
+    let number = |atom: &Atom| match atom {
+        Atom::Scalar(Scalar::F32(x)) => f64::from(*x),
+        Atom::Scalar(Scalar::F64(x)) => *x,
+        other => panic!("no float: {other:?}"),
+    };
+    value.atoms.iter().map(number).collect()
+}
+
+fn assert_close(got: &Value, shape: &[usize], want: &[f64], tolerance: f64) {
+    assert_eq!(got.shape, shape);
+    let got = floats_of(got);
+    assert_eq!(got.len(), want.len());
+    for (i, (g, w)) in got.iter().zip(want).enumerate() {
+        assert!((g - w).abs() <= tolerance, "at {i}: {g} where {w} is right");
+    }
+}
+
+#[test]
+fn sum_and_dot() {
+    for n in SIZES {
+        let (xs, ys) = (numbers(n, 1), numbers(n, 2));
+        let total: f64 = xs.iter().sum();
+        assert_close(&run("sum", &[("xs", f32s(&[n], &xs))]), &[], &[total], 0.0);
+        let dot: f64 = xs.iter().zip(&ys).map(|(x, y)| x * y).sum();
+        let inputs = [("xs", f32s(&[n], &xs)), ("ys", f32s(&[n], &ys))];
+        assert_close(&run("dot", &inputs), &[], &[dot], 1e-6);
+    }
+}
+
+#[test]
+fn mean_and_variance() {
+    for n in [1, 2, 7, 16] {
+        let xs = numbers(n, 1);
+        let mean = xs.iter().sum::<f64>() / n as f64;
+        let variance = xs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+        assert_close(&run("mean-variance", &[("xs", f32s(&[n], &xs))]), &[2], &[mean, variance], 1e-6);
+    }
+}
+
+#[test]
+fn sums_of_rows_and_columns_and_transpose() {
+    for (rows, columns) in [(0, 3), (3, 0), (1, 5), (5, 1), (3, 4)] {
+        let m = numbers(rows * columns, 3);
+        let at = |i: usize, j: usize| m[i * columns + j];
+        let input = [("m", f32s(&[rows, columns], &m))];
+        let by_row: Vec<f64> = (0..rows).map(|i| (0..columns).map(|j| at(i, j)).sum()).collect();
+        assert_close(&run("row-sums", &input), &[rows], &by_row, 0.0);
+        let by_column: Vec<f64> = (0..columns).map(|j| (0..rows).map(|i| at(i, j)).sum()).collect();
+        assert_close(&run("column-sums", &input), &[columns], &by_column, 0.0);
+        let across: Vec<f64> =
+            (0..columns).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| at(i, j)).collect();
+        assert_close(&run("transpose", &input), &[columns, rows], &across, 0.0);
+    }
+}
+
+#[test]
+fn matrix_product() {
+    for (m, n, k) in [(0, 2, 3), (2, 0, 3), (1, 1, 1), (3, 4, 5)] {
+        let (a, b) = (numbers(m * n, 4), numbers(n * k, 5));
+        let mut want = vec![0.0; m * k];
+        for i in 0..m {
+            for j in 0..k {
+                want[i * k + j] = (0..n).map(|l| a[i * n + l] * b[l * k + j]).sum();
+            }
+        }
+        let inputs = [("a", f32s(&[m, n], &a)), ("b", f32s(&[n, k], &b))];
+        assert_close(&run("matmul", &inputs), &[m, k], &want, 1e-6);
+    }
+}
+
+#[test]
+fn prefix_sums() {
+    for n in SIZES {
+        let xs = numbers(n, 1);
+        let sums = |xs: &[f64]| -> Vec<f64> {
+            xs.iter()
+                .scan(0.0, |sum, x| {
+                    *sum += x;
+                    Some(*sum)
+                })
+                .collect()
+        };
+        assert_close(&run("iscan", &[("xs", f32s(&[n], &xs))]), &[n], &sums(&xs), 0.0);
+        let whole: Vec<i64> = (0..n as i64).map(|i| i * i - 20).collect();
+        let want: Vec<i64> = whole
+            .iter()
+            .scan(0, |sum, x| {
+                *sum += x;
+                Some(*sum)
+            })
+            .collect();
+        assert_eq!(run("iscan-int", &[("xs", ints(&[n], &whole))]), ints(&[n], &want));
+    }
+}
+
+#[test]
+fn exclusive_or_of_multiples() {
+    for n in [0, 1, 10, 1000] {
+        let want = (0..n).fold(0, |x, i| x ^ (3 * i));
+        assert_eq!(run("iota-xor", &[("n", int(n))]), int(want));
+    }
+}
+
+#[test]
+fn n_body() {
+    for n in [0, 1, 5] {
+        let (p, masses) = (numbers(3 * n, 6), numbers(n, 7));
+        let mut want = vec![0.0; 3 * n];
+        for i in 0..n {
+            for j in 0..n {
+                let d: Vec<f64> = (0..3).map(|c| p[3 * j + c] - p[3 * i + c]).collect();
+                let r2 = d.iter().map(|x| x * x).sum::<f64>() + 1e-3;
+                for c in 0..3 {
+                    want[3 * i + c] += masses[j] / (r2 * r2.sqrt()) * d[c];
+                }
+            }
+        }
+        let single = [("positions", f32s(&[n, 3], &p)), ("masses", f32s(&[n], &masses))];
+        assert_close(&run("n-body", &single), &[n, 3], &want, 1e-4);
+        let double = [("positions", f64s(&[n, 3], &p)), ("masses", f64s(&[n], &masses))];
+        assert_close(&run("n-body-f64", &double), &[n, 3], &want, 1e-11);
+    }
+}
+
+#[test]
+fn digits() {
+    // Two known images, three unknown ones, of which the last has the wrong label.
+    let inputs = [
+        ("train-images", f32s(&[2, 2], &[0.0, 0.0, 8.0, 8.0])),
+        ("train-labels", ints(&[2], &[3, 5])),
+        ("test-images", f32s(&[3, 2], &[1.0, 0.0, 7.0, 9.0, 8.0, 8.0])),
+        ("test-labels", ints(&[3], &[3, 5, 3])),
+    ];
+    assert_close(&run("digits", &inputs), &[], &[2.0 / 3.0], 1e-12);
+}
+
+/// A row's inputs, at the sizes that its program would take them in, bear the names and types of its entry.
+#[test]
+fn rows_name_what_their_programs_take() {
+    for case in cases(true) {
+        let types = parameters(&case);
+        for input in &case.inputs {
+            let (name, ty) = match input {
+                Input::Scalar { name, .. } => (*name, "int".to_owned()),
+                Input::Array { name, array, .. } => {
+                    let atom = match array.dtype {
+                        Dtype::F32 => "f32",
+                        Dtype::F64 => "float",
+                        Dtype::I64 => "int",
+                    };
+                    (*name, atom.to_owned())
+                }
+            };
+            let found = types.iter().find(|(n, _)| n == name);
+            let Some((_, found)) = found else { panic!("{}: no parameter `{name}`", case.key) };
+            assert!(found.contains(&ty), "{}: `{name}` is of type {found}", case.key);
+        }
+        assert_eq!(types.len(), case.inputs.len(), "{}", case.key);
+    }
+}
+
+fn parameters(case: &Case) -> Vec<(String, String)> {
+    let mut session = Session::default();
+    let file = session.load(&places::program(case.program)).expect("the program is there");
+    let entry = session.entries(file)[0];
+    let linked = session.link(file, &[entry]);
+    let definition = linked.get(&entry.global(&session.db)).expect("it was checked");
+    let signature = definition.entry.as_ref().expect("it is an entry");
+    signature.params.iter().map(|(name, ty)| (name.to_string(), ty.to_string())).collect()
+}
