@@ -16,7 +16,7 @@ pub mod scalar;
 mod values;
 
 pub use error::EmitError;
-pub use jit::{Host, Loaded};
+pub use jit::{Host, Loaded, Pipeline};
 pub use scalar::{Emit, ulp_bound, ulp_distance};
 
 /// The LLVM wrapper that this crate's interface speaks.

@@ -22,6 +22,8 @@ mod expt;
 mod float;
 mod int;
 mod real;
+#[cfg(test)]
+mod tests;
 mod ulp;
 
 use crate::error::EmitError;
@@ -209,6 +211,9 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
             Div if ty.is_integer() => {
                 let (x, y) = (self.cast(ty, BaseTy::F64, x)?, self.cast(ty, BaseTy::F64, y)?);
                 self.fdiv(x, y)
+            }
+            Min2 | Max2 if ty == BaseTy::F16 => {
+                self.through_f32(ty, &[x, y], |a| self.least_or_greatest(op, a[0], a[1]))
             }
             _ if ty.is_float() => self.through_f32(ty, &[x, y], |a| self.float_binary(op, a[0], a[1])),
             _ => self.int_binary(op, ty, x, y),

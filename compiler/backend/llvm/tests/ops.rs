@@ -15,7 +15,7 @@ use inkwell::module::Module;
 use inkwell::values::{BasicValueEnum, FunctionValue, PointerValue};
 use remc_base::ops::{OpError, Operand, ScalarOp, TABLE, apply, cast};
 use remc_base::scalar::{BaseTy, Scalar};
-use remc_llvm::{Emit, EmitError, Loaded, inkwell, jit, ulp_bound, ulp_distance};
+use remc_llvm::{Emit, EmitError, Host, Loaded, Pipeline, inkwell, jit, ulp_bound, ulp_distance};
 use std::collections::BTreeMap;
 
 const LANES: u32 = 8;
@@ -61,6 +61,20 @@ impl Instance {
         }
     }
 
+    /// How many random operands to try: many where the result is approximate.
+    fn random_rows(&self) -> usize {
+        match self.operands()[..] {
+            [t] if t.is_float() && self.uses_fma() => 100_000,
+            [t] if t.is_float() => 10_000,
+            _ => 1_000,
+        }
+    }
+
+    /// Whether the code depends on [`Emit::fma`].
+    fn uses_fma(&self) -> bool {
+        matches!(self.code, Code::Op(ScalarOp::Exp | ScalarOp::Log, _))
+    }
+
     fn bound(&self) -> u64 {
         match &self.code {
             Code::Op(op, tys) => ulp_bound(*op, tys),
@@ -95,10 +109,10 @@ fn instances_of(op: ScalarOp) -> Vec<Vec<BaseTy>> {
 fn instances() -> Vec<Instance> {
     let mut all = Vec::new();
     let mut add = |code: Code| {
-        let uses_fma = matches!(code, Code::Op(ScalarOp::Exp | ScalarOp::Log, _));
         for (lanes, fma) in [(None, true), (Some(LANES), true), (Some(LANES), false)] {
-            if fma || uses_fma {
-                all.push(Instance { code: code.clone(), lanes, fma });
+            let instance = Instance { code: code.clone(), lanes, fma };
+            if fma || instance.uses_fma() {
+                all.push(instance);
             }
         }
     };
@@ -343,9 +357,9 @@ fn edges(ty: BaseTy) -> Vec<Scalar> {
                 0.1,
                 0.3,
                 0.7,
-                0.70710678,
-                3.141592653589793,
-                1.5707963267948966,
+                std::f64::consts::FRAC_1_SQRT_2,
+                std::f64::consts::PI,
+                std::f64::consts::FRAC_PI_2,
                 20.0,
                 88.7,
                 89.0,
@@ -384,7 +398,7 @@ fn edges(ty: BaseTy) -> Vec<Scalar> {
 }
 
 /// Columns of operands: all combinations of edges, then random ones, a multiple of the lanes in all.
-fn columns(tys: &[BaseTy], random: &mut Random) -> Vec<Vec<Scalar>> {
+fn columns(tys: &[BaseTy], more: usize, random: &mut Random) -> Vec<Vec<Scalar>> {
     let edges: Vec<Vec<Scalar>> = tys.iter().map(|t| edges(*t)).collect();
     // Three operands (`select`) need no combinations.
     let total = if tys.len() < 3 { edges.iter().map(Vec::len).product() } else { 64 };
@@ -396,7 +410,6 @@ fn columns(tys: &[BaseTy], random: &mut Random) -> Vec<Vec<Scalar>> {
             rest /= edge.len();
         }
     }
-    let more = if tys.len() == 1 && tys[0].is_float() { 20_000 } else { 1_000 };
     let n = (total + more).next_multiple_of(LANES as usize);
     for (column, ty) in columns.iter_mut().zip(tys) {
         column.resize_with(n, || random.scalar(*ty));
@@ -406,22 +419,43 @@ fn columns(tys: &[BaseTy], random: &mut Random) -> Vec<Vec<Scalar>> {
 
 #[test]
 fn compiled_operators_agree_with_the_table() {
+    compare(&jit::host(), Pipeline::Explicit);
+}
+
+#[test]
+fn so_do_operators_in_loops_that_llvm_vectorised() {
+    compare(&jit::host(), Pipeline::Full);
+}
+
+/// Processors without half floats, rounding instructions or masks take other instructions.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn so_do_operators_on_older_processors() {
+    let older = |cpu: &str| Host { cpu: cpu.into(), features: String::new(), vector_bits: 128, fma: false };
+    compare(&older("x86-64"), Pipeline::Explicit);
+    if jit::host().vector_bits >= 256 {
+        compare(&older("x86-64-v3"), Pipeline::Explicit);
+    }
+}
+
+fn compare(host: &Host, pipeline: Pipeline) {
     let context = Context::create();
     let module = context.create_module("operators");
-    let all = instances();
+    let mut all = instances();
+    all.retain(|i| host.fma || !i.fma || i.lanes.is_none() || !i.uses_fma());
     for (i, instance) in all.iter().enumerate() {
         build(&context, &module, &format!("f{i}"), instance).unwrap_or_else(|e| panic!("{instance:?}: {e}"));
     }
     let start = std::time::Instant::now();
-    let object = jit::object(&module, &jit::host()).unwrap();
-    println!("{} functions, {} bytes of object, {:?}", all.len(), object.len(), start.elapsed());
+    let object = jit::object(&module, host, pipeline).unwrap();
+    println!("{} {} functions, {} bytes of object, {:?}", host.cpu, all.len(), object.len(), start.elapsed());
     let compiled = Compiled { loaded: Loaded::new(&object, &[]).unwrap() };
 
     let mut random = Random(1);
     let mut wrong: Vec<String> = Vec::new();
     let mut greatest: BTreeMap<String, u64> = BTreeMap::new();
     for (i, instance) in all.iter().enumerate() {
-        let columns = columns(&instance.operands(), &mut random);
+        let columns = columns(&instance.operands(), instance.random_rows(), &mut random);
         let (results, failed) = compiled.run(&format!("f{i}"), instance, &columns);
         let mut shown = 0;
         for (row, (result, failed)) in results.into_iter().zip(failed).enumerate() {
