@@ -3,4 +3,5 @@
 pub mod ir;
 pub mod parse;
 pub mod print;
+pub mod verify;
 pub mod walk;

@@ -8,6 +8,7 @@ use remc_mono::ir::{Atom, Body, Exp, Input, Output, Program, Stmt, Ty, Witness};
 use remc_mono::parse::{MAX_BODY_DEPTH, constant, parse_program};
 use remc_mono::print;
 use remc_mono::print::print_program;
+use remc_mono::verify::verify;
 
 fn round_trip(p: &Program) {
     let text = print_program(p);
@@ -122,7 +123,9 @@ fn deep(levels: usize) -> Program {
 #[test]
 fn deep_programs_nest_little() {
     for levels in [31, 32, 33, 64, 65, 1000, MAX_BODY_DEPTH - 1] {
-        round_trip(&deep(levels));
+        let p = deep(levels);
+        round_trip(&p);
+        verify(&p).unwrap();
     }
     assert!(parse_program(&print_program(&deep(MAX_BODY_DEPTH))).is_err());
     let (mut input, mut output) = (Input::Tuple(Vec::new()), Output::Array(0));
