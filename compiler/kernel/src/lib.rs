@@ -1,3 +1,4 @@
 //! Kernel: loops over buffers, and the host plan that launches them. See [`ir`].
 
 pub mod ir;
+pub mod print;

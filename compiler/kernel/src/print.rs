@@ -1,0 +1,443 @@
+//! Kernel as text, which [`crate::parse`] reads back exactly.
+//!
+//! ```text
+//! program ::= (kernel 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (output out)
+//!               k … (plan stmt … (give a …)) part … (unbound x …)?)
+//! k       ::= (k0 "name" (from pN …) (grid (x a) …) (worker x) (params x …) (body stmt …))
+//! x       ::= (%x.1 base) | (%x.1 space base a …)
+//!                                                a binder: its name, its id, its type; of a buffer its dims
+//! space   ::= global | scratch | private
+//! part    ::= (block bN stmt …) | (input bN in) | (output bN out)
+//! stmt    ::= (let x exp pN)                     pN is its provenance, a row of the table `provs`
+//!           | (store %b.1 (a …) a pN)
+//!           | (for how i range (carried …) stmt … (next a …) pN)
+//!           | (while (carried …) (cond stmt … (test a)) (do stmt … (next a …)) pN)
+//!           | (if a (then stmt …) (else stmt …) ((x a a) …) pN)
+//!           | (check trap a a … pN)
+//!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN)
+//!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 pN)
+//! i       ::= %i.1                               an int; else with its type, (%i.1 base)
+//! how     ::= seq | unroll | (lanes w) | (jam k)
+//! range   ::= (upto a a) | (tile a a a)          from and to; index, size and limit
+//! carried ::= (x x a o?)                         the parameter, the result, the first value, the operator
+//! exp     ::= a | (op o a …) | (cast base a) | (load %b.1 a …) | (workers)
+//! ```
+//!
+//! Constants `a`, inputs and outputs are those of [`remc_mono::print`]. A statement is a line, those
+//! inside are indented:
+//!
+//! ```text
+//! (k0 "scale" (from p0) (grid (%b.3 %nb.1)) (worker %w.4)
+//!   (params (%n.0 int) (%nb.1 int) (%xs.2 global float %n.0) (%ys.5 global float %n.0))
+//!   (body
+//!     (for (lanes 16) %i.6 (tile %b.3 16384 %n.0) ()
+//!       (let (%x.7 float) (load %xs.2 %i.6) p0)
+//!       (store %ys.5 (%i.6) %x.7 p0)
+//!       (next) p0)))
+//! ```
+//!
+//! The reader bounds how deep lists nest. The statements that are deeper than a few dozen levels are
+//! printed as a part of their own at the end, and `b7` stands in their place. A part follows the text
+//! that it is a part of. `unbound` lists what is in the table of variables and bound nowhere.
+
+use crate::ir::*;
+use remc_base::ids::Id;
+use remc_base::sexp::quoted;
+use remc_base::{ArrTy, BaseTy, Name, Prov, VarId};
+use remc_mono::ir::{Input, Output, Witness};
+use remc_mono::print::constant;
+use remc_typed::print::{TypeTexts, value_var};
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+/// The version of the text form.
+pub const VERSION: i128 = 1;
+
+/// How many blocks (or tuples of inputs or results) nest in place; each is up to three lists.
+const IN_PLACE: usize = 32;
+
+/// The text of a program.
+pub fn print_program(p: &Program) -> String {
+    let mut pr = Printer::new(p);
+    let mut out = format!("(kernel {VERSION} (name {})", quoted(p.name.as_str()));
+    let provs = p.provs.print().replace('\n', "\n  ");
+    let params = pr.binders(&p.params);
+    let inputs: String = p.inputs.iter().map(|i| format!(" {}", pr.input(i, 0))).collect();
+    let output = pr.output(&p.output, 0);
+    for (k, kernel) in p.kernels.iter() {
+        pr.line(2);
+        pr.kernel(k, kernel, 2);
+    }
+    pr.out += "\n  (plan";
+    pr.block(&p.plan, 0, 2);
+    pr.line(4);
+    let results = pr.atoms(&p.results);
+    let _ = write!(pr.out, "(give{results}))");
+    pr.parts();
+    let _ = write!(out, "\n  {provs}\n  (types{})", pr.types.rows());
+    let _ = write!(out, "\n  (params {params})\n  (inputs{inputs})\n  (output {output})");
+    out += &pr.out;
+    let unbound: Vec<Var> = p.vars.iter().map(|(v, _)| v).filter(|v| !pr.bound[v.index()]).collect();
+    if !unbound.is_empty() {
+        out += "\n  (unbound";
+        for v in unbound {
+            let _ = write!(out, "\n    {}", pr.binder(v));
+        }
+        out.push(')');
+    }
+    out + ")\n"
+}
+
+/// The text of a kernel of `p`, for people.
+pub fn print_kernel(p: &Program, k: KernelId) -> String {
+    let mut pr = Printer::new(p);
+    if let Some(kernel) = p.kernels.get(k) {
+        pr.kernel(k, kernel, 0);
+    }
+    pr.parts();
+    pr.out + "\n"
+}
+
+/// The text of statements of `p`, for people.
+pub fn print_stmts(p: &Program, stmts: &[Stmt]) -> String {
+    let mut pr = Printer::new(p);
+    pr.block(stmts, 0, 0);
+    pr.parts();
+    pr.out.trim_start().to_owned() + "\n"
+}
+
+/// The text of an access to a buffer, as messages show it.
+pub(crate) fn access(p: &Program, buffer: Var, at: &[Atom]) -> String {
+    let pr = Printer::new(p);
+    format!("{} ({})", pr.var(buffer), pr.atoms(at).trim_start())
+}
+
+/// The text of a variable, as messages show it.
+pub(crate) fn var(p: &Program, v: Var) -> String {
+    Printer::new(p).var(v)
+}
+
+/// The text of an atom, as messages show it.
+pub(crate) fn atom(p: &Program, a: Atom) -> String {
+    Printer::new(p).atom(a)
+}
+
+impl Space {
+    pub const ALL: [Space; 3] = [Space::Global, Space::Scratch, Space::Private];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Space::Global => "global",
+            Space::Scratch => "scratch",
+            Space::Private => "private",
+        }
+    }
+}
+
+/// What is too deep to be printed in its place.
+enum Part<'p> {
+    Block(&'p [Stmt]),
+    Input(&'p Input),
+    Output(&'p Output),
+}
+
+struct Printer<'p> {
+    p: &'p Program,
+    out: String,
+    types: TypeTexts,
+    /// For each variable whether its binder has been printed.
+    bound: Vec<bool>,
+    /// The parts still to be printed, and how many have been named.
+    queue: VecDeque<Part<'p>>,
+    named: usize,
+}
+
+impl<'p> Printer<'p> {
+    fn new(p: &'p Program) -> Printer<'p> {
+        Printer {
+            p,
+            out: String::new(),
+            types: TypeTexts::default(),
+            bound: vec![false; p.vars.len()],
+            queue: VecDeque::new(),
+            named: 0,
+        }
+    }
+
+    /// The name of a part that is printed later.
+    fn later(&mut self, part: Part<'p>) -> String {
+        self.queue.push_back(part);
+        self.named += 1;
+        format!("b{}", self.named - 1)
+    }
+
+    fn parts(&mut self) {
+        let mut i = 0;
+        while let Some(part) = self.queue.pop_front() {
+            match part {
+                Part::Block(stmts) => {
+                    let _ = write!(self.out, "\n  (block b{i}");
+                    self.block(stmts, 0, 2);
+                    self.out.push(')');
+                }
+                Part::Input(input) => {
+                    let text = self.input(input, 0);
+                    let _ = write!(self.out, "\n  (input b{i} {text})");
+                }
+                Part::Output(output) => {
+                    let text = self.output(output, 0);
+                    let _ = write!(self.out, "\n  (output b{i} {text})");
+                }
+            }
+            i += 1;
+        }
+    }
+
+    // ---- variables ----
+
+    /// The binder's name counts; a use shows it for the reader's sake.
+    fn var(&self, v: Var) -> String {
+        match self.p.vars.get(v) {
+            Some(info) => value_var(VarId(v.0), &info.name),
+            None => format!("%.{}", v.0),
+        }
+    }
+
+    fn atom(&self, a: Atom) -> String {
+        match a {
+            Atom::Var(v) => self.var(v),
+            Atom::Const(c) => constant(c),
+        }
+    }
+
+    /// Atoms, a space before each.
+    fn atoms(&self, atoms: &[Atom]) -> String {
+        atoms.iter().fold(String::new(), |acc, a| acc + " " + &self.atom(*a))
+    }
+
+    fn list(&self, atoms: &[Atom]) -> String {
+        format!("({})", self.atoms(atoms).trim_start())
+    }
+
+    fn vars(&self, vars: &[Var]) -> String {
+        format!("({})", vars.iter().map(|v| self.var(*v)).collect::<Vec<_>>().join(" "))
+    }
+
+    fn binder(&mut self, v: Var) -> String {
+        let Some(info) = self.p.vars.get(v) else { return self.var(v) };
+        if let Some(bound) = self.bound.get_mut(v.index()) {
+            *bound = true;
+        }
+        match &info.ty {
+            Ty::Scalar(base) => format!("({} {base})", self.var(v)),
+            Ty::Buffer(b) => {
+                format!("({} {} {}{})", self.var(v), b.space.name(), b.base, self.atoms(&b.dims))
+            }
+        }
+    }
+
+    fn binders(&mut self, vars: &[Var]) -> String {
+        vars.iter().map(|v| self.binder(*v)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The binder of an index, whose type need not be said.
+    fn index(&mut self, v: Var) -> String {
+        let full = self.binder(v);
+        let is_int = self.p.vars.get(v).is_some_and(|info| info.ty == Ty::Scalar(BaseTy::I64));
+        if is_int { self.var(v) } else { full }
+    }
+
+    // ---- inputs and results ----
+
+    fn field<'a>(label: &'a Option<Name>) -> impl Fn(String) -> String + use<'a> {
+        move |text| match label {
+            Some(l) => format!(" ({} {text})", quoted(l.as_str())),
+            None => format!(" ({text})"),
+        }
+    }
+
+    fn input(&mut self, input: &'p Input, depth: usize) -> String {
+        match input {
+            Input::Array(v) => self.var(*v),
+            Input::Tuple(_) if depth == IN_PLACE => self.later(Part::Input(input)),
+            Input::Tuple(fields) => {
+                let fields: String =
+                    fields.iter().map(|(l, i)| Self::field(l)(self.input(i, depth + 1))).collect();
+                format!("(tuple{fields})")
+            }
+        }
+    }
+
+    fn output(&mut self, output: &'p Output, depth: usize) -> String {
+        match output {
+            Output::Array(k) => k.to_string(),
+            _ if depth == IN_PLACE => self.later(Part::Output(output)),
+            Output::Tuple { frame, fields } => {
+                let fields: String =
+                    fields.iter().map(|(l, o)| Self::field(l)(self.output(o, depth + 1))).collect();
+                format!("(tuple ({}){fields})", numbers(frame).trim_start())
+            }
+            Output::Box { ty, witnesses, contents } => {
+                let ty = self.types.arr(&ArrTy::scalar(ty.clone()));
+                let witnesses: Vec<_> = witnesses
+                    .iter()
+                    .map(|w| match w {
+                        Witness::Dim(k) => format!("(dim {k})"),
+                        Witness::Shape(ks) => format!("(shape{})", numbers(ks)),
+                    })
+                    .collect();
+                format!("(box {ty} ({}) {})", witnesses.join(" "), self.output(contents, depth + 1))
+            }
+        }
+    }
+
+    // ---- kernels and statements ----
+
+    fn line(&mut self, indent: usize) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', indent));
+    }
+
+    fn kernel(&mut self, k: KernelId, kernel: &'p Kernel, margin: usize) {
+        let from: String = kernel.provs.iter().map(|p: &Prov| format!(" {p:?}")).collect();
+        let grid: String =
+            kernel.grid.iter().map(|(b, n)| format!(" ({} {})", self.index(*b), self.atom(*n))).collect();
+        let worker = self.index(kernel.worker);
+        let name = quoted(kernel.name.as_str());
+        let _ = write!(self.out, "({k:?} {name} (from{from}) (grid{grid}) (worker {worker})");
+        self.line(margin + 2);
+        let params = self.binders(&kernel.params);
+        let _ = write!(self.out, "(params {params})");
+        self.section("body", &kernel.body, None, 0, margin);
+        self.out.push(')');
+    }
+
+    /// The lines of statements that `depth` blocks are around, inside a form at `margin`.
+    fn block(&mut self, stmts: &'p [Stmt], depth: usize, margin: usize) {
+        let indent = margin + 2;
+        if depth == IN_PLACE && !stmts.is_empty() {
+            let name = self.later(Part::Block(stmts));
+            self.line(indent);
+            self.out += &name;
+            return;
+        }
+        for s in stmts {
+            self.line(indent);
+            self.stmt(&s.kind, depth + 1, indent);
+            let _ = write!(self.out, " {:?})", s.prov);
+        }
+    }
+
+    /// A block in a list of its own, with what ends it.
+    fn section(&mut self, head: &str, stmts: &'p [Stmt], end: Option<String>, depth: usize, margin: usize) {
+        self.line(margin + 2);
+        let _ = write!(self.out, "({head}");
+        self.block(stmts, depth, margin + 2);
+        if let Some(end) = end {
+            self.line(margin + 4);
+            self.out += &end;
+        }
+        self.out.push(')');
+    }
+
+    fn carried(&mut self, carried: &[Carried]) -> String {
+        let items: Vec<_> = carried
+            .iter()
+            .map(|c| {
+                let op = c.combine.map_or(String::new(), |op| format!(" {op}"));
+                let (param, result) = (self.binder(c.param), self.binder(c.result));
+                format!("({param} {result} {}{op})", self.atom(c.init))
+            })
+            .collect();
+        format!("({})", items.join(" "))
+    }
+
+    /// A statement without its provenance and the parenthesis that closes it.
+    fn stmt(&mut self, s: &'p StmtKind, depth: usize, margin: usize) {
+        let head = match s {
+            StmtKind::Let { var, exp } => format!("(let {} {}", self.binder(*var), self.exp(exp)),
+            StmtKind::Store { buffer, at, value } => {
+                format!("(store {} {} {}", self.var(*buffer), self.list(at), self.atom(*value))
+            }
+            StmtKind::For { how, var, range, carried, .. } => {
+                let (var, range) = (self.index(*var), self.range(range));
+                format!("(for {} {var} {range} {}", how_text(*how), self.carried(carried))
+            }
+            StmtKind::While { carried, .. } => format!("(while {}", self.carried(carried)),
+            StmtKind::If { cond, .. } => format!("(if {}", self.atom(*cond)),
+            StmtKind::Check { trap, cond, values } => {
+                format!("(check {} {}{}", trap.print(), self.atom(*cond), self.atoms(values))
+            }
+            StmtKind::Alloc { buffer } => format!("(alloc {}", self.binder(*buffer)),
+            StmtKind::Free { buffer } => format!("(free {}", self.var(*buffer)),
+            StmtKind::Alias { buffer, of } => {
+                format!("(alias {} {}", self.binder(*buffer), self.var(*of))
+            }
+            StmtKind::Launch { kernel, args } => format!("(launch {kernel:?} {}", self.list(args)),
+            StmtKind::Sort { keys, out } => format!("(sort {} {}", self.vars(keys), self.var(*out)),
+        };
+        self.out += &head;
+        match s {
+            StmtKind::For { body, next, .. } => {
+                self.block(body, depth, margin);
+                self.line(margin + 2);
+                let next = self.atoms(next);
+                let _ = write!(self.out, "(next{next})");
+            }
+            StmtKind::While { cond, test, body, next, .. } => {
+                let test = format!("(test {})", self.atom(*test));
+                self.section("cond", cond, Some(test), depth, margin);
+                let next = format!("(next{})", self.atoms(next));
+                self.section("do", body, Some(next), depth, margin);
+            }
+            StmtKind::If { then, otherwise, results, .. } => {
+                self.section("then", then, None, depth, margin);
+                self.section("else", otherwise, None, depth, margin);
+                let choices: Vec<_> = results
+                    .iter()
+                    .map(|c| {
+                        let var = self.binder(c.var);
+                        format!("({var} {} {})", self.atom(c.then), self.atom(c.otherwise))
+                    })
+                    .collect();
+                self.line(margin + 2);
+                let _ = write!(self.out, "({})", choices.join(" "));
+            }
+            _ => {}
+        }
+    }
+
+    fn range(&self, range: &Range) -> String {
+        match range {
+            Range::Upto { from, to } => format!("(upto {} {})", self.atom(*from), self.atom(*to)),
+            Range::Tile { index, size, limit } => {
+                format!("(tile{})", self.atoms(&[*index, *size, *limit]))
+            }
+        }
+    }
+
+    fn exp(&self, e: &Exp) -> String {
+        match e {
+            Exp::Atom(a) => self.atom(*a),
+            Exp::Op(op, args) => format!("(op {op}{})", self.atoms(args)),
+            Exp::Cast(ty, a) => format!("(cast {ty} {})", self.atom(*a)),
+            Exp::Load { buffer, at } => format!("(load {}{})", self.var(*buffer), self.atoms(at)),
+            Exp::Workers => "(workers)".to_owned(),
+        }
+    }
+}
+
+/// How a loop runs, as text.
+pub fn how_text(how: How) -> String {
+    match how {
+        How::Seq => "seq".to_owned(),
+        How::Unroll => "unroll".to_owned(),
+        How::Lanes(w) => format!("(lanes {w})"),
+        How::Jam(k) => format!("(jam {k})"),
+    }
+}
+
+/// Numbers, a space before each.
+fn numbers(ns: &[usize]) -> String {
+    ns.iter().fold(String::new(), |acc, n| acc + &format!(" {n}"))
+}
