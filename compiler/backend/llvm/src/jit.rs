@@ -11,8 +11,7 @@
 //! undefined symbols (the C library's functions, and the runtime's callbacks) are found in the process, or
 //! among those given to [`Loaded::new`].
 //!
-//! This is the one module of the crate with `unsafe` code: LLVM's ORC interface is C. Every failure of
-//! LLVM comes back as an [`EmitError`]; nothing is printed.
+//! The crate's `unsafe` code is here: LLVM's ORC interface is C. Every failure of LLVM comes back as an [`EmitError`]; nothing is printed.
 #![allow(unsafe_code)]
 
 use crate::error::EmitError;

@@ -8,8 +8,9 @@
 //! There is one path for `run`, the cache and `--emit object`: a module becomes object bytes, and object
 //! bytes are what is loaded, kept or written to a file.
 //!
-//! Only `jit` contains `unsafe` code.
+//! `unsafe` code is in `jit`, and one call of it in `address`.
 
+mod address;
 mod error;
 pub mod jit;
 pub mod scalar;

@@ -15,7 +15,8 @@
 //!
 //! A vector `<W x T>` is computed lane by lane with the same code. What LLVM has no vector instruction for
 //! (`gcd`, `expt` by a variable, `sin`, …) is taken apart, called and put together again; `exp` and `log`
-//! have vector code of their own ([`real`](self)), within the bounds of [`ulp_bound`].
+//! have code of their own in `real.rs`. How far the functions into the reals may be from the
+//! interpreter's is said by [`ulp_bound`].
 
 mod cast;
 mod expt;

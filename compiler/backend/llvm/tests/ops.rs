@@ -155,12 +155,7 @@ fn build<'c>(
 
     let index = i.as_basic_value().into_int_value();
     let pointer = |n: u32| pointer_parameter(f, n);
-    let at = |n: u32, ty: BaseTy| -> Result<PointerValue<'c>, EmitError> {
-        let bytes = i64t.const_int(u64::from(ty.bits() / 8), false);
-        let offset = builder.build_int_mul(index, bytes, "")?;
-        let address = builder.build_ptr_to_int(pointer(n), i64t, "")?;
-        Ok(builder.build_int_to_ptr(builder.build_int_add(address, offset, "")?, ptr, "")?)
-    };
+    let at = |n: u32, ty: BaseTy| emit.element(ty, pointer(n), index);
     let tys = instance.operands();
     let args = tys
         .iter()

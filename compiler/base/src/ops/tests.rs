@@ -221,7 +221,8 @@ fn narrow_floats_round_once() {
     assert_eq!(ap(Div, &[Scalar::F16(one), Scalar::F16(three)]), Scalar::F16(third));
     // 1 + 2^-11 lies halfway between 1 and the next f16; a little more rounds up, and is rounded once.
     let half = 1.0 + 2f64.powi(-11);
-    for (x, r) in [(half, one), (half + 2f64.powi(-50), f16::from_bits(0x3c01)), (half - 2f64.powi(-50), one)] {
+    for (x, r) in [(half, one), (half + 2f64.powi(-50), f16::from_bits(0x3c01)), (half - 2f64.powi(-50), one)]
+    {
         assert_eq!(cast(fl(x), BaseTy::F16), Ok(Scalar::F16(r)));
         assert_eq!(cast(fl(-x), BaseTy::F16), Ok(Scalar::F16(-r)));
     }

@@ -1,8 +1,9 @@
 //! The functions into the reals: `sqrt`, `exp`, `log`, `sin`, …
 //!
 //! Integers are converted to `f64` first, and `f16` is computed in `f32`. `sqrt` is an instruction and
-//! exact. A scalar calls the host's C library. A vector has code of its own for `exp` and `log`; other
-//! functions are called lane by lane. [`super::ulp_bound`] says how far the results may be from the
+//! exact. `exp` and `log` are computed by the code below, the same for scalars and vectors, so that a
+//! value does not depend on the lane or the rest of a loop that it came to; other functions are the host's
+//! C library's, called lane by lane. [`super::ulp_bound`] says how far the results may be from the
 //! interpreter's.
 //!
 //! ## `exp`
@@ -20,13 +21,13 @@
 
 use super::Emit;
 use crate::error::EmitError;
-use crate::values::{Emitted, Value, element, lanes};
+use crate::values::{Emitted, Value, element};
 use inkwell::FloatPredicate;
 use inkwell::types::{BasicTypeEnum, FloatType, IntType};
 use remc_base::ops::ScalarOp;
 use remc_base::scalar::BaseTy;
 
-/// What the vector code needs to know about a float format.
+/// What the code needs to know about a float format.
 struct Format<'ctx> {
     float: FloatType<'ctx>,
     int: IntType<'ctx>,
@@ -61,8 +62,8 @@ impl<'ctx> Emit<'_, 'ctx> {
         let x = *args.first().ok_or_else(wrong)?;
         let result = match op {
             ScalarOp::Sqrt => self.intrinsic("llvm.sqrt", &[], &[x])?,
-            ScalarOp::Exp if lanes(x).is_some() => self.vector_exp(&self.format(working), x)?,
-            ScalarOp::Log if lanes(x).is_some() => self.vector_log(&self.format(working), x)?,
+            ScalarOp::Exp => self.exp(&self.format(working), x)?,
+            ScalarOp::Log => self.log(&self.format(working), x)?,
             _ => {
                 let name = library_name(op, working).ok_or_else(wrong)?;
                 let f = self.library(name, element(x), args.len());
@@ -124,7 +125,7 @@ impl<'ctx> Emit<'_, 'ctx> {
         sum.ok_or(EmitError::WrongValue("polynomial"))
     }
 
-    fn vector_exp(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
+    fn exp(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
         let constant = |c: f64| self.float_like(x, c);
         let (float, int): (BasicTypeEnum<'ctx>, BasicTypeEnum<'ctx>) = (f.float.into(), f.int.into());
         // A NaN is neither below nor above, so it stays and reaches the result through r.
@@ -153,7 +154,7 @@ impl<'ctx> Emit<'_, 'ctx> {
         self.fmul(self.fmul(p, power(half)?)?, power(rest)?)
     }
 
-    fn vector_log(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
+    fn log(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
         let constant = |c: f64| self.float_like(x, c);
         let (float, int): (BasicTypeEnum<'ctx>, BasicTypeEnum<'ctx>) = (f.float.into(), f.int.into());
         let small = self.fcmp(FloatPredicate::OLT, x, constant(f.least_normal)?)?;
@@ -202,10 +203,6 @@ fn factorial(k: u32) -> f64 {
 fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
     let single = ty == BaseTy::F32;
     Some(match op {
-        ScalarOp::Exp if single => "expf",
-        ScalarOp::Exp => "exp",
-        ScalarOp::Log if single => "logf",
-        ScalarOp::Log => "log",
         ScalarOp::Log2 if single => "log2f",
         ScalarOp::Log2 => "log2",
         ScalarOp::Sin if single => "sinf",
