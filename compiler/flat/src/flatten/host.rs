@@ -1,0 +1,201 @@
+//! Reductions, scans and scatters as loops of the host: the way out where an operator's λ does what no
+//! leaf may do.
+//!
+//! ```text
+//! (let (%r) (reduce i n body λ start))        (let (%r) (for i n ((acc start)) body λ[acc, elements]))
+//!
+//! (let (%ys) (scatter i n (xs) body λ))       (let (%ys) (for i n ((zs xs)) body
+//!                                               (let (%z) (if (>= at 0) (… (scatter u 1 (zs) …)) zs))))
+//! ```
+
+use super::{F, Flattener, Fold, wrong};
+use crate::ir::{Axis, Lambda};
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::{BaseTy, Prov};
+use remc_mono::ir::*;
+use remc_mono::walk::Copier;
+
+/// A reduction or scan as a loop.
+pub(super) fn fold_as_loop(f: &mut Flattener, s: &Stmt, fold: &Fold<'_>) -> F<Vec<Stmt>> {
+    let mut out = Stmts { f, prov: s.prov, stmts: Vec::new() };
+    let k = s.pat.len();
+    let lambda = &fold.op.lambda;
+    if lambda.params.len() < k || lambda.params.len() != k + fold.body.results.len() {
+        return wrong("an operator of another number of parameters");
+    }
+    let exclusive = fold.scan.is_some_and(|k| k != ScanKind::Inclusive);
+    if fold.op.start.is_none() && exclusive {
+        return wrong("an exclusive scan without a start");
+    }
+    // The arrays of a scan's results, to be filled.
+    let mut filled: Vec<Atom> = Vec::new();
+    if fold.scan.is_some() {
+        for v in &s.pat {
+            let v = out.zeros(*v);
+            filled.push(Atom::Var(v));
+        }
+    }
+    let (first, size) = match &fold.op.start {
+        Some(start) => (start.clone(), fold.axis.size),
+        None => {
+            let first = Copier::instance(&mut out.f.p, fold.body, &[(fold.axis.var, Atom::int(0))]);
+            let first = out.splice(first);
+            if fold.scan.is_some() {
+                filled = out.write_all(&s.pat, &filled, Atom::int(0), &first);
+            }
+            (first, out.op(ScalarOp::Sub, fold.axis.size, Atom::int(1)))
+        }
+    };
+
+    let j = out.f.p.fresh("i", Ty::int());
+    let acc_tys: Vec<Ty> = lambda.params[..k].iter().map(|v| out.f.p.ty(*v).clone()).collect();
+    let accs: Vec<Var> = acc_tys.iter().map(|ty| out.f.p.fresh("acc", ty.clone())).collect();
+    let arrays: Vec<Var> = filled.iter().zip(&s.pat).map(|(_, v)| out.like(*v)).collect();
+    let before = std::mem::take(&mut out.stmts);
+    let at = match fold.op.start {
+        Some(_) => Atom::Var(j),
+        None => out.op(ScalarOp::Add, Atom::Var(j), Atom::int(1)),
+    };
+    let elems = Copier::instance(&mut out.f.p, fold.body, &[(fold.axis.var, at)]);
+    let elems = out.splice(elems);
+    let old: Vec<Atom> = accs.iter().map(|v| Atom::Var(*v)).collect();
+    let args: Vec<(Var, Atom)> =
+        lambda.params.iter().copied().zip(old.iter().copied().chain(elems)).collect();
+    let new = Copier::instance(&mut out.f.p, &lambda.body, &args);
+    let new = out.splice(new);
+    let mut results = new.clone();
+    let arrays_now: Vec<Atom> = arrays.iter().map(|v| Atom::Var(*v)).collect();
+    if fold.scan.is_some() {
+        let values = if exclusive { &old } else { &new };
+        results.extend(out.write_all(&s.pat, &arrays_now, at, values));
+    }
+    let body = Body { stmts: std::mem::replace(&mut out.stmts, before), results };
+    let state: Vec<(Var, Atom)> =
+        accs.iter().copied().zip(first).chain(arrays.into_iter().zip(filled)).collect();
+    let axis = Axis { var: j, size };
+
+    if fold.scan.is_none() {
+        out.push(s.pat.clone(), Exp::For { axis, state, body });
+        return Ok(out.stmts);
+    }
+    let last: Vec<Var> = acc_tys.into_iter().map(|ty| out.f.p.fresh("acc", ty)).collect();
+    if fold.scan == Some(ScanKind::Full) {
+        let made: Vec<Var> = s.pat.iter().map(|v| out.like(*v)).collect();
+        out.push(last.iter().chain(&made).copied().collect(), Exp::For { axis, state, body });
+        for ((v, made), last) in s.pat.iter().zip(made).zip(last) {
+            let exp = out.write(made, fold.axis.size, Atom::Var(last));
+            out.push(vec![*v], exp);
+        }
+    } else {
+        out.push(last.iter().chain(&s.pat).copied().collect(), Exp::For { axis, state, body });
+    }
+    Ok(out.stmts)
+}
+
+/// A scatter as a loop.
+pub(super) fn scatter_as_loop(
+    f: &mut Flattener,
+    s: &Stmt,
+    dests: &[Var],
+    axis: Axis,
+    body: &Body,
+    combine: Option<&Lambda>,
+) -> F<Vec<Stmt>> {
+    let mut out = Stmts { f, prov: s.prov, stmts: Vec::new() };
+    let states: Vec<Var> = dests.iter().map(|d| out.like(*d)).collect();
+    out.stmts.extend(body.stmts.iter().cloned());
+    let [at, values @ ..] = body.results.as_slice() else { return wrong("a scatter without an index") };
+    let cond = out.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[*at, Atom::int(0)]);
+    let outer = std::mem::take(&mut out.stmts);
+    let new = match combine {
+        None => values.to_vec(),
+        Some(l) => {
+            let mut args = Vec::new();
+            for v in &states {
+                let old = out.f.p.ty(*v).cell(1);
+                let old = out.f.p.fresh("old", old);
+                out.push(vec![old], Exp::Index { array: *v, at: vec![*at] });
+                args.push(Atom::Var(old));
+            }
+            args.extend(values);
+            let args: Vec<_> = l.params.iter().copied().zip(args).collect();
+            let new = Copier::instance(&mut out.f.p, &l.body, &args);
+            out.splice(new)
+        }
+    };
+    let keep: Vec<Atom> = states.iter().map(|v| Atom::Var(*v)).collect();
+    let results = out.write_all(&states, &keep, *at, &new);
+    let then = Body { stmts: std::mem::replace(&mut out.stmts, outer), results };
+    let next: Vec<Var> = states.iter().map(|v| out.like(*v)).collect();
+    out.push(next.clone(), Exp::If { cond, then, otherwise: Body { stmts: Vec::new(), results: keep } });
+    let body =
+        Body { stmts: std::mem::take(&mut out.stmts), results: next.into_iter().map(Atom::Var).collect() };
+    let state = states.into_iter().zip(dests.iter().map(|d| Atom::Var(*d))).collect();
+    out.push(s.pat.clone(), Exp::For { axis, state, body });
+    Ok(out.stmts)
+}
+
+/// Statements under construction.
+struct Stmts<'f> {
+    f: &'f mut Flattener,
+    prov: Prov,
+    stmts: Vec<Stmt>,
+}
+
+impl Stmts<'_> {
+    fn push(&mut self, pat: Vec<Var>, exp: Exp) {
+        self.stmts.push(Stmt { pat, exp, prov: self.prov });
+    }
+
+    /// The statements of a body, and its results.
+    fn splice(&mut self, body: Body) -> Vec<Atom> {
+        self.stmts.extend(body.stmts);
+        body.results
+    }
+
+    fn op(&mut self, op: ScalarOp, a: Atom, b: Atom) -> Atom {
+        self.op_of("n", BaseTy::I64, op, &[a, b])
+    }
+
+    fn op_of(&mut self, name: &str, ty: BaseTy, op: ScalarOp, args: &[Atom]) -> Atom {
+        let v = self.f.p.fresh(name, Ty::scalar(ty));
+        self.push(vec![v], Exp::Op(op, args.to_vec()));
+        Atom::Var(v)
+    }
+
+    /// A fresh variable like another.
+    fn like(&mut self, v: Var) -> Var {
+        let info = self.f.p.vars[v].clone();
+        self.f.p.vars.push(info)
+    }
+
+    /// An array of the type of `v`, whose elements do not matter.
+    fn zeros(&mut self, v: Var) -> Var {
+        let array = self.like(v);
+        let Ty { base, dims } = self.f.p.ty(v).clone();
+        let axes = dims.iter().map(|d| Axis { var: self.f.p.fresh("i", Ty::int()), size: *d }).collect();
+        let body = Body { stmts: Vec::new(), results: vec![Atom::Const(zero(base))] };
+        self.push(vec![array], Exp::Map { axes, body });
+        array
+    }
+
+    /// `array` with `value` for its item `at`.
+    fn write(&mut self, array: Var, at: Atom, value: Atom) -> Exp {
+        let axis = Axis { var: self.f.p.fresh("i", Ty::int()), size: Atom::int(1) };
+        let body = Body { stmts: Vec::new(), results: vec![at, value] };
+        Exp::Scatter { dests: vec![array], axis, body, combine: None }
+    }
+
+    /// The arrays, of the types of `like`, with values for the item `at`.
+    fn write_all(&mut self, like: &[Var], arrays: &[Atom], at: Atom, values: &[Atom]) -> Vec<Atom> {
+        let mut results = Vec::new();
+        for ((v, array), value) in like.iter().zip(arrays).zip(values) {
+            let Some(array) = array.as_var() else { continue };
+            let new = self.like(*v);
+            let exp = self.write(array, at, *value);
+            self.push(vec![new], exp);
+            results.push(Atom::Var(new));
+        }
+        results
+    }
+}

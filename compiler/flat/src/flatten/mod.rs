@@ -1,0 +1,374 @@
+//! Mono → Flat: which loops run in parallel, and which on the host, in what order.
+//!
+//! ```text
+//! (let (%c) (map ((i n) (j m))                (let (%par) (op * %n %m))
+//!   (let (%s) (reduce l k … +))               (let (%c) (branch (>= %par "par.outer" 64)
+//!   (give %s)))                                 (let (%c1) (seg-map grid ((i n) (j m)) (reduce l k … +)))
+//!                                               (give %c1)
+//!                                               (let (%c2) (seg-red grid ((i n) (j m)) (l k) … +))
+//!                                               (give %c2)))
+//! ```
+//!
+//! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top
+//! becomes a segmented one; what is nested inside it either stays in its leaf, to run serially, or is
+//! distributed over the space around it, or both, as versions of which the sizes choose one. Nothing is refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration
+//! after the other (`host`).
+//!
+//! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
+//! Parallelism*, PPoPP 2019.
+
+mod host;
+
+use crate::ir::*;
+use crate::legal::legal_leaf;
+use remc_base::Prov;
+use remc_base::pass::PassInfo;
+use remc_mono::ir as mono;
+use remc_mono::walk::Copier;
+
+pub const PASS: PassInfo = PassInfo {
+    name: "flatten",
+    from: "mono",
+    to: "flat",
+    summary: "chooses what runs in parallel, in versions guarded by sizes",
+};
+
+/// What cannot be: a mistake of the compiler, since Mono's verifier has accepted the program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FlattenError(pub String);
+
+pub(crate) type F<T> = Result<T, FlattenError>;
+
+pub(crate) fn wrong<T>(message: impl Into<String>) -> F<T> {
+    Err(FlattenError(message.into()))
+}
+
+/// The numbers that versions are chosen by, each under the name that a tuner knows it by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Thresholds {
+    /// `par.outer`: how many points a space needs, for the work inside each to stay serial.
+    pub par_outer: i64,
+}
+
+impl Thresholds {
+    /// For a processor with some dozens of cores.
+    pub const CPU: Thresholds = Thresholds { par_outer: 64 };
+}
+
+/// Arrays and iterations of up to this many elements, if it is a constant, are not worth a launch.
+const SMALL: i64 = 32;
+/// A body of more statements is worth running in parallel where what it feeds is serial.
+const TRIVIAL: usize = 16;
+/// So many elements of arrays may the host read one by one.
+const HOST_READS: usize = 4;
+
+/// Flattens a program for a processor.
+///
+/// # Errors
+/// An invariant of Mono is broken.
+pub fn flatten(p: &mono::Program) -> Result<Program, FlattenError> {
+    flatten_with(p, &Thresholds::CPU)
+}
+
+/// Flattens a program.
+///
+/// # Errors
+/// An invariant of Mono is broken.
+pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Program, FlattenError> {
+    let table = mono::Program { body: mono::Body::default(), ..p.clone() };
+    let mut f = Flattener { p: table, thresholds: *thresholds };
+    let body = f.body(&p.body)?;
+    let mono::Program { name, provs, vars, params, inputs, output, .. } = f.p;
+    Ok(Program { name, provs, vars, params, inputs, body, output })
+}
+
+struct Flattener {
+    /// The program without its body: the table of variables.
+    p: mono::Program,
+    #[expect(dead_code, reason = "versions come with distribution")]
+    thresholds: Thresholds,
+}
+
+impl Flattener {
+    fn body(&mut self, b: &mono::Body) -> F<Body> {
+        let mut stmts = Vec::new();
+        for s in &b.stmts {
+            self.stmt(s, &mut stmts)?;
+        }
+        Ok(Body { stmts, results: b.results.clone() })
+    }
+
+    fn stmts(&mut self, stmts: &[mono::Stmt], out: &mut Vec<Stmt>) -> F<()> {
+        stmts.iter().try_for_each(|s| self.stmt(s, out))
+    }
+
+    fn stmt(&mut self, s: &mono::Stmt, out: &mut Vec<Stmt>) -> F<()> {
+        use mono::Exp as E;
+        let exp = match &s.exp {
+            E::Atom(_)
+            | E::Op(..)
+            | E::Cast(..)
+            | E::Literal { .. }
+            | E::Index { .. }
+            | E::View { .. }
+            | E::Check { .. } => Exp::Host(s.exp.clone()),
+            E::If { .. } | E::For { .. } | E::While { .. } if self.stays_serial(s) => self.point(s),
+            E::If { cond, then, otherwise } => {
+                Exp::If { cond: *cond, then: self.body(then)?, otherwise: self.body(otherwise)? }
+            }
+            E::For { axis, state, body } => {
+                Exp::For { axis: *axis, state: state.clone(), body: self.body(body)? }
+            }
+            E::While { state, cond, body } => {
+                Exp::While { state: state.clone(), cond: self.body(cond)?, body: self.body(body)? }
+            }
+            E::Map { axes, body } => return self.map(&s.pat, axes, body, s.prov, out),
+            E::Reduce { axis, body, op } => {
+                return self.fold(s, Fold { axis: *axis, body, op, scan: None }, out);
+            }
+            E::Scan { kind, axis, body, op } => {
+                return self.fold(s, Fold { axis: *axis, body, op, scan: Some(*kind) }, out);
+            }
+            E::Scatter { dests, axis, body, combine } => {
+                return self.scatter(s, dests, *axis, body, combine.as_ref(), out);
+            }
+            E::Filter { axis, body } => {
+                let (axis, body) = self.leaf_or_stored(*axis, body, self.kept_types(s, body), s.prov, out)?;
+                Exp::Filter { axis, body }
+            }
+            E::Grade { axis, body } => {
+                let (axis, body) = self.leaf_or_stored(*axis, body, self.types(body), s.prov, out)?;
+                Exp::Grade { axis, body }
+            }
+        };
+        out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+        Ok(())
+    }
+
+    // ---- what runs where ----
+
+    /// Whether a conditional or loop of the host is better off as one thread's work.
+    fn stays_serial(&self, s: &mono::Stmt) -> bool {
+        let one = mono::Body { stmts: vec![s.clone()], results: Vec::new() };
+        if self.is_wide(&one) || !self.is_leaf(&[], &[&one]) {
+            return false;
+        }
+        let (mut loops, mut reads) = (false, 0);
+        one.for_each_stmt(&mut |s| match s.exp {
+            mono::Exp::Index { .. } => reads += 1,
+            mono::Exp::If { .. } => {}
+            _ => loops |= !s.exp.bodies().is_empty(),
+        });
+        loops || reads > HOST_READS
+    }
+
+    fn is_leaf(&self, binders: &[Var], bodies: &[&mono::Body]) -> bool {
+        legal_leaf(&self.p.vars, binders, bodies).is_ok()
+    }
+
+    /// Whether a body makes arrays, or iterates in any order, beyond what is surely small.
+    fn is_wide(&self, b: &mono::Body) -> bool {
+        let mut wide = false;
+        b.for_each_stmt(&mut |s| {
+            use mono::Exp as E;
+            wide |= match &s.exp {
+                E::Index { .. } | E::Atom(_) => false,
+                E::Reduce { axis, .. } | E::Filter { axis, .. } | E::Grade { axis, .. } => {
+                    !is_small(&[axis.size])
+                }
+                E::Scan { axis, .. } | E::Scatter { axis, .. } if !is_small(&[axis.size]) => true,
+                _ => s.pat.iter().any(|v| !is_small(&self.p.vars[*v].ty.dims)),
+            }
+        });
+        wide
+    }
+
+    /// Whether a body does more than read and compute a few scalars.
+    fn is_trivial(&self, b: &mono::Body) -> bool {
+        let (mut count, mut loops) = (0, false);
+        b.for_each_stmt(&mut |s| {
+            count += 1;
+            loops |= !matches!(s.exp, mono::Exp::If { .. }) && !s.exp.bodies().is_empty();
+        });
+        count <= TRIVIAL && !loops
+    }
+
+    /// A statement as the work of one thread.
+    fn point(&mut self, s: &mono::Stmt) -> Exp {
+        let results = s.pat.iter().map(|v| Atom::Var(*v)).collect();
+        let body = self.copy(&mono::Body { stmts: vec![s.clone()], results });
+        Exp::Seg(Seg { level: Level::Grid, space: Vec::new(), kind: SegKind::Map, body })
+    }
+
+    // ---- maps ----
+
+    fn map(
+        &mut self,
+        pat: &[Var],
+        axes: &[Axis],
+        body: &mono::Body,
+        prov: Prov,
+        out: &mut Vec<Stmt>,
+    ) -> F<()> {
+        let binders: Vec<Var> = axes.iter().map(|a| a.var).collect();
+        let exp = if self.is_leaf(&binders, &[body]) {
+            seg(axes.to_vec(), SegKind::Map, body.clone())
+        } else {
+            Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? }
+        };
+        out.push(Stmt { pat: pat.to_vec(), exp, prov });
+        Ok(())
+    }
+
+    // ---- reductions and scans ----
+
+    fn fold(&mut self, s: &mono::Stmt, fold: Fold<'_>, out: &mut Vec<Stmt>) -> F<()> {
+        let Fold { axis, body, op, scan } = fold;
+        let lambda = &op.lambda;
+        let accs = &lambda.params[..s.pat.len().min(lambda.params.len())];
+        let scalars = accs.iter().all(|v| self.p.vars[*v].ty.is_scalar());
+        let leaf = self.is_leaf(&[axis.var], &[body]);
+        let op_leaf = self.is_leaf(&lambda.params, &[&lambda.body]);
+        let parallel = op.assoc && scalars && op_leaf;
+        if !leaf || !parallel && !self.is_trivial(body) {
+            let tys = lambda.params[accs.len()..].iter().map(|v| self.p.vars[*v].ty.clone()).collect();
+            let (axis, body) = self.stored(axis, body, tys, s.prov, out)?;
+            let exp = Fold { axis, body: &body, op, scan }.exp();
+            return self.stmt(&mono::Stmt { exp, ..s.clone() }, out);
+        }
+        let exp = if parallel {
+            let kind = match scan {
+                None => SegKind::Red { axis, op: op.clone() },
+                Some(kind) => SegKind::Scan { axis, kind, op: op.clone() },
+            };
+            seg(Vec::new(), kind, body.clone())
+        } else if op_leaf {
+            self.point(s)
+        } else {
+            let stmts = host::fold_as_loop(self, s, &fold)?;
+            return self.stmts(&stmts, out);
+        };
+        out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+        Ok(())
+    }
+
+    // ---- scatter, filter, grade ----
+
+    fn scatter(
+        &mut self,
+        s: &mono::Stmt,
+        dests: &[Var],
+        axis: Axis,
+        body: &mono::Body,
+        combine: Option<&Lambda>,
+        out: &mut Vec<Stmt>,
+    ) -> F<()> {
+        let legal = combine.is_none_or(|l| self.is_leaf(&l.params, &[&l.body]));
+        if !legal {
+            let stmts = host::scatter_as_loop(self, s, dests, axis, body, combine)?;
+            return self.stmts(&stmts, out);
+        }
+        let cells = dests.iter().map(|d| self.p.vars[*d].ty.cell(1));
+        let tys = std::iter::once(Ty::int()).chain(cells).collect();
+        // Writes to one item stay in order, so that all are made serially.
+        let (axis, body) = if self.is_trivial(body) && self.is_leaf(&[axis.var], &[body]) {
+            (axis, body.clone())
+        } else {
+            self.stored(axis, body, tys, s.prov, out)?
+        };
+        let exp = Exp::Scatter { dests: dests.to_vec(), axis, body, combine: combine.cloned() };
+        out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+        Ok(())
+    }
+
+    fn leaf_or_stored(
+        &mut self,
+        axis: Axis,
+        body: &mono::Body,
+        tys: Vec<Ty>,
+        prov: Prov,
+        out: &mut Vec<Stmt>,
+    ) -> F<(Axis, mono::Body)> {
+        if self.is_leaf(&[axis.var], &[body]) {
+            return Ok((axis, body.clone()));
+        }
+        self.stored(axis, body, tys, prov, out)
+    }
+
+    fn types(&self, body: &mono::Body) -> Vec<Ty> {
+        body.results.iter().map(|a| self.p.atom_ty(*a)).collect()
+    }
+
+    fn kept_types(&self, s: &mono::Stmt, body: &mono::Body) -> Vec<Ty> {
+        let flag = body.results.iter().take(1).map(|a| self.p.atom_ty(*a));
+        flag.chain(s.pat.iter().skip(1).map(|v| self.p.vars[*v].ty.cell(1))).collect()
+    }
+
+    /// Makes the elements that `body` gives, of types `tys`, by a map of their own; what is left reads
+    /// them.
+    fn stored(
+        &mut self,
+        axis: Axis,
+        body: &mono::Body,
+        tys: Vec<Ty>,
+        prov: Prov,
+        out: &mut Vec<Stmt>,
+    ) -> F<(Axis, mono::Body)> {
+        let i = self.p.fresh(self.name(axis.var), Ty::int());
+        let mut reads = mono::Body::default();
+        let mut arrays = Vec::new();
+        for ty in tys {
+            let array = self.p.fresh("xs", ty.over(&[axis.size]));
+            let x = self.p.fresh("x", ty);
+            let exp = mono::Exp::Index { array, at: vec![Atom::Var(i)] };
+            reads.stmts.push(mono::Stmt { pat: vec![x], exp, prov });
+            reads.results.push(Atom::Var(x));
+            arrays.push(array);
+        }
+        self.map(&arrays, &[axis], body, prov, out)?;
+        Ok((Axis { var: i, size: axis.size }, reads))
+    }
+
+    // ---- copies ----
+
+    fn name(&self, v: Var) -> String {
+        self.p.vars[v].name.to_string()
+    }
+
+    fn copy(&mut self, b: &mono::Body) -> mono::Body {
+        Copier::new(&mut self.p).body(b)
+    }
+}
+
+/// A reduction, or a scan if it has a kind.
+struct Fold<'b> {
+    axis: Axis,
+    body: &'b mono::Body,
+    op: &'b Combine,
+    scan: Option<ScanKind>,
+}
+
+impl Fold<'_> {
+    fn exp(self) -> mono::Exp {
+        let Fold { axis, body, op, scan } = self;
+        let (body, op) = (body.clone(), op.clone());
+        match scan {
+            None => mono::Exp::Reduce { axis, body, op },
+            Some(kind) => mono::Exp::Scan { kind, axis, body, op },
+        }
+    }
+}
+
+fn seg(space: Vec<Axis>, kind: SegKind, body: mono::Body) -> Exp {
+    Exp::Seg(Seg { level: Level::Grid, space, kind, body })
+}
+
+/// Whether the product of sizes is known to be small.
+fn is_small(sizes: &[Atom]) -> bool {
+    constant_product(sizes).is_some_and(|n| n <= SMALL)
+}
+
+/// The product of sizes that are constants.
+fn constant_product(sizes: &[Atom]) -> Option<i64> {
+    sizes.iter().try_fold(1i64, |n, a| Some(n.saturating_mul(a.as_int()?)))
+}

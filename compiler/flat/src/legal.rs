@@ -1,0 +1,128 @@
+//! What a leaf may be: work that one thread does without asking the host for memory.
+//!
+//! An array that a leaf makes has its memory allocated before the launch. So each of its dims must be a
+//! size that is known there: a constant, a variable in scope outside of the leaf, or scalar operators over
+//! such, which the host computes too; or at least bounded by such a size, as the number of items that a
+//! `filter` keeps is by its axis.
+//!
+//! ```text
+//! (seg-map grid ((i n)) (let (%m) (op + %n 1)) (let (%ys) (map ((j %m)) …)) …)       legal
+//! (seg-map grid ((i n)) (let (%m) (index %ns i)) (let (%ys) (map ((j %m)) …)) …)     %m known only inside
+//! ```
+
+use remc_base::IdVec;
+use remc_base::ops::ScalarOp;
+use remc_mono::ir::{Atom, Body, Exp, Stmt, Var, VarInfo};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt;
+
+/// Why a body is no leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Illegal {
+    /// It sorts.
+    Grade,
+    /// It makes an array, bound to this variable, of a size that is only known inside.
+    Size(Var),
+}
+
+impl fmt::Display for Illegal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Illegal::Grade => f.write_str("a sort"),
+            Illegal::Size(v) => write!(f, "the array {v:?}, of a size that is only known inside"),
+        }
+    }
+}
+
+/// Whether the bodies are leaves of an operator that binds `binders` around them; operators of a
+/// reduction count as bodies.
+///
+/// # Errors
+/// What is in the way.
+pub fn legal_leaf(vars: &IdVec<Var, VarInfo>, binders: &[Var], bodies: &[&Body]) -> Result<(), Illegal> {
+    let mut sizes = Sizes::inside(binders, bodies);
+    bodies.iter().try_for_each(|b| check(vars, &mut sizes, b))
+}
+
+/// What is known outside of a size made inside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Size {
+    /// Its value.
+    Known,
+    /// An upper bound.
+    Bounded,
+}
+
+/// What is known outside of the scalars bound in a piece of a program.
+pub struct Sizes {
+    inside: FxHashSet<Var>,
+    found: FxHashMap<Var, Size>,
+}
+
+impl Sizes {
+    /// Those of the bodies and of `binders` around them; nothing is known yet of what they bind.
+    pub fn inside(binders: &[Var], bodies: &[&Body]) -> Sizes {
+        let all = bodies.iter().flat_map(|b| b.binders()).chain(binders.iter().copied());
+        Sizes { inside: all.collect(), found: FxHashMap::default() }
+    }
+
+    pub fn of(&self, a: Atom) -> Option<Size> {
+        match a {
+            Atom::Var(v) if self.inside.contains(&v) => self.found.get(&v).copied(),
+            _ => Some(Size::Known),
+        }
+    }
+
+    /// Learns from a statement, but not from those inside it.
+    pub fn learn(&mut self, s: &Stmt) {
+        let size = match &s.exp {
+            Exp::Atom(a) => self.of(*a),
+            Exp::Op(op, args) => self.of_op(*op, args),
+            Exp::Filter { axis, .. } => self.of(axis.size).map(|_| Size::Bounded),
+            _ => None,
+        };
+        if let (Some(size), Some(v)) = (size, s.pat.first()) {
+            self.found.insert(*v, size);
+        }
+    }
+
+    /// The operator of upper bounds is an upper bound only where the operator is monotone.
+    fn of_op(&self, op: ScalarOp, args: &[Atom]) -> Option<Size> {
+        let sizes: Vec<Size> = args.iter().map(|a| self.of(*a)).collect::<Option<_>>()?;
+        if sizes.iter().all(|s| *s == Size::Known) {
+            return Some(Size::Known);
+        }
+        let monotone = match (op, sizes.as_slice()) {
+            (ScalarOp::Add | ScalarOp::Min2 | ScalarOp::Max2, _) => true,
+            (ScalarOp::Sub, [_, Size::Known]) => true,
+            (ScalarOp::Quotient, [_, Size::Known]) => args[1].as_int().is_some_and(|n| n > 0),
+            (ScalarOp::Mul, [a, b]) => {
+                let scale = if *a == Size::Known { args[0] } else { args[1] };
+                a != b && scale.as_int().is_some_and(|n| n >= 0)
+            }
+            _ => false,
+        };
+        monotone.then_some(Size::Bounded)
+    }
+}
+
+fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(), Illegal> {
+    for s in &body.stmts {
+        if matches!(s.exp, Exp::Grade { .. }) {
+            return Err(Illegal::Grade);
+        }
+        sizes.learn(s);
+        // A cell of an array needs no memory of its own.
+        let makes = !matches!(s.exp, Exp::Index { .. } | Exp::Atom(_));
+        for v in s.pat.iter().filter(|_| makes) {
+            let dims = vars.get(*v).map(|info| info.ty.dims.as_slice()).unwrap_or_default();
+            if dims.iter().any(|d| sizes.of(*d).is_none()) {
+                return Err(Illegal::Size(*v));
+            }
+        }
+        for b in s.exp.bodies() {
+            check(vars, sizes, b)?;
+        }
+    }
+    Ok(())
+}
