@@ -306,3 +306,15 @@ pub fn neutral(op: ScalarOp, ty: BaseTy) -> Option<Scalar> {
         _ => None,
     }
 }
+
+impl StmtKind {
+    /// The blocks inside, in order of execution.
+    pub fn blocks(&self) -> Vec<&Vec<Stmt>> {
+        match self {
+            StmtKind::For { body, .. } => vec![body],
+            StmtKind::While { cond, body, .. } => vec![cond, body],
+            StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,4 +1,5 @@
 //! Kernel: loops over buffers, and the host plan that launches them. See [`ir`].
 
 pub mod ir;
-pub mod print;
+pub mod lower;
+pub mod memory;

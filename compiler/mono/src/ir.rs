@@ -320,6 +320,13 @@ impl Atom {
         }
     }
 
+    pub fn constant(self) -> Option<Scalar> {
+        match self {
+            Atom::Const(c) => Some(c),
+            Atom::Var(_) => None,
+        }
+    }
+
     pub fn as_var(self) -> Option<Var> {
         match self {
             Atom::Var(v) => Some(v),

@@ -1,0 +1,974 @@
+//! The serial body of one point: what a thread does.
+//!
+//! Scalars become `let`s, reductions loops with carried values. An array that a leaf makes needs memory:
+//! the destination of the leaf's result if that is what it becomes, a few elements of stack if its size is
+//! a small constant, else a part of a scratch buffer that the plan allocates before the launch, one part
+//! per worker. So nothing is ever allocated in a kernel. That is why sizes made inside must be sizes that
+//! the plan can compute too ([`Leaf::plan_size`]).
+//!
+//! A cell of an array is a [`Place`], a buffer with some indices given: reading it copies nothing.
+
+use super::build::{Blocks, Emit, KernelBuilder, upto};
+use super::plan::Plan;
+use super::{Bound, Env, L, Place, wrong};
+use crate::ir::*;
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Prov};
+use remc_mono::ir as mono;
+use rustc_hash::FxHashMap;
+
+/// The most elements of an array on the stack.
+const MOST_PRIVATE: i64 = 64;
+
+/// How the innermost loops of a leaf may run; see [`super::schedule`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Inner {
+    Serial,
+    /// Reductions whose bodies allow it run in lanes.
+    Lanes,
+}
+
+pub(crate) struct Leaf<'l> {
+    pub plan: &'l mut Plan,
+    pub kernel: &'l mut KernelBuilder,
+    pub blocks: Blocks,
+    pub env: Env,
+    pub inner: Inner,
+    prov: Prov,
+    /// Where the arrays that variables are bound to are to be made.
+    dests: FxHashMap<Var, Place>,
+    /// How sizes made here are made, for the plan to make them too.
+    sizes: FxHashMap<Var, mono::Exp>,
+    /// An upper bound of a size that only the leaf knows: the number that a `filter` keeps.
+    bounds: FxHashMap<Var, mono::Atom>,
+}
+
+impl Emit for Leaf<'_> {
+    fn program(&mut self) -> &mut Program {
+        &mut self.plan.out
+    }
+    fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+    fn prov(&self) -> Prov {
+        self.prov
+    }
+}
+
+impl<'l> Leaf<'l> {
+    pub fn new(plan: &'l mut Plan, kernel: &'l mut KernelBuilder, prov: Prov) -> Leaf<'l> {
+        let mut blocks = Blocks::default();
+        blocks.open();
+        Leaf {
+            plan,
+            kernel,
+            blocks,
+            env: Env::default(),
+            inner: Inner::Serial,
+            prov,
+            dests: FxHashMap::default(),
+            sizes: FxHashMap::default(),
+            bounds: FxHashMap::default(),
+        }
+    }
+
+    // ---- operands ----
+
+    pub fn bound(&mut self, v: mono::Var) -> L<Bound> {
+        if let Some(b) = self.env.get(&v) {
+            return Ok(b.clone());
+        }
+        let outer = self.plan.bound(v)?;
+        Ok(match outer {
+            Bound::Scalar(a) => Bound::Scalar(self.kernel.import_atom(&mut self.plan.out, a)),
+            Bound::Array(p) => Bound::Array(self.kernel.import_place(&mut self.plan.out, &p)),
+        })
+    }
+
+    pub fn atom(&mut self, a: mono::Atom) -> L<Atom> {
+        match a {
+            mono::Atom::Const(_) => Ok(a),
+            mono::Atom::Var(v) => match self.bound(v)? {
+                Bound::Scalar(a) => Ok(a),
+                Bound::Array(_) => wrong("an array where a scalar is wanted"),
+            },
+        }
+    }
+
+    pub fn atoms(&mut self, atoms: &[mono::Atom]) -> L<Vec<Atom>> {
+        atoms.iter().map(|a| self.atom(*a)).collect()
+    }
+
+    pub fn place(&mut self, v: mono::Var) -> L<Place> {
+        match self.bound(v)? {
+            Bound::Array(p) => Ok(p),
+            Bound::Scalar(_) => wrong("a scalar where an array is wanted"),
+        }
+    }
+
+    fn value(&mut self, a: mono::Atom) -> L<Bound> {
+        match a {
+            mono::Atom::Const(_) => Ok(Bound::Scalar(a)),
+            mono::Atom::Var(v) => self.bound(v),
+        }
+    }
+
+    pub fn dims(&mut self, v: mono::Var) -> L<Vec<Atom>> {
+        let dims = self.plan.flat.vars[v].ty.dims.clone();
+        self.atoms(&dims)
+    }
+
+    pub fn set(&mut self, v: mono::Var, a: Atom) {
+        self.env.insert(v, Bound::Scalar(a));
+    }
+
+    // ---- memory ----
+
+    /// A size, or an upper bound of it, as an atom of the plan.
+    fn plan_size(&mut self, a: mono::Atom) -> L<Atom> {
+        let mono::Atom::Var(v) = a else { return Ok(a) };
+        if let Ok(Bound::Scalar(outer)) = self.plan.bound(v) {
+            return Ok(outer);
+        }
+        if let Some(bound) = self.bounds.get(&v).copied() {
+            return self.plan_size(bound);
+        }
+        match self.sizes.get(&v).cloned() {
+            Some(mono::Exp::Atom(a)) => self.plan_size(a),
+            Some(mono::Exp::Op(op, args)) => {
+                let args = args.iter().map(|a| self.plan_size(*a)).collect::<L<Vec<_>>>()?;
+                self.plan.op(op, &args)
+            }
+            _ => wrong(format!("the size {} is not known before the launch", self.plan.flat.vars[v].name)),
+        }
+    }
+
+    /// Memory for an array that `v` is bound to.
+    fn memory(&mut self, v: mono::Var) -> L<Place> {
+        if let Some(p) = self.dests.remove(&v) {
+            return Ok(p);
+        }
+        self.scratch(v)
+    }
+
+    /// Memory for an array of the type of `v`, whatever its destination.
+    fn scratch(&mut self, v: mono::Var) -> L<Place> {
+        let info = self.plan.flat.vars[v].clone();
+        let mut dims = Vec::new();
+        for d in &info.ty.dims {
+            dims.push(self.plan_size(*d)?);
+        }
+        let small = dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?));
+        if small.is_some_and(|n| n <= MOST_PRIVATE) {
+            let ty = BufferTy { base: info.ty.base, dims, space: Space::Private };
+            let buffer = self.plan.out.buffer(info.name.as_str(), ty);
+            self.emit(StmtKind::Alloc { buffer });
+            return Ok(Place::whole(buffer));
+        }
+        let outer = self.plan.scratch(info.name.as_str(), info.ty.base, &dims)?;
+        let buffer = self.kernel.import(&mut self.plan.out, outer);
+        Ok(Place { buffer, prefix: vec![Atom::Var(self.kernel.worker)] })
+    }
+
+    /// Copies an array of these dims.
+    pub fn copy(&mut self, dims: &[Atom], from: &Place, to: &Place) -> L<()> {
+        if from == to {
+            return Ok(());
+        }
+        let (from, to) = (from.clone(), to.clone());
+        self.each_of(dims, &mut |l, at| {
+            let x = l.load(&from, at)?;
+            l.store(&to, at, x);
+            Ok(())
+        })
+    }
+
+    fn copy_value(&mut self, ty_of: mono::Var, from: &Bound, to: &Place) -> L<()> {
+        match from {
+            Bound::Scalar(a) => {
+                self.store(to, &[], *a);
+                Ok(())
+            }
+            Bound::Array(p) => {
+                let dims = self.dims(ty_of)?;
+                self.copy(&dims, p, to)
+            }
+        }
+    }
+
+    // ---- bodies ----
+
+    /// The statements of a body; its results.
+    pub fn body(&mut self, b: &mono::Body) -> L<Vec<Bound>> {
+        for s in &b.stmts {
+            self.stmt(s)?;
+        }
+        b.results.iter().map(|a| self.value(*a)).collect()
+    }
+
+    /// A body that gives scalars.
+    pub fn scalars(&mut self, b: &mono::Body) -> L<Vec<Atom>> {
+        self.body(b)?
+            .into_iter()
+            .map(|r| match r {
+                Bound::Scalar(a) => Ok(a),
+                Bound::Array(_) => wrong("an array where a scalar is wanted"),
+            })
+            .collect()
+    }
+
+    /// A body whose results are stored in `to`, where possible by making them there.
+    pub fn body_into(&mut self, b: &mono::Body, to: &[Place]) -> L<()> {
+        let mut made = Vec::new();
+        for (r, place) in b.results.iter().zip(to) {
+            // An array that is bound here, and given once, is made in its place.
+            let here = r.as_var().filter(|v| {
+                !self.plan.flat.vars[*v].ty.is_scalar()
+                    && b.stmts.iter().any(|s| s.pat.contains(v) && makes_array(&s.exp))
+                    && b.results.iter().filter(|x| *x == r).count() == 1
+            });
+            if let Some(v) = here {
+                self.dests.insert(v, place.clone());
+            }
+            made.push(here);
+        }
+        let results = self.body(b)?;
+        for ((result, place), (atom, made)) in results.iter().zip(to).zip(b.results.iter().zip(made)) {
+            match (result, made) {
+                (Bound::Array(at), Some(_)) if at == place => {}
+                (_, _) => match atom {
+                    mono::Atom::Var(v) => self.copy_value(*v, result, place)?,
+                    mono::Atom::Const(_) => self.store(place, &[], *atom),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, s: &mono::Stmt) -> L<()> {
+        let before = std::mem::replace(&mut self.prov, s.prov);
+        let done = self.exp(&s.pat, &s.exp);
+        self.prov = before;
+        done
+    }
+
+    fn one(pat: &[mono::Var]) -> L<mono::Var> {
+        match pat {
+            [v] => Ok(*v),
+            _ => wrong("a pattern of another length"),
+        }
+    }
+
+    fn exp(&mut self, pat: &[mono::Var], exp: &mono::Exp) -> L<()> {
+        use mono::Exp as E;
+        match exp {
+            E::Atom(a) => {
+                let v = Self::one(pat)?;
+                let value = self.value(*a)?;
+                self.sizes.insert(v, exp.clone());
+                self.env.insert(v, value);
+                Ok(())
+            }
+            E::Op(op, args) => {
+                let v = Self::one(pat)?;
+                self.sizes.insert(v, exp.clone());
+                let args = self.atoms(args)?;
+                let a = self.op(*op, &args)?;
+                self.set(v, a);
+                Ok(())
+            }
+            E::Cast(ty, a) => {
+                let v = Self::one(pat)?;
+                let a = self.atom(*a)?;
+                let x = self.bind("x", *ty, Exp::Cast(*ty, a));
+                self.set(v, x);
+                Ok(())
+            }
+            E::Index { array, at } => {
+                let v = Self::one(pat)?;
+                let (p, at) = (self.place(*array)?, self.atoms(at)?);
+                let value = if self.plan.flat.vars[v].ty.is_scalar() {
+                    Bound::Scalar(self.load(&p, &at)?)
+                } else {
+                    Bound::Array(p.cell(&at))
+                };
+                self.env.insert(v, value);
+                Ok(())
+            }
+            E::Literal { dims, elems } => {
+                let v = Self::one(pat)?;
+                let to = self.memory(v)?;
+                let sizes: Vec<i64> = dims.iter().filter_map(|d| d.as_int()).collect();
+                for (k, e) in elems.iter().enumerate() {
+                    let value = self.atom(*e)?;
+                    self.store(&to, &position(k, &sizes), value);
+                }
+                self.env.insert(v, Bound::Array(to));
+                Ok(())
+            }
+            E::Check { trap, cond, values } => {
+                let (cond, values) = (self.atom(*cond)?, self.atoms(values)?);
+                self.check(trap, cond, &values);
+                Ok(())
+            }
+            E::If { cond, then, otherwise } => self.if_(pat, *cond, then, otherwise),
+            E::For { axis, state, body } => self.for_(pat, *axis, state, body),
+            E::While { state, cond, body } => self.while_(pat, state, cond, body),
+            E::Map { axes, body } => self.map(pat, axes, body),
+            E::Reduce { axis, body, op } => self.reduce(pat, *axis, body, op),
+            E::Scan { kind, axis, body, op } => self.scan(pat, *kind, *axis, body, op),
+            E::Scatter { dests, axis, body, combine } => {
+                self.scatter(pat, dests, *axis, body, combine.as_ref())
+            }
+            E::Filter { axis, body } => self.filter(pat, *axis, body),
+            E::View { view, array } => {
+                let v = Self::one(pat)?;
+                let (from, to) = (self.place(*array)?, self.memory(v)?);
+                self.view(v, view, *array, &from, &to)?;
+                self.env.insert(v, Bound::Array(to));
+                Ok(())
+            }
+            E::Grade { .. } => wrong("a sort inside a kernel"),
+        }
+    }
+
+    fn if_(
+        &mut self,
+        pat: &[mono::Var],
+        cond: mono::Atom,
+        then: &mono::Body,
+        otherwise: &mono::Body,
+    ) -> L<()> {
+        let cond = self.atom(cond)?;
+        let places = self.memories(pat)?;
+        let branch = |l: &mut Self, b: &mono::Body| -> L<(Vec<Stmt>, Vec<Option<Atom>>)> {
+            l.blocks.open();
+            let results = l.body(b)?;
+            let mut scalars = Vec::new();
+            for ((v, place), r) in pat.iter().zip(&places).zip(results) {
+                match (place, r) {
+                    (None, Bound::Scalar(a)) => scalars.push(Some(a)),
+                    (Some(to), r) => {
+                        l.copy_value(*v, &r, to)?;
+                        scalars.push(None);
+                    }
+                    (None, Bound::Array(_)) => return wrong("a branch that gives an array for a scalar"),
+                }
+            }
+            Ok((l.blocks.close(), scalars))
+        };
+        let (yes, a) = branch(self, then)?;
+        let (no, b) = branch(self, otherwise)?;
+        let mut results = Vec::new();
+        for ((v, place), (a, b)) in pat.iter().zip(&places).zip(a.into_iter().zip(b)) {
+            match (place, a, b) {
+                (Some(to), _, _) => {
+                    self.env.insert(*v, Bound::Array(to.clone()));
+                }
+                (None, Some(then), Some(otherwise)) => {
+                    let var = self.scalar_like(*v);
+                    self.set(*v, Atom::Var(var));
+                    results.push(Choice { var, then, otherwise });
+                }
+                _ => return wrong("branches that give different things"),
+            }
+        }
+        self.emit(StmtKind::If { cond, then: yes, otherwise: no, results });
+        Ok(())
+    }
+
+    fn scalar_like(&mut self, v: mono::Var) -> Var {
+        let info = &self.plan.flat.vars[v];
+        let (name, base) = (info.name.clone(), info.ty.base);
+        self.plan.out.scalar(name.as_str(), base)
+    }
+
+    /// Memory for those of the variables that are arrays.
+    fn memories(&mut self, pat: &[mono::Var]) -> L<Vec<Option<Place>>> {
+        pat.iter()
+            .map(|v| {
+                let array = !self.plan.flat.vars[*v].ty.is_scalar();
+                array.then(|| self.memory(*v)).transpose()
+            })
+            .collect()
+    }
+
+    /// The states of a loop: scalars are carried, arrays live in memory that each iteration overwrites.
+    fn loop_state(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<State> {
+        let mut s = State { carried: Vec::new(), arrays: Vec::new() };
+        for (v, (param, init)) in pat.iter().zip(state) {
+            let from = self.value(*init)?;
+            if self.plan.flat.vars[*v].ty.is_scalar() {
+                let Bound::Scalar(init) = from else { return wrong("an array as a scalar state") };
+                let (inner, result) = (self.scalar_like(*param), self.scalar_like(*v));
+                self.set(*param, Atom::Var(inner));
+                s.carried.push(Carried { param: inner, result, init, combine: None });
+                s.arrays.push(None);
+            } else {
+                let cur = self.memory(*v)?;
+                let dims = self.dims(*v)?;
+                match from {
+                    Bound::Array(from) => self.copy(&dims, &from, &cur)?,
+                    Bound::Scalar(_) => return wrong("a scalar as an array state"),
+                }
+                let next = self.scratch(*v)?;
+                self.env.insert(*param, Bound::Array(cur.clone()));
+                s.arrays.push(Some((cur, next, dims)));
+            }
+        }
+        Ok(s)
+    }
+
+    /// The next states that a body gives: arrays go to `next` and then to where the state lives.
+    fn next_state(&mut self, s: &State, body: &mono::Body) -> L<Vec<Atom>> {
+        let results = self.body(body)?;
+        let mut next = Vec::new();
+        let mut pending = Vec::new();
+        for (r, array) in results.into_iter().zip(&s.arrays) {
+            match (r, array) {
+                (Bound::Scalar(a), None) => next.push(a),
+                (Bound::Array(from), Some((cur, tmp, dims))) => {
+                    if from != *cur {
+                        // A state may be made of the others, so none is overwritten before all are read.
+                        let direct = s.arrays.iter().flatten().all(|(c, _, _)| c.buffer != from.buffer);
+                        if direct && s.arrays.iter().flatten().count() == 1 {
+                            pending.push((from, cur.clone(), dims.clone()));
+                        } else {
+                            self.copy(dims, &from, tmp)?;
+                            pending.push((tmp.clone(), cur.clone(), dims.clone()));
+                        }
+                    }
+                }
+                _ => return wrong("a state of another kind"),
+            }
+        }
+        for (from, to, dims) in pending {
+            self.copy(&dims, &from, &to)?;
+        }
+        Ok(next)
+    }
+
+    fn bind_state(&mut self, pat: &[mono::Var], s: &State) {
+        let mut carried = s.carried.iter();
+        for (v, array) in pat.iter().zip(&s.arrays) {
+            match array {
+                Some((cur, _, _)) => {
+                    self.env.insert(*v, Bound::Array(cur.clone()));
+                }
+                None => {
+                    if let Some(c) = carried.next() {
+                        self.set(*v, Atom::Var(c.result));
+                    }
+                }
+            }
+        }
+    }
+
+    fn for_(
+        &mut self,
+        pat: &[mono::Var],
+        axis: mono::Axis,
+        state: &[(mono::Var, mono::Atom)],
+        body: &mono::Body,
+    ) -> L<()> {
+        let to = self.atom(axis.size)?;
+        let s = self.loop_state(pat, state)?;
+        let var = self.scalar_like(axis.var);
+        self.set(axis.var, Atom::Var(var));
+        self.blocks.open();
+        let next = self.next_state(&s, body)?;
+        let body = self.blocks.close();
+        let carried = s.carried.clone();
+        self.emit(StmtKind::For { how: How::Seq, var, range: upto(to), carried, body, next });
+        self.bind_state(pat, &s);
+        Ok(())
+    }
+
+    fn while_(
+        &mut self,
+        pat: &[mono::Var],
+        state: &[(mono::Var, mono::Atom)],
+        cond: &mono::Body,
+        body: &mono::Body,
+    ) -> L<()> {
+        let s = self.loop_state(pat, state)?;
+        self.blocks.open();
+        let tests = self.scalars(cond)?;
+        let Some(test) = tests.first().copied() else { return wrong("a loop without a condition") };
+        let cond = self.blocks.close();
+        self.blocks.open();
+        let next = self.next_state(&s, body)?;
+        let body = self.blocks.close();
+        let carried = s.carried.clone();
+        self.emit(StmtKind::While { carried, cond, test, body, next });
+        self.bind_state(pat, &s);
+        Ok(())
+    }
+
+    fn map(&mut self, pat: &[mono::Var], axes: &[mono::Axis], body: &mono::Body) -> L<()> {
+        let mut places = Vec::new();
+        for v in pat {
+            let to = self.memory(*v)?;
+            places.push(to);
+        }
+        let mut at = Vec::new();
+        self.map_loops(axes, body, &places, &mut at)?;
+        for (v, to) in pat.iter().zip(places) {
+            self.env.insert(*v, Bound::Array(to));
+        }
+        Ok(())
+    }
+
+    fn map_loops(
+        &mut self,
+        axes: &[mono::Axis],
+        body: &mono::Body,
+        to: &[Place],
+        at: &mut Vec<Atom>,
+    ) -> L<()> {
+        let [axis, rest @ ..] = axes else {
+            let cells: Vec<Place> = to.iter().map(|p| p.cell(at)).collect();
+            return self.body_into(body, &cells);
+        };
+        let n = self.atom(axis.size)?;
+        let name = self.plan.flat.vars[axis.var].name.clone();
+        self.each(How::Seq, name.as_str(), upto(n), |l, i| {
+            l.set(axis.var, i);
+            at.push(i);
+            let done = l.map_loops(rest, body, to, at);
+            at.pop();
+            done
+        })
+    }
+
+    // ---- reductions and scans ----
+
+    fn reduce(
+        &mut self,
+        pat: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        op: &mono::Combine,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let accs = &op.lambda.params[..pat.len().min(op.lambda.params.len())];
+        if accs.iter().all(|v| self.plan.flat.vars[*v].ty.is_scalar()) {
+            let range = upto(n);
+            let results = self.reduce_scalars(axis.var, range, body, op, op.start.as_deref())?;
+            for (v, a) in pat.iter().zip(results) {
+                self.set(*v, a);
+            }
+            return Ok(());
+        }
+        let accs = self.array_start(pat, axis, body, op)?;
+        let from = Atom::int(i64::from(op.start.is_none()));
+        self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
+            l.set(axis.var, i);
+            l.array_step(pat, body, op, &accs)
+        })?;
+        for (v, to) in pat.iter().zip(accs) {
+            let value = match self.plan.flat.vars[*v].ty.is_scalar() {
+                true => Bound::Scalar(self.load(&to, &[])?),
+                false => Bound::Array(to),
+            };
+            self.env.insert(*v, value);
+        }
+        Ok(())
+    }
+
+    /// Memory for the accumulators of a reduction of which some is an array, holding what it starts with.
+    fn array_start(
+        &mut self,
+        pat: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        op: &mono::Combine,
+    ) -> L<Vec<Place>> {
+        let mut accs = Vec::new();
+        for (v, param) in pat.iter().zip(&op.lambda.params) {
+            // The result of a scan is longer than its accumulator.
+            let same = self.plan.flat.vars[*v].ty.rank() == self.plan.flat.vars[*param].ty.rank();
+            let place = if same { self.memory(*v)? } else { self.scratch(*param)? };
+            accs.push(place);
+        }
+        match &op.start {
+            Some(start) => {
+                for ((a, param), to) in start.iter().zip(&op.lambda.params).zip(&accs) {
+                    let from = self.value(*a)?;
+                    self.copy_value(*param, &from, to)?;
+                }
+            }
+            None => {
+                self.set(axis.var, Atom::int(0));
+                let first = self.body(body)?;
+                for ((r, param), to) in first.iter().zip(&op.lambda.params).zip(&accs) {
+                    self.copy_value(*param, r, to)?;
+                }
+            }
+        }
+        Ok(accs)
+    }
+
+    /// One combination into accumulators that live in memory.
+    fn array_step(
+        &mut self,
+        pat: &[mono::Var],
+        body: &mono::Body,
+        op: &mono::Combine,
+        accs: &[Place],
+    ) -> L<()> {
+        let elems = self.body(body)?;
+        let (acc_params, elem_params) = op.lambda.params.split_at(pat.len());
+        for (param, to) in acc_params.iter().zip(accs) {
+            let value = match self.plan.flat.vars[*param].ty.is_scalar() {
+                true => Bound::Scalar(self.load(to, &[])?),
+                false => Bound::Array(to.clone()),
+            };
+            self.env.insert(*param, value);
+        }
+        for (param, e) in elem_params.iter().zip(elems) {
+            self.env.insert(*param, e);
+        }
+        let next = self.body(&op.lambda.body)?;
+        // What a result is made of may be an accumulator itself: all are complete before any is replaced.
+        let mut pending = Vec::new();
+        for ((r, param), to) in next.into_iter().zip(acc_params).zip(accs) {
+            match r {
+                Bound::Array(from) if accs.iter().any(|a| a.buffer == from.buffer) && from != *to => {
+                    let tmp = self.scratch(*param)?;
+                    let dims = self.dims(*param)?;
+                    self.copy(&dims, &from, &tmp)?;
+                    pending.push((Bound::Array(tmp), *param, to));
+                }
+                r => pending.push((r, *param, to)),
+            }
+        }
+        for (from, param, to) in pending {
+            if from != Bound::Array(to.clone()) {
+                self.copy_value(param, &from, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reduction with scalar accumulators over a range of `index`; without a start the range is not
+    /// empty and its first element starts.
+    pub fn reduce_scalars(
+        &mut self,
+        index: mono::Var,
+        range: Range,
+        body: &mono::Body,
+        op: &mono::Combine,
+        start: Option<&[mono::Atom]>,
+    ) -> L<Vec<Atom>> {
+        let count = op.lambda.params.len() / 2;
+        let tys: Vec<BaseTy> =
+            op.lambda.params[..count].iter().map(|v| self.plan.flat.vars[*v].ty.base).collect();
+        let ops = super::schedule::lane_ops(op, &tys);
+        let init: Option<Vec<Atom>> = match (start, &ops) {
+            (Some(s), _) => Some(self.atoms(s)?),
+            (None, Some(ops)) => Some(ops.iter().map(|(_, neutral)| Atom::Const(*neutral)).collect()),
+            (None, None) => None,
+        };
+        let (init, range) = match init {
+            Some(init) => (init, range),
+            None => {
+                let (first, rest) = self.split_first(range)?;
+                self.set(index, first);
+                (self.scalars(body)?, rest)
+            }
+        };
+        let widest = super::schedule::lanes_of_body(self, body, index);
+        let (how, combine) = match (&ops, widest, self.inner) {
+            (Some(ops), Some(w), Inner::Lanes) => {
+                (How::Lanes(w), ops.iter().map(|(o, _)| Some(*o)).collect::<Vec<_>>())
+            }
+            _ => (How::Seq, vec![None; init.len()]),
+        };
+        let init: Vec<_> = init.into_iter().zip(combine).collect();
+        self.carry(how, range, &init, |l, i, accs| {
+            l.set(index, i);
+            let elems = l.scalars(body)?;
+            l.combine(op, accs, &elems)
+        })
+    }
+
+    /// The first index of a range, and the range of the others.
+    pub fn split_first(&mut self, range: Range) -> L<(Atom, Range)> {
+        match range {
+            Range::Upto { from, to } => {
+                let second = self.int(ScalarOp::Add, from, Atom::int(1))?;
+                Ok((from, Range::Upto { from: second, to }))
+            }
+            Range::Tile { index, size, limit } => {
+                let from = self.int(ScalarOp::Mul, index, size)?;
+                let end = self.int(ScalarOp::Add, from, size)?;
+                let to = self.int(ScalarOp::Min2, end, limit)?;
+                let second = self.int(ScalarOp::Add, from, Atom::int(1))?;
+                Ok((from, Range::Upto { from: second, to }))
+            }
+        }
+    }
+
+    /// `op` of scalar accumulators and elements.
+    pub fn combine(&mut self, op: &mono::Combine, accs: &[Atom], elems: &[Atom]) -> L<Vec<Atom>> {
+        for (param, a) in op.lambda.params.iter().zip(accs.iter().chain(elems)) {
+            self.set(*param, *a);
+        }
+        self.scalars(&op.lambda.body)
+    }
+
+    fn scan(
+        &mut self,
+        pat: &[mono::Var],
+        kind: mono::ScanKind,
+        axis: mono::Axis,
+        body: &mono::Body,
+        op: &mono::Combine,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let mut outs = Vec::new();
+        for v in pat {
+            let to = self.memory(*v)?;
+            outs.push(to);
+        }
+        let scalar = op.lambda.params[..pat.len()].iter().all(|v| self.plan.flat.vars[*v].ty.is_scalar());
+        if scalar {
+            self.scan_scalars(kind, axis.var, n, body, op, &outs)?;
+        } else {
+            self.scan_arrays(pat, kind, axis, n, body, op, &outs)?;
+        }
+        for (v, to) in pat.iter().zip(outs) {
+            self.env.insert(*v, Bound::Array(to));
+        }
+        Ok(())
+    }
+
+    fn scan_scalars(
+        &mut self,
+        kind: mono::ScanKind,
+        index: mono::Var,
+        n: Atom,
+        body: &mono::Body,
+        op: &mono::Combine,
+        outs: &[Place],
+    ) -> L<()> {
+        let store = |l: &mut Self, at: Atom, values: &[Atom]| {
+            for (to, v) in outs.iter().zip(values) {
+                l.store(to, &[at], *v);
+            }
+        };
+        let (init, range) = match &op.start {
+            Some(s) => (self.atoms(s)?, upto(n)),
+            None => {
+                self.set(index, Atom::int(0));
+                let first = self.scalars(body)?;
+                store(self, Atom::int(0), &first);
+                (first, Range::Upto { from: Atom::int(1), to: n })
+            }
+        };
+        let init: Vec<_> = init.into_iter().map(|a| (a, None)).collect();
+        let last = self.carry(How::Seq, range, &init, |l, i, accs| {
+            l.set(index, i);
+            if kind != mono::ScanKind::Inclusive {
+                store(l, i, accs);
+            }
+            let elems = l.scalars(body)?;
+            let next = l.combine(op, accs, &elems)?;
+            if kind == mono::ScanKind::Inclusive {
+                store(l, i, &next);
+            }
+            Ok(next)
+        })?;
+        if kind == mono::ScanKind::Full {
+            store(self, n, &last);
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a scan")]
+    fn scan_arrays(
+        &mut self,
+        pat: &[mono::Var],
+        kind: mono::ScanKind,
+        axis: mono::Axis,
+        n: Atom,
+        body: &mono::Body,
+        op: &mono::Combine,
+        outs: &[Place],
+    ) -> L<()> {
+        let accs = self.array_start(pat, axis, body, op)?;
+        let params = op.lambda.params.clone();
+        let store = |l: &mut Self, at: Atom| -> L<()> {
+            for ((param, acc), to) in params.iter().zip(&accs).zip(outs) {
+                let dims = l.dims(*param)?;
+                l.copy(&dims, acc, &to.cell(&[at]))?;
+            }
+            Ok(())
+        };
+        let inclusive = kind == mono::ScanKind::Inclusive;
+        let from = Atom::int(i64::from(op.start.is_none()));
+        if op.start.is_none() {
+            store(self, Atom::int(0))?;
+        }
+        self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
+            l.set(axis.var, i);
+            if !inclusive {
+                store(l, i)?;
+            }
+            l.array_step(pat, body, op, &accs)?;
+            if inclusive { store(l, i) } else { Ok(()) }
+        })?;
+        if kind == mono::ScanKind::Full { store(self, n) } else { Ok(()) }
+    }
+
+    // ---- writes to computed places ----
+
+    fn scatter(
+        &mut self,
+        pat: &[mono::Var],
+        dests: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        combine: Option<&mono::Lambda>,
+    ) -> L<()> {
+        let mut outs = Vec::new();
+        for (v, d) in pat.iter().zip(dests) {
+            let (from, to) = (self.place(*d)?, self.memory(*v)?);
+            let dims = self.dims(*d)?;
+            self.copy(&dims, &from, &to)?;
+            self.env.insert(*v, Bound::Array(to.clone()));
+            outs.push(to);
+        }
+        let n = self.atom(axis.size)?;
+        self.scatter_loop(upto(n), dests, axis.var, body, combine, &outs)
+    }
+
+    /// Writes the values of a range of iterations, one after the other.
+    pub fn scatter_loop(
+        &mut self,
+        range: Range,
+        dests: &[mono::Var],
+        index: mono::Var,
+        body: &mono::Body,
+        combine: Option<&mono::Lambda>,
+        outs: &[Place],
+    ) -> L<()> {
+        self.each(How::Seq, "i", range, |l, i| {
+            l.set(index, i);
+            let results = l.body(body)?;
+            let [Bound::Scalar(at), values @ ..] = results.as_slice() else {
+                return wrong("a scatter without an index");
+            };
+            let cond = l.int(ScalarOp::Ge, *at, Atom::int(0))?;
+            l.blocks.open();
+            let mut pending = Vec::new();
+            if let Some(c) = combine {
+                let olds = outs.iter().zip(dests).map(|(o, d)| {
+                    let cell = l.plan.flat.vars[*d].ty.rank() > 1;
+                    if cell { Ok(Bound::Array(o.cell(&[*at]))) } else { l.load(o, &[*at]).map(Bound::Scalar) }
+                });
+                let olds = olds.collect::<L<Vec<_>>>()?;
+                for (param, value) in c.params.iter().zip(olds.into_iter().chain(values.iter().cloned())) {
+                    l.env.insert(*param, value);
+                }
+                let new = l.body(&c.body)?;
+                for ((r, param), o) in new.into_iter().zip(&c.params).zip(outs) {
+                    pending.push((r, *param, o.cell(&[*at])));
+                }
+                for (r, param, to) in &mut pending {
+                    if let Bound::Array(from) = r
+                        && outs.iter().any(|o| o.buffer == from.buffer)
+                        && from != to
+                    {
+                        let tmp = l.scratch(*param)?;
+                        let dims = l.dims(*param)?;
+                        l.copy(&dims, from, &tmp)?;
+                        *r = Bound::Array(tmp);
+                    }
+                }
+            } else {
+                for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
+                    match (r, a) {
+                        (Bound::Scalar(x), _) => l.store(o, &[*at], *x),
+                        (_, mono::Atom::Var(v)) => pending.push((r.clone(), *v, o.cell(&[*at]))),
+                        _ => return wrong("a constant array"),
+                    }
+                }
+            }
+            for (r, v, to) in &pending {
+                l.copy_value(*v, r, to)?;
+            }
+            let then = l.blocks.close();
+            l.emit(StmtKind::If { cond, then, otherwise: Vec::new(), results: Vec::new() });
+            Ok(())
+        })
+    }
+
+    fn filter(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
+        let [count, arrays @ ..] = pat else { return wrong("a filter without a count") };
+        self.bounds.insert(*count, axis.size);
+        let mut outs = Vec::new();
+        for v in arrays {
+            let to = self.memory(*v)?;
+            outs.push(to);
+        }
+        let n = self.atom(axis.size)?;
+        let kept = self.keep(upto(n), axis.var, body, &outs)?;
+        self.set(*count, kept);
+        for (v, to) in arrays.iter().zip(outs) {
+            self.env.insert(*v, Bound::Array(to));
+        }
+        Ok(())
+    }
+
+    /// Moves what a range keeps to the front of `outs`; how many.
+    pub fn keep(&mut self, range: Range, index: mono::Var, body: &mono::Body, outs: &[Place]) -> L<Atom> {
+        let kept = self.carry(How::Seq, range, &[(Atom::int(0), None)], |l, i, count| {
+            l.set(index, i);
+            let results = l.body(body)?;
+            let [Bound::Scalar(keep), values @ ..] = results.as_slice() else {
+                return wrong("a filter without a flag");
+            };
+            l.blocks.open();
+            for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
+                let to = o.cell(count);
+                match a {
+                    mono::Atom::Var(v) => l.copy_value(*v, r, &to)?,
+                    mono::Atom::Const(_) => l.store(&to, &[], *a),
+                }
+            }
+            let then = l.blocks.close();
+            let more = l.int(ScalarOp::Add, count[0], Atom::int(1))?;
+            let next = l.plan.out.scalar("kept", BaseTy::I64);
+            let results = vec![Choice { var: next, then: more, otherwise: count[0] }];
+            l.emit(StmtKind::If { cond: *keep, then, otherwise: Vec::new(), results });
+            Ok(vec![Atom::Var(next)])
+        })?;
+        Ok(kept[0])
+    }
+}
+
+/// The state of a loop under construction.
+struct State {
+    carried: Vec<Carried>,
+    /// For an array: where it lives, where the next one is made, its dims.
+    arrays: Vec<Option<(Place, Place, Vec<Atom>)>>,
+}
+
+/// Whether the statement fills memory of its own, which may then be the destination.
+fn makes_array(exp: &mono::Exp) -> bool {
+    use mono::Exp as E;
+    !matches!(exp, E::Atom(_) | E::Index { .. })
+}
+
+/// The indices of element number `k` in row-major order.
+pub(crate) fn position(k: usize, sizes: &[i64]) -> Vec<Atom> {
+    let mut rest = k as i64;
+    let mut at = vec![Atom::int(0); sizes.len()];
+    for (a, n) in at.iter_mut().zip(sizes).rev() {
+        *a = Atom::int(rest.rem_euclid((*n).max(1)));
+        rest /= (*n).max(1);
+    }
+    at
+}

@@ -1,0 +1,97 @@
+//! Flat → Kernel: arrays become buffers, spaces become grids of blocks, and what is left of the program
+//! becomes the plan of the host.
+//!
+//! Each statement of Flat's host body becomes statements of the plan. A `seg-map` becomes an `alloc` for
+//! each result and the `launch` of one kernel:
+//!
+//! ```text
+//! (let (%ys) (seg-map grid ((%i %n)) (let %x (index %xs %i)) (let %y (op * %x 2)) (give %y)))
+//!
+//! (let %t …) (let %nb …)                                     how many iterations a block has; how many blocks
+//! (alloc %ys)
+//! (launch k0 (%n %t %nb %xs %ys))                            k0: see the header of [`crate::ir`]
+//! ```
+//!
+//! | module | what it lowers |
+//! | --- | --- |
+//! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
+//! | [`seg`] | `seg-map`, `seg-red`, `seg-scan`, `scatter`, `filter`, `grade`: one kernel or several |
+//! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
+//! | [`leaf`] | the serial body of a point: loops, temporaries, destinations |
+//! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
+//!
+//! Sizes of tiles depend on sizes of the data alone, never on the number of threads, so that results are
+//! the same on any number.
+
+mod build;
+mod leaf;
+mod plan;
+mod schedule;
+mod seg;
+mod views;
+
+use crate::ir::*;
+use crate::memory;
+use remc_base::pass::PassInfo;
+use remc_flat::ir as flat;
+use rustc_hash::FxHashMap;
+
+pub const PASS: PassInfo = PassInfo {
+    name: "lower",
+    from: "flat",
+    to: "kernel",
+    summary: "gives arrays memory, spaces a schedule, and the host a plan",
+};
+
+/// What has no lowering: a mistake of the compiler, since Flat's verifier has accepted the program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LowerError(pub String);
+
+pub(crate) type L<T> = Result<T, LowerError>;
+
+pub(crate) fn wrong<T>(message: impl Into<String>) -> L<T> {
+    Err(LowerError(message.into()))
+}
+
+/// Lowers a program.
+///
+/// # Errors
+/// A form that Flat's verifier should have refused.
+pub fn lower(p: &flat::Program) -> L<Program> {
+    let mut l = plan::Plan::new(p);
+    l.params()?;
+    let results = l.program_body(&p.body)?;
+    let mut out = l.finish(results);
+    memory::insert_frees(&mut out);
+    Ok(out)
+}
+
+/// An array, or a cell of one: the elements of `buffer` whose first indices are `prefix`.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Place {
+    pub buffer: Var,
+    pub prefix: Vec<Atom>,
+}
+
+impl Place {
+    pub fn whole(buffer: Var) -> Place {
+        Place { buffer, prefix: Vec::new() }
+    }
+
+    pub fn at(&self, indices: &[Atom]) -> Vec<Atom> {
+        self.prefix.iter().chain(indices).copied().collect()
+    }
+
+    pub fn cell(&self, indices: &[Atom]) -> Place {
+        Place { buffer: self.buffer, prefix: self.at(indices) }
+    }
+}
+
+/// What a variable of Flat has become.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Bound {
+    Scalar(Atom),
+    Array(Place),
+}
+
+pub(crate) type Env = FxHashMap<Var, Bound>;

@@ -1,0 +1,642 @@
+//! The host body of Flat becomes the plan.
+//!
+//! **Ownership.** A buffer belongs to the block of the plan that allocated or received it. What a block
+//! hands on (the next state of a loop, the value of a branch, a result of the program) has to be its own:
+//! an array that is, and that nothing mentions any more, is moved; any other (a parameter, a cell, what
+//! is used again) is copied first. [`crate::memory`] then frees what was not handed on, after its last
+//! use.
+
+use super::build::{Blocks, Emit, KernelBuilder};
+use super::leaf::Leaf;
+use super::{Bound, Env, L, Place, wrong};
+use crate::ir::*;
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, IdVec, Prov};
+use remc_flat::ir as flat;
+use remc_mono::ir as mono;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The variables of Flat, and those made while lowering.
+pub(crate) struct Source {
+    pub vars: IdVec<mono::Var, mono::VarInfo>,
+}
+
+pub(crate) struct Plan {
+    pub flat: Source,
+    pub out: Program,
+    pub blocks: Blocks,
+    pub prov: Prov,
+    pub workers: Atom,
+    env: Env,
+    /// The names of each buffer in Flat, by which its last use is found.
+    names: FxHashMap<Var, Vec<mono::Var>>,
+    /// The buffer that an alias is another name of.
+    roots: FxHashMap<Var, Var>,
+    scopes: Vec<Scope>,
+    params: Vec<mono::Var>,
+}
+
+/// A block of the plan: what it owns, and where its body stands.
+#[derive(Default)]
+struct Scope {
+    owned: FxHashSet<Var>,
+    last_use: FxHashMap<mono::Var, usize>,
+    now: usize,
+}
+
+impl Emit for Plan {
+    fn program(&mut self) -> &mut Program {
+        &mut self.out
+    }
+    fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+    fn prov(&self) -> Prov {
+        self.prov
+    }
+}
+
+impl Plan {
+    pub fn new(p: &flat::Program) -> Plan {
+        let mut blocks = Blocks::default();
+        blocks.open();
+        let mut out = Program {
+            name: p.name.clone(),
+            provs: p.provs.clone(),
+            vars: IdVec::new(),
+            params: Vec::new(),
+            inputs: p.inputs.clone(),
+            output: p.output.clone(),
+            kernels: IdVec::new(),
+            plan: Vec::new(),
+            results: Vec::new(),
+        };
+        let workers = out.scalar("workers", BaseTy::I64);
+        Plan {
+            flat: Source { vars: p.vars.clone() },
+            out,
+            blocks,
+            prov: Prov(0),
+            workers: Atom::Var(workers),
+            env: Env::default(),
+            names: FxHashMap::default(),
+            roots: FxHashMap::default(),
+            scopes: Vec::new(),
+            params: p.params.clone(),
+        }
+    }
+
+    pub fn params(&mut self) -> L<()> {
+        for v in self.params.clone() {
+            let info = self.flat.vars[v].clone();
+            let var = if info.ty.is_scalar() {
+                let var = self.out.scalar(info.name.as_str(), info.ty.base);
+                self.env.insert(v, Bound::Scalar(Atom::Var(var)));
+                var
+            } else {
+                let ty = self.buffer_ty(v, Space::Global)?;
+                let var = self.out.buffer(info.name.as_str(), ty);
+                self.env.insert(v, Bound::Array(Place::whole(var)));
+                var
+            };
+            self.out.params.push(var);
+        }
+        let workers = self.workers;
+        if let Atom::Var(var) = workers {
+            self.emit(StmtKind::Let { var, exp: Exp::Workers });
+        }
+        // What the caller is told of the parameters, in the plan's variables.
+        let mut inputs = std::mem::take(&mut self.out.inputs);
+        for i in &mut inputs {
+            self.input(i)?;
+        }
+        self.out.inputs = inputs;
+        Ok(())
+    }
+
+    fn input(&mut self, i: &mut Input) -> L<()> {
+        match i {
+            Input::Array(v) => {
+                *v = match self.bound(*v)? {
+                    Bound::Array(p) => p.buffer,
+                    Bound::Scalar(Atom::Var(v)) => v,
+                    Bound::Scalar(_) => return wrong("a constant parameter"),
+                };
+                Ok(())
+            }
+            Input::Tuple(fields) => fields.iter_mut().try_for_each(|(_, f)| self.input(f)),
+        }
+    }
+
+    pub fn finish(mut self, results: Vec<Atom>) -> Program {
+        self.out.plan = self.blocks.close();
+        self.out.results = results;
+        self.out
+    }
+
+    // ---- operands ----
+
+    pub fn bound(&self, v: mono::Var) -> L<Bound> {
+        match self.env.get(&v) {
+            Some(b) => Ok(b.clone()),
+            None => wrong(format!("{} is not in scope", self.flat.vars[v].name)),
+        }
+    }
+
+    pub fn set(&mut self, v: mono::Var, b: Bound) {
+        if let Bound::Array(p) = &b {
+            let root = self.root(p.buffer);
+            self.names.entry(root).or_default().push(v);
+        }
+        self.env.insert(v, b);
+    }
+
+    fn root(&self, buffer: Var) -> Var {
+        self.roots.get(&buffer).copied().unwrap_or(buffer)
+    }
+
+    pub fn atom(&self, a: mono::Atom) -> L<Atom> {
+        match a {
+            mono::Atom::Const(_) => Ok(a),
+            mono::Atom::Var(v) => match self.bound(v)? {
+                Bound::Scalar(a) => Ok(a),
+                Bound::Array(_) => wrong("an array where a scalar is wanted"),
+            },
+        }
+    }
+
+    pub fn atoms(&self, atoms: &[mono::Atom]) -> L<Vec<Atom>> {
+        atoms.iter().map(|a| self.atom(*a)).collect()
+    }
+
+    pub fn place(&self, v: mono::Var) -> L<Place> {
+        match self.bound(v)? {
+            Bound::Array(p) => Ok(p),
+            Bound::Scalar(_) => wrong("a scalar where an array is wanted"),
+        }
+    }
+
+    pub fn dims(&self, v: mono::Var) -> L<Vec<Atom>> {
+        self.atoms(&self.flat.vars[v].ty.dims)
+    }
+
+    fn buffer_ty(&self, v: mono::Var, space: Space) -> L<BufferTy> {
+        Ok(BufferTy { base: self.flat.vars[v].ty.base, dims: self.dims(v)?, space })
+    }
+
+    // ---- memory ----
+
+    /// A new buffer of the type of `v`, owned by the innermost block.
+    pub fn alloc_for(&mut self, v: mono::Var) -> L<Place> {
+        let ty = self.buffer_ty(v, Space::Global)?;
+        let name = self.flat.vars[v].name.clone();
+        Ok(Place::whole(self.alloc(name.as_str(), ty)))
+    }
+
+    pub fn alloc(&mut self, name: &str, ty: BufferTy) -> Var {
+        let buffer = self.out.buffer(name, ty);
+        self.emit(StmtKind::Alloc { buffer });
+        self.own_new(buffer);
+        buffer
+    }
+
+    fn own_new(&mut self, buffer: Var) {
+        if let Some(s) = self.scopes.last_mut() {
+            s.owned.insert(buffer);
+        }
+    }
+
+    /// A part of memory for each worker.
+    pub fn scratch(&mut self, name: &str, base: BaseTy, dims: &[Atom]) -> L<Var> {
+        let dims = std::iter::once(self.workers).chain(dims.iter().copied()).collect();
+        Ok(self.alloc(name, BufferTy { base, dims, space: Space::Scratch }))
+    }
+
+    /// The buffer of an array that the innermost block may hand on.
+    fn owned(&mut self, a: mono::Atom, moved: &mut FxHashSet<Var>) -> L<Atom> {
+        let mono::Atom::Var(v) = a else { return Ok(a) };
+        let place = match self.bound(v)? {
+            Bound::Scalar(a) => return Ok(a),
+            Bound::Array(p) => p,
+        };
+        let Some(scope) = self.scopes.last() else { return wrong("no block") };
+        let used_later = || {
+            let names = self.names.get(&place.buffer).map(Vec::as_slice).unwrap_or_default();
+            names.iter().any(|n| scope.last_use.get(n).is_some_and(|at| *at > scope.now))
+        };
+        let whole = place.prefix.is_empty()
+            && self.out.buffer_ty(place.buffer).is_some_and(|t| t.space == Space::Global);
+        if whole && scope.owned.contains(&place.buffer) && !moved.contains(&place.buffer) && !used_later() {
+            moved.insert(place.buffer);
+            return Ok(Atom::Var(place.buffer));
+        }
+        let copy = self.alloc_for(v)?;
+        self.copy(v, &copy)?;
+        moved.insert(copy.buffer);
+        Ok(Atom::Var(copy.buffer))
+    }
+
+    /// Copies the array `v` to a place, by a kernel.
+    pub fn copy(&mut self, v: mono::Var, to: &Place) -> L<()> {
+        let dims = self.flat.vars[v].ty.dims.clone();
+        let axes: Vec<mono::Axis> = dims
+            .iter()
+            .map(|size| mono::Axis { var: self.fresh("i", mono::Ty::int()), size: *size })
+            .collect();
+        let base = self.flat.vars[v].ty.base;
+        let x = self.fresh("x", mono::Ty::scalar(base));
+        let at = axes.iter().map(|a| mono::Atom::Var(a.var)).collect();
+        let read = mono::Stmt { pat: vec![x], exp: mono::Exp::Index { array: v, at }, prov: self.prov };
+        let leaf = mono::Body { stmts: vec![read], results: vec![mono::Atom::Var(x)] };
+        self.fill("copy", std::slice::from_ref(to), &axes, &leaf)
+    }
+
+    /// A variable of Flat that the program itself does not have.
+    pub fn fresh(&mut self, name: &str, ty: mono::Ty) -> mono::Var {
+        self.flat.vars.push(mono::VarInfo { name: remc_base::Name::new(name), ty })
+    }
+
+    // ---- bodies ----
+
+    pub fn program_body(&mut self, b: &flat::Body) -> L<Vec<Atom>> {
+        self.scopes.push(Scope { last_use: last_uses(b), ..Scope::default() });
+        let results = self.handed_on(b)?;
+        self.scopes.pop();
+        Ok(results)
+    }
+
+    /// The statements of a body, and its results as things that its block owns.
+    fn handed_on(&mut self, b: &flat::Body) -> L<Vec<Atom>> {
+        for (k, s) in b.stmts.iter().enumerate() {
+            self.now(k);
+            self.stmt(s)?;
+        }
+        self.now(b.stmts.len());
+        let mut moved = FxHashSet::default();
+        b.results.iter().map(|a| self.owned(*a, &mut moved)).collect()
+    }
+
+    fn now(&mut self, k: usize) {
+        if let Some(s) = self.scopes.last_mut() {
+            s.now = k;
+        }
+    }
+
+    /// A block of the plan of its own for a body.
+    fn block(&mut self, b: &flat::Body, owned: impl IntoIterator<Item = Var>) -> L<(Vec<Stmt>, Vec<Atom>)> {
+        self.blocks.open();
+        self.scopes.push(Scope { owned: owned.into_iter().collect(), last_use: last_uses(b), now: 0 });
+        let results = self.handed_on(b)?;
+        self.scopes.pop();
+        Ok((self.blocks.close(), results))
+    }
+
+    fn stmt(&mut self, s: &flat::Stmt) -> L<()> {
+        self.prov = s.prov;
+        match &s.exp {
+            flat::Exp::Host(e) => self.host(&s.pat, e),
+            flat::Exp::If { cond, then, otherwise } => {
+                let cond = self.atom(*cond)?;
+                self.branches(&s.pat, cond, then, otherwise)
+            }
+            flat::Exp::Branch { guard, then, otherwise } => {
+                let size = self.atom(guard.size)?;
+                let cond = self.int(ScalarOp::Ge, size, Atom::int(guard.value))?;
+                self.branches(&s.pat, cond, then, otherwise)
+            }
+            flat::Exp::For { axis, state, body } => {
+                let to = self.atom(axis.size)?;
+                let var = self.out.scalar(self.flat.vars[axis.var].name.clone().as_str(), BaseTy::I64);
+                self.set(axis.var, Bound::Scalar(Atom::Var(var)));
+                let carried = self.states(&s.pat, state)?;
+                let owned: Vec<Var> = carried.iter().map(|c| c.param).collect();
+                let (body, next) = self.block(body, owned)?;
+                let range = super::build::upto(to);
+                let loop_ = StmtKind::For { how: How::Seq, var, range, carried: carried.clone(), body, next };
+                self.emit(loop_);
+                self.bind_results(&s.pat, carried.iter().map(|c| c.result))
+            }
+            flat::Exp::While { state, cond, body } => {
+                let carried = self.states(&s.pat, state)?;
+                self.blocks.open();
+                self.scopes.push(Scope { last_use: last_uses(cond), ..Scope::default() });
+                for (k, s) in cond.stmts.iter().enumerate() {
+                    self.now(k);
+                    self.stmt(s)?;
+                }
+                let test = match cond.results.as_slice() {
+                    [a] => self.atom(*a)?,
+                    _ => return wrong("a loop without a condition"),
+                };
+                self.scopes.pop();
+                let cond = self.blocks.close();
+                let owned: Vec<Var> = carried.iter().map(|c| c.param).collect();
+                let (body, next) = self.block(body, owned)?;
+                self.emit(StmtKind::While { carried: carried.clone(), cond, test, body, next });
+                self.bind_results(&s.pat, carried.iter().map(|c| c.result))
+            }
+            flat::Exp::SerialMap { axes, body } => self.serial_map(&s.pat, axes, body),
+            flat::Exp::Seg(seg) => self.seg(&s.pat, seg),
+            flat::Exp::Scatter { dests, axis, body, combine } => {
+                self.scatter(&s.pat, dests, *axis, body, combine.as_ref())
+            }
+            flat::Exp::Filter { axis, body } => self.filter(&s.pat, *axis, body),
+            flat::Exp::Grade { axis, body } => self.grade(&s.pat, *axis, body),
+        }
+    }
+
+    fn branches(
+        &mut self,
+        pat: &[mono::Var],
+        cond: Atom,
+        then: &flat::Body,
+        otherwise: &flat::Body,
+    ) -> L<()> {
+        let (then, yes) = self.block(then, [])?;
+        let (otherwise, no) = self.block(otherwise, [])?;
+        let mut results = Vec::new();
+        for ((v, a), b) in pat.iter().zip(yes).zip(no) {
+            let var = self.like(*v)?;
+            results.push(Choice { var, then: a, otherwise: b });
+        }
+        let vars: Vec<Var> = results.iter().map(|c| c.var).collect();
+        self.emit(StmtKind::If { cond, then, otherwise, results });
+        self.bind_results(pat, vars)
+    }
+
+    /// A variable of the type that `v` has, whose dims may be results bound at the same time.
+    fn like(&mut self, v: mono::Var) -> L<Var> {
+        let info = self.flat.vars[v].clone();
+        if info.ty.is_scalar() {
+            let var = self.out.scalar(info.name.as_str(), info.ty.base);
+            self.env.insert(v, Bound::Scalar(Atom::Var(var)));
+            return Ok(var);
+        }
+        let ty = self.buffer_ty(v, Space::Global)?;
+        let var = self.out.buffer(info.name.as_str(), ty);
+        Ok(var)
+    }
+
+    fn bind_results(&mut self, pat: &[mono::Var], vars: impl IntoIterator<Item = Var>) -> L<()> {
+        for (v, var) in pat.iter().zip(vars) {
+            if self.flat.vars[*v].ty.is_scalar() {
+                self.set(*v, Bound::Scalar(Atom::Var(var)));
+            } else {
+                self.own_new(var);
+                self.set(*v, Bound::Array(Place::whole(var)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The states of a loop: what it carries, buffers among them, scalars first bound.
+    fn states(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<Vec<Carried>> {
+        let mut moved = FxHashSet::default();
+        let mut carried = Vec::new();
+        // Dims of array states may be scalar states.
+        let mut scalars = FxHashMap::default();
+        for (v, (param, _)) in pat.iter().zip(state) {
+            if self.flat.vars[*v].ty.is_scalar() {
+                scalars.insert(*param, (self.like(*param)?, self.like(*v)?));
+            }
+        }
+        for (v, (param, init)) in pat.iter().zip(state) {
+            let init = self.owned(*init, &mut moved)?;
+            let (p, result) = match scalars.get(param) {
+                Some(both) => *both,
+                None => (self.like(*param)?, self.like(*v)?),
+            };
+            if let Atom::Var(b) = init
+                && self.out.buffer_ty(b).is_some()
+                && let Some(s) = self.scopes.last_mut()
+            {
+                s.owned.remove(&b);
+            }
+            carried.push(Carried { param: p, result, init, combine: None });
+        }
+        for (c, (param, _)) in carried.iter().zip(state) {
+            if !self.flat.vars[*param].ty.is_scalar() {
+                self.set(*param, Bound::Array(Place::whole(c.param)));
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Statements that compute or arrange without a loop of their own.
+    fn host(&mut self, pat: &[mono::Var], e: &mono::Exp) -> L<()> {
+        use mono::Exp as E;
+        let one = || match pat {
+            [v] => Ok(*v),
+            _ => wrong("a pattern of another length"),
+        };
+        match e {
+            E::Atom(a) => {
+                let value = match a {
+                    mono::Atom::Var(v) => self.bound(*v)?,
+                    mono::Atom::Const(_) => Bound::Scalar(*a),
+                };
+                self.set(one()?, value);
+            }
+            E::Op(op, args) => {
+                let args = self.atoms(args)?;
+                let a = self.op(*op, &args)?;
+                self.set(one()?, Bound::Scalar(a));
+            }
+            E::Cast(ty, a) => {
+                let a = self.atom(*a)?;
+                let x = self.bind("x", *ty, Exp::Cast(*ty, a));
+                self.set(one()?, Bound::Scalar(x));
+            }
+            E::Index { array, at } => {
+                let v = one()?;
+                let (p, at) = (self.place(*array)?, self.atoms(at)?);
+                let value = if self.flat.vars[v].ty.is_scalar() {
+                    Bound::Scalar(self.load(&p, &at)?)
+                } else {
+                    Bound::Array(p.cell(&at))
+                };
+                self.set(v, value);
+            }
+            E::Check { trap, cond, values } => {
+                let (cond, values) = (self.atom(*cond)?, self.atoms(values)?);
+                self.check(trap, cond, &values);
+            }
+            E::View { view: mono::View::Reshape { .. }, array } => {
+                let v = one()?;
+                let place = self.place(*array)?;
+                if place.prefix.is_empty() {
+                    let ty = self.buffer_ty(v, Space::Global)?;
+                    let buffer = self.out.buffer(self.flat.vars[v].name.clone().as_str(), ty);
+                    self.emit(StmtKind::Alias { buffer, of: place.buffer });
+                    let root = self.root(place.buffer);
+                    self.roots.insert(buffer, root);
+                    self.set(v, Bound::Array(Place::whole(buffer)));
+                } else {
+                    self.view_kernel(v, e)?;
+                }
+            }
+            E::View { .. } | E::Literal { .. } => self.view_kernel(one()?, e)?,
+            _ => return wrong("a statement with a body on the host"),
+        }
+        Ok(())
+    }
+
+    /// An array that one statement makes, by a kernel of one block.
+    fn view_kernel(&mut self, v: mono::Var, e: &mono::Exp) -> L<()> {
+        if let mono::Exp::View { view, array } = e
+            && !matches!(view, mono::View::Append { .. })
+        {
+            return self.view_copy(v, view, *array);
+        }
+        let out = self.alloc_for(v)?;
+        let stmt = mono::Stmt { pat: vec![v], exp: e.clone(), prov: self.prov };
+        let leaf = mono::Body { stmts: vec![stmt], results: vec![mono::Atom::Var(v)] };
+        self.fill("make", std::slice::from_ref(&out), &[], &leaf)?;
+        self.set(v, Bound::Array(out));
+        Ok(())
+    }
+
+    fn serial_map(&mut self, pat: &[mono::Var], axes: &[mono::Axis], body: &flat::Body) -> L<()> {
+        let mut outs = Vec::new();
+        for v in pat {
+            let place = self.alloc_for(*v)?;
+            outs.push(place);
+        }
+        let mut at = Vec::new();
+        self.serial_loops(axes, body, &outs, &mut at)?;
+        for (v, out) in pat.iter().zip(outs) {
+            self.set(*v, Bound::Array(out));
+        }
+        Ok(())
+    }
+
+    fn serial_loops(
+        &mut self,
+        axes: &[mono::Axis],
+        body: &flat::Body,
+        outs: &[Place],
+        at: &mut Vec<Atom>,
+    ) -> L<()> {
+        if let [axis, rest @ ..] = axes {
+            let n = self.atom(axis.size)?;
+            return self.each(How::Seq, "i", super::build::upto(n), |p, i| {
+                p.set(axis.var, Bound::Scalar(i));
+                at.push(i);
+                let done = p.serial_loops(rest, body, outs, at);
+                at.pop();
+                done
+            });
+        }
+        self.scopes.push(Scope { last_use: last_uses(body), ..Scope::default() });
+        for (k, s) in body.stmts.iter().enumerate() {
+            self.now(k);
+            self.stmt(s)?;
+        }
+        for (r, out) in body.results.iter().zip(outs) {
+            let to = out.cell(at);
+            match r {
+                mono::Atom::Var(v) if !self.flat.vars[*v].ty.is_scalar() => self.copy(*v, &to)?,
+                scalar => {
+                    let leaf = mono::Body { stmts: Vec::new(), results: vec![*scalar] };
+                    self.fill("store", std::slice::from_ref(&to), &[], &leaf)?;
+                }
+            }
+        }
+        self.scopes.pop();
+        Ok(())
+    }
+
+    /// A kernel whose statements `body` emits; launched.
+    pub fn kernel(&mut self, name: &str, body: impl FnOnce(&mut Leaf) -> L<()>) -> L<()> {
+        let prov = self.prov;
+        let mut k = KernelBuilder::new(&mut self.out, name, prov);
+        let mut leaf = Leaf::new(self, &mut k, prov);
+        body(&mut leaf)?;
+        let stmts = leaf.blocks.close();
+        let (kernel, args) = k.finish(&mut self.out, stmts);
+        self.emit(StmtKind::Launch { kernel, args });
+        Ok(())
+    }
+}
+
+/// The statement of a body that mentions a variable last; its results count as one more.
+fn last_uses(b: &flat::Body) -> FxHashMap<mono::Var, usize> {
+    let mut last = FxHashMap::default();
+    for (k, s) in b.stmts.iter().enumerate() {
+        uses_of(&s.exp, &mut |a| {
+            if let mono::Atom::Var(v) = a {
+                last.insert(v, k);
+            }
+        });
+    }
+    for a in &b.results {
+        if let mono::Atom::Var(v) = a {
+            last.insert(*v, b.stmts.len());
+        }
+    }
+    last
+}
+
+fn uses_of_body(b: &flat::Body, f: &mut dyn FnMut(mono::Atom)) {
+    for s in &b.stmts {
+        uses_of(&s.exp, f);
+    }
+    b.results.iter().for_each(|a| f(*a));
+}
+
+/// Every operand of an expression, those of bodies inside among them.
+fn uses_of(e: &flat::Exp, f: &mut dyn FnMut(mono::Atom)) {
+    let mut f2 = |a: mono::Atom| f(a);
+    let mut leaf = |b: &mono::Body| b.for_each_use(&mut f2);
+    match e {
+        flat::Exp::Host(e) => e.for_each_operand(&mut |a| f(a)),
+        flat::Exp::If { cond, then, otherwise } => {
+            f(*cond);
+            uses_of_body(then, f);
+            uses_of_body(otherwise, f);
+        }
+        flat::Exp::Branch { guard, then, otherwise } => {
+            f(guard.size);
+            uses_of_body(then, f);
+            uses_of_body(otherwise, f);
+        }
+        flat::Exp::For { axis, state, body } => {
+            f(axis.size);
+            state.iter().for_each(|(_, a)| f(*a));
+            uses_of_body(body, f);
+        }
+        flat::Exp::While { state, cond, body } => {
+            state.iter().for_each(|(_, a)| f(*a));
+            uses_of_body(cond, f);
+            uses_of_body(body, f);
+        }
+        flat::Exp::SerialMap { axes, body } => {
+            axes.iter().for_each(|a| f(a.size));
+            uses_of_body(body, f);
+        }
+        flat::Exp::Seg(s) => {
+            leaf(&s.body);
+            let op = match &s.kind {
+                flat::SegKind::Map => None,
+                flat::SegKind::Red { op, .. } | flat::SegKind::Scan { op, .. } => Some(op),
+            };
+            if let Some(op) = op {
+                leaf(&op.lambda.body);
+                op.start.iter().flatten().for_each(|a| f(*a));
+            }
+            s.space.iter().for_each(|a| f(a.size));
+        }
+        flat::Exp::Scatter { dests, body, combine, axis } => {
+            leaf(body);
+            if let Some(c) = combine {
+                leaf(&c.body);
+            }
+            f(axis.size);
+            dests.iter().for_each(|d| f(mono::Atom::Var(*d)));
+        }
+        flat::Exp::Filter { body, axis } | flat::Exp::Grade { body, axis } => {
+            leaf(body);
+            f(axis.size);
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Which loops run in lanes, which are jammed, and how large the tiles of a grid are.
+//!
+//! A schedule is data in the IR (`lanes`, `jam`, `tile`); this module chooses it, from what a leaf reads:
+//!
+//! - the innermost axis of a space runs in **lanes** when the leaf is straight-line code, with loops
+//!   whose bounds do not depend on the lane, and most of its reads are contiguous along that axis (column
+//!   sums, transposed products, every elementwise map);
+//! - else a reduction inside the leaf does, when it is contiguous along its own axis (row sums);
+//! - the axis outside the lanes is **jammed** when the loop inside reads something that does not depend
+//!   on it (a matrix product: a row of the right matrix serves several rows of the left).
+//!
+//! A **tile** has as many points as make [`GRAIN`] operations, a multiple of [`ROUND`] points, so that a
+//! block is worth its launch and its edges fall on whole vectors.
+
+use super::build::Emit;
+use super::leaf::Leaf;
+use crate::ir::neutral;
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Scalar};
+use remc_mono::ir::*;
+use rustc_hash::FxHashSet;
+
+/// Operations of a block: about 10 µs.
+pub(crate) const GRAIN: i64 = 1 << 15;
+/// Points of a tile are a multiple of this where there are that many.
+pub(crate) const ROUND: i64 = 64;
+/// How many iterations of the axis outside the lanes run together.
+pub(crate) const JAM: u32 = 4;
+
+/// Bytes of the widest vectors.
+const VECTOR_BYTES: u32 = 64;
+
+/// For each accumulator its own commutative operator and what it starts from, if the operator of a
+/// reduction is that: then its elements may be combined in lanes.
+pub(crate) fn lane_ops(op: &Combine, tys: &[BaseTy]) -> Option<Vec<(ScalarOp, Scalar)>> {
+    if !op.assoc {
+        return None;
+    }
+    let count = tys.len();
+    let (accs, elems) = op.lambda.params.split_at_checked(count)?;
+    let body = &op.lambda.body;
+    let mut ops = vec![None; count];
+    for s in &body.stmts {
+        let Exp::Op(o, args) = &s.exp else { return None };
+        let [v] = s.pat.as_slice() else { return None };
+        let k = body.results.iter().position(|r| *r == Atom::Var(*v))?;
+        let (a, e) = (Atom::Var(accs[k]), Atom::Var(elems[k]));
+        let fits = *args == [a, e] || *args == [e, a];
+        if !fits || !commutes(*o) {
+            return None;
+        }
+        ops[k] = Some((*o, neutral(*o, tys[k])?));
+    }
+    ops.into_iter().collect()
+}
+
+fn commutes(op: ScalarOp) -> bool {
+    use ScalarOp::*;
+    matches!(op, Add | Mul | Min2 | Max2 | And | Or | Xor | BitAnd | BitOr | BitXor)
+}
+
+/// What a leaf does along one of its variables.
+#[derive(Default, Debug)]
+pub(crate) struct Reads {
+    /// Reads whose last index grows by one with the variable, and no other index depends on it.
+    pub contiguous: usize,
+    /// Reads that depend on the variable in another way.
+    pub strided: usize,
+    /// Reads that do not depend on it.
+    pub shared: usize,
+}
+
+/// The shape of a leaf, as far as its schedule depends on it.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// Straight-line, with counted loops: what may run in lanes of the variable.
+    pub lanes: bool,
+    /// There is a loop inside.
+    pub loops: bool,
+    /// What it reads once for each point, and what inside its loops.
+    pub reads: Reads,
+    pub inner: Reads,
+    /// The widest type that is computed with, in bytes.
+    pub widest: u32,
+    pub ops: i64,
+}
+
+/// Looks at a leaf from the point of view of one variable around it.
+pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
+    let mut s = Scan {
+        tys,
+        varying: FxHashSet::from_iter([var]),
+        linear: FxHashSet::from_iter([var]),
+        shape: Shape {
+            lanes: true,
+            loops: false,
+            reads: Reads::default(),
+            inner: Reads::default(),
+            widest: 1,
+            ops: 0,
+        },
+    };
+    s.body(body, false);
+    s.shape
+}
+
+struct Scan<'a> {
+    tys: &'a dyn Fn(Var) -> Ty,
+    varying: FxHashSet<Var>,
+    /// Varies by one from lane to lane.
+    linear: FxHashSet<Var>,
+    shape: Shape,
+}
+
+impl Scan<'_> {
+    fn varies(&self, a: Atom) -> bool {
+        a.as_var().is_some_and(|v| self.varying.contains(&v))
+    }
+
+    fn note(&mut self, v: Var) {
+        let ty = (self.tys)(v);
+        if ty.base != BaseTy::Bool {
+            self.shape.widest = self.shape.widest.max(ty.base.bits() / 8);
+        }
+        // An array that a leaf makes has memory of its own: not one per lane.
+        if !ty.is_scalar() {
+            self.shape.lanes = false;
+        }
+    }
+
+    fn body(&mut self, b: &Body, inner: bool) {
+        for s in &b.stmts {
+            self.stmt(s, inner);
+        }
+        if b.results.iter().any(|r| r.as_var().is_some_and(|v| !(self.tys)(v).is_scalar())) {
+            self.shape.lanes = false;
+        }
+    }
+
+    fn stmt(&mut self, s: &Stmt, inner: bool) {
+        self.shape.ops += 1;
+        let mut varies = false;
+        s.exp.for_each_operand(&mut |a| varies |= self.varies(a));
+        match &s.exp {
+            Exp::Index { array, at } => {
+                let cell = !(self.tys)(s.pat[0]).is_scalar();
+                // A cell of an array in scope is no memory of its own.
+                if cell {
+                    let depends = at.iter().any(|a| self.varies(*a)) || self.varying.contains(array);
+                    if depends {
+                        self.varying.insert(s.pat[0]);
+                    }
+                    return;
+                }
+                let last = at.last().is_some_and(|a| a.as_var().is_some_and(|v| self.linear.contains(&v)));
+                let others = at.iter().rev().skip(1).any(|a| self.varies(*a)) || self.varying.contains(array);
+                let reads = if inner { &mut self.shape.inner } else { &mut self.shape.reads };
+                match (varies, last && !others) {
+                    (false, _) => reads.shared += 1,
+                    (true, true) => reads.contiguous += 1,
+                    (true, false) => reads.strided += 1,
+                }
+            }
+            Exp::Op(op, args) => {
+                // Vectors of these have no instruction worth the name.
+                if matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar) {
+                    self.shape.lanes = false;
+                }
+                let shifted = match (op, args.as_slice()) {
+                    (ScalarOp::Add, [a, b]) => {
+                        self.is_linear(*a) && !self.varies(*b) || self.is_linear(*b) && !self.varies(*a)
+                    }
+                    (ScalarOp::Sub, [a, b]) => self.is_linear(*a) && !self.varies(*b),
+                    _ => false,
+                };
+                if shifted {
+                    self.linear.insert(s.pat[0]);
+                }
+            }
+            Exp::Atom(_) | Exp::Cast(..) | Exp::Check { .. } => {}
+            Exp::Reduce { axis, body, op } => {
+                self.shape.loops = true;
+                if self.varies(axis.size) {
+                    self.shape.lanes = false;
+                }
+                // Accumulators vary if what is added does.
+                self.body(body, true);
+                let any = varies || body.results.iter().any(|r| self.varies(*r));
+                if any {
+                    self.varying.extend(&op.lambda.params);
+                    varies = true;
+                }
+                self.body(&op.lambda.body, true);
+            }
+            Exp::For { axis, state, body } => {
+                self.shape.loops = true;
+                if self.varies(axis.size) {
+                    self.shape.lanes = false;
+                }
+                // A state may vary from the second iteration on: taken to.
+                self.varying.extend(state.iter().map(|(v, _)| *v));
+                varies = true;
+                self.body(body, true);
+            }
+            Exp::If { then, otherwise, .. } => {
+                // Only an `if` that all lanes decide alike.
+                if varies {
+                    self.shape.lanes = false;
+                }
+                self.body(then, inner);
+                self.body(otherwise, inner);
+                varies |= then.results.iter().chain(&otherwise.results).any(|r| self.varies(*r));
+            }
+            _ => {
+                self.shape.lanes = false;
+                self.shape.loops = true;
+                for b in s.exp.bodies() {
+                    self.body(b, true);
+                }
+                varies = true;
+            }
+        }
+        for v in &s.pat {
+            self.note(*v);
+            if varies {
+                self.varying.insert(*v);
+            }
+        }
+    }
+
+    fn is_linear(&self, a: Atom) -> bool {
+        a.as_var().is_some_and(|v| self.linear.contains(&v))
+    }
+}
+
+impl Shape {
+    /// Whether lanes of the variable pay: its reads are contiguous, or the same for all lanes.
+    pub fn pays(&self) -> bool {
+        let r = if self.loops { &self.inner } else { &self.reads };
+        self.lanes && (r.strided == 0 || !self.loops && r.contiguous >= r.strided)
+    }
+}
+
+/// How many lanes values of this size run in; twice as many vectors where a loop inside waits for its
+/// accumulator.
+pub(crate) fn lanes(widest: u32, loops: bool) -> u32 {
+    let one = VECTOR_BYTES / widest.clamp(1, 8);
+    if loops { one * 2 } else { one }
+}
+
+/// In how many lanes a reduction's body may run along its own variable, if at all: straight-line code,
+/// most of whose reads are contiguous. Four vectors hide the latency of the combination.
+pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
+    let vars = &l.plan.flat.vars;
+    let s = shape(body, var, &|v| vars[v].ty.clone());
+    let pays = s.reads.strided == 0 || s.reads.contiguous >= s.reads.strided;
+    (s.lanes && !s.loops && pays).then(|| lanes(s.widest, false) * if s.ops > 24 { 1 } else { 4 })
+}
+
+/// An estimate of the operations of a body: a number, times the sizes of the loops inside that are known
+/// before the launch.
+pub(crate) fn cost(body: &Body, size_of: &mut dyn FnMut(Atom) -> Option<crate::ir::Atom>) -> Cost {
+    let mut c = Cost { ops: 1, sizes: Vec::new() };
+    for s in &body.stmts {
+        c.ops += 1;
+        let axes: Vec<Atom> = match &s.exp {
+            Exp::Map { axes, .. } => axes.iter().map(|a| a.size).collect(),
+            Exp::Reduce { axis, .. }
+            | Exp::Scan { axis, .. }
+            | Exp::For { axis, .. }
+            | Exp::Filter { axis, .. }
+            | Exp::Scatter { axis, .. } => vec![axis.size],
+            _ => Vec::new(),
+        };
+        let mut inner = Cost { ops: 0, sizes: Vec::new() };
+        for b in s.exp.bodies() {
+            inner = inner.max(cost(b, size_of));
+        }
+        for a in axes {
+            match a.as_int() {
+                Some(n) => inner.ops = inner.ops.saturating_mul(n.max(1)),
+                None => match size_of(a) {
+                    Some(n) => inner.sizes.push(n),
+                    None => inner.ops = inner.ops.saturating_mul(16),
+                },
+            }
+        }
+        c = c.max(inner);
+    }
+    c
+}
+
+/// `ops` times the product of `sizes`.
+#[derive(Clone, Debug)]
+pub(crate) struct Cost {
+    pub ops: i64,
+    pub sizes: Vec<crate::ir::Atom>,
+}
+
+impl Cost {
+    /// The part with more loops counts; of two with as many, the sum of the operations.
+    fn max(self, other: Cost) -> Cost {
+        use std::cmp::Ordering::*;
+        match self.sizes.len().cmp(&other.sizes.len()) {
+            Less => other,
+            Greater => self,
+            Equal => Cost { ops: self.ops.saturating_add(other.ops), sizes: self.sizes },
+        }
+    }
+}
+
+/// How many points of this cost make a block: at least one. Emits size arithmetic of the plan.
+pub(crate) fn points<E: Emit>(e: &mut E, cost: &Cost) -> super::L<crate::ir::Atom> {
+    use crate::ir::Atom as A;
+    let mut all = A::int(cost.ops.clamp(1, GRAIN));
+    for s in &cost.sizes {
+        // A size is cut off, so that the product stays far from overflow.
+        let s = e.int(ScalarOp::Min2, *s, A::int(GRAIN))?;
+        let s = e.int(ScalarOp::Max2, s, A::int(1))?;
+        all = e.int(ScalarOp::Mul, all, s)?;
+        all = e.int(ScalarOp::Min2, all, A::int(GRAIN))?;
+    }
+    let n = e.int(ScalarOp::Quotient, A::int(GRAIN), all)?;
+    e.int(ScalarOp::Max2, n, A::int(1))
+}
+
+/// The number rounded up to whole vectors.
+pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom) -> super::L<crate::ir::Atom> {
+    use crate::ir::Atom as A;
+    let up = e.int(ScalarOp::Add, n, A::int(ROUND - 1))?;
+    let q = e.int(ScalarOp::Quotient, up, A::int(ROUND))?;
+    e.int(ScalarOp::Mul, q, A::int(ROUND))
+}

@@ -1,0 +1,187 @@
+//! Where the plan frees its buffers: after their last use.
+//!
+//! ```text
+//! (alloc %xs) (launch k0 (%xs)) (alloc %ys) (launch k1 (%xs %ys)) (free %xs)
+//! ```
+//!
+//! A buffer belongs to the block that allocates it, receives it as a carried value, or is given it by an
+//! `if` or loop. Where it is handed on (as the first or next state of a loop, the value of a branch, a
+//! result) it is not freed. The runtime keeps freed memory for the next buffer of that size, so that a
+//! loop that allocates in every iteration uses the same memory again and again.
+
+use crate::ir::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Adds the `free`s to a plan that has none.
+pub fn insert_frees(p: &mut Program) {
+    let mut plan = std::mem::take(&mut p.plan);
+    let results: Vec<Atom> = p.results.clone();
+    let is_buffer: FxHashSet<Var> =
+        p.vars.iter().filter(|(_, i)| matches!(i.ty, Ty::Buffer(_))).map(|(v, _)| v).collect();
+    let mut roots = FxHashMap::default();
+    aliases(&plan, &mut roots);
+    let f = Frees { is_buffer, roots };
+    f.block(&mut plan, &[], &results);
+    p.plan = plan;
+}
+
+struct Frees {
+    is_buffer: FxHashSet<Var>,
+    roots: FxHashMap<Var, Var>,
+}
+
+fn aliases(block: &[Stmt], roots: &mut FxHashMap<Var, Var>) {
+    for s in block {
+        if let StmtKind::Alias { buffer, of } = &s.kind {
+            let root = roots.get(of).copied().unwrap_or(*of);
+            roots.insert(*buffer, root);
+        }
+        for b in s.kind.blocks() {
+            aliases(b, roots);
+        }
+    }
+}
+
+impl Frees {
+    fn root(&self, v: Var) -> Var {
+        self.roots.get(&v).copied().unwrap_or(v)
+    }
+
+    /// `received` are the buffers that the block is given; `gives` are the atoms that it hands on.
+    fn block(&self, block: &mut Vec<Stmt>, received: &[Var], gives: &[Atom]) {
+        let mut owned: FxHashMap<Var, usize> = received.iter().map(|v| (*v, 0)).collect();
+        let mut last: FxHashMap<Var, usize> = FxHashMap::default();
+        let mut moved: FxHashSet<Var> =
+            gives.iter().filter_map(|a| a.as_var()).map(|v| self.root(v)).collect();
+        for (k, s) in block.iter_mut().enumerate() {
+            match &mut s.kind {
+                StmtKind::Alloc { buffer } => {
+                    owned.insert(*buffer, k);
+                }
+                StmtKind::For { carried, body, next, .. } => {
+                    self.loop_(carried, body, next, k, &mut owned, &mut moved);
+                }
+                StmtKind::While { carried, cond, body, next, .. } => {
+                    self.block(cond, &[], &[]);
+                    self.loop_(carried, body, next, k, &mut owned, &mut moved);
+                }
+                StmtKind::If { then, otherwise, results, .. } => {
+                    let (a, b): (Vec<_>, Vec<_>) = results.iter().map(|c| (c.then, c.otherwise)).unzip();
+                    self.block(then, &[], &a);
+                    self.block(otherwise, &[], &b);
+                    for c in results {
+                        if self.is_buffer.contains(&c.var) {
+                            owned.insert(c.var, k);
+                        }
+                    }
+                }
+                _ => {}
+            }
+            mentions(&s.kind, &mut |v| {
+                last.insert(self.root(v), k);
+            });
+        }
+        // From the last statement on, so that positions stay what they are.
+        let mut frees: Vec<(usize, Var)> = owned
+            .iter()
+            .filter(|(v, _)| !moved.contains(v))
+            .map(|(v, made)| (last.get(v).copied().unwrap_or(*made).max(*made), *v))
+            .collect();
+        frees.sort_by_key(|(at, v)| (*at, v.0));
+        let empty = block.is_empty();
+        for (at, buffer) in frees.into_iter().rev() {
+            let prov = block.get(at).map_or(remc_base::Prov(0), |s| s.prov);
+            let at = if empty { 0 } else { at + 1 };
+            // A received buffer that nothing mentions is freed where the block begins.
+            block.insert(at.min(block.len()), Stmt { kind: StmtKind::Free { buffer }, prov });
+        }
+    }
+
+    fn loop_(
+        &self,
+        carried: &[Carried],
+        body: &mut Vec<Stmt>,
+        next: &[Atom],
+        k: usize,
+        owned: &mut FxHashMap<Var, usize>,
+        moved: &mut FxHashSet<Var>,
+    ) {
+        let received: Vec<Var> =
+            carried.iter().map(|c| c.param).filter(|v| self.is_buffer.contains(v)).collect();
+        self.block(body, &received, next);
+        for c in carried {
+            if self.is_buffer.contains(&c.result) {
+                owned.insert(c.result, k);
+                if let Atom::Var(v) = c.init {
+                    moved.insert(self.root(v));
+                }
+            }
+        }
+    }
+}
+
+/// Every variable that a statement mentions, inside it too.
+pub(crate) fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
+    let mut atom = |a: &Atom| {
+        if let Atom::Var(v) = a {
+            f(*v);
+        }
+    };
+    match s {
+        StmtKind::Let { exp, .. } => match exp {
+            Exp::Atom(a) | Exp::Cast(_, a) => atom(a),
+            Exp::Op(_, args) => args.iter().for_each(atom),
+            Exp::Load { buffer, at } => {
+                at.iter().for_each(&mut atom);
+                f(*buffer);
+            }
+            Exp::Workers => {}
+        },
+        StmtKind::Store { buffer, at, value } => {
+            at.iter().for_each(&mut atom);
+            atom(value);
+            f(*buffer);
+        }
+        StmtKind::For { range, carried, next, .. } => {
+            let (Range::Upto { from: a, to: b } | Range::Tile { size: a, limit: b, .. }) = range;
+            atom(a);
+            atom(b);
+            if let Range::Tile { index, .. } = range {
+                atom(index);
+            }
+            carried.iter().for_each(|c| atom(&c.init));
+            next.iter().for_each(&mut atom);
+        }
+        StmtKind::While { carried, test, next, .. } => {
+            carried.iter().for_each(|c| atom(&c.init));
+            atom(test);
+            next.iter().for_each(&mut atom);
+        }
+        StmtKind::If { cond, results, .. } => {
+            atom(cond);
+            for c in results {
+                atom(&c.then);
+                atom(&c.otherwise);
+            }
+        }
+        StmtKind::Check { cond, values, .. } => {
+            atom(cond);
+            values.iter().for_each(&mut atom);
+        }
+        StmtKind::Alloc { buffer } | StmtKind::Free { buffer } => f(*buffer),
+        StmtKind::Alias { buffer, of } => {
+            f(*buffer);
+            f(*of);
+        }
+        StmtKind::Launch { args, .. } => args.iter().for_each(&mut atom),
+        StmtKind::Sort { keys, out } => {
+            keys.iter().for_each(|k| f(*k));
+            f(*out);
+        }
+    }
+    for b in s.blocks() {
+        for inner in b {
+            mentions(&inner.kind, f);
+        }
+    }
+}
