@@ -11,18 +11,20 @@
 //!
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top
 //! becomes a segmented one; what is nested inside it either stays in its leaf, to run serially, or is
-//! distributed over the space around it, or both, as versions of which the sizes choose one. Nothing is refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration
+//! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Nothing is refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration
 //! after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
 
+mod distribute;
 mod host;
 
 use crate::ir::*;
 use crate::legal::legal_leaf;
-use remc_base::Prov;
+use distribute::{Nest, Split};
 use remc_base::pass::PassInfo;
+use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
 use remc_mono::walk::Copier;
 
@@ -61,6 +63,10 @@ const SMALL: i64 = 32;
 const TRIVIAL: usize = 16;
 /// So many elements of arrays may the host read one by one.
 const HOST_READS: usize = 4;
+/// The most versions of one nest.
+const MOST_VERSIONS: usize = 4;
+/// The most versions of the nests of a program, beyond one of each.
+const MOST_IN_ALL: usize = 16;
 
 /// Flattens a program for a processor.
 ///
@@ -76,7 +82,7 @@ pub fn flatten(p: &mono::Program) -> Result<Program, FlattenError> {
 /// An invariant of Mono is broken.
 pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Program, FlattenError> {
     let table = mono::Program { body: mono::Body::default(), ..p.clone() };
-    let mut f = Flattener { p: table, thresholds: *thresholds };
+    let mut f = Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0 };
     let body = f.body(&p.body)?;
     let mono::Program { name, provs, vars, params, inputs, output, .. } = f.p;
     Ok(Program { name, provs, vars, params, inputs, body, output })
@@ -85,14 +91,17 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
 struct Flattener {
     /// The program without its body: the table of variables.
     p: mono::Program,
-    #[expect(dead_code, reason = "versions come with distribution")]
     thresholds: Thresholds,
+    /// How many versions there are beyond one of each nest: in all, and of the nest at hand.
+    versions: usize,
+    nest_versions: usize,
 }
 
 impl Flattener {
     fn body(&mut self, b: &mono::Body) -> F<Body> {
         let mut stmts = Vec::new();
         for s in &b.stmts {
+            self.nest_versions = 0;
             self.stmt(s, &mut stmts)?;
         }
         Ok(Body { stmts, results: b.results.clone() })
@@ -211,13 +220,60 @@ impl Flattener {
         out: &mut Vec<Stmt>,
     ) -> F<()> {
         let binders: Vec<Var> = axes.iter().map(|a| a.var).collect();
-        let exp = if self.is_leaf(&binders, &[body]) {
-            seg(axes.to_vec(), SegKind::Map, body.clone())
-        } else {
-            Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? }
+        let leaf = self.is_leaf(&binders, &[body]);
+        let split = distribute::split(self, axes, body, !leaf);
+        let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
+        let version = self.choose(&sizes, leaf, split.as_ref().map(|s| s.merges));
+        let nest = |pat| Nest { pat, axes, body, prov };
+        let exp = match (version, split) {
+            (Version::Inner, Some(split)) => return distribute::distribute(self, nest(pat), split, out),
+            (Version::Both, Some(split)) => {
+                let size = distribute::points_of(self, &sizes, prov, out);
+                let outer = self.like(pat);
+                let whole = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
+                let copy = self.copy(&one(outer.clone(), whole, prov));
+                let mut then = Vec::new();
+                for s in copy.stmts {
+                    if let mono::Exp::Map { axes, body } = s.exp {
+                        let exp = seg(axes, SegKind::Map, body);
+                        then.push(Stmt { pat: s.pat, exp, prov });
+                    }
+                }
+                let then = Body { stmts: then, results: copy.results };
+                let inner = self.like(pat);
+                let mut otherwise = Vec::new();
+                distribute::distribute(self, nest(&inner), split, &mut otherwise)?;
+                let results = inner.into_iter().map(Atom::Var).collect();
+                self.branch(size, then, Body { stmts: otherwise, results })
+            }
+            _ if leaf => seg(axes.to_vec(), SegKind::Map, body.clone()),
+            _ => Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? },
         };
         out.push(Stmt { pat: pat.to_vec(), exp, prov });
         Ok(())
+    }
+
+    /// Which versions of a nest to have; `split` says whether it can be distributed, and whether that
+    /// costs nothing.
+    fn choose(&mut self, sizes: &[Atom], leaf: bool, split: Option<bool>) -> Version {
+        let points = constant_product(sizes);
+        match split {
+            None => Version::Outer,
+            Some(merges) if merges || !leaf => Version::Inner,
+            _ if points.is_some_and(|n| n >= self.thresholds.par_outer) => Version::Outer,
+            _ if points.is_some() => Version::Inner,
+            _ if self.versions >= MOST_IN_ALL || self.nest_versions + 1 >= MOST_VERSIONS => Version::Outer,
+            _ => {
+                self.versions += 1;
+                self.nest_versions += 1;
+                Version::Both
+            }
+        }
+    }
+
+    fn branch(&self, size: Atom, then: Body, otherwise: Body) -> Exp {
+        let guard = Guard { size, threshold: Name::new("par.outer"), value: self.thresholds.par_outer };
+        Exp::Branch { guard, then, otherwise }
     }
 
     // ---- reductions and scans ----
@@ -236,13 +292,18 @@ impl Flattener {
             let exp = Fold { axis, body: &body, op, scan }.exp();
             return self.stmt(&mono::Stmt { exp, ..s.clone() }, out);
         }
-        let exp = if parallel {
-            let kind = match scan {
-                None => SegKind::Red { axis, op: op.clone() },
-                Some(kind) => SegKind::Scan { axis, kind, op: op.clone() },
+        if parallel && let Some(split) = distribute::split(self, &[axis], body, false) {
+            let version = match self.choose(&[axis.size], true, Some(false)) {
+                Version::Both => Some(self.like(&s.pat)),
+                Version::Inner => None,
+                Version::Outer => return self.fold_leaf(s, fold, out),
             };
-            seg(Vec::new(), kind, body.clone())
-        } else if op_leaf {
+            return self.fold_versions(s, &fold, split, version, out);
+        }
+        if parallel {
+            return self.fold_leaf(s, fold, out);
+        }
+        let exp = if op_leaf {
             self.point(s)
         } else {
             let stmts = host::fold_as_loop(self, s, &fold)?;
@@ -250,6 +311,66 @@ impl Flattener {
         };
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         Ok(())
+    }
+
+    /// All of it over the axis, each element by one thread.
+    fn fold_leaf(&mut self, s: &mono::Stmt, fold: Fold<'_>, out: &mut Vec<Stmt>) -> F<()> {
+        let exp = fold.seg();
+        out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+        Ok(())
+    }
+
+    /// The elements first, in parallel within each, and then what combines them. With variables for the
+    /// results of the other version, both, to be chosen by the axis.
+    fn fold_versions(
+        &mut self,
+        s: &mono::Stmt,
+        fold: &Fold<'_>,
+        split: Split,
+        outer: Option<Vec<Var>>,
+        out: &mut Vec<Stmt>,
+    ) -> F<()> {
+        let Fold { axis, body, op, scan } = *fold;
+        let inner = if outer.is_some() { self.like(&s.pat) } else { s.pat.clone() };
+        let mut stmts = Vec::new();
+        let tys = self.types(body);
+        let (arrays, read_axis, reads) = self.reads(axis, tys, s.prov);
+        let nest = Nest { pat: &arrays, axes: &[axis], body, prov: s.prov };
+        distribute::distribute(self, nest, split, &mut stmts)?;
+        let whole = Fold { axis: read_axis, body: &reads, op, scan };
+        let exp = match &outer {
+            None => whole.seg(),
+            // The other version has the operator as it is.
+            Some(_) => self.copied_fold(whole.exp())?,
+        };
+        stmts.push(Stmt { pat: inner.clone(), exp, prov: s.prov });
+        let Some(outer) = outer else {
+            out.extend(stmts);
+            return Ok(());
+        };
+        let first = Stmt { pat: outer.clone(), exp: Fold { axis, body, op, scan }.seg(), prov: s.prov };
+        let give = |vars: Vec<Var>| vars.into_iter().map(Atom::Var).collect();
+        let then = Body { stmts: vec![first], results: give(outer) };
+        let otherwise = Body { stmts, results: give(inner) };
+        let exp = self.branch(axis.size, then, otherwise);
+        out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+        Ok(())
+    }
+
+    fn copied_fold(&mut self, exp: mono::Exp) -> F<Exp> {
+        let copy = self.copy(&mono::Body {
+            stmts: vec![mono::Stmt { pat: Vec::new(), exp, prov: Prov(0) }],
+            results: Vec::new(),
+        });
+        match copy.stmts.first().map(|s| &s.exp) {
+            Some(mono::Exp::Reduce { axis, body, op }) => {
+                Ok(Fold { axis: *axis, body, op, scan: None }.seg())
+            }
+            Some(mono::Exp::Scan { kind, axis, body, op }) => {
+                Ok(Fold { axis: *axis, body, op, scan: Some(*kind) }.seg())
+            }
+            _ => wrong("a copy of another form"),
+        }
     }
 
     // ---- scatter, filter, grade ----
@@ -314,6 +435,13 @@ impl Flattener {
         prov: Prov,
         out: &mut Vec<Stmt>,
     ) -> F<(Axis, mono::Body)> {
+        let (arrays, read_axis, reads) = self.reads(axis, tys, prov);
+        self.map(&arrays, &[axis], body, prov, out)?;
+        Ok((read_axis, reads))
+    }
+
+    /// Arrays of elements of these types, and the body that reads an element of each.
+    fn reads(&mut self, axis: Axis, tys: Vec<Ty>, prov: Prov) -> (Vec<Var>, Axis, mono::Body) {
         let i = self.p.fresh(self.name(axis.var), Ty::int());
         let mut reads = mono::Body::default();
         let mut arrays = Vec::new();
@@ -325,8 +453,7 @@ impl Flattener {
             reads.results.push(Atom::Var(x));
             arrays.push(array);
         }
-        self.map(&arrays, &[axis], body, prov, out)?;
-        Ok((Axis { var: i, size: axis.size }, reads))
+        (arrays, Axis { var: i, size: axis.size }, reads)
     }
 
     // ---- copies ----
@@ -335,12 +462,27 @@ impl Flattener {
         self.p.vars[v].name.to_string()
     }
 
+    /// Fresh variables like these.
+    fn like(&mut self, vars: &[Var]) -> Vec<Var> {
+        vars.iter().map(|v| self.p.vars.push(self.p.vars[*v].clone())).collect()
+    }
+
     fn copy(&mut self, b: &mono::Body) -> mono::Body {
         Copier::new(&mut self.p).body(b)
     }
 }
 
+/// The versions that a nest has.
+enum Version {
+    /// Its outermost axes in parallel.
+    Outer,
+    /// What is inside it too.
+    Inner,
+    Both,
+}
+
 /// A reduction, or a scan if it has a kind.
+#[derive(Clone, Copy)]
 struct Fold<'b> {
     axis: Axis,
     body: &'b mono::Body,
@@ -357,6 +499,23 @@ impl Fold<'_> {
             Some(kind) => mono::Exp::Scan { kind, axis, body, op },
         }
     }
+
+    /// As an operator over the empty space.
+    fn seg(self) -> Exp {
+        let Fold { axis, body, op, scan } = self;
+        let op = op.clone();
+        let kind = match scan {
+            None => SegKind::Red { axis, op },
+            Some(kind) => SegKind::Scan { axis, kind, op },
+        };
+        seg(Vec::new(), kind, body.clone())
+    }
+}
+
+/// A body that binds and gives what an expression gives.
+fn one(pat: Vec<Var>, exp: mono::Exp, prov: Prov) -> mono::Body {
+    let results = pat.iter().map(|v| Atom::Var(*v)).collect();
+    mono::Body { stmts: vec![mono::Stmt { pat, exp, prov }], results }
 }
 
 fn seg(space: Vec<Axis>, kind: SegKind, body: mono::Body) -> Exp {
