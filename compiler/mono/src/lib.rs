@@ -1,6 +1,9 @@
 //! Mono: the middle of the compiler, a first-order language of array operators. See [`ir`].
 
+pub mod build;
+pub mod eval;
 pub mod ir;
+pub mod limits;
 pub mod parse;
 pub mod print;
 pub mod verify;

@@ -1,0 +1,310 @@
+//! Application: closures are evaluated in place, scalar operators become statements behind their checks.
+
+use crate::build::emit::{FALSE, TRUE};
+use crate::build::env::Env;
+use crate::build::prims::Prim;
+use crate::build::val::{Closure, Fun, Instance, Val};
+use crate::build::{Build, Cx, R, bug, prims};
+use crate::ir::Atom;
+use remc_base::ops::ScalarOp;
+use remc_base::*;
+use remc_explicit::ir::{Expr, ExprKind};
+use std::rc::Rc;
+
+impl<'a> Build<'a> {
+    /// Applies one function to cells; `ty` is the closed type of the result. The place of what is inlined
+    /// has the present place as its caller.
+    pub fn call(&mut self, f: &Val<'a>, args: Vec<Val<'a>>, ty: &ArrTy) -> R<Val<'a>> {
+        self.each_function(f, ty, &mut |this, f| this.call_one(f, args.clone(), ty))
+    }
+
+    /// What `go` gives of the function that `f` turns out to be: a nest of branches if there are several.
+    pub fn each_function(
+        &mut self,
+        f: &Val<'a>,
+        ty: &ArrTy,
+        go: &mut dyn FnMut(&mut Self, &Fun<'a>) -> R<Val<'a>>,
+    ) -> R<Val<'a>> {
+        let Val::Fns { dims, tags, table } = f else { return bug("what is applied is no function") };
+        if !dims.is_empty() {
+            return bug("what is applied is not one function");
+        }
+        match tags {
+            None => go(self, &table[0]),
+            Some(tag) => self.one_of(*tag, table, 0, table.len(), ty, go),
+        }
+    }
+
+    /// The function is among those from `low` on and before `high`: found by halving.
+    fn one_of(
+        &mut self,
+        tag: Atom,
+        table: &[Fun<'a>],
+        low: usize,
+        high: usize,
+        ty: &ArrTy,
+        go: &mut dyn FnMut(&mut Self, &Fun<'a>) -> R<Val<'a>>,
+    ) -> R<Val<'a>> {
+        if high - low <= 1 {
+            return match table.get(low) {
+                Some(f) => go(self, f),
+                None => bug("a function that is in no table"),
+            };
+        }
+        let middle = low + (high - low) / 2;
+        let cond = self.op(ScalarOp::Lt, &[tag, Atom::int(middle as i64)])?;
+        // Both closures need `go`, one after the other.
+        let go = std::cell::RefCell::new(go);
+        self.choose(
+            cond,
+            ty,
+            |this| this.one_of(tag, table, low, middle, ty, &mut |t, f| (go.borrow_mut())(t, f)),
+            |this| this.one_of(tag, table, middle, high, ty, &mut |t, f| (go.borrow_mut())(t, f)),
+        )
+    }
+
+    fn call_one(&mut self, f: &Fun<'a>, args: Vec<Val<'a>>, ty: &ArrTy) -> R<Val<'a>> {
+        match f {
+            Fun::Op(op) => self.scalar(*op, &args, ty),
+            Fun::Prim(p) => prims::call(self, p, args),
+            Fun::Closure(c) => {
+                let ExprKind::Lam { params, body } = &*c.lambda.kind else {
+                    return bug("a polymorphic function applied before it is instantiated");
+                };
+                if params.len() != args.len() {
+                    return bug("a function applied to another number of arguments");
+                }
+                let mut env = c.env.clone();
+                for (p, a) in params.iter().zip(args) {
+                    env.bind(p.var, a);
+                }
+                self.inline(c.def, body, &env)
+            }
+        }
+    }
+
+    fn inline(&mut self, def: &'a GlobalId, body: &'a Expr, env: &Env<'a>) -> R<Val<'a>> {
+        let caller = Some(self.at);
+        self.eval(body, env, Cx { def, caller })
+    }
+
+    // ---- instances ------------------------------------------------------------------------------------
+
+    pub fn apply_types(&mut self, f: &Val<'a>, args: &[TyArg], ty: &ArrTy) -> R<Val<'a>> {
+        self.instances(f, ty, &mut |this, f| this.apply_types_one(f, args, ty))
+    }
+
+    pub fn apply_indices(&mut self, f: &Val<'a>, args: &[Index], ty: &ArrTy) -> R<Val<'a>> {
+        self.instances(f, ty, &mut |this, f| this.apply_indices_one(f, args, ty))
+    }
+
+    fn instances(
+        &mut self,
+        f: &Val<'a>,
+        ty: &ArrTy,
+        go: &mut dyn FnMut(&mut Self, &Fun<'a>) -> R<Val<'a>>,
+    ) -> R<Val<'a>> {
+        if let Val::Fns { dims, tags: Some(tags), table } = f
+            && dims.is_empty()
+            && table.iter().all(computes_nothing)
+        {
+            // The instances of all are functions again, one for one.
+            let mut instances = Vec::with_capacity(table.len());
+            for f in table.iter() {
+                match go(self, f)? {
+                    Val::Fns { tags: None, table, .. } => instances.push(table[0].clone()),
+                    _ => return bug("an instance of a function that is none"),
+                }
+            }
+            return Ok(Val::Fns { dims: Vec::new(), tags: Some(*tags), table: instances.into() });
+        }
+        self.each_function(f, ty, go)
+    }
+
+    fn apply_types_one(&mut self, f: &Fun<'a>, args: &[TyArg], ty: &ArrTy) -> R<Val<'a>> {
+        match f {
+            _ if args.is_empty() => Ok(Val::function(f.clone())),
+            Fun::Op(_) => Ok(Val::function(f.clone())),
+            Fun::Prim(p) => {
+                let mut types = p.types.clone();
+                for a in args {
+                    types.push(match a {
+                        TyArg::Atom(t) => self.freshen(t),
+                        TyArg::Array(t) => self.freshen(&t.atom),
+                    });
+                }
+                let p = Instance { prim: p.prim, types, indices: p.indices.clone() };
+                Ok(Val::function(Fun::Prim(Rc::new(p))))
+            }
+            Fun::Closure(c) => {
+                let ExprKind::TLam { params, body } = &*c.lambda.kind else {
+                    return bug("a type argument where none is wanted");
+                };
+                let mut env = c.env.clone();
+                let open = &params[c.bound..];
+                for (p, a) in open.iter().zip(args) {
+                    let a = match a {
+                        TyArg::Atom(t) => TyArg::Atom(self.freshen(t)),
+                        TyArg::Array(t) => TyArg::Array(ArrTy::new(self.freshen(&t.atom), t.shape.clone())),
+                    };
+                    env.bind_type(p, a);
+                }
+                if args.len() < open.len() {
+                    return Ok(Val::function(Fun::Closure(partial(c, env, args.len()))));
+                }
+                let value = self.inline(c.def, body, &env)?;
+                let rest = &args[open.len()..];
+                if rest.is_empty() { Ok(value) } else { self.apply_types(&value, rest, ty) }
+            }
+        }
+    }
+
+    fn apply_indices_one(&mut self, f: &Fun<'a>, args: &[Index], ty: &ArrTy) -> R<Val<'a>> {
+        match f {
+            _ if args.is_empty() => Ok(Val::function(f.clone())),
+            Fun::Op(_) => Ok(Val::function(f.clone())),
+            Fun::Prim(p) => {
+                let indices = p.indices.iter().chain(args).cloned().collect();
+                let p = Instance { prim: p.prim, types: p.types.clone(), indices };
+                // `iota` takes nothing at run time: its instances are values.
+                if p.prim == Prim::Iota && matches!(ty.atom, AtomTy::Base(_)) {
+                    return prims::call(self, &p, Vec::new());
+                }
+                Ok(Val::function(Fun::Prim(Rc::new(p))))
+            }
+            Fun::Closure(c) => {
+                let ExprKind::ILam { params, body } = &*c.lambda.kind else {
+                    return bug("an index argument where none is wanted");
+                };
+                let mut env = c.env.clone();
+                let open = &params[c.bound..];
+                for (p, a) in open.iter().zip(args) {
+                    if p.sort != a.sort() {
+                        return bug(format!("the index {p} is given a value of the other sort"));
+                    }
+                    env.bind_index(p, a.clone());
+                }
+                if args.len() < open.len() {
+                    return Ok(Val::function(Fun::Closure(partial(c, env, args.len()))));
+                }
+                let value = self.inline(c.def, body, &env)?;
+                let rest = &args[open.len()..];
+                if rest.is_empty() { Ok(value) } else { self.apply_indices(&value, rest, ty) }
+            }
+        }
+    }
+
+    // ---- scalars --------------------------------------------------------------------------------------
+
+    fn scalar(&mut self, op: ScalarOp, args: &[Val<'a>], ty: &ArrTy) -> R<Val<'a>> {
+        let atoms: Option<Vec<Atom>> =
+            args.iter().map(|v| if let Val::Base(a) = v { Some(*a) } else { None }).collect();
+        match atoms {
+            Some(atoms) if atoms.iter().all(|a| self.dims_of_atom(*a).is_empty()) => {
+                Ok(Val::Base(self.checked_op(op, &atoms)?))
+            }
+            _ => match args {
+                [Val::Base(cond), yes, no] if op == ScalarOp::Select => {
+                    self.choose(*cond, ty, |_| Ok(yes.clone()), |_| Ok(no.clone()))
+                }
+                _ => bug(format!("{op} of what is no scalar")),
+            },
+        }
+    }
+
+    /// A scalar operator, behind the check that it has a value.
+    pub fn checked_op(&mut self, op: ScalarOp, args: &[Atom]) -> R<Atom> {
+        let tys: Vec<BaseTy> = args.iter().map(|a| self.base_of(*a)).collect();
+        if let Some(trap) = Trap::of_operator(op, &tys) {
+            let cond = match (op, args) {
+                (ScalarOp::Quotient | ScalarOp::Modulo, [_, y]) => {
+                    let Some(zero) = Scalar::from_integer(tys[1], 0) else { return bug("a division") };
+                    self.op(ScalarOp::Ne, &[*y, Atom::Const(zero)])?
+                }
+                (ScalarOp::Expt, [_, e]) => {
+                    let below = self.op(ScalarOp::Lt, &[*e, Atom::Const(ops::zero(tys[1]))])?;
+                    self.op(ScalarOp::Not, &[below])?
+                }
+                (ScalarOp::IntToChar, [n]) => self.is_char(*n)?,
+                _ => return bug(format!("{op} has a stop that is not known here")),
+            };
+            let whole: Vec<&[Atom]> = args.iter().map(std::slice::from_ref).collect();
+            self.check(trap, cond, &whole)?;
+        }
+        self.op(op, args)
+    }
+
+    pub fn checked_cast(&mut self, to: BaseTy, x: Atom) -> R<Atom> {
+        let from = self.base_of(x);
+        if let Some(trap) = Trap::of_cast(from, to) {
+            let n = self.cast(BaseTy::I64, x)?;
+            let cond = self.is_char(n)?;
+            self.check(trap, cond, &[&[x]])?;
+        }
+        self.cast(to, x)
+    }
+
+    /// Whether an int is a Unicode scalar value.
+    fn is_char(&mut self, n: Atom) -> R<Atom> {
+        let mut between = |low: i64, high: i64| {
+            let a = self.op(ScalarOp::Ge, &[n, Atom::int(low)])?;
+            let b = self.op(ScalarOp::Lt, &[n, Atom::int(high)])?;
+            self.op(ScalarOp::And, &[a, b])
+        };
+        let (low, high) = (between(0, 0xd800)?, between(0xe000, 0x11_0000)?);
+        self.op(ScalarOp::Or, &[low, high])
+    }
+
+    /// A size at a numeric type; where the type cannot hold it the program stops.
+    pub fn number(&mut self, n: Atom, ty: BaseTy) -> R<Atom> {
+        if let Some((low, high)) = ty.integer_range()
+            && ty != BaseTy::I64
+        {
+            let bound = |x: i128| i64::try_from(x).ok().map(Atom::int);
+            let mut cond = TRUE;
+            if let Some(low) = bound(low) {
+                let fits = if low == Atom::int(0) {
+                    self.at_least_zero(n)?
+                } else {
+                    self.op(ScalarOp::Ge, &[n, low])?
+                };
+                cond = self.op(ScalarOp::And, &[cond, fits])?;
+            }
+            if let Some(high) = bound(high) {
+                let fits = self.op(ScalarOp::Le, &[n, high])?;
+                cond = self.op(ScalarOp::And, &[cond, fits])?;
+            }
+            self.check(Trap::Range { ty }, cond, &[&[n]])?;
+        }
+        self.cast(ty, n)
+    }
+
+    /// A number of the program text at its type.
+    pub fn constant(&mut self, n: i128, ty: BaseTy) -> R<Atom> {
+        match (ty.integer_range(), Scalar::from_integer(ty, n)) {
+            (Some((low, high)), _) if n < low || n > high => {
+                match i64::try_from(n) {
+                    Ok(n) => self.check(Trap::Range { ty }, FALSE, &[&[Atom::int(n)]])?,
+                    Err(_) => self.check(Trap::Literal { n, ty }, FALSE, &[])?,
+                }
+                Ok(Atom::Const(ops::zero(ty)))
+            }
+            (_, Some(s)) => Ok(Atom::Const(s)),
+            (_, None) => bug(format!("a number of type {ty}")),
+        }
+    }
+}
+
+fn partial<'a>(c: &Closure<'a>, env: Env<'a>, more: usize) -> Rc<Closure<'a>> {
+    Rc::new(Closure { def: c.def, lambda: c.lambda, env, bound: c.bound + more })
+}
+
+/// Whether an instance of this function is a function, made without computing anything.
+fn computes_nothing(f: &Fun) -> bool {
+    let Fun::Closure(c) = f else { return true };
+    let mut e = c.lambda;
+    while let ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } = &*e.kind {
+        e = body;
+    }
+    matches!(&*e.kind, ExprKind::Lam { .. })
+}

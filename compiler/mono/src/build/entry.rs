@@ -1,0 +1,186 @@
+//! The program around an entry: its parameters, and how its results make up the value.
+
+use crate::build::env::{Env, ivar};
+use crate::build::val::{Fun, Val};
+use crate::build::{Build, Cx, R, bug, limit};
+use crate::ir::Atom;
+use crate::ir::*;
+use crate::limits::Construct;
+use remc_base::*;
+use remc_explicit::ir::{EntrySignature, ExprKind};
+
+impl<'a> Build<'a> {
+    pub fn entry(&mut self, name: &GlobalId, ranks: &[usize]) -> R<()> {
+        let Some((name, d)) = self.defs.get_key_value(name) else {
+            return bug(format!("{name} has no definition"));
+        };
+        let cx = Cx { def: name, caller: None };
+        self.at = self.program.provs.add(name.clone(), d.body.node, None);
+        let here = self.at;
+        let mut value = self.eval(&d.body, &Env::empty(), cx)?;
+        let mut ty = &d.ty;
+        if let Some(sig) = &d.entry {
+            let (indices, args) = self.parameters(sig, ranks)?;
+            value = self.enter(value, indices, args, cx)?;
+            ty = &sig.ret;
+        }
+        self.at = here;
+        let mut results = Vec::new();
+        self.program.output = self.output(&value, ty, &mut results)?;
+        self.program.body = Body { stmts: self.close().stmts, results };
+        Ok(())
+    }
+
+    fn parameters(&mut self, sig: &EntrySignature, ranks: &[usize]) -> R<(Vec<Index>, Vec<Val<'a>>)> {
+        let mut env = Env::empty();
+        let mut ranks = ranks.iter();
+        let mut indices = Vec::with_capacity(sig.indices.len());
+        for v in &sig.indices {
+            let i = match v.sort {
+                Sort::Dim => Index::Dim(Dim::rigid(ivar(self.size_parameter(v.name.as_str())))),
+                Sort::Shape => {
+                    let Some(rank) = ranks.next() else {
+                        return bug(format!("the rank of {v} is not given"));
+                    };
+                    let dims: Vec<Dim> = (0..*rank)
+                        .map(|k| {
+                            let name = format!("{}{k}", v.name.as_str().trim_start_matches('@'));
+                            Dim::rigid(ivar(self.size_parameter(&name)))
+                        })
+                        .collect();
+                    Index::Shape(Shape::of_dims(dims))
+                }
+            };
+            env.bind_index(v, i.clone());
+            indices.push(i);
+        }
+        let mut args = Vec::with_capacity(sig.params.len());
+        for (name, ty) in &sig.params {
+            let (value, input) = self.input(name.as_str(), &env.arr(ty), &[])?;
+            args.push(value);
+            self.program.inputs.push(input);
+        }
+        Ok((indices, args))
+    }
+
+    fn size_parameter(&mut self, name: &str) -> Var {
+        let v = self.fresh_size(name);
+        self.program.params.push(v);
+        v
+    }
+
+    fn input(&mut self, name: &str, ty: &ArrTy, frame: &[Atom]) -> R<(Val<'a>, Input)> {
+        let own = self.sizes_of_type(&ty.shape)?;
+        let dims: Vec<Atom> = frame.iter().copied().chain(own).collect();
+        match &ty.atom {
+            AtomTy::Base(b) => {
+                let v = self.fresh(name, Ty { base: *b, dims });
+                self.program.params.push(v);
+                Ok((Val::Base(Atom::Var(v)), Input::Array(v)))
+            }
+            AtomTy::Tuple(q) => {
+                let (mut values, mut inputs) = (Vec::new(), Vec::new());
+                for (i, (label, t)) in q.fields.iter().enumerate() {
+                    let field = match label {
+                        Some(l) => format!("{name}.{l}"),
+                        None => format!("{name}.{i}"),
+                    };
+                    let (v, input) = self.input(&field, t, &dims)?;
+                    values.push(v);
+                    inputs.push((label.clone(), input));
+                }
+                Ok((Val::Tuple { frame: dims, fields: values.into() }, Input::Tuple(inputs)))
+            }
+            AtomTy::Sigma(_) => {
+                limit(self, Construct::BoxAsInput, format!("the input `{name}` is of type {ty}"))
+            }
+            AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_) => {
+                limit(self, Construct::FunctionAtBoundary, format!("the input `{name}` is a function"))
+            }
+            _ => bug(format!("the input `{name}` is of the open type {ty}")),
+        }
+    }
+
+    /// Applies the entry itself. That is no call in the program, so it is in no trace.
+    fn enter(&mut self, f: Val<'a>, indices: Vec<Index>, args: Vec<Val<'a>>, cx: Cx<'a>) -> R<Val<'a>> {
+        let mut f = f;
+        let mut indices = &indices[..];
+        loop {
+            let closure = match &f {
+                Val::Fns { dims, tags: None, table } if dims.is_empty() => match &table[0] {
+                    Fun::Closure(c) => c.clone(),
+                    _ if args.is_empty() => return Ok(f),
+                    Fun::Prim(_) | Fun::Op(_) => {
+                        let ty = ArrTy::scalar(AtomTy::INT);
+                        return self.call(&f, args, &ty);
+                    }
+                },
+                _ if args.is_empty() => return Ok(f),
+                _ => return bug("an entry that is no function"),
+            };
+            let mut env = closure.env.clone();
+            let cx = Cx { def: closure.def, ..cx };
+            match &*closure.lambda.kind {
+                ExprKind::ILam { params, body } => {
+                    let Some((now, rest)) = indices.split_at_checked(params.len()) else {
+                        return bug("an entry with fewer indices than it binds");
+                    };
+                    params.iter().zip(now).for_each(|(p, i)| env.bind_index(p, i.clone()));
+                    indices = rest;
+                    f = self.eval(body, &env, cx)?;
+                }
+                ExprKind::Lam { params, body } if params.len() == args.len() && indices.is_empty() => {
+                    for (p, a) in params.iter().zip(args) {
+                        env.bind(p.var, a);
+                    }
+                    return self.eval(body, &env, cx);
+                }
+                _ if args.is_empty() => return Ok(f),
+                _ => return bug("an entry that is applied to another number of arguments"),
+            }
+        }
+    }
+
+    /// `ty` is the result's type as the entry's signature has it, in the entry's own indices.
+    fn output(&mut self, v: &Val<'a>, ty: &ArrTy, results: &mut Vec<Atom>) -> R<Output> {
+        let mut place = |a: Atom| {
+            results.push(a);
+            results.len() - 1
+        };
+        match (v, &ty.atom) {
+            (Val::Base(a), _) => Ok(Output::Array(place(*a))),
+            (Val::Tuple { frame, fields }, AtomTy::Tuple(q)) if fields.len() == q.fields.len() => {
+                let frame = frame.iter().map(|a| place(*a)).collect();
+                let fields = fields
+                    .iter()
+                    .zip(&q.fields)
+                    .map(|(f, (label, t))| Ok((label.clone(), self.output(f, t, results)?)))
+                    .collect::<R<Vec<_>>>()?;
+                Ok(Output::Tuple { frame, fields })
+            }
+            (Val::Box(b), AtomTy::Sigma(q)) => {
+                let mut witnesses = Vec::with_capacity(b.witnesses.len());
+                for w in &b.witnesses {
+                    witnesses.push(match w {
+                        Index::Dim(d) => {
+                            results.push(self.size(d)?);
+                            Witness::Dim(results.len() - 1)
+                        }
+                        Index::Shape(s) => {
+                            let first = results.len();
+                            results.extend(self.sizes(s)?);
+                            Witness::Shape((first..results.len()).collect())
+                        }
+                    });
+                }
+                let contents = Box::new(self.output(&b.contents, &q.body, results)?);
+                Ok(Output::Box { ty: ty.atom.clone(), witnesses, contents })
+            }
+            (Val::Boxes { .. }, _) => self.no_boxes("the result is or holds an array of boxes"),
+            (Val::Fns { .. }, _) => {
+                limit(self, Construct::FunctionAtBoundary, "the result is or holds a function")
+            }
+            _ => bug(format!("a result that is not of its type {ty}")),
+        }
+    }
+}

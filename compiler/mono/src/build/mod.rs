@@ -1,0 +1,170 @@
+//! Explicit → Mono: one entry is inlined and made monomorphic, by evaluating it symbolically.
+//!
+//! ```text
+//! (define (double x) (* 2 x))
+//! (entry (main [v [int n]]) (double (+ v 1)))
+//!   ⟶ params %n %v                                                    v : [int n]
+//!     (let (%a) (map ((%i %n)) (let (%x) (index %v %i)) (let (%y) (op + %x 1)) (give %y)))
+//!     (let (%b) (map ((%j %n)) (let (%z) (index %a %j)) (let (%w) (op * 2 %z)) (give %w)))
+//!     (give %b)
+//! ```
+//!
+//! This is normalisation by evaluation. An expression evaluates to a value ([`val::Val`]): atoms of Mono,
+//! tuples and boxes of them, functions as closures; the statements that compute the atoms are emitted on
+//! the way. To apply a closure is to evaluate its body in place, so everything is inlined; arguments are
+//! values already, so no work is repeated. Recursion does not exist, so this ends. A `map` evaluates its
+//! body once, with index variables. Where two values meet (branches, rounds of a loop) they are taken
+//! apart into atoms and put together again ([`join`]).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`val`], [`env`] | values, and what variables stand for |
+//! | [`emit`] | statements, folding, sizes, checks |
+//! | [`join`], [`capture`] | values through maps, branches and loops |
+//! | [`array`] | cells, arrangements and collections of values |
+//! | [`expr`] | the expressions |
+//! | [`apply`] | functions and scalar operators |
+//! | [`prims`] | the array primitives |
+//! | [`entry`] | parameters and results of the program |
+//!
+//! Every statement has the place it comes from, with the calls that were inlined as its callers: a stop
+//! has the trace that the interpreter gives.
+
+mod apply;
+mod array;
+mod capture;
+mod emit;
+mod entry;
+mod env;
+mod expr;
+mod join;
+mod prims;
+mod val;
+
+use crate::ir::Atom;
+use crate::ir::*;
+use crate::limits::{BuildError, Construct, Limitation};
+use emit::Scope;
+use remc_base::pass::PassInfo;
+use remc_base::*;
+use remc_explicit::ir::{Definition, ExprKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub use prims::Prim;
+
+/// What the pipeline list knows of this pass.
+pub const PASS: PassInfo = PassInfo {
+    name: "build",
+    from: "explicit",
+    to: "mono",
+    summary: "inlines and monomorphises one entry into a first-order program over arrays",
+};
+
+pub(crate) type R<T> = Result<T, Box<BuildError>>;
+
+/// The program of an entry, or of a definition without parameters.
+///
+/// `defs` gives the definitions; what it does not know is a primitive. An entry's shape variables have
+/// the given `ranks`, in their order.
+///
+/// # Errors
+/// What is not compiled; see [`Construct`].
+pub fn build(
+    defs: &dyn Fn(&GlobalId) -> Option<Arc<Definition>>,
+    entry: &GlobalId,
+    ranks: &[usize],
+) -> Result<Program, BuildError> {
+    let all = reachable(defs, entry);
+    let mut b = Build {
+        defs: &all,
+        program: Program {
+            name: entry.name.clone(),
+            provs: Provenance::new(),
+            vars: IdVec::new(),
+            params: Vec::new(),
+            inputs: Vec::new(),
+            body: Body::default(),
+            output: Output::Array(0),
+        },
+        scopes: vec![Scope::default()],
+        literals: FxHashMap::default(),
+        polys: FxHashMap::default(),
+        natural: FxHashSet::default(),
+        next_type: 1 << 29,
+        statements: 0,
+        at: Prov(0),
+    };
+    b.entry(entry, ranks).map_err(|e| *e)?;
+    Ok(b.program)
+}
+
+/// The definitions that `entry` needs.
+fn reachable(
+    defs: &dyn Fn(&GlobalId) -> Option<Arc<Definition>>,
+    entry: &GlobalId,
+) -> FxHashMap<GlobalId, Arc<Definition>> {
+    let mut all = FxHashMap::default();
+    let mut todo = vec![entry.clone()];
+    while let Some(g) = todo.pop() {
+        if all.contains_key(&g) {
+            continue;
+        }
+        let Some(d) = defs(&g) else { continue };
+        let mut exprs = vec![&d.body];
+        while let Some(e) = exprs.pop() {
+            if let ExprKind::Global(g) = &*e.kind {
+                todo.push(g.clone());
+            }
+            exprs.extend(e.children());
+        }
+        all.insert(g, d);
+    }
+    all
+}
+
+pub(crate) struct Build<'a> {
+    defs: &'a FxHashMap<GlobalId, Arc<Definition>>,
+    program: Program,
+    scopes: Vec<Scope<'a>>,
+    /// The elements of variables that are literals.
+    literals: FxHashMap<Var, Rc<[Atom]>>,
+    /// Sizes that are computed from others.
+    polys: FxHashMap<Var, Dim>,
+    /// Ints that are never negative.
+    natural: FxHashSet<Var>,
+    /// The next number for a binder of a closed type.
+    next_type: u32,
+    statements: usize,
+    /// Where the next statement comes from.
+    at: Prov,
+}
+
+/// The definition that is evaluated, and where it is inlined.
+#[derive(Clone, Copy)]
+pub(crate) struct Cx<'a> {
+    def: &'a GlobalId,
+    caller: Option<Prov>,
+}
+
+impl Build<'_> {
+    /// The types of one definition may not share binders with those of another that they get into.
+    fn freshen(&mut self, t: &AtomTy) -> AtomTy {
+        let next = &mut self.next_type;
+        remc_base::subst::freshen(&ArrTy::scalar(t.clone()), &mut || {
+            *next += 1;
+            *next
+        })
+        .atom
+    }
+}
+
+fn bug<T>(message: impl Into<String>) -> R<T> {
+    Err(Box::new(BuildError::Bug(message.into())))
+}
+
+fn limit<T>(b: &Build, construct: Construct, message: impl Into<String>) -> R<T> {
+    let at = if b.program.provs.contains(b.at) { b.program.provs.trace(b.at) } else { Vec::new() };
+    Err(Box::new(BuildError::Limitation(Limitation { construct, at, message: message.into() })))
+}

@@ -1,0 +1,164 @@
+//! Choice, order, and ragged data.
+
+use super::Call;
+use crate::build::array::static_sizes;
+use crate::build::env::ivar;
+use crate::build::val::Val;
+use crate::build::{Build, R, bug};
+use crate::ir::Atom;
+use crate::ir::*;
+use remc_base::ops::ScalarOp;
+use remc_base::*;
+
+pub(super) fn filter<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let (keep, n) = (c.base(0)?, c.count(b, 0)?);
+    let ty = c.array(0, &[c.shape(1)?])?;
+    let axes = b.open_axes(&[n]);
+    let at = [Atom::Var(axes[0].var)];
+    let flag = b.index(keep, &at)?;
+    let item = b.cell(c.arg(1)?, &at)?;
+    let mut results = vec![flag];
+    b.flatten(&item, &mut results)?;
+    let body = Body { stmts: b.close().stmts, results };
+    let count = b.fresh_size("n");
+    let mut pat = vec![count];
+    let kept = b.results("kept", &item, &ty, &[Atom::Var(count)], &mut pat)?;
+    b.emit(pat, Exp::Filter { axis: axes[0], body })?;
+    Ok(Val::boxed(vec![Index::Dim(Dim::rigid(ivar(count)))], kept))
+}
+
+/// Item `i` as often as its count says. Its copies start where those of the items before it end; the
+/// places of all starts, spread to the right by a scan, say for each place which item it is.
+pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let (counts, n) = (c.base(0)?, c.count(b, 0)?);
+    let int = BaseTy::I64;
+    let counts = b.tabulate("count", int, &[n], Vec::new(), |b, at| {
+        let k = b.index(counts, at)?;
+        let natural = b.at_least_zero(k)?;
+        b.check(Trap::NegativeCount, natural, &[&[k], at])?;
+        Ok(k)
+    })?;
+    let scan =
+        |b: &mut Build<'a>, name: &str, n: Atom, op: ScalarOp, kind: ScanKind, size: Atom, xs: Atom| {
+            let axes = b.open_axes(&[n]);
+            let x = b.index(xs, &[Atom::Var(axes[0].var)])?;
+            let body = Body { stmts: b.close().stmts, results: vec![x] };
+            let params = vec![b.fresh("acc", Ty::int()), b.fresh("x", Ty::int())];
+            b.open();
+            let sum = b.op(op, &[Atom::Var(params[0]), Atom::Var(params[1])])?;
+            let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results: vec![sum] } };
+            let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true };
+            let ty = Ty { base: int, dims: vec![size] };
+            b.bind(name, ty, Exp::Scan { kind, axis: axes[0], body, op })
+        };
+    let more = b.dim_of(n).add(&Dim::constant(1));
+    let more = b.size(&more)?;
+    let starts = scan(b, "start", n, ScalarOp::Add, ScanKind::Full, more, counts)?;
+    let total = b.index(starts, &[n])?;
+    if let Atom::Var(v) = total {
+        b.natural.insert(v);
+    }
+    let marks = b.tabulate("marks", int, &[total], Vec::new(), |_, _| Ok(Atom::int(0)))?;
+    let Atom::Var(marks) = marks else { return bug("marks that are no array") };
+    let axes = b.open_axes(&[n]);
+    let i = Atom::Var(axes[0].var);
+    let count = b.index(counts, &[i])?;
+    let start = b.index(starts, &[i])?;
+    let some = b.op(ScalarOp::Gt, &[count, Atom::int(0)])?;
+    let place = b.op(ScalarOp::Select, &[some, start, Atom::int(-1)])?;
+    let body = Body { stmts: b.close().stmts, results: vec![place, i] };
+    let ty = Ty { base: int, dims: vec![total] };
+    let scatter = Exp::Scatter { dests: vec![marks], axis: axes[0], body, combine: None };
+    let marks = b.bind("marks", ty, scatter)?;
+    let from = scan(b, "from", total, ScalarOp::Max2, ScanKind::Inclusive, total, marks)?;
+    let ty = c.array(0, &[c.shape(1)?])?;
+    let xs = c.arg(1)?;
+    let copies = b.map("copies", &[total], &ty, |b, at| {
+        let i = b.index(from, at)?;
+        b.cell(xs, &[i])
+    })?;
+    let d = b.dim_of(total);
+    Ok(Val::boxed(vec![Index::Dim(d)], copies))
+}
+
+pub(super) fn grade<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let n = c.count(b, 0)?;
+    let axes = b.open_axes(&[n]);
+    let item = b.cell(c.arg(0)?, &[Atom::Var(axes[0].var)])?;
+    let results = b.atoms(&item)?;
+    let body = Body { stmts: b.close().stmts, results };
+    let ty = Ty { base: BaseTy::I64, dims: vec![n] };
+    Ok(Val::Base(b.bind("order", ty, Exp::Grade { axis: axes[0], body })?))
+}
+
+/// The boxes, if they are known one by one.
+fn boxes<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Vec<Val<'a>>> {
+    match c.arg(0)? {
+        Val::Boxes { elems, .. } => elems
+            .iter()
+            .map(|v| if let Val::Box(x) = v { Ok(x.contents.clone()) } else { bug("no box") })
+            .collect(),
+        _ => b.no_boxes(&format!("{} of an array of boxes", c.name())),
+    }
+}
+
+pub(super) fn split<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let (xs, k, n) = (c.arg(0)?, c.count(b, 1)?, c.count(b, 0)?);
+    let Some(&[k]) = static_sizes(&[k]).as_deref() else {
+        return b.no_boxes("split gives an array of boxes");
+    };
+    let lengths = b.elements(c.base(1)?, k)?;
+    for (i, m) in lengths.iter().enumerate() {
+        let cond = b.at_least_zero(*m)?;
+        b.check(Trap::NegativeLength, cond, &[&[*m], &[Atom::int(i as i64)]])?;
+        let d = b.dim_of(*m);
+        b.assume_natural(d);
+    }
+    let total = lengths.iter().fold(Dim::zero(), |t, m| t.add(&b.dim_of(*m)));
+    let total = b.size(&total)?;
+    let cond = b.equal(total, n)?;
+    b.check(Trap::Split, cond, &[&[total], &[n]])?;
+    let mut start = Dim::zero();
+    let mut all = Vec::with_capacity(k);
+    for m in lengths {
+        let from = b.size(&start)?;
+        let part = b.rearrange(xs, 1, &[m], &mut |_| View::Slice { start: vec![from], dims: vec![m] })?;
+        let d = b.dim_of(m);
+        start = start.add(&d);
+        all.push(Val::boxed(vec![Index::Dim(d)], part));
+    }
+    Ok(Val::Boxes { dims: vec![k], elems: all.into() })
+}
+
+pub(super) fn concat<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let parts = boxes(b, c)?;
+    let mut total = Dim::zero();
+    let mut all: Option<Val> = None;
+    for part in parts {
+        let Some(n) = b.dims_of(&part).first().copied() else { return bug("concat of a scalar") };
+        total = total.add(&b.dim_of(n));
+        all = Some(match all {
+            None => part,
+            Some(before) => {
+                let n = b.size(&total)?;
+                super::shape::join(b, &before, &part, n)?
+            }
+        });
+    }
+    let all = match all {
+        Some(v) => v,
+        None => {
+            let ty = c.array(0, &[&Shape::of_sizes(&[0]), c.shape(1)?])?;
+            b.empty(&ty)?
+        }
+    };
+    Ok(Val::boxed(vec![Index::Dim(total)], all))
+}
+
+pub(super) fn segments<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let parts = boxes(b, c)?;
+    let lengths: Vec<Atom> =
+        parts.iter().map(|p| b.dims_of(p).first().copied().unwrap_or(Atom::int(0))).collect();
+    let k = Atom::int(lengths.len() as i64);
+    Ok(Val::Base(b.literal("lengths", BaseTy::I64, vec![k], lengths)?))
+}

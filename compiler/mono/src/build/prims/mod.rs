@@ -1,0 +1,147 @@
+//! The array primitives of `prelude/arrays.remora`.
+//!
+//! Each takes whole cells: the arguments as the primitive's type says, without the `Val` parameters,
+//! which are among its index arguments. What they check, in which order and with which values, is what
+//! the interpreter checks.
+
+mod choice;
+mod fold;
+mod parts;
+mod shape;
+
+use crate::build::val::{Instance, Val};
+use crate::build::{Build, R, bug};
+use crate::ir::Atom;
+use remc_base::*;
+
+macro_rules! primitives {
+    ($($name:literal $prim:ident $function:path;)*) => {
+        /// A primitive that is no scalar operator.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Prim {
+            $($prim,)*
+        }
+
+        impl Prim {
+            pub const ALL: &'static [Prim] = &[$(Prim::$prim),*];
+
+            pub fn from_name(name: &str) -> Option<Prim> {
+                match name {
+                    $($name => Some(Prim::$prim),)*
+                    _ => None,
+                }
+            }
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Prim::$prim => $name,)*
+                }
+            }
+        }
+
+        /// Applies a primitive to cells.
+        pub(super) fn call<'a>(b: &mut Build<'a>, p: &Instance, args: Vec<Val<'a>>) -> R<Val<'a>> {
+            let call = Call { p, args };
+            match p.prim {
+                $(Prim::$prim => $function(b, &call),)*
+            }
+        }
+    };
+}
+
+primitives! {
+    "reduce" Reduce fold::reduce;
+    "reduce/zero" ReduceZero fold::reduce_zero;
+    "iscan" Iscan fold::iscan;
+    "iscan/zero" IscanZero fold::iscan_zero;
+    "scan/zero" ScanZero fold::scan_zero;
+    "open-scan/zero" OpenScanZero fold::open_scan_zero;
+    "fold" Fold fold::fold;
+    "trace" Trace fold::trace;
+    "iterate" Iterate fold::iterate;
+    "while" While fold::while_;
+    "iota" Iota shape::iota;
+    "replicate" Replicate shape::replicate;
+    "reshape" Reshape shape::reshape;
+    "with-shape" WithShape shape::with_shape;
+    "append" Append shape::append;
+    "reverse" Reverse shape::reverse;
+    "rotate" Rotate shape::rotate;
+    "transpose" Transpose shape::transpose;
+    "indices-of" IndicesOf shape::indices_of;
+    "index" Index parts::index;
+    "subvector" Subvector parts::subvector;
+    "subarray" Subarray parts::subarray;
+    "subarray/wrap" SubarrayWrap parts::subarray_wrap;
+    "subarray/fill" SubarrayFill parts::subarray_fill;
+    "scatter" Scatter parts::scatter;
+    "scatter/into" ScatterInto parts::scatter_into;
+    "scatter/combine" ScatterCombine parts::scatter_combine;
+    "filter" Filter choice::filter;
+    "replicate/counts" ReplicateCounts choice::replicate_counts;
+    "grade" Grade choice::grade;
+    "split" Split choice::split;
+    "concat" Concat choice::concat;
+    "segments" Segments choice::segments;
+}
+
+/// A primitive, its instance and its arguments.
+struct Call<'c, 'a> {
+    p: &'c Instance,
+    args: Vec<Val<'a>>,
+}
+
+impl<'a> Call<'_, 'a> {
+    fn name(&self) -> &'static str {
+        self.p.prim.name()
+    }
+
+    fn arg(&self, i: usize) -> R<&Val<'a>> {
+        match self.args.get(i) {
+            Some(v) => Ok(v),
+            None => bug(format!("{} applied to too few arguments", self.name())),
+        }
+    }
+
+    fn base(&self, i: usize) -> R<Atom> {
+        match self.arg(i)? {
+            Val::Base(a) => Ok(*a),
+            _ => bug(format!("{}: an argument is not of base type", self.name())),
+        }
+    }
+
+    fn ty(&self, i: usize) -> R<&AtomTy> {
+        match self.p.types.get(i) {
+            Some(t) => Ok(t),
+            None => bug(format!("{} without its type arguments", self.name())),
+        }
+    }
+
+    fn shape(&self, i: usize) -> R<&Shape> {
+        match self.p.indices.get(i) {
+            Some(Index::Shape(s)) => Ok(s),
+            _ => bug(format!("{} without its index arguments", self.name())),
+        }
+    }
+
+    fn dim(&self, i: usize) -> R<&Dim> {
+        match self.p.indices.get(i) {
+            Some(Index::Dim(d)) => Ok(d),
+            _ => bug(format!("{} without its index arguments", self.name())),
+        }
+    }
+
+    /// The type of an array of the primitive's type argument `t`.
+    fn array(&self, t: usize, shapes: &[&Shape]) -> R<ArrTy> {
+        let shape = shapes.iter().fold(Shape::scalar(), |a, b| a.concat(b));
+        Ok(ArrTy::new(self.ty(t)?.clone(), shape))
+    }
+
+    /// The number of items of argument `i`.
+    fn count(&self, b: &Build<'a>, i: usize) -> R<Atom> {
+        match b.dims_of(self.arg(i)?).first() {
+            Some(n) => Ok(*n),
+            None => bug(format!("{} of a scalar", self.name())),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Primitives that take parts of arrays and write into them.
+
+use super::Call;
+use crate::build::emit::{FALSE, TRUE};
+use crate::build::val::Val;
+use crate::build::{Build, R, bug};
+use crate::ir::Atom;
+use crate::ir::*;
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::*;
+
+/// The elements of the vector that is argument `i`.
+fn vector<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, i: usize, n: usize) -> R<Vec<Atom>> {
+    if n == 0 { Ok(Vec::new()) } else { b.elements(c.base(i)?, n) }
+}
+
+pub(super) fn index<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let xs = c.arg(0)?;
+    let axes = c.shape(0)?.items().len();
+    let at = vector(b, c, 1, axes)?;
+    let shape = b.dims_of(xs);
+    let conds = at.iter().zip(&shape).map(|(i, n)| b.in_range(*i, *n)).collect::<R<Vec<_>>>()?;
+    let cond = b.all(&conds)?;
+    b.check(Trap::Index { axes, rank: shape.len() }, cond, &[&at, &shape])?;
+    if cond == FALSE {
+        // Never reached.
+        return b.empty(&c.array(0, &[c.shape(1)?])?);
+    }
+    b.cell(xs, &at)
+}
+
+pub(super) fn subvector<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let n = c.count(b, 0)?;
+    let out_dim = c.dim(1)?;
+    b.check_natural(out_dim, || "of subvector".into())?;
+    let out = b.size(out_dim)?;
+    let start = c.base(1)?;
+    let cond = fits(b, start, out, n)?;
+    b.check(Trap::Subvector, cond, &[&[out], &[start], &[n]])?;
+    slice(b, c, &[start], &[out])
+}
+
+/// Whether `start` is natural and `start + out` at most `n`, for sizes `out` and `n`, without overflow.
+fn fits<'a>(b: &mut Build<'a>, start: Atom, out: Atom, n: Atom) -> R<Atom> {
+    let low = b.at_least_zero(start)?;
+    let room = b.dim_of(n).sub(&b.dim_of(out)).sub(&b.dim_of(start));
+    let high = if b.never_negative(&room) {
+        TRUE
+    } else {
+        let last = b.dim_of(n).sub(&b.dim_of(out));
+        let last = b.size(&last)?;
+        b.op(ScalarOp::Le, &[start, last])?
+    };
+    b.op(ScalarOp::And, &[low, high])
+}
+
+fn slice<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, start: &[Atom], out: &[Atom]) -> R<Val<'a>> {
+    let xs = c.arg(0)?;
+    let frame = b.dims_of(xs);
+    if start.is_empty() || (start.iter().all(|s| *s == Atom::int(0)) && out == &frame[..out.len()]) {
+        return Ok(xs.clone());
+    }
+    if let Val::Boxes { dims, elems } = xs
+        && let ([s], [n]) = (start, out)
+        && let (Some(s), Some(n)) = (s.as_int(), n.as_int())
+        && let (Ok(s), Ok(n)) = (usize::try_from(s), usize::try_from(n))
+        && s.checked_add(n).is_some_and(|end| end <= dims[0])
+    {
+        let size: usize = dims[1..].iter().product();
+        let dims = std::iter::once(n).chain(dims[1..].iter().copied()).collect();
+        return Ok(Val::Boxes { dims, elems: elems[s * size..(s + n) * size].into() });
+    }
+    b.rearrange(xs, start.len(), out, &mut |_| View::Slice { start: start.to_vec(), dims: out.to_vec() })
+}
+
+pub(super) fn subarray<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let axes = c.shape(0)?.items().len();
+    let start = vector(b, c, 1, axes)?;
+    let out = b.sizes(c.shape(1)?)?;
+    let shape = b.dims_of(c.arg(0)?);
+    let mut conds = Vec::with_capacity(axes);
+    for ((s, o), n) in start.iter().zip(&out).zip(&shape) {
+        conds.push(fits(b, *s, *o, *n)?);
+    }
+    let cond = b.all(&conds)?;
+    b.check(Trap::Subarray { axes, rank: shape.len() }, cond, &[&out, &start, &shape])?;
+    slice(b, c, &start, &out)
+}
+
+pub(super) fn subarray_wrap<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let axes = c.shape(0)?.items().len();
+    if axes == 0 {
+        return Ok(c.arg(0)?.clone());
+    }
+    let start = vector(b, c, 1, axes)?;
+    let out = b.sizes(c.shape(1)?)?;
+    let shape = b.dims_of(c.arg(0)?);
+    let some = shape[..axes].iter().map(|n| b.less(Atom::int(0), *n)).collect::<R<Vec<_>>>()?;
+    let some = b.all(&some)?;
+    let mut cond = some;
+    if some != TRUE {
+        // A part without elements asks for none.
+        for n in &out {
+            let none = b.equal(*n, Atom::int(0))?;
+            cond = b.op(ScalarOp::Or, &[cond, none])?;
+        }
+    }
+    b.check(Trap::Wrap { rank: shape.len() }, cond, &[&shape])?;
+    b.rearrange(c.arg(0)?, axes, &out, &mut |_| View::Wrap { start: start.clone(), dims: out.clone() })
+}
+
+pub(super) fn subarray_fill<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let axes = c.shape(0)?.items().len();
+    let start = vector(b, c, 1, axes)?;
+    let out = b.sizes(c.shape(1)?)?;
+    let (xs, fill) = (c.arg(0)?, c.arg(2)?);
+    let shape = b.dims_of(xs);
+    let ty = c.array(0, &[c.shape(2)?])?;
+    b.map("a", &out, &ty, |b, at| {
+        let mut from = Vec::with_capacity(axes);
+        let mut conds = Vec::with_capacity(axes);
+        for ((s, i), n) in start.iter().zip(at).zip(&shape) {
+            let i = b.op(ScalarOp::Add, &[*s, *i])?;
+            conds.push(b.in_range(i, *n)?);
+            from.push(i);
+        }
+        let inside = b.all(&conds)?;
+        b.choose(inside, &ty, |b| b.cell(xs, &from), |_| Ok(fill.clone()))
+    })
+}
+
+/// An array of zeros: numbers 0, `#f`, `#\nul`, tuples of zeros.
+fn zeros<'a>(b: &mut Build<'a>, like: &Val<'a>, ty: &ArrTy, frame: &[Atom]) -> R<Val<'a>> {
+    let dims: Vec<Atom> = frame.iter().copied().chain(b.sizes(&ty.shape)?).collect();
+    Ok(match (like, &ty.atom) {
+        (Val::Base(_), AtomTy::Base(base)) => {
+            let zero = Atom::Const(zero(*base));
+            Val::Base(b.tabulate("zeros", *base, &dims, Vec::new(), |_, _| Ok(zero))?)
+        }
+        (Val::Tuple { fields, .. }, AtomTy::Tuple(q)) if fields.len() == q.fields.len() => {
+            let fields = fields
+                .iter()
+                .zip(&q.fields)
+                .map(|(v, (_, t))| zeros(b, v, t, &dims))
+                .collect::<R<Vec<_>>>()?;
+            Val::Tuple { frame: dims, fields: fields.into() }
+        }
+        (Val::Fns { tags, table, .. }, _) => {
+            let n = dims.iter().fold(Dim::constant(1), |n, d| n.mul(&b.dim_of(*d)));
+            let n = b.size(&n)?;
+            let none = b.equal(n, Atom::int(0))?;
+            b.check(Trap::NoZero { ty: ty.atom.to_string().into() }, none, &[])?;
+            let tags = match tags {
+                Some(_) => Some(b.tabulate("f", BaseTy::I64, &dims, Vec::new(), |_, _| Ok(Atom::int(0)))?),
+                None => None,
+            };
+            Val::Fns { dims, tags, table: table.clone() }
+        }
+        _ => return b.no_boxes("an array of boxes is written into"),
+    })
+}
+
+pub(super) fn scatter<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    b.check_natural(c.dim(1)?, || "of scatter".into())?;
+    let out = b.size(c.dim(1)?)?;
+    let dest = zeros(b, c.arg(0)?, &c.array(0, &[c.shape(2)?])?, &[out])?;
+    write(b, c, &dest, 1, 0, None)
+}
+
+pub(super) fn scatter_into<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    write(b, c, c.arg(0)?, 1, 2, None)
+}
+
+pub(super) fn scatter_combine<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    write(b, c, c.arg(1)?, 2, 3, Some(0))
+}
+
+/// Writes the items of argument `xs` to the places of argument `at` of `dest`, an array of items.
+fn write<'a>(
+    b: &mut Build<'a>,
+    c: &Call<'_, 'a>,
+    dest: &Val<'a>,
+    at: usize,
+    xs: usize,
+    combine: Option<usize>,
+) -> R<Val<'a>> {
+    let ty = c.array(0, &[c.shape(2)?])?;
+    let (n, m) = (c.count(b, at)?, b.dims_of(dest));
+    let Some(m) = m.first().copied() else { return bug("scatter into a scalar") };
+    let axes = b.open_axes(&[n]);
+    let i = Atom::Var(axes[0].var);
+    let place = b.index(c.base(at)?, &[i])?;
+    let low = b.less(place, m)?;
+    b.check(Trap::Scatter { prim: c.name().into() }, low, &[&[place], &[m]])?;
+    let item = b.cell(c.arg(xs)?, &[i])?;
+    let mut results = vec![place];
+    b.flatten(&item, &mut results)?;
+    let body = Body { stmts: b.close().stmts, results };
+    b.goes_round(dest, &item)?;
+
+    let combine = match combine {
+        None => None,
+        Some(op) => {
+            let first = b.program.vars.len();
+            let mut params = Vec::new();
+            let old = b.results("old", &item, &ty, &[], &mut params)?;
+            let new = b.results("new", &item, &ty, &[], &mut params)?;
+            b.open();
+            let next = b.call(c.arg(op)?, vec![old, new], &ty)?;
+            b.may_leave(&next, first)?;
+            b.goes_round(&item, &next)?;
+            let results = b.atoms(&next)?;
+            Some(Lambda { params, body: Body { stmts: b.close().stmts, results } })
+        }
+    };
+    let mut dests = Vec::new();
+    for a in b.atoms(dest)? {
+        match a {
+            Atom::Var(v) => dests.push(v),
+            Atom::Const(_) => return bug("scatter into a scalar"),
+        }
+    }
+    let mut pat = Vec::new();
+    let whole = b.results("a", dest, &ty, &[m], &mut pat)?;
+    b.emit(pat, Exp::Scatter { dests, axis: axes[0], body, combine })?;
+    Ok(whole)
+}

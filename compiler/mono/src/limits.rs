@@ -1,0 +1,107 @@
+//! What the compiler does not compile, by name.
+//!
+//! A program that checks and has a meaning, but not yet a compiled form, is refused with one of these
+//! names, never silently run in another way. `limitations.toml` at the root of the repository lists them
+//! for people; a test keeps the two lists equal.
+
+use remc_base::{GlobalId, NodeId};
+use std::fmt;
+
+/// A construct that is not compiled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Construct {
+    ArrayOfBoxes,
+    ComputedFunction,
+    FunctionAtBoundary,
+    BoxAsInput,
+    UnknownRank,
+    ProgramTooLarge,
+}
+
+/// A program that is refused, and where.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Limitation {
+    pub construct: Construct,
+    /// The places from the innermost out, as in the trace of a program that stops.
+    pub at: Vec<(GlobalId, NodeId)>,
+    /// What it is in this program, as a sentence without its end.
+    pub message: String,
+}
+
+/// Why a program was not built.
+#[derive(Clone, PartialEq, Debug)]
+pub enum BuildError {
+    Limitation(Limitation),
+    /// A term that breaks the rules of Explicit: a mistake of the compiler.
+    Bug(String),
+}
+
+impl Construct {
+    pub const ALL: [Construct; 6] = [
+        Construct::ArrayOfBoxes,
+        Construct::ComputedFunction,
+        Construct::FunctionAtBoundary,
+        Construct::BoxAsInput,
+        Construct::UnknownRank,
+        Construct::ProgramTooLarge,
+    ];
+
+    /// The name, as in `limitations.toml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Construct::ArrayOfBoxes => "array-of-boxes",
+            Construct::ComputedFunction => "computed-function",
+            Construct::FunctionAtBoundary => "function-at-boundary",
+            Construct::BoxAsInput => "box-as-input",
+            Construct::UnknownRank => "unknown-rank",
+            Construct::ProgramTooLarge => "program-too-large",
+        }
+    }
+
+    pub fn summary(self) -> &'static str {
+        match self {
+            Construct::ArrayOfBoxes => "an array of boxes whose number is known only when the program runs",
+            Construct::ComputedFunction => {
+                "a function that leaves the map, branch or loop in which what it mentions is computed"
+            }
+            Construct::FunctionAtBoundary => "a function as an input or as the result of the program",
+            Construct::BoxAsInput => "an input that is or holds a box",
+            Construct::UnknownRank => "a number of axes that is known only when the program runs",
+            Construct::ProgramTooLarge => {
+                "a program that grows past the limit when its functions are inlined"
+            }
+        }
+    }
+
+    pub fn workaround(self) -> &'static str {
+        match self {
+            Construct::ArrayOfBoxes => "pad the parts to one length, or run the program with the interpreter",
+            Construct::ComputedFunction => "pass what the function mentions as an argument",
+            Construct::FunctionAtBoundary => "apply the function in the program, and return its value",
+            Construct::BoxAsInput => "take the contents as an array; its sizes are the entry's indices",
+            Construct::UnknownRank => "give the shape as a vector whose length is in its type",
+            Construct::ProgramTooLarge => "call large functions from fewer places, or map them over an array",
+        }
+    }
+}
+
+impl fmt::Display for Construct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Limitation(l) => write!(f, "{} ({})", l.message, l.construct),
+            BuildError::Bug(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<Limitation> for BuildError {
+    fn from(l: Limitation) -> BuildError {
+        BuildError::Limitation(l)
+    }
+}

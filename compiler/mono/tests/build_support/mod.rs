@@ -1,0 +1,188 @@
+//! Programs, run by the interpreter and as unoptimised Mono.
+
+use remc_base::diag::Severity;
+use remc_base::*;
+use remc_driver::{Database, Session};
+use remc_explicit::ir::Definition;
+use remc_explicit::lower::explicitize;
+use remc_interp::{Interp, solve_indices};
+use remc_mono::eval::{self, Fault};
+use remc_mono::ir::Program;
+use remc_mono::limits::BuildError;
+use remc_runtime::{literal, npy, text};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub struct Case {
+    pub name: String,
+    pub text: String,
+}
+
+/// What a run gives: the printed value, or the stop.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    Value(String),
+    Stop { code: String, message: String, trace: Vec<(GlobalId, NodeId)> },
+    Broken(String),
+}
+
+pub struct Ran {
+    pub expected: Outcome,
+    pub built: Result<Outcome, BuildError>,
+    #[allow(dead_code)]
+    pub program: Option<Program>,
+}
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+pub fn on_a_large_stack(f: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(1 << 30).spawn(f).unwrap();
+    if let Err(e) = thread.join() {
+        std::panic::resume_unwind(e);
+    }
+}
+
+/// Compares with a file beside this one; `UPDATE_EXPECT=1` replaces it.
+pub fn expect(what: &str, found: &str) {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/build_support/limitations-{what}.txt"));
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|v| v == "1") {
+        std::fs::write(path, found).unwrap();
+        return;
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), found);
+}
+
+fn files(folder: &str) -> Vec<Case> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(root().join("testsuite").join(folder))
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "remora"))
+        .collect();
+    all.sort();
+    all.iter()
+        .map(|p| Case {
+            name: format!("{folder}/{}", p.file_stem().unwrap().to_string_lossy()),
+            text: std::fs::read_to_string(p).unwrap(),
+        })
+        .collect()
+}
+
+/// The programs that have a value, and those that stop when they run.
+pub fn testsuite() -> Vec<Case> {
+    let stops = files("reject").into_iter().filter(|c| c.text.contains("; exit: 3"));
+    files("programs").into_iter().chain(stops).collect()
+}
+
+/// The examples in the comments of the prelude.
+pub fn library() -> Vec<Case> {
+    ["scalars", "arrays", "library"]
+        .iter()
+        .flat_map(|f| {
+            let text = std::fs::read_to_string(root().join(format!("prelude/{f}.remora"))).unwrap();
+            let lines = text.lines().filter_map(|l| l.strip_prefix("; ")?.split_once(" ⇒ "));
+            lines.map(|(e, _)| Case { name: e.trim().into(), text: e.trim().into() }).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+pub struct Sessions(Session);
+
+impl Sessions {
+    pub fn new() -> Sessions {
+        Sessions(Session::new(Database::default()))
+    }
+
+    /// Runs a program both ways; an error is a program that does not check.
+    pub fn run(&mut self, case: &Case) -> Result<Ran, String> {
+        let session = &mut self.0;
+        let root = root();
+        let directive = |key: &str| {
+            let lines = case.text.lines().take_while(|l| l.starts_with(';'));
+            lines
+                .filter_map(|l| l.trim_start_matches([';', ' ']).strip_prefix(key))
+                .map(|v| v.trim().to_owned())
+                .collect::<Vec<_>>()
+        };
+        let file = session.load_text(&case.name, &root.join("testsuite/programs"), case.text.clone());
+        if let Some(d) = session.diagnostics(file).iter().find(|d| d.severity == Severity::Error) {
+            return Err(d.message.clone());
+        }
+        let named = directive("entry:").pop();
+        let target = match &named {
+            Some(name) => session.entries(file).into_iter().find(|d| d.name(&session.db).as_str() == name),
+            None => session.value(file).or(session.entries(file).first().copied()),
+        };
+        let target = target.ok_or("nothing to run")?;
+        let global = target.global(&session.db);
+        let linked = session.link(file, &[target]);
+        let typed = linked.get(&global).ok_or("no definition")?.clone();
+        let interp = Interp::new(&linked, session.first_user_module());
+
+        let mut arguments = vec![];
+        let mut indices = vec![];
+        let result = match &typed.entry {
+            None => interp.eval_definition(&global),
+            Some(sig) => {
+                let given = directive("input:");
+                for (name, ty) in &sig.params {
+                    let value = given
+                        .iter()
+                        .find_map(|l| l.strip_prefix(name.as_str())?.strip_prefix('='))
+                        .ok_or("an input is missing")?;
+                    arguments.push(if value.ends_with(".npy") {
+                        npy::read_file(&root.join(value)).map_err(|e| e.to_string())?
+                    } else {
+                        literal::read(value, ty).map_err(|_| "not a literal")?
+                    });
+                }
+                indices = solve_indices(sig, &arguments).map_err(|m| m.reason)?;
+                interp.call_entry(&typed, &indices, arguments.clone())
+            }
+        };
+        let expected = match result {
+            Ok(v) => Outcome::Value(text::print(&v)),
+            Err(e) => Outcome::Stop { code: e.code.0.into(), message: e.message, trace: e.trace.into() },
+        };
+
+        let defs =
+            |g: &GlobalId| -> Option<Arc<Definition>> { linked.get(g).map(|d| Arc::new(explicitize(d))) };
+        let ranks: Vec<usize> = indices
+            .iter()
+            .filter_map(|i| if let IndexValue::Shape(s) = i { Some(s.len()) } else { None })
+            .collect();
+        let program = match remc_mono::build::build(&defs, &global, &ranks) {
+            Ok(p) => p,
+            Err(e) => return Ok(Ran { expected, built: Err(e), program: None }),
+        };
+        if let Err(e) = remc_mono::verify::verify(&program) {
+            let broken = Outcome::Broken(format!("verifier: {e:?}"));
+            return Ok(Ran { expected, built: Ok(broken), program: Some(program) });
+        }
+        let mut subst = Subst::new();
+        if let Some(sig) = &typed.entry {
+            for (v, i) in sig.indices.iter().zip(&indices) {
+                match i {
+                    IndexValue::Dim(n) => subst.bind_dim(v, Dim::from(*n)),
+                    IndexValue::Shape(s) => subst.bind_shape(v, Shape::of_sizes(s)),
+                }
+            }
+        }
+        let run = || {
+            let results = eval::run(&program, &eval::arguments(&program, &indices, &arguments)?)?;
+            eval::value(&program.output, &results, &subst)
+        };
+        let found = match run() {
+            Ok(v) => Outcome::Value(text::print(&v)),
+            Err(Fault::Stop { trap, values, trace }) => {
+                let stop = trap.report(&values);
+                let trace = trace.into_iter().take(100).collect();
+                Outcome::Stop { code: stop.code.0.into(), message: stop.message, trace }
+            }
+            Err(Fault::Bug(m)) => Outcome::Broken(m),
+        };
+        Ok(Ran { expected, built: Ok(found), program: Some(program) })
+    }
+}
