@@ -4,6 +4,7 @@ pub mod build;
 pub mod eval;
 pub mod ir;
 pub mod limits;
+pub mod opt;
 pub mod parse;
 pub mod print;
 pub mod verify;

@@ -1,0 +1,294 @@
+//! Hoisting: what does not change in a loop is computed before it.
+//!
+//! ```text
+//! (map ((%i %n))                                 (let (%a) (op * %n %m))
+//!   (let (%a) (op * %n %m))                      (map ((%i %n))
+//!   (let (%s) (reduce %j %m                        (let (%c) (op * %i %a))
+//!     (let (%c) (op * %i %a))                      (let (%x) (index %xss %i))
+//!     (let (%x) (index %xss %i))                   (let (%s) (reduce %j %m
+//!     (let (%y) (index %x %j)) …                     (let (%y) (index %x %j)) …
+//! ```
+//!
+//! Each scope has a level, the number of scopes around it. A statement goes out to the level of the
+//! innermost variable that it mentions, as far as it may:
+//!
+//! - never out of a branch of an `if`, and a check, or what contains one, not at all;
+//! - an operator or a cast of scalars goes anywhere, since it never stops the program;
+//! - an index goes where it is certain to be in bounds: because of what is indexed (an index variable of an
+//!   axis of the array's size), or because the loop that it leaves runs at least once and comes to the
+//!   index before any check;
+//! - so does an array that does not change, if its work is worth to be shared. What it mentions inside
+//!   must hold outside: its sizes are known not to be negative there, its indices are its own. A map of a
+//!   few operators stays, and is fused into what uses it. A `while` stays: it may not end.
+
+use crate::ir::*;
+use remc_base::IdVec;
+use remc_base::ops::ScalarOp;
+use remc_base::pass::PassInfo;
+
+pub const PASS: PassInfo =
+    PassInfo { name: "hoist", from: "mono", to: "mono", summary: "moves what does not change out of loops" };
+
+pub fn hoist(p: &mut Program) {
+    let mut body = std::mem::take(&mut p.body);
+    let mut vars = IdVec::new();
+    p.vars.iter().for_each(|_| {
+        vars.push(Info { level: 0, size_from: NEVER, axis: None });
+    });
+    let mut h = Hoist { p, vars, scopes: Vec::new(), sizes: vec![Vec::new()] };
+    for v in p.params.clone() {
+        h.bind(v, 0);
+    }
+    body = h.body(body, Scope::new(Kind::Branch));
+    p.body = body;
+}
+
+/// No level: not known.
+const NEVER: usize = usize::MAX;
+
+/// What is known of a variable.
+#[derive(Clone, Copy)]
+struct Info {
+    /// The level of the scope that binds it.
+    level: usize,
+    /// The least level from which on it is known not to be negative.
+    size_from: usize,
+    /// The size that it is below, if it is an index variable.
+    axis: Option<Atom>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Runs as often as an iteration; whether it is known to run at least once.
+    Loop { runs: bool },
+    /// Runs only if a condition holds (or is the program).
+    Branch,
+}
+
+struct Scope {
+    kind: Kind,
+    stmts: Vec<Stmt>,
+    /// Whether one of the statements can stop the program.
+    stops: bool,
+}
+
+impl Scope {
+    fn new(kind: Kind) -> Scope {
+        Scope { kind, stmts: Vec::new(), stops: false }
+    }
+}
+
+/// How far a statement may go.
+enum Movable {
+    No,
+    /// Anywhere.
+    Free,
+    /// Where what it takes for granted holds.
+    IfSafe,
+}
+
+struct Hoist<'p> {
+    p: &'p Program,
+    vars: IdVec<Var, Info>,
+    scopes: Vec<Scope>,
+    /// The variables that are known not to be negative from a level on, for each level: only until the
+    /// scope of that level ends.
+    sizes: Vec<Vec<Var>>,
+}
+
+impl Hoist<'_> {
+    fn body(&mut self, body: Body, scope: Scope) -> Body {
+        self.scopes.push(scope);
+        for s in body.stmts {
+            self.stmt(s);
+        }
+        let stmts = self.scopes.pop().map(|s| s.stmts).unwrap_or_default();
+        let level = self.scopes.len();
+        for v in self.sizes.get_mut(level).map(std::mem::take).unwrap_or_default() {
+            if self.vars[v].size_from == level {
+                self.vars[v].size_from = NEVER;
+            }
+        }
+        Body { stmts, results: body.results }
+    }
+
+    fn bind(&mut self, v: Var, level: usize) {
+        self.vars[v].level = level;
+        let p = self.p;
+        for d in &p.ty(v).dims {
+            self.size(*d, level);
+        }
+    }
+
+    /// An atom is a size, known from this level on.
+    fn size(&mut self, a: Atom, level: usize) {
+        if let Atom::Var(v) = a {
+            let from = &mut self.vars[v].size_from;
+            if level < *from {
+                *from = level;
+                self.sizes[level].push(v);
+            }
+        }
+    }
+
+    fn stmt(&mut self, mut s: Stmt) {
+        let here = self.scopes.len() - 1;
+        self.enter(&mut s.exp, here + 1);
+        let mut to = here;
+        let movable = match s.exp {
+            _ if here == 0 => Movable::No,
+            _ => movable(&s.exp),
+        };
+        if !matches!(movable, Movable::No) {
+            let least = self.needs(&s, here);
+            while to > least && self.may_leave(&s, &movable, to) {
+                to -= 1;
+            }
+        }
+        for v in &s.pat {
+            self.bind(*v, to);
+        }
+        let scope = &mut self.scopes[to];
+        scope.stops |= s.exp.can_stop();
+        scope.stmts.push(s);
+    }
+
+    /// The bodies inside a statement.
+    fn enter(&mut self, exp: &mut Exp, level: usize) {
+        if self.sizes.len() <= level {
+            self.sizes.push(Vec::new());
+        }
+        let axes: Vec<Axis> = match exp {
+            Exp::For { axis, .. }
+            | Exp::Reduce { axis, .. }
+            | Exp::Scan { axis, .. }
+            | Exp::Scatter { axis, .. }
+            | Exp::Filter { axis, .. }
+            | Exp::Grade { axis, .. } => vec![*axis],
+            Exp::Map { axes, .. } => axes.clone(),
+            _ => Vec::new(),
+        };
+        for v in exp.inner_binders() {
+            self.bind(v, level);
+        }
+        for a in &axes {
+            self.size(a.size, level);
+            self.size(Atom::Var(a.var), level);
+            self.vars[a.var].axis = Some(a.size);
+        }
+        let runs = !axes.is_empty() && axes.iter().all(|a| a.size.as_int().is_some_and(|n| n > 0));
+        let kinds = match exp {
+            Exp::If { .. } => [Kind::Branch; 2],
+            Exp::While { .. } => [Kind::Loop { runs: true }, Kind::Loop { runs: false }],
+            _ => [Kind::Loop { runs }, Kind::Loop { runs: false }],
+        };
+        for (b, kind) in exp.bodies_mut().into_iter().zip(kinds) {
+            *b = self.body(std::mem::take(b), Scope::new(kind));
+        }
+    }
+
+    /// The level of the innermost variable that a statement at level `here` needs.
+    fn needs(&self, s: &Stmt, here: usize) -> usize {
+        let mut least = 0;
+        let mut need = |a: Atom| {
+            if let Atom::Var(v) = a
+                && self.vars[v].level <= here
+            {
+                least = least.max(self.vars[v].level);
+            }
+        };
+        s.exp.for_each_operand(&mut need);
+        s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut need));
+        // A dim may be a variable of the same statement, whose level is still that of no scope.
+        let own = |a: &Atom| a.as_var().is_some_and(|v| s.pat.contains(&v));
+        s.pat.iter().flat_map(|v| &self.p.ty(*v).dims).filter(|d| !own(d)).for_each(|d| need(*d));
+        least
+    }
+
+    /// Whether a statement may go from this level to the one outside.
+    fn may_leave(&self, s: &Stmt, movable: &Movable, from: usize) -> bool {
+        let scope = &self.scopes[from];
+        let Kind::Loop { runs } = scope.kind else { return false };
+        match movable {
+            Movable::No => false,
+            Movable::Free => true,
+            Movable::IfSafe => runs && !scope.stops || self.is_safe(s, from - 1),
+        }
+    }
+
+    /// Whether what a statement takes for granted holds at a level.
+    fn is_safe(&self, s: &Stmt, level: usize) -> bool {
+        let size = |a: &Atom| match a {
+            Atom::Var(v) => self.vars[*v].size_from <= level,
+            Atom::Const(_) => true,
+        };
+        let within = |a: &Atom, d: &Atom| match (a, d.as_int()) {
+            (Atom::Var(v), n) => self.vars[*v].axis.is_some_and(|size| {
+                size == *d || size.as_int().is_some_and(|size| n.is_some_and(|n| size <= n))
+            }),
+            (Atom::Const(_), Some(n)) => a.as_int().is_some_and(|a| 0 <= a && a < n),
+            _ => false,
+        };
+        // Dims inside may be sizes of the statement's own.
+        let mut safe = s.pat.iter().all(|v| self.p.ty(*v).dims.iter().all(size));
+        let mut check = |exp: &Exp| {
+            safe &= match exp {
+                Exp::Index { array, at } => at.iter().zip(&self.p.ty(*array).dims).all(|(a, d)| within(a, d)),
+                Exp::Map { axes, .. } => axes.iter().all(|a| size(&a.size)),
+                Exp::For { axis, .. } => size(&axis.size),
+                Exp::Scan { axis, op, .. } | Exp::Reduce { axis, op, .. } => {
+                    size(&axis.size) && (op.start.is_some() || axis.size.as_int().is_some_and(|n| n > 0))
+                }
+                Exp::View { view, .. } => {
+                    !matches!(view, View::Slice { .. } | View::Wrap { .. } | View::Cycle { .. })
+                }
+                Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Grade { .. } => false,
+                _ => true,
+            };
+        };
+        check(&s.exp);
+        for b in s.exp.bodies() {
+            b.for_each_stmt(&mut |s| check(&s.exp));
+        }
+        safe
+    }
+}
+
+/// How far an expression may go, whatever it mentions.
+fn movable(exp: &Exp) -> Movable {
+    match exp {
+        Exp::Op(..) | Exp::Cast(..) => Movable::Free,
+        // A copy is for the simplifier.
+        Exp::Atom(_) | Exp::Check { .. } | Exp::While { .. } => Movable::No,
+        Exp::Index { .. } | Exp::Literal { .. } | Exp::View { .. } => Movable::IfSafe,
+        Exp::Map { body, .. } if is_cheap(body) => Movable::No,
+        _ => {
+            let mut ends = true;
+            for b in exp.bodies() {
+                b.for_each_stmt(&mut |s| ends &= !matches!(s.exp, Exp::While { .. }));
+            }
+            if ends && !exp.can_stop() { Movable::IfSafe } else { Movable::No }
+        }
+    }
+}
+
+/// Statements of a map whose elements are rather computed again than kept.
+const CHEAP: usize = 4;
+
+fn is_cheap(body: &Body) -> bool {
+    body.stmts.len() <= CHEAP
+        && body.stmts.iter().all(|s| match &s.exp {
+            Exp::Op(op, _) => !is_function(*op),
+            Exp::Cast(..) | Exp::Index { .. } => true,
+            _ => false,
+        })
+}
+
+/// Whether an operator takes many instructions.
+fn is_function(op: ScalarOp) -> bool {
+    use ScalarOp::*;
+    matches!(
+        op,
+        Expt | Gcd | Exp | Log | Log2 | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Tanh
+    )
+}

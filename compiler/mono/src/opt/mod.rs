@@ -1,0 +1,67 @@
+//! The optimiser of Mono: one list of passes, each a function of a program alone.
+//!
+//! | pass | what it leaves for the next |
+//! | --- | --- |
+//! | [`simplify`] | no copies, constants folded, perfect nests as one map |
+//! | [`views`] | indices of views as arithmetic on the indices of their arrays |
+//! | [`cse`] | one statement for each value |
+//! | [`hoist`] | loops without what does not change in them |
+//! | [`dce`] | nothing that nobody uses, so that a producer's uses can be counted |
+//!
+//! No pass changes what a program means: a `check` runs where it ran before or not at all (if it is known
+//! to hold), and what runs is what ran before, or cannot stop the program. Sums of floats keep their
+//! order.
+
+pub mod cse;
+pub mod dce;
+pub mod facts;
+pub mod hoist;
+mod key;
+pub mod poly;
+pub mod simplify;
+pub mod views;
+
+use crate::ir::Program;
+use remc_base::pass::PassInfo;
+
+/// A pass from Mono to Mono.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    pub info: PassInfo,
+    pub run: fn(&mut Program),
+}
+
+/// Every pass, in the order in which they run.
+pub const PASSES: &[Pass] = &[
+    Pass { info: simplify::PASS, run: simplify::simplify },
+    // Once copies are gone, an index of a view sees the view.
+    Pass { info: views::PASS, run: views::views },
+    // The arithmetic of indices is often the same for several arrays.
+    Pass { info: cse::PASS, run: cse::cse },
+    // One statement for each value: the rest of a loop depends on what it computes itself.
+    Pass { info: hoist::PASS, run: hoist::hoist },
+    // Fusion counts the uses of an array; what nobody uses must not count.
+    Pass { info: dce::PASS, run: dce::dce },
+];
+
+/// The rounds after which a program is left as it is. Most are done after three.
+const MOST_ROUNDS: usize = 10;
+
+/// Runs the list again and again, until nothing changes.
+pub fn optimise(p: &mut Program) {
+    for _ in 0..MOST_ROUNDS {
+        // Not by `==`, to which a NaN is another each time.
+        let before = key::of_body(&p.body);
+        for pass in PASSES {
+            (pass.run)(p);
+        }
+        if key::of_body(&p.body) == before {
+            break;
+        }
+    }
+}
+
+/// The pass of that name.
+pub fn pass(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|p| p.info.name == name)
+}

@@ -1,0 +1,165 @@
+//! Maps, indices and views.
+//!
+//! ```text
+//! (map ((%i %n)) (let (%x) (index %xs %i)) (give %x))            %xs, of n items
+//! (map ((%i %n)) (let (%r) (map ((%j %m)) b)) (give %r))         (map ((%i %n) (%j %m)) b)
+//! (let (%r) (index %xss %i)) … (index %r %j)                     (index %xss %i %j)
+//! (view (reshape (%n %m)) %xss), of n × m already                %xss
+//! ```
+
+use super::{Outcome, Place, Simplifier, identical, keep_slots};
+use crate::ir::*;
+use rustc_hash::FxHashSet;
+
+/// Whether the elements of a literal are all the same is asked of literals up to this length.
+const MOST_COMPARED: usize = 64;
+
+impl Simplifier<'_> {
+    pub(super) fn index(&mut self, mut array: Var, mut at: Vec<Atom>) -> Outcome {
+        loop {
+            if at.is_empty() {
+                return Outcome::Atoms(vec![Atom::Var(array)]);
+            }
+            match self.def(Atom::Var(array)) {
+                Some(Exp::Index { array: outer, at: first }) => {
+                    at = first.iter().chain(&at).copied().collect();
+                    array = *outer;
+                }
+                Some(Exp::Literal { dims, elems }) if dims.len() == at.len() => {
+                    let known = row_major(dims, &at).and_then(|i| elems.get(i).copied());
+                    let uniform = || {
+                        let first = *elems.first().filter(|_| elems.len() <= MOST_COMPARED)?;
+                        elems.iter().all(|x| identical(*x, first)).then_some(first)
+                    };
+                    return match known.or_else(uniform) {
+                        Some(e) => Outcome::Atoms(vec![self.resolve(e)]),
+                        None => Outcome::Keep(Exp::Index { array, at }),
+                    };
+                }
+                _ => return Outcome::Keep(Exp::Index { array, at }),
+            }
+        }
+    }
+
+    pub(super) fn map(&mut self, axes: Vec<Axis>, body: Body, place: &mut Place<'_>) -> Outcome {
+        if axes.is_empty() {
+            return Outcome::Atoms(self.inline(body, place.out));
+        }
+        for axis in &axes {
+            if axis.size.as_int() == Some(1) {
+                self.replace(axis.var, Atom::int(0));
+            }
+        }
+        let mut body = self.scope(body, |f| axes.iter().for_each(|a| f.axis(a)));
+        self.drop_elements_in_order(&axes, &mut body, place);
+        if place.pat.is_empty() && !body.can_stop() {
+            return Outcome::Gone;
+        }
+        self.merge_nest(axes, body)
+    }
+
+    /// Results that are the elements, or the cells, of an array in their order.
+    fn drop_elements_in_order(&mut self, axes: &[Axis], body: &mut Body, place: &mut Place<'_>) {
+        let candidates: Vec<Option<(Var, Vec<Atom>)>> =
+            body.results.iter().map(|r| self.elements_in_order(axes, *r)).collect();
+        if candidates.iter().all(Option::is_none) {
+            return;
+        }
+        let inside: FxHashSet<Var> =
+            body.stmts.iter().flat_map(|s| s.pat.iter().copied()).chain(axes.iter().map(|a| a.var)).collect();
+        let mut kept = Vec::new();
+        for (k, candidate) in candidates.into_iter().enumerate() {
+            match candidate {
+                Some((array, at))
+                    if !inside.contains(&array)
+                        && at.iter().all(|a| a.as_var().is_none_or(|v| !inside.contains(&v))) =>
+                {
+                    if at.is_empty() {
+                        self.replace(place.pat[k], Atom::Var(array));
+                    } else {
+                        let exp = Exp::Index { array, at };
+                        self.push(Stmt { pat: vec![place.pat[k]], exp, prov: place.prov }, place.out);
+                    }
+                }
+                _ => kept.push(k),
+            }
+        }
+        keep_slots(place.pat, &kept);
+        keep_slots(&mut body.results, &kept);
+    }
+
+    /// The array, and the indices of the cell of it, that a map with this result gives.
+    fn elements_in_order(&self, axes: &[Axis], result: Atom) -> Option<(Var, Vec<Atom>)> {
+        let Some(Exp::Index { array, at }) = self.def(result) else { return None };
+        let (first, last) = at.split_at(at.len().checked_sub(axes.len())?);
+        let dims = &self.p.ty(*array).dims;
+        let in_order = last
+            .iter()
+            .zip(axes)
+            .all(|(a, x)| *a == Atom::Var(x.var) || x.size.as_int() == Some(1) && a.as_int() == Some(0));
+        let whole = axes.iter().zip(dims.get(first.len()..)?).all(|(x, d)| self.facts.same(x.size, *d));
+        // The cell is there even if the map is empty.
+        let there = first.iter().zip(dims).all(|(a, d)| self.facts.in_bounds(*a, *d));
+        (in_order && whole && there).then(|| (*array, first.to_vec()))
+    }
+
+    /// A map that only gives what another map gives is one map of the axes of both.
+    fn merge_nest(&mut self, mut axes: Vec<Axis>, mut body: Body) -> Outcome {
+        if let [Stmt { pat, exp: Exp::Map { axes: inner, .. }, .. }] = &body.stmts[..]
+            && pat.len() == body.results.len()
+            && pat.iter().zip(&body.results).all(|(v, r)| *r == Atom::Var(*v))
+            && inner.iter().all(|i| axes.iter().all(|o| i.size != Atom::Var(o.var)))
+            && let Some(Stmt { exp: Exp::Map { axes: inner, body: innermost }, .. }) = body.stmts.pop()
+        {
+            axes.extend(inner);
+            return Outcome::Keep(Exp::Map { axes, body: innermost });
+        }
+        Outcome::Keep(Exp::Map { axes, body })
+    }
+
+    pub(super) fn view(&mut self, view: View, array: Var, place: &mut Place<'_>) -> Outcome {
+        let from = &self.p.ty(array).dims;
+        let to = &self.p.ty(place.pat[0]).dims;
+        let same = self.facts.same_dims(from, to);
+        let zero = |a: &Atom| a.as_int() == Some(0);
+        let is_copy = match &view {
+            View::Reshape { .. } | View::Cycle { .. } => same,
+            View::Permute { perm } => perm.iter().enumerate().all(|(k, p)| k == *p),
+            View::Reverse => from.first().and_then(|d| d.as_int()).is_some_and(|n| n <= 1),
+            View::Rotate { amounts } => amounts.iter().all(zero),
+            View::Append { with } => self.p.ty(*with).dims.first().is_some_and(zero),
+            View::Slice { start, .. } | View::Wrap { start, .. } => same && start.iter().all(zero),
+            View::Replicate { dims } => dims.is_empty(),
+        };
+        if is_copy {
+            return Outcome::Atoms(vec![Atom::Var(array)]);
+        }
+        if let View::Append { with } = view
+            && from.first().is_some_and(zero)
+        {
+            return Outcome::Atoms(vec![Atom::Var(with)]);
+        }
+        // The same elements in row-major order: a literal of other dims.
+        if let View::Reshape { dims } = &view
+            && dims.iter().all(|d| d.as_int().is_some())
+            && let Some(Exp::Literal { elems, .. }) = self.def(Atom::Var(array))
+        {
+            let elems = elems.clone();
+            return Outcome::Keep(Exp::Literal { dims: dims.clone(), elems });
+        }
+        Outcome::Keep(Exp::View { view, array })
+    }
+}
+
+/// The position of constant indices in constant dims.
+fn row_major(dims: &[Atom], at: &[Atom]) -> Option<usize> {
+    let mut i = 0usize;
+    for (d, a) in dims.iter().zip(at) {
+        let (d, a) = (usize::try_from(d.as_int()?).ok()?, usize::try_from(a.as_int()?).ok()?);
+        if a >= d {
+            return None;
+        }
+        i = i.checked_mul(d)?.checked_add(a)?;
+    }
+    Some(i)
+}
