@@ -272,10 +272,11 @@ fn movable(exp: &Exp) -> Movable {
     }
 }
 
-/// Statements of a map whose elements are rather computed again than kept.
+/// Statements in the body of such a map.
 const CHEAP: usize = 4;
 
-fn is_cheap(body: &Body) -> bool {
+/// Whether a map's elements are rather computed again than kept.
+pub(super) fn is_cheap(body: &Body) -> bool {
     body.stmts.len() <= CHEAP
         && body.stmts.iter().all(|s| match &s.exp {
             Exp::Op(op, _) => !is_function(*op),

@@ -17,7 +17,7 @@
 //!
 //! Divisions are avoided where they can be. What a reshape leaves alone, common dims in front and behind,
 //! takes no part in its arithmetic, and where a division would remain, the array stays reshaped unless it
-//! is computed by a `map` (which fusion then may bring here): in memory both are the same; a rotation is brought into its range once and then subtracts where it
+//! is computed by a `map` that fusion may bring here: in memory both are the same; a rotation is brought into its range once and then subtracts where it
 //! wraps round; an axis of size 1 has the index 0. An element of `append` is an `if`, since only one of
 //! the two indices is in bounds.
 //!
@@ -25,11 +25,13 @@
 //! over the rest of the axes.
 
 use super::facts::{Facts, Mark};
+use super::hoist::is_cheap;
 use crate::ir::*;
+use remc_base::ids::Id;
 use remc_base::ops::ScalarOp;
 use remc_base::pass::PassInfo;
 use remc_base::{BaseTy, Prov};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 pub const PASS: PassInfo = PassInfo {
@@ -42,7 +44,15 @@ pub const PASS: PassInfo = PassInfo {
 pub fn views(p: &mut Program) {
     let mut body = std::mem::take(&mut p.body);
     let facts = Facts::new(p);
-    let mut v = Views { p, facts, views: FxHashMap::default(), computed: FxHashSet::default() };
+    let mut uses = vec![0usize; p.vars.len()];
+    body.for_each_use(&mut |a| {
+        if let Atom::Var(v) = a
+            && let Some(n) = uses.get_mut(v.index())
+        {
+            *n += 1;
+        }
+    });
+    let mut v = Views { p, facts, views: FxHashMap::default(), computed: FxHashMap::default(), uses };
     v.body(&mut body);
     p.body = body;
 }
@@ -52,8 +62,11 @@ struct Views<'p> {
     facts: Facts,
     /// The views in scope: what they are of, and which.
     views: FxHashMap<Var, Rc<(View, Var)>>,
-    /// The arrays whose elements need not be in memory: results of maps and views.
-    computed: FxHashSet<Var>,
+    /// The arrays whose elements need not be in memory: views, and results of maps that fusion may bring
+    /// to their one use, or, where that is said here, to any number of uses.
+    computed: FxHashMap<Var, bool>,
+    /// How often each variable was used at the start.
+    uses: Vec<usize>,
 }
 
 impl Views<'_> {
@@ -117,8 +130,13 @@ impl Views<'_> {
     }
 
     fn push(&mut self, s: Stmt, out: &mut Vec<Stmt>) {
-        if let Exp::Map { .. } | Exp::View { .. } = s.exp {
-            self.computed.extend(&s.pat);
+        let anywhere = match &s.exp {
+            Exp::View { .. } => Some(true),
+            Exp::Map { body, .. } => Some(is_cheap(body)),
+            _ => None,
+        };
+        if let Some(anywhere) = anywhere {
+            self.computed.extend(s.pat.iter().map(|v| (*v, anywhere)));
         }
         self.facts.bind(self.p, &s);
         out.push(s);
@@ -155,7 +173,7 @@ impl Views<'_> {
             return;
         }
         if let View::Reshape { .. } = view
-            && !self.computed.contains(source)
+            && !self.is_fusible(*source, array)
             && self.divides(&from, &to, &at)
         {
             self.push(Stmt { pat: vec![v], exp: Exp::Index { array, at }, prov }, out);
@@ -210,16 +228,28 @@ impl Views<'_> {
                 self.push(Stmt { pat: vec![v], exp: Exp::Atom(Atom::Var(*source)), prov }, out);
             }
             Some(at) => self.index(v, *source, at, prov, out),
+            // In memory as it is wanted.
+            None if matches!(view, View::Reshape { .. }) && !self.is_fusible(*source, array) => {
+                self.push(Stmt { pat: vec![v], exp: Exp::Index { array, at }, prov }, out);
+            }
             None => self.cell(v, array, at, to, prov, out),
         }
+    }
+
+    /// Whether fusion may compute the elements of `array` where those of a view of it are used.
+    fn is_fusible(&self, array: Var, view: Var) -> bool {
+        let once = |v: Var| self.uses.get(v.index()).is_none_or(|n| *n <= 1);
+        self.computed.get(&array).is_some_and(|anywhere| *anywhere || once(array) && once(view))
     }
 
     /// Whether an index of a reshaped array needs a division.
     fn divides(&self, from: &[Atom], to: &[Atom], at: &[Atom]) -> bool {
         let cell = &to[at.len().min(to.len())..];
         let (from, to) = (&from[..from.len().saturating_sub(cell.len())], &to[..at.len().min(to.len())]);
-        let (front, back) = common(&self.facts, from, to);
-        from[front..from.len() - back].iter().filter(|d| d.as_int() != Some(1)).count() > 1
+        let long = |dims: &[Atom]| dims.iter().copied().filter(|d| d.as_int() != Some(1)).collect::<Vec<_>>();
+        let (from, to) = (long(from), long(to));
+        let (front, back) = common(&self.facts, &from, &to);
+        from.len() - front - back > 1
     }
 
     /// A cell, element by element.
@@ -395,12 +425,21 @@ impl Emit<'_, '_> {
         if !self.v.facts.same_dims(kept, rest) {
             return None;
         }
-        let to = &to[..at.len()];
-        let (front, back) = common(&self.v.facts, from, to);
-        let (inner_from, inner_to) = (&from[front..from.len() - back], &to[front..to.len() - back]);
-        let i = self.linear(inner_to, &at[front..at.len() - back]);
-        let middle = self.delinear(inner_from, i);
-        Some([&at[..front], &middle, &at[at.len() - back..]].concat())
+        // An axis of size 1 has the index 0, and says nothing.
+        let (mut dims, mut indices) = (Vec::new(), Vec::new());
+        for (d, a) in to.iter().zip(at).filter(|(d, _)| d.as_int() != Some(1)) {
+            dims.push(*d);
+            indices.push(*a);
+        }
+        let inner: Vec<Atom> = from.iter().copied().filter(|d| d.as_int() != Some(1)).collect();
+        let (front, back) = common(&self.v.facts, &inner, &dims);
+        let to_back = dims.len() - back;
+        let i = self.linear(&dims[front..to_back], &indices[front..to_back]);
+        let middle = self.delinear(&inner[front..inner.len() - back], i);
+        let mut found = indices[..front].iter().chain(&middle).chain(&indices[to_back..]);
+        let zero = Atom::int(0);
+        let index = |d: &Atom| if d.as_int() == Some(1) { Some(zero) } else { found.next().copied() };
+        from.iter().map(index).collect()
     }
 
     /// The same of elements that are taken again and again.
