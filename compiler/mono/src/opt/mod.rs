@@ -18,11 +18,14 @@ pub mod facts;
 pub mod hoist;
 mod key;
 pub mod poly;
+mod rounds;
 pub mod simplify;
 pub mod views;
 
 use crate::ir::Program;
 use remc_base::pass::PassInfo;
+
+pub use rounds::Rounds;
 
 /// A pass from Mono to Mono.
 #[derive(Clone, Copy)]
@@ -44,20 +47,11 @@ pub const PASSES: &[Pass] = &[
     Pass { info: dce::PASS, run: dce::dce },
 ];
 
-/// The rounds after which a program is left as it is. Most are done after three.
-const MOST_ROUNDS: usize = 10;
-
 /// Runs the list again and again, until nothing changes.
 pub fn optimise(p: &mut Program) {
-    for _ in 0..MOST_ROUNDS {
-        // Not by `==`, to which a NaN is another each time.
-        let before = key::of_body(&p.body);
-        for pass in PASSES {
-            (pass.run)(p);
-        }
-        if key::of_body(&p.body) == before {
-            break;
-        }
+    let mut rounds = Rounds::default();
+    while let Some(k) = rounds.next(p) {
+        (PASSES[k].run)(p);
     }
 }
 
