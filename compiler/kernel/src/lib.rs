@@ -3,3 +3,5 @@
 pub mod ir;
 pub mod lower;
 pub mod memory;
+pub mod parse;
+pub mod print;

@@ -1,0 +1,557 @@
+//! Kernel from its text; the grammar is in [`crate::print`].
+//!
+//! Any text gives a program or one error with its place: nothing here recurses deeper than
+//! [`remc_base::sexp::MAX_DEPTH`], and the depth of what is built is bounded too. The program that is
+//! read may still break the rules of Kernel, which is [`crate::verify`]'s to say.
+
+use crate::ir::*;
+use crate::print::VERSION;
+use remc_base::ids::{Id, IdVec};
+use remc_base::ops::ScalarOp;
+use remc_base::sexp::{self, Sexp, SexpError, SexpKind};
+use remc_base::{BaseTy, Name, Prov, Provenance, Trap};
+use remc_mono::ir::{Input, Output, Witness};
+use remc_mono::parse::constant;
+pub use remc_typed::parse::ParseError;
+use remc_typed::parse::{Items, Types, fail, id, int, string, symbol, value_var};
+use rustc_hash::FxHashMap;
+
+/// How deep blocks may nest, and tuples of inputs or results.
+pub const MAX_BLOCK_DEPTH: usize = 2_000;
+
+type Result<T, E = SexpError> = std::result::Result<T, E>;
+
+/// Reads the text of a program.
+///
+/// # Errors
+/// The first place where the text is not of the grammar.
+pub fn parse_program(text: &str) -> Result<Program, ParseError> {
+    program(text).map_err(|e| ParseError::new(text, e))
+}
+
+fn program(text: &str) -> Result<Program> {
+    let all = sexp::read(text)?;
+    let [top] = all.as_slice() else {
+        let offset = all.get(1).map_or(text.len(), |s| s.offset);
+        return Err(SexpError { offset, message: "one form `(kernel 1 …)` was expected".to_owned() });
+    };
+    let mut items = Items::form(top, "kernel")?;
+    let version = items.next("the version")?;
+    if int(version)? != VERSION {
+        return fail(version, format!("version {VERSION} of the text form was expected"));
+    }
+    let mut name = Items::form(items.next("(name …)")?, "name")?;
+    let provs = Provenance::parse(items.next("(provs …)")?)?;
+    let types = Types::table(items.next("(types …)")?)?;
+    let params = Items::form(items.next("(params …)")?, "params")?;
+    let inputs = Items::form(items.next("(inputs …)")?, "inputs")?;
+    let mut output = Items::form(items.next("(output …)")?, "output")?;
+    let mut kernels = Vec::new();
+    let mut plan = loop {
+        let s = items.next("a kernel or (plan …)")?;
+        let (head, rest) = Items::headed(s)?;
+        if head == "plan" {
+            break rest;
+        }
+        kernels.push(s);
+    };
+    let (parts, unbound) = match items.rest.split_last() {
+        Some((last, parts)) if Items::headed(last)?.0 == "unbound" => (parts, Items::headed(last)?.1.rest),
+        _ => (items.rest, [].as_slice()),
+    };
+
+    let mut p =
+        Parser { types, vars: FxHashMap::default(), uses: FxHashMap::default(), parts: FxHashMap::default() };
+    let read_name = Name::new(string(name.next("a name")?)?);
+    name.end()?;
+    // A part follows what it is a part of: from the last to the first each finds its own parts read.
+    for s in parts.iter().rev() {
+        p.part(s)?;
+    }
+    let params = p.binders(params.rest)?;
+    let inputs = inputs.rest.iter().map(|s| Ok(p.input(s)?.0)).collect::<Result<_>>()?;
+    let read_output = p.output(output.next("a result")?)?.0;
+    output.end()?;
+    let mut read_kernels = IdVec::new();
+    for s in kernels {
+        let kernel = p.kernel(s, KernelId::from_usize(read_kernels.len()))?;
+        read_kernels.push(kernel);
+    }
+    let mut depth = 0;
+    let (stmts, results) = p.block_until(&mut plan, "give", &mut depth)?;
+    plan.end()?;
+    p.binders(unbound)?;
+    if let Some(unused) = p.parts.keys().min() {
+        return fail(top, format!("`{unused}` is part of nothing"));
+    }
+    let vars = p.table(top)?;
+    Ok(Program {
+        name: read_name,
+        provs,
+        vars,
+        params,
+        inputs,
+        output: read_output,
+        kernels: read_kernels,
+        plan: stmts,
+        results,
+    })
+}
+
+/// What was read, and how deep it nests.
+type Deep<T> = (T, usize);
+
+enum Part {
+    Block(Deep<Vec<Stmt>>),
+    Input(Deep<Input>),
+    Output(Deep<Output>),
+}
+
+struct Parser<'t> {
+    types: Types<'t>,
+    /// What the binders say of the variables.
+    vars: FxHashMap<u32, VarInfo>,
+    /// For each variable that is used one place of use.
+    uses: FxHashMap<u32, usize>,
+    /// The parts read so far that nothing has taken yet.
+    parts: FxHashMap<&'t str, Part>,
+}
+
+/// The depth of what is around `below` levels, if that is not too deep.
+fn around(s: &Sexp, below: usize) -> Result<usize> {
+    if below >= MAX_BLOCK_DEPTH {
+        return fail(s, format!("this nests deeper than {MAX_BLOCK_DEPTH}"));
+    }
+    Ok(below + 1)
+}
+
+impl<'t> Parser<'t> {
+    // ---- variables ----
+
+    /// The table of variables, which is dense.
+    fn table(mut self, whole: &Sexp) -> Result<IdVec<Var, VarInfo>> {
+        let strange = self.uses.iter().filter(|(v, _)| !self.vars.contains_key(v));
+        if let Some((v, offset)) = strange.min_by_key(|(_, offset)| **offset) {
+            let message = format!("the variable of id {v} is neither bound nor listed as unbound");
+            return Err(SexpError { offset: *offset, message });
+        }
+        let mut table = IdVec::new();
+        for i in 0..self.vars.len() {
+            match u32::try_from(i).ok().and_then(|i| self.vars.remove(&i)) {
+                Some(info) => table.push(info),
+                None => return fail(whole, format!("there is no variable of id {i}, but of a greater one")),
+            };
+        }
+        Ok(table)
+    }
+
+    fn var(&mut self, s: &Sexp<'t>) -> Result<Var> {
+        let (v, _) = value_var(s)?;
+        self.uses.entry(v.0).or_insert(s.offset);
+        Ok(Var(v.0))
+    }
+
+    fn atom(&mut self, s: &Sexp<'t>) -> Result<Atom> {
+        match s.kind {
+            SexpKind::Atom(word) if word.starts_with('%') => Ok(Atom::Var(self.var(s)?)),
+            _ => Ok(Atom::Const(constant(s)?)),
+        }
+    }
+
+    fn atoms(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Atom>> {
+        items.iter().map(|s| self.atom(s)).collect()
+    }
+
+    fn list(&mut self, s: &Sexp<'t>) -> Result<Vec<Atom>> {
+        self.atoms(Items::list(s, "a list of variables and constants")?.rest)
+    }
+
+    /// The variables that are bound here are not of the table yet, or are the same there.
+    fn bind(&mut self, s: &Sexp<'t>, info: impl FnOnce(Name) -> VarInfo) -> Result<Var> {
+        let (v, name) = value_var(s)?;
+        let info = info(name);
+        if self.vars.get(&v.0).is_some_and(|known| *known != info) {
+            return fail(s, "this variable has another name or type at another binder");
+        }
+        self.vars.insert(v.0, info);
+        Ok(Var(v.0))
+    }
+
+    fn binder(&mut self, s: &Sexp<'t>) -> Result<Var> {
+        let mut items = Items::list(s, "a variable with its type")?;
+        let var = items.next("a variable")?;
+        let first = items.next("a type")?;
+        let word = symbol(first)?;
+        let ty = match Space::ALL.into_iter().find(|space| space.name() == word) {
+            Some(space) => {
+                let base = base(items.next("a base type")?)?;
+                Ty::Buffer(BufferTy { base, dims: self.atoms(std::mem::take(&mut items.rest))?, space })
+            }
+            None => Ty::Scalar(base(first)?),
+        };
+        items.end()?;
+        self.bind(var, |name| VarInfo { name, ty })
+    }
+
+    fn binders(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Var>> {
+        items.iter().map(|s| self.binder(s)).collect()
+    }
+
+    /// The binder of an index: an int unless its type is said.
+    fn index(&mut self, s: &Sexp<'t>) -> Result<Var> {
+        match s.kind {
+            SexpKind::Atom(_) => self.bind(s, |name| VarInfo { name, ty: Ty::Scalar(BaseTy::I64) }),
+            _ => self.binder(s),
+        }
+    }
+
+    // ---- parts ----
+
+    fn part(&mut self, s: &Sexp<'t>) -> Result<()> {
+        let (head, mut items) = Items::headed(s)?;
+        let name = items.next("a name")?;
+        let part = match head {
+            "block" => Part::Block(self.block(&mut items)?),
+            "input" => Part::Input(self.input(items.next("an input")?)?),
+            "output" => Part::Output(self.output(items.next("a result")?)?),
+            _ => return fail(s, "(block …), (input …), (output …) or (unbound …) was expected"),
+        };
+        items.end()?;
+        match self.parts.insert(symbol(name)?, part) {
+            Some(_) => fail(name, "this is the name of two parts"),
+            None => Ok(()),
+        }
+    }
+
+    fn take<T>(&mut self, s: &Sexp<'t>, of: impl FnOnce(Part) -> Option<T>) -> Result<T> {
+        match self.parts.remove(symbol(s)?).and_then(of) {
+            Some(part) => Ok(part),
+            None => fail(s, "this is not a later part of the kind wanted, or is used twice"),
+        }
+    }
+
+    /// A field's label and the rest, which is one item.
+    fn field<'s>(s: &'s Sexp<'t>) -> Result<(Option<Name>, &'s Sexp<'t>)> {
+        let mut items = Items::list(s, "a field")?;
+        let label = match items.rest.first() {
+            Some(Sexp { kind: SexpKind::Str(label), .. }) => {
+                items.next("a label")?;
+                Some(Name::new(label))
+            }
+            _ => None,
+        };
+        let rest = items.next("what the field is")?;
+        items.end()?;
+        Ok((label, rest))
+    }
+
+    fn input(&mut self, s: &Sexp<'t>) -> Result<Deep<Input>> {
+        if let SexpKind::Atom(word) = s.kind {
+            if word.starts_with('%') {
+                return Ok((Input::Array(self.var(s)?), 1));
+            }
+            return self.take(s, |part| if let Part::Input(i) = part { Some(i) } else { None });
+        }
+        let (mut below, mut fields) = (0, Vec::new());
+        for s in Items::form(s, "tuple")?.rest {
+            let (label, s) = Self::field(s)?;
+            let (field, depth) = self.input(s)?;
+            below = depth.max(below);
+            fields.push((label, field));
+        }
+        Ok((Input::Tuple(fields), around(s, below)?))
+    }
+
+    fn output(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>> {
+        match s.kind {
+            SexpKind::Int(_) => return Ok((Output::Array(id(s)?), 1)),
+            SexpKind::Atom(_) => {
+                return self.take(s, |part| if let Part::Output(o) = part { Some(o) } else { None });
+            }
+            _ => {}
+        }
+        let (head, mut items) = Items::headed(s)?;
+        match head {
+            "tuple" => {
+                let frame = numbers(Items::list(items.next("a frame")?, "a list of positions")?.rest)?;
+                let (mut below, mut fields) = (0, Vec::new());
+                for s in items.rest {
+                    let (label, s) = Self::field(s)?;
+                    let (field, depth) = self.output(s)?;
+                    below = depth.max(below);
+                    fields.push((label, field));
+                }
+                Ok((Output::Tuple { frame, fields }, around(s, below)?))
+            }
+            "box" => {
+                let ty = items.next("a type")?;
+                let read = self.types.ty(ty)?;
+                if !read.shape.is_scalar() {
+                    return fail(ty, "the type of one box was expected");
+                }
+                let mut witnesses = Vec::new();
+                for s in Items::list(items.next("witnesses")?, "a list of witnesses")?.rest {
+                    let (head, mut items) = Items::headed(s)?;
+                    witnesses.push(match head {
+                        "dim" => {
+                            let dim = Witness::Dim(id(items.next("a position")?)?);
+                            items.end()?;
+                            dim
+                        }
+                        "shape" => Witness::Shape(numbers(items.rest)?),
+                        _ => return fail(s, "(dim …) or (shape …) was expected"),
+                    });
+                }
+                let (contents, below) = self.output(items.next("the contents")?)?;
+                items.end()?;
+                let contents = Box::new(contents);
+                Ok((Output::Box { ty: read.atom, witnesses, contents }, around(s, below)?))
+            }
+            _ => fail(s, "a position, (tuple …) or (box …) was expected"),
+        }
+    }
+
+    // ---- kernels and statements ----
+
+    fn kernel(&mut self, s: &Sexp<'t>, id: KernelId) -> Result<Kernel> {
+        let (_, mut items) = Items::headed(s)?;
+        // The number of a kernel is where it stands.
+        if kernel_id(Items::list(s, "a kernel")?.next("the kernel's number")?)? != id {
+            return fail(s, format!("kernel {id:?} was expected"));
+        }
+        let name = Name::new(string(items.next("a name")?)?);
+        let from = Items::form(items.next("(from …)")?, "from")?;
+        let provs = from.rest.iter().map(Prov::parse).collect::<Result<_>>()?;
+        let mut grid = Vec::new();
+        for s in Items::form(items.next("(grid …)")?, "grid")?.rest {
+            let mut items = Items::list(s, "a block index and how many there are")?;
+            let var = self.index(items.next("a block index")?)?;
+            grid.push((var, self.atom(items.next("a size")?)?));
+            items.end()?;
+        }
+        let mut worker = Items::form(items.next("(worker …)")?, "worker")?;
+        let var = self.index(worker.next("a variable")?)?;
+        worker.end()?;
+        let params = self.binders(Items::form(items.next("(params …)")?, "params")?.rest)?;
+        let mut depth = 0;
+        let body = self.section(&mut items, "body", None, &mut depth)?.0;
+        items.end()?;
+        Ok(Kernel { name, grid, worker: var, params, body, provs })
+    }
+
+    /// The statements up to the end, or the name of a part; and how deep the blocks nest here.
+    fn block(&mut self, items: &mut Items<'_, 't>) -> Result<Deep<Vec<Stmt>>> {
+        if let [s @ Sexp { kind: SexpKind::Atom(_), .. }] = items.rest {
+            items.rest = &[];
+            return self.take(s, |part| if let Part::Block(b) = part { Some(b) } else { None });
+        }
+        let (mut below, mut stmts) = (0, Vec::new());
+        let rest = std::mem::take(&mut items.rest);
+        for s in rest {
+            stmts.push(self.stmt(s, &mut below)?);
+        }
+        match rest.first() {
+            Some(first) => Ok((stmts, around(first, below)?)),
+            None => Ok((stmts, 1)),
+        }
+    }
+
+    /// The statements before `(end a …)`, and its atoms. `below` becomes at least the block's depth.
+    fn block_until(
+        &mut self,
+        items: &mut Items<'_, 't>,
+        end: &str,
+        below: &mut usize,
+    ) -> Result<(Vec<Stmt>, Vec<Atom>)> {
+        let Some((last, before)) = items.rest.split_last() else {
+            return items.next(&format!("({end} …)")).map(|_| Default::default());
+        };
+        items.rest = before;
+        let atoms = self.atoms(Items::form(last, end)?.rest)?;
+        let (stmts, depth) = self.block(items)?;
+        *below = depth.max(*below);
+        Ok((stmts, atoms))
+    }
+
+    /// The block in a list of its own, and the atoms of what ends it if something does.
+    fn section(
+        &mut self,
+        items: &mut Items<'_, 't>,
+        head: &str,
+        end: Option<&str>,
+        below: &mut usize,
+    ) -> Result<(Vec<Stmt>, Vec<Atom>)> {
+        let mut items = Items::form(items.next(head)?, head)?;
+        match end {
+            Some(end) => self.block_until(&mut items, end, below),
+            None => {
+                let (stmts, depth) = self.block(&mut items)?;
+                *below = depth.max(*below);
+                Ok((stmts, Vec::new()))
+            }
+        }
+    }
+
+    fn carried(&mut self, s: &Sexp<'t>) -> Result<Vec<Carried>> {
+        let mut carried = Vec::new();
+        for s in Items::list(s, "a list of carried values")?.rest {
+            let mut items = Items::list(s, "a carried value")?;
+            let param = self.binder(items.next("a parameter")?)?;
+            let result = self.binder(items.next("a result")?)?;
+            let init = self.atom(items.next("a first value")?)?;
+            let combine = match items.rest.is_empty() {
+                true => None,
+                false => Some(operator(items.next("an operator")?)?),
+            };
+            items.end()?;
+            carried.push(Carried { param, result, init, combine });
+        }
+        Ok(carried)
+    }
+
+    fn choices(&mut self, s: &Sexp<'t>) -> Result<Vec<Choice>> {
+        let mut choices = Vec::new();
+        for s in Items::list(s, "a list of results")?.rest {
+            let mut items = Items::list(s, "a result and its value by branch")?;
+            let var = self.binder(items.next("a variable")?)?;
+            let then = self.atom(items.next("a value")?)?;
+            let otherwise = self.atom(items.next("a value")?)?;
+            items.end()?;
+            choices.push(Choice { var, then, otherwise });
+        }
+        Ok(choices)
+    }
+
+    fn stmt(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Stmt> {
+        let (head, mut items) = Items::headed(s)?;
+        let Some((prov, rest)) = items.rest.split_last() else {
+            return fail(s, "a statement with its provenance was expected");
+        };
+        let prov = Prov::parse(prov)?;
+        items.rest = rest;
+        let kind = match head {
+            "let" => StmtKind::Let {
+                var: self.binder(items.next("a variable")?)?,
+                exp: self.exp(items.next("an expression")?)?,
+            },
+            "store" => StmtKind::Store {
+                buffer: self.var(items.next("a buffer")?)?,
+                at: self.list(items.next("indices")?)?,
+                value: self.atom(items.next("a value")?)?,
+            },
+            "for" => {
+                let how = how(items.next("how the loop runs")?)?;
+                let var = self.index(items.next("an index variable")?)?;
+                let range = self.range(items.next("a range")?)?;
+                let carried = self.carried(items.next("carried values")?)?;
+                let (body, next) = self.block_until(&mut items, "next", below)?;
+                StmtKind::For { how, var, range, carried, body, next }
+            }
+            "while" => {
+                let carried = self.carried(items.next("carried values")?)?;
+                let (cond, test) = self.section(&mut items, "cond", Some("test"), below)?;
+                let [test] = test[..] else { return fail(s, "(test a) was expected") };
+                let (body, next) = self.section(&mut items, "do", Some("next"), below)?;
+                StmtKind::While { carried, cond, test, body, next }
+            }
+            "if" => StmtKind::If {
+                cond: self.atom(items.next("a condition")?)?,
+                then: self.section(&mut items, "then", None, below)?.0,
+                otherwise: self.section(&mut items, "else", None, below)?.0,
+                results: self.choices(items.next("results")?)?,
+            },
+            "check" => StmtKind::Check {
+                trap: Trap::parse(items.next("a trap")?)?,
+                cond: self.atom(items.next("a condition")?)?,
+                values: self.atoms(std::mem::take(&mut items.rest))?,
+            },
+            "alloc" => StmtKind::Alloc { buffer: self.binder(items.next("a buffer")?)? },
+            "free" => StmtKind::Free { buffer: self.var(items.next("a buffer")?)? },
+            "alias" => StmtKind::Alias {
+                buffer: self.binder(items.next("a buffer")?)?,
+                of: self.var(items.next("a buffer")?)?,
+            },
+            "launch" => StmtKind::Launch {
+                kernel: kernel_id(items.next("a kernel")?)?,
+                args: self.list(items.next("arguments")?)?,
+            },
+            "sort" => {
+                let keys = Items::list(items.next("keys")?, "a list of buffers")?.rest;
+                let keys = keys.iter().map(|s| self.var(s)).collect::<Result<_>>()?;
+                StmtKind::Sort { keys, out: self.var(items.next("a buffer")?)? }
+            }
+            _ => return fail(s, format!("unknown form of statement `{head}`")),
+        };
+        items.end()?;
+        Ok(Stmt { kind, prov })
+    }
+
+    fn range(&mut self, s: &Sexp<'t>) -> Result<Range> {
+        let (head, items) = Items::headed(s)?;
+        match (head, self.atoms(items.rest)?.as_slice()) {
+            ("upto", &[from, to]) => Ok(Range::Upto { from, to }),
+            ("tile", &[index, size, limit]) => Ok(Range::Tile { index, size, limit }),
+            _ => fail(s, "(upto from to) or (tile index size limit) was expected"),
+        }
+    }
+
+    fn exp(&mut self, s: &Sexp<'t>) -> Result<Exp> {
+        if !matches!(s.kind, SexpKind::List(_)) {
+            return Ok(Exp::Atom(self.atom(s)?));
+        }
+        let (head, mut items) = Items::headed(s)?;
+        let exp = match head {
+            "op" => {
+                let op = operator(items.next("an operator")?)?;
+                Exp::Op(op, self.atoms(std::mem::take(&mut items.rest))?)
+            }
+            "cast" => Exp::Cast(base(items.next("a type")?)?, self.atom(items.next("an operand")?)?),
+            "load" => Exp::Load {
+                buffer: self.var(items.next("a buffer")?)?,
+                at: self.atoms(std::mem::take(&mut items.rest))?,
+            },
+            "workers" => Exp::Workers,
+            _ => return fail(s, format!("unknown form of expression `{head}`")),
+        };
+        items.end()?;
+        Ok(exp)
+    }
+}
+
+fn how(s: &Sexp) -> Result<How> {
+    if let SexpKind::Atom(word) = s.kind {
+        match word {
+            "seq" => return Ok(How::Seq),
+            "unroll" => return Ok(How::Unroll),
+            _ => return fail(s, "`seq`, `unroll`, (lanes w) or (jam k) was expected"),
+        }
+    }
+    let (head, mut items) = Items::headed(s)?;
+    let how = match head {
+        "lanes" => How::Lanes(id(items.next("a number")?)?),
+        "jam" => How::Jam(id(items.next("a number")?)?),
+        _ => return fail(s, "`seq`, `unroll`, (lanes w) or (jam k) was expected"),
+    };
+    items.end()?;
+    Ok(how)
+}
+
+fn kernel_id(s: &Sexp) -> Result<KernelId> {
+    let number = symbol(s)?.strip_prefix('k').filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    match number.and_then(|n| n.parse().ok()) {
+        Some(n) => Ok(KernelId(n)),
+        None => fail(s, "a kernel, like `k0`, was expected"),
+    }
+}
+
+fn operator(s: &Sexp) -> Result<ScalarOp> {
+    ScalarOp::from_name(symbol(s)?).map_or_else(|| fail(s, "there is no such operator"), Ok)
+}
+
+fn base(s: &Sexp) -> Result<BaseTy> {
+    BaseTy::from_name(symbol(s)?).map_or_else(|| fail(s, "the name of a base type was expected"), Ok)
+}
+
+fn numbers(items: &[Sexp]) -> Result<Vec<usize>> {
+    items.iter().map(id).collect()
+}
