@@ -5,3 +5,4 @@ pub mod lower;
 pub mod memory;
 pub mod parse;
 pub mod print;
+pub mod race;

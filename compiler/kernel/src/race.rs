@@ -1,0 +1,436 @@
+//! The race checker: no two iterations that may run at the same time touch one place, unless both only
+//! read.
+//!
+//! The *parallel variables* of a kernel are those of its grid and of its `lanes` and `jam` loops. Two
+//! values of one of them stand for two iterations that may run at the same time; what each of them may
+//! touch is found from the indices alone, by *ownership*. An index is owned
+//!
+//! - by a variable that it is;
+//! - by what owns `b`, where it is the variable of a loop over `(tile b size limit)`: tiles of one size
+//!   have no index in common. The size must be the same for all values of the owner.
+//!
+//! A buffer that is written somewhere in the extent of a parallel variable (the whole kernel for the
+//! grid, the body of its loop for the others) needs one position at which every access in that extent is
+//! owned by the variable, through tiles of the same sizes. What is before or after a loop in the same
+//! block is ordered with it, and no part of this.
+//!
+//! ```text
+//! (kernel … (grid (%b nb)) … (for (lanes 8) %i (tile %b 64 %n) ()
+//!                               (let %x (load %xs %i)) (store %ys (%i) %x)))      owned by %i and by %b
+//! … (store %ys (0) %x)                                                           by neither: a race
+//! … (let %j (op + %i 1)) (store %ys (%j) %x)                                     by neither: refused
+//! ```
+//!
+//! The last one has no race; the rule is about what can be seen in the indices. It follows Syntactic
+//! Control of Interference (Reynolds, POPL 1978) and its use for data-parallel code, DPIA (Atkey,
+//! Steuwer, Lindley and Dubach, 2017), where an iteration gets its part of an array as an acceptor of its
+//! own.
+//!
+//! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
+//! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
+//! variable is another one for each of its values; and two parameters that a launch gives the same
+//! memory must both be only read. Values carried by a `lanes` loop are reductions, which
+//! [`crate::verify`] checks.
+
+use crate::ir::*;
+use crate::print;
+use remc_base::Prov;
+use remc_base::ids::Id;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt;
+
+/// What may go wrong when the program's kernels run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Race {
+    pub kernel: KernelId,
+    /// The buffer, as the kernel names it.
+    pub buffer: Var,
+    /// Where the second of the two accesses is; of a launch, where it is.
+    pub prov: Prov,
+    pub message: String,
+}
+
+impl fmt::Display for Race {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Race {}
+
+/// Checks every kernel, and that no launch gives one of them the same memory twice to write in.
+///
+/// # Errors
+/// The first two accesses that are not provably apart.
+pub fn check(p: &Program) -> Result<(), Race> {
+    for (id, kernel) in p.kernels.iter() {
+        Checker::new(p, id, kernel).check()?;
+    }
+    launches(p)
+}
+
+/// The buffers that each kernel writes, as it names them.
+pub fn written(p: &Program) -> Vec<FxHashSet<Var>> {
+    let kernels = p.kernels.iter();
+    kernels
+        .map(|(_, k)| {
+            let mut out = FxHashSet::default();
+            stores(&k.body, &mut out);
+            out
+        })
+        .collect()
+}
+
+fn stores(block: &[Stmt], out: &mut FxHashSet<Var>) {
+    for s in block {
+        if let StmtKind::Store { buffer, .. } = &s.kind {
+            out.insert(*buffer);
+        }
+        s.kind.blocks().into_iter().for_each(|b| stores(b, out));
+    }
+}
+
+// ---- launches ----
+
+fn launches(p: &Program) -> Result<(), Race> {
+    let written = written(p);
+    let mut roots: FxHashMap<Var, Var> = FxHashMap::default();
+    let mut open = vec![p.plan.iter()];
+    // The plan's names for memory are unique: an alias stands before its uses.
+    while let Some(stmts) = open.last_mut() {
+        let Some(s) = stmts.next() else {
+            open.pop();
+            continue;
+        };
+        match &s.kind {
+            StmtKind::Alias { buffer, of } => {
+                let root = roots.get(of).copied().unwrap_or(*of);
+                roots.insert(*buffer, root);
+            }
+            StmtKind::Launch { kernel, args } => launch(p, s.prov, *kernel, args, &roots, &written)?,
+            _ => open.extend(s.kind.blocks().into_iter().rev().map(|b| b.iter())),
+        }
+    }
+    Ok(())
+}
+
+fn launch(
+    p: &Program,
+    prov: Prov,
+    id: KernelId,
+    args: &[Atom],
+    roots: &FxHashMap<Var, Var>,
+    written: &[FxHashSet<Var>],
+) -> Result<(), Race> {
+    let (Some(kernel), Some(written)) = (p.kernels.get(id), written.get(id.index())) else { return Ok(()) };
+    // For each piece of memory the parameter that stands for it first, and the plan's name.
+    let mut seen: FxHashMap<Var, (Var, Var)> = FxHashMap::default();
+    let mut writes = FxHashSet::default();
+    let buffers = || {
+        kernel.params.iter().zip(args).filter_map(|(param, a)| match a {
+            Atom::Var(v) if p.vars.get(*v).is_some_and(|i| matches!(i.ty, Ty::Buffer(_))) => {
+                Some((*param, *v, roots.get(v).copied().unwrap_or(*v)))
+            }
+            _ => None,
+        })
+    };
+    writes.extend(buffers().filter(|(param, ..)| written.contains(param)).map(|(.., root)| root));
+    for (param, name, root) in buffers() {
+        let Some((other, first)) = seen.insert(root, (param, name)) else { continue };
+        if writes.contains(&root) {
+            let v = |v| print::var(p, v);
+            let message = format!(
+                "the launch of kernel {} gives `{}` and `{}` the same memory, `{}` and `{}`, and one is written",
+                name_of(id, kernel),
+                v(other),
+                v(param),
+                v(first),
+                v(name)
+            );
+            return Err(Race { kernel: id, buffer: param, prov, message });
+        }
+    }
+    Ok(())
+}
+
+fn name_of(id: KernelId, kernel: &Kernel) -> String {
+    format!("{id:?} {:?}", kernel.name.as_str())
+}
+
+// ---- kernels ----
+
+/// One load or store.
+struct Access<'p> {
+    buffer: Var,
+    at: &'p [Atom],
+    write: bool,
+    prov: Prov,
+    /// The parallel loops around it, as positions in [`Checker::parallel`], outermost first.
+    around: Vec<usize>,
+}
+
+/// A parallel variable, and what its iterations have of their own.
+struct Parallel {
+    var: Var,
+    /// In words.
+    what: String,
+    /// The scalars that are known before its iterations differ; of the grid those of the whole kernel.
+    fixed: FxHashSet<Var>,
+    /// The buffers allocated in its extent.
+    own: FxHashSet<Var>,
+}
+
+struct Checker<'p> {
+    p: &'p Program,
+    id: KernelId,
+    kernel: &'p Kernel,
+    /// The grid's variables come first.
+    parallel: Vec<Parallel>,
+    accesses: Vec<Access<'p>>,
+    /// What a loop over a tile belongs to: the tile's index and size.
+    tiles: FxHashMap<Var, (Atom, Atom)>,
+    /// Variables that are another name of an atom.
+    copies: FxHashMap<Var, Atom>,
+    /// The scalars that are the same in all blocks, as far as can be seen, and those bound so far.
+    uniform: FxHashSet<Var>,
+    bound: FxHashSet<Var>,
+}
+
+impl<'p> Checker<'p> {
+    fn new(p: &'p Program, id: KernelId, kernel: &'p Kernel) -> Self {
+        Checker {
+            p,
+            id,
+            kernel,
+            parallel: Vec::new(),
+            accesses: Vec::new(),
+            tiles: FxHashMap::default(),
+            copies: FxHashMap::default(),
+            uniform: kernel.params.iter().copied().collect(),
+            bound: kernel.params.iter().copied().collect(),
+        }
+    }
+
+    fn check(mut self) -> Result<(), Race> {
+        for (var, _) in &self.kernel.grid {
+            let what = "blocks".to_owned();
+            let (fixed, own) = Default::default();
+            self.parallel.push(Parallel { var: *var, what, fixed, own });
+        }
+        let kernel = self.kernel;
+        self.block(&kernel.body, &mut Vec::new());
+        for k in 0..kernel.grid.len() {
+            self.parallel[k].fixed = self.uniform.clone();
+        }
+        self.scratch()?;
+        (0..self.parallel.len()).try_for_each(|k| self.variable(k))
+    }
+
+    /// Collects accesses and what is known of variables.
+    fn block(&mut self, block: &'p [Stmt], around: &mut Vec<usize>) {
+        for s in block {
+            match &s.kind {
+                StmtKind::Let { var, exp } => {
+                    self.bound.insert(*var);
+                    self.exp(*var, exp, s.prov, around);
+                }
+                StmtKind::Store { buffer, at, .. } => self.access(*buffer, at, true, s.prov, around),
+                StmtKind::For { how, var, range, body, carried, .. } => {
+                    let parallel = how.is_parallel().then(|| self.enter(*how, *var, around));
+                    self.bound.insert(*var);
+                    self.bound.extend(carried.iter().map(|c| c.param));
+                    if let Range::Tile { index, size, .. } = range {
+                        self.tiles.insert(*var, (*index, *size));
+                    }
+                    self.block(body, around);
+                    self.bound.extend(carried.iter().map(|c| c.result));
+                    if parallel.is_some() {
+                        around.pop();
+                    }
+                }
+                StmtKind::While { carried, cond, body, .. } => {
+                    self.bound.extend(carried.iter().flat_map(|c| [c.param, c.result]));
+                    self.block(cond, around);
+                    self.block(body, around);
+                }
+                StmtKind::If { then, otherwise, results, .. } => {
+                    self.block(then, around);
+                    self.block(otherwise, around);
+                    self.bound.extend(results.iter().map(|c| c.var));
+                }
+                StmtKind::Alloc { buffer } => {
+                    let grid = 0..self.kernel.grid.len();
+                    for k in grid.chain(around.iter().copied()) {
+                        self.parallel[k].own.insert(*buffer);
+                    }
+                }
+                // What only the plan has is the verifier's to refuse.
+                StmtKind::Check { .. }
+                | StmtKind::Free { .. }
+                | StmtKind::Alias { .. }
+                | StmtKind::Launch { .. }
+                | StmtKind::Sort { .. } => {}
+            }
+        }
+    }
+
+    fn enter(&mut self, how: How, var: Var, around: &mut Vec<usize>) {
+        let what = match how {
+            How::Jam(_) => "jammed iterations",
+            _ => "lanes",
+        };
+        around.push(self.parallel.len());
+        let (fixed, own) = (self.bound.clone(), FxHashSet::default());
+        self.parallel.push(Parallel { var, what: what.to_owned(), fixed, own });
+    }
+
+    fn exp(&mut self, var: Var, exp: &'p Exp, prov: Prov, around: &[usize]) {
+        let uniform = |a: &Atom| a.as_var().is_none_or(|v| self.uniform.contains(&v));
+        match exp {
+            Exp::Load { buffer, at } => self.access(*buffer, at, false, prov, around),
+            Exp::Atom(a) => {
+                self.copies.insert(var, *a);
+                if uniform(a) {
+                    self.uniform.insert(var);
+                }
+            }
+            Exp::Op(_, args) => {
+                if args.iter().all(uniform) {
+                    self.uniform.insert(var);
+                }
+            }
+            Exp::Cast(_, a) => {
+                if uniform(a) {
+                    self.uniform.insert(var);
+                }
+            }
+            Exp::Workers => {}
+        }
+    }
+
+    fn access(&mut self, buffer: Var, at: &'p [Atom], write: bool, prov: Prov, around: &[usize]) {
+        self.accesses.push(Access { buffer, at, write, prov, around: around.to_vec() });
+    }
+
+    // ---- ownership ----
+
+    /// What a variable is another name of.
+    fn origin(&self, mut a: Atom) -> Atom {
+        // A copy is bound after what it copies; the bound is for programs where that is not so.
+        for _ in 0..=self.copies.len() {
+            match a.as_var().and_then(|v| self.copies.get(&v)) {
+                Some(b) => a = *b,
+                None => break,
+            }
+        }
+        a
+    }
+
+    /// The sizes of the tiles through which `owner` owns the index, the outermost last; `None` if it
+    /// does not.
+    fn owned(&self, a: Atom, owner: &Parallel) -> Option<Vec<Atom>> {
+        let mut sizes = Vec::new();
+        let mut at = self.origin(a);
+        for _ in 0..=self.tiles.len() {
+            let Atom::Var(v) = at else { return None };
+            if v == owner.var {
+                return Some(sizes);
+            }
+            let (index, size) = self.tiles.get(&v)?;
+            let size = self.origin(*size);
+            if size.as_var().is_some_and(|s| !owner.fixed.contains(&s)) {
+                return None;
+            }
+            sizes.push(size);
+            at = self.origin(*index);
+        }
+        None
+    }
+
+    /// The positions at which `owner` owns all of these accesses alike.
+    fn common(&self, accesses: &[&Access], owner: &Parallel) -> bool {
+        let Some(first) = accesses.first() else { return true };
+        (0..first.at.len()).any(|k| {
+            let sizes = self.owned(first.at[k], owner);
+            sizes.is_some()
+                && accesses.iter().all(|a| a.at.get(k).and_then(|i| self.owned(*i, owner)) == sizes)
+        })
+    }
+
+    fn variable(&self, k: usize) -> Result<(), Race> {
+        let owner = &self.parallel[k];
+        let in_extent = |a: &&Access| k < self.kernel.grid.len() || a.around.contains(&k);
+        let mut by_buffer: FxHashMap<Var, Vec<&Access>> = FxHashMap::default();
+        let mut written = Vec::new();
+        for a in self.accesses.iter().filter(in_extent) {
+            by_buffer.entry(a.buffer).or_default().push(a);
+            if a.write && !written.contains(&a.buffer) {
+                written.push(a.buffer);
+            }
+        }
+        for buffer in written {
+            let space = self.p.buffer_ty(buffer).map(|t| t.space);
+            let apart = k < self.kernel.grid.len() && space == Some(Space::Scratch);
+            let accesses = &by_buffer[&buffer];
+            if !apart && !owner.own.contains(&buffer) && !self.common(accesses, owner) {
+                return Err(self.race(accesses, owner));
+            }
+        }
+        Ok(())
+    }
+
+    /// A scratch buffer has a part for each worker, and no other is there to be read.
+    fn scratch(&self) -> Result<(), Race> {
+        for a in &self.accesses {
+            let is_scratch = self.p.buffer_ty(a.buffer).is_some_and(|t| t.space == Space::Scratch);
+            let first = a.at.first().map(|a| self.origin(*a));
+            if is_scratch && first != Some(Atom::Var(self.kernel.worker)) {
+                let message = format!(
+                    "in kernel {}, {} does not name the part of the worker, `{}`, first",
+                    name_of(self.id, self.kernel),
+                    self.text(a),
+                    print::var(self.p, self.kernel.worker)
+                );
+                return Err(Race { kernel: self.id, buffer: a.buffer, prov: a.prov, message });
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&self, a: &Access) -> String {
+        let word = if a.write { "store" } else { "load" };
+        format!("`{word} {}`", print::access(self.p, a.buffer, a.at))
+    }
+
+    /// Of accesses that are not all owned alike the two to show: a write and, if possible, one that is
+    /// no part of the same iteration even beside it alone.
+    fn race(&self, accesses: &[&Access], owner: &Parallel) -> Race {
+        let writes = accesses.iter().filter(|a| a.write);
+        let pairs = writes.flat_map(|w| accesses.iter().map(move |a| (*w, *a)));
+        // An access may race with itself: then it is shown alone.
+        let alone = accesses.iter().find(|a| a.write && !self.common(&[a], owner)).map(|a| (*a, *a));
+        let pair = alone.or_else(|| pairs.clone().find(|(w, a)| !self.common(&[w, a], owner)));
+        let Some((w, a)) = pair.or_else(|| pairs.last()) else {
+            // Not reached: the buffer is written.
+            return self.report(accesses[0], accesses[0], owner);
+        };
+        self.report(w, a, owner)
+    }
+
+    fn report(&self, w: &Access, a: &Access, owner: &Parallel) -> Race {
+        let (first, second) = (self.text(w), self.text(a));
+        let (both, whose) = match std::ptr::eq(w, a) {
+            true => (first, "it has no index"),
+            false => (format!("{first} and {second}"), "they have no index at one position"),
+        };
+        let message = format!(
+            "in kernel {}, two iterations may touch one place of `{}` at the same time, by {both}: {whose} \
+             that is owned by `{}` ({})",
+            name_of(self.id, self.kernel),
+            print::var(self.p, w.buffer),
+            print::var(self.p, owner.var),
+            owner.what,
+        );
+        Race { kernel: self.id, buffer: w.buffer, prov: a.prov, message }
+    }
+}
