@@ -1,0 +1,5 @@
+//! The text form of Kernel, its verifier and its race checker, on programs written by hand.
+
+mod corpus;
+mod races;
+mod round_trip;

@@ -1,0 +1,310 @@
+//! The race checker, on kernels with a race and without.
+
+use crate::corpus::{KERNELS, kernel, numbered, parse, plans, program};
+use remc_kernel::race::check;
+
+#[test]
+fn kernels_without_a_race_are_accepted() {
+    for text in plans() {
+        assert_eq!(check(&parse(&text)), Ok(()), "{text}");
+    }
+    for (grid, body) in KERNELS {
+        let text = kernel(grid, body);
+        assert_eq!(check(&parse(&text)), Ok(()), "{text}");
+    }
+}
+
+/// More that is right, each next to a racy kernel below that it differs from by little.
+#[test]
+fn what_is_owned_in_other_ways_is_accepted() {
+    for (grid, body) in [
+        // The size of a tile is the same in all blocks when it is made of parameters.
+        (
+            "(%b %nb)",
+            "(let (%u int) (op * %t 2) p0) (for seq %i (tile %b %u %n) () (store %ys (%i) 0.0 p0) (next) p0)
+             (for seq %j (tile %b %u %m) () (let (%x float) (load %ys %j) p0) (next) p0)",
+        ),
+        // A tile of a tile.
+        (
+            "(%b %nb)",
+            "(for seq %o (tile %b 16 %m) () (for (lanes 8) %i (tile %o 64 %n) ()
+               (store %ys (%i) 0.0 p0) (next) p0) (next) p0)",
+        ),
+        // An index that is a copy.
+        ("(%b %nb)", "(let (%c int) %b p0) (let (%d int) %c p0) (store %ys (%d) 0.0 p0)"),
+        // A place of a part of its own may depend on data.
+        (
+            "(%b %nb)",
+            "(let (%k int) (load %is %b) p0) (store %as (%b %k) 0.0 p0) (let (%x float) (load %as %b 0) p0)",
+        ),
+        // Serial loops need not own; nor does the one block of an empty grid.
+        ("", "(for seq %i (upto 0 %n) () (let (%k int) (load %is %i) p0) (store %ys (%k) 0.0 p0) (next) p0)"),
+        // What is only read.
+        (
+            "(%b %nb)",
+            "(for (lanes 8) %i (upto 0 %n) (((%s float) (%r float) 0.0 +)) (let (%x float) (load %xs 0) p0)
+               (let (%q float) (op + %s %x) p0) (next %q) p0)",
+        ),
+        // Lanes that share what the loop before has written.
+        (
+            "(%b %nb)",
+            "(for seq %k (upto 0 %m) () (store %tmp (%w %k) 1.0 p0) (next) p0)
+             (for (lanes 8) %i (tile %b 64 %n) () (let (%x float) (load %tmp %w 0) p0)
+               (store %ys (%i) %x p0) (next) p0)",
+        ),
+        // Private memory, a place for each lane.
+        (
+            "(%b %nb)",
+            "(alloc (%acc private float 8) p0)
+             (for (lanes 8) %i (upto 0 8) () (store %acc (%i) 0.0 p0) (next) p0)",
+        ),
+    ] {
+        let text = kernel(grid, body);
+        assert_eq!(check(&parse(&text)), Ok(()), "{text}");
+    }
+}
+
+/// Each with the accesses that the message shows, and the variable that does not own.
+const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
+    ("missing index", "(%b %nb)", "(store %ys (0) 1.0 p0)", &["`store %ys"], "%b (blocks)"),
+    (
+        "missing index beside another",
+        "(%b %nb) (%c %mb)",
+        "(store %ys (%b) 1.0 p0)",
+        &["`store %ys (%b)`"],
+        "%c (blocks)",
+    ),
+    (
+        "wrong size of tile",
+        "(%b %nb)",
+        "(for seq %i (tile %b 64 %n) () (store %ys (%i) 1.0 p0) (next) p0)
+         (for seq %j (tile %b 32 %n) () (let (%x float) (load %ys %j) p0) (next) p0)",
+        &["`store %ys (%i)`", "`load %ys (%j)`"],
+        "%b (blocks)",
+    ),
+    (
+        "size of tile that differs from block to block",
+        "(%b %nb)",
+        "(let (%s int) (load %is %b) p0)
+         (for seq %i (tile %b %s %n) () (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%i)`"],
+        "%b (blocks)",
+    ),
+    (
+        "a tile's index beside the tile",
+        "(%b %nb)",
+        "(for seq %i (tile %b 64 %n) () (store %ys (%i) 1.0 p0) (next) p0) (store %ys (%b) 2.0 p0)",
+        &["`store %ys (%i)`", "`store %ys (%b)`"],
+        "%b (blocks)",
+    ),
+    (
+        "tile of another variable",
+        "(%b %nb) (%c %mb)",
+        "(for seq %i (tile %c 64 %n) () (store %as (%i %c) 1.0 p0) (next) p0)",
+        &["`store %as (%i %c)`"],
+        "%b (blocks)",
+    ),
+    (
+        "off by one",
+        "(%b %nb)",
+        "(for (lanes 8) %i (tile %b 64 %n) () (let (%j int) (op + %i 1) p0) (store %ys (%j) 1.0 p0)
+           (next) p0)",
+        &["`store %ys (%j)`"],
+        "%b (blocks)",
+    ),
+    (
+        "a neighbour's cell",
+        "",
+        "(for (lanes 8) %i (upto 1 %n) () (let (%j int) (op - %i 1) p0) (let (%x float) (load %ys %j) p0)
+           (store %ys (%i) %x p0) (next) p0)",
+        &["`store %ys (%i)`", "`load %ys (%j)`"],
+        "%i (lanes)",
+    ),
+    (
+        "a place that data says",
+        "(%b %nb)",
+        "(for seq %i (tile %b 64 %n) () (let (%k int) (load %is %i) p0) (store %ys (%k) 1.0 p0) (next) p0)",
+        &["`store %ys (%k)`"],
+        "%b (blocks)",
+    ),
+    (
+        "a cell shared by lanes",
+        "(%b %nb)",
+        "(for (lanes 8) %i (upto 0 %n) () (let (%s float) (load %ys %b) p0)
+           (let (%x float) (load %xs %i) p0) (let (%q float) (op + %s %x) p0) (store %ys (%b) %q p0)
+           (next) p0)",
+        &["`store %ys (%b)`"],
+        "%i (lanes)",
+    ),
+    (
+        "a cell shared by jammed iterations",
+        "(%b %nb)",
+        "(for (jam 4) %i (upto 0 %n) () (for (lanes 8) %j (tile %b 64 %m) ()
+           (let (%x float) (load %as %i %j) p0) (store %bs (%j 0) %x p0) (next) p0) (next) p0)",
+        &["`store %bs (%j"],
+        "%i (jammed iterations)",
+    ),
+    (
+        "blocks that do not own what their lanes do",
+        "(%b %nb)",
+        "(for (lanes 8) %i (upto 0 %n) () (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%i)`"],
+        "%b (blocks)",
+    ),
+    (
+        "lanes that do not own what their block does",
+        "(%b %nb)",
+        "(for seq %i (tile %b 64 %n) () (for (lanes 8) %j (upto 0 %m) () (store %ys (%i) 1.0 p0) (next) p0)
+           (next) p0)",
+        &["`store %ys (%i)`"],
+        "%j (lanes)",
+    ),
+    (
+        "one position here, another there",
+        "",
+        "(for (lanes 8) %i (upto 0 %n) () (let (%x float) (load %as 0 %i) p0) (store %as (%i 0) %x p0)
+           (next) p0)",
+        &["`store %as (%i", "`load %as"],
+        "%i (lanes)",
+    ),
+    (
+        "a product into what it reads",
+        "(%b %nb)",
+        "(for (jam 4) %i (tile %b 64 %n) () (for (lanes 8) %j (upto 0 %m) ()
+           (for seq %k (upto 0 %m) () (let (%x float) (load %as %i %k) p0) (next) p0)
+           (store %as (%i %j) 1.0 p0) (next) p0) (next) p0)",
+        &["`store %as (%i", "`load %as (%i"],
+        "%j (lanes)",
+    ),
+    (
+        "scratch without the worker",
+        "(%b %nb)",
+        "(store %tmp (%b 0) 1.0 p0)",
+        &["`store %tmp (%b", "the part of the worker, `%w`"],
+        "",
+    ),
+    (
+        "another worker's part",
+        "(%b %nb)",
+        "(let (%v int) (op + %w 1) p0) (let (%x float) (load %tmp %v 0) p0)",
+        &["`load %tmp (%v", "the part of the worker, `%w`"],
+        "",
+    ),
+    (
+        "scratch shared by lanes",
+        "(%b %nb)",
+        "(for (lanes 8) %i (upto 0 %n) () (store %tmp (%w 0) 1.0 p0) (next) p0)",
+        &["`store %tmp (%w"],
+        "%i (lanes)",
+    ),
+    (
+        "a place for each worker is not one for each block",
+        "(%b %nb)",
+        "(store %ys (%w) 1.0 p0)",
+        &["`store %ys (%w)`"],
+        "%b (blocks)",
+    ),
+    (
+        "private memory shared by lanes",
+        "(%b %nb)",
+        "(alloc (%acc private float 1) p0)
+         (for (lanes 8) %i (upto 0 %n) () (store %acc (0) 1.0 p0) (next) p0)",
+        &["`store %acc (0)`"],
+        "%i (lanes)",
+    ),
+    (
+        "a branch",
+        "(%b %nb)",
+        "(let (%c bool) (op = %b 0) p0)
+         (if %c (then (store %ys (0) 1.0 p0)) (else (store %ys (%b) 1.0 p0)) () p0)",
+        &["`store %ys (0)`"],
+        "%b (blocks)",
+    ),
+    (
+        "the whole read by each block",
+        "(%b %nb)",
+        "(for seq %i (upto 0 %n) (((%s float) (%r float) 0.0)) (let (%x float) (load %ys %i) p0)
+           (let (%q float) (op + %s %x) p0) (next %q) p0)
+         (store %ys (%b) %r p0)",
+        &["`store %ys (%b)`", "`load %ys (%i)`"],
+        "%b (blocks)",
+    ),
+];
+
+/// Messages name variables with their ids, which the tables above leave out.
+fn without_ids(message: &str) -> String {
+    let mut out = String::new();
+    let mut in_id = false;
+    let mut in_var = false;
+    for c in message.chars() {
+        match c {
+            '%' => in_var = true,
+            '.' if in_var => in_id = true,
+            c if in_id && c.is_ascii_digit() => {}
+            c if c.is_ascii_alphanumeric() => {}
+            _ => (in_var, in_id) = (false, false),
+        }
+        if !in_id {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[test]
+fn races_are_refused() {
+    assert!(RACES.len() >= 16);
+    for (name, grid, body, accesses, var) in RACES {
+        let text = kernel(grid, body);
+        let race = check(&parse(&text)).expect_err(name);
+        let message = without_ids(&race.message);
+        assert!(message.starts_with("in kernel k0 \"k\", "), "{name}: {message}");
+        for part in *accesses {
+            let part = part.strip_suffix('`').unwrap_or(part);
+            assert!(message.contains(part), "{name}: {message}");
+        }
+        if let Some((var, what)) = var.split_once(' ') {
+            assert!(message.ends_with(&format!("owned by `{var}` {what}")), "{name}: {message}");
+        }
+        assert!(race.prov.0 == 0);
+    }
+}
+
+#[test]
+fn a_race_is_told() {
+    let text = kernel("(%b %nb)", RACES[2].2);
+    let race = check(&parse(&text)).unwrap_err();
+    let expected = "in kernel k0 \"k\", two iterations may touch one place of `%ys` at the same time, by \
+                    `store %ys (%i)` and `load %ys (%j)`: they have no index at one position that is owned \
+                    by `%b` (blocks)";
+    assert_eq!(without_ids(&race.to_string()), expected, "{}", numbered(&text));
+}
+
+/// A kernel that reads one buffer and writes another, and plans that give it the same memory twice.
+#[test]
+fn a_launch_gives_no_memory_twice_to_write() {
+    let kernel = "(k0 \"copy\" (from p0) (grid (%b %nb)) (worker %w)
+       (params (%kn int) (%nb int) (%kx global float %kn) (%kz global float %kn) (%ky global float %kn))
+       (body (for seq %i (tile %b 64 %kn) () (let (%x float) (load %kx %i) p0) (let (%z float) (load %kz %i) p0)
+          (let (%s float) (op + %x %z) p0) (store %ky (%i) %s p0) (next) p0)))";
+    let alloc = "(alloc (%ys global float %n) p0) (alias (%yt global float %n) %ys p0)
+       (alias (%yu global float %n) %yt p0)";
+    for (args, wrong) in [
+        ("%n 4 %xs %xs %ys", false),
+        ("%n 4 %ys %yu %xs", false),
+        ("%n 4 %xs %ys %ys", true),
+        ("%n 4 %yt %xs %ys", true),
+        ("%n 4 %yu %xs %yt", true),
+        ("%n 4 %ys %xs %yu", true),
+    ] {
+        let plan = format!("{alloc} (if %c (then (launch k0 ({args}) p1)) (else) () p0) (give %ys)");
+        let result = check(&parse(&program("(%n int) (%c bool) (%xs global float %n)", kernel, &plan)));
+        assert_eq!(result.is_err(), wrong, "{args}");
+        if let Err(race) = result {
+            let message = without_ids(&race.message);
+            assert!(message.starts_with("the launch of kernel k0 \"copy\" gives `%k"), "{message}");
+            assert!(message.contains(" and `%ky` the same memory, `%y"), "{message}");
+            assert_eq!(race.prov.0, 1);
+        }
+    }
+}
