@@ -3,3 +3,8 @@
 pub mod flatten;
 pub mod ir;
 pub mod legal;
+pub mod meaning;
+pub mod parse;
+pub mod print;
+pub mod verify;
+pub mod walk;

@@ -91,12 +91,26 @@ fn number(word: &str) -> Option<Scalar> {
 }
 
 fn program(text: &str) -> Result<Program> {
+    let (p, body) = parse_with("mono", text, |p, parts, items| match parts.first() {
+        Some(s) => fail(s, "there is no such part in Mono"),
+        None => Ok(p.body(items)?.0),
+    })?;
+    Ok(Program { body, ..p })
+}
+
+/// Reads a program in an IR that shares everything but the body with Mono; `body` reads that, and the
+/// parts `(host …)`.
+pub fn parse_with<'t, T>(
+    head: &str,
+    text: &'t str,
+    body: impl for<'s> FnOnce(&mut Parser<'t>, &[&'s Sexp<'t>], &mut Items<'s, 't>) -> Result<T>,
+) -> Result<(Program, T)> {
     let all = sexp::read(text)?;
     let [top] = all.as_slice() else {
         let offset = all.get(1).map_or(text.len(), |s| s.offset);
-        return Err(SexpError { offset, message: "one form `(mono 1 …)` was expected".to_owned() });
+        return Err(SexpError { offset, message: format!("one form `({head} 1 …)` was expected") });
     };
-    let mut items = Items::form(top, "mono")?;
+    let mut items = Items::form(top, head)?;
     let version = items.next("the version")?;
     if int(version)? != VERSION {
         return fail(version, format!("version {VERSION} of the text form was expected"));
@@ -107,7 +121,7 @@ fn program(text: &str) -> Result<Program> {
     let params = Items::form(items.next("(params …)")?, "params")?;
     let inputs = Items::form(items.next("(inputs …)")?, "inputs")?;
     let mut output = Items::form(items.next("(output …)")?, "output")?;
-    let mut body = Items::form(items.next("(body …)")?, "body")?;
+    let mut read = Items::form(items.next("(body …)")?, "body")?;
     let (parts, unbound) = match items.rest.split_last() {
         Some((last, parts)) if Items::headed(last)?.0 == "unbound" => (parts, Items::headed(last)?.1.rest),
         _ => (items.rest, [].as_slice()),
@@ -118,25 +132,31 @@ fn program(text: &str) -> Result<Program> {
     let read_name = Name::new(string(name.next("a name")?)?);
     name.end()?;
     // A part follows what it is a part of: from the last to the first each finds its own parts read.
+    let mut own = Vec::new();
     for s in parts.iter().rev() {
-        p.part(s)?;
+        match Items::headed(s)?.0 {
+            "host" => own.push(s),
+            _ => p.part(s)?,
+        }
     }
     let params = p.binders(params.rest)?;
     let inputs = inputs.rest.iter().map(|s| Ok(p.input(s)?.0)).collect::<Result<_>>()?;
     let read_output = p.output(output.next("a result")?)?.0;
     output.end()?;
-    let read_body = p.body(&mut body)?.0;
-    body.end()?;
+    let read_body = body(&mut p, &own, &mut read)?;
+    read.end()?;
     p.binders(unbound)?;
     if let Some(unused) = p.parts.keys().min() {
         return fail(top, format!("`{unused}` is part of nothing"));
     }
     let vars = p.table(top)?;
-    Ok(Program { name: read_name, provs, vars, params, inputs, body: read_body, output: read_output })
+    let whole =
+        Program { name: read_name, provs, vars, params, inputs, body: Body::default(), output: read_output };
+    Ok((whole, read_body))
 }
 
 /// What was read, and how deep it nests.
-type Deep<T> = (T, usize);
+pub type Deep<T> = (T, usize);
 
 enum Part {
     Body(Deep<Body>),
@@ -144,7 +164,8 @@ enum Part {
     Output(Deep<Output>),
 }
 
-struct Parser<'t> {
+/// Reads programs; public for the IRs that share leaves, atoms and types with Mono.
+pub struct Parser<'t> {
     types: Types<'t>,
     /// What the binders say of the variables.
     vars: FxHashMap<u32, VarInfo>,
@@ -155,7 +176,7 @@ struct Parser<'t> {
 }
 
 /// The depth of what is around `below` levels, if that is not too deep.
-fn around(s: &Sexp, below: usize) -> Result<usize> {
+pub fn around(s: &Sexp, below: usize) -> Result<usize> {
     if below >= MAX_BODY_DEPTH {
         return fail(s, format!("this nests deeper than {MAX_BODY_DEPTH}"));
     }
@@ -182,24 +203,24 @@ impl<'t> Parser<'t> {
         Ok(table)
     }
 
-    fn var(&mut self, s: &Sexp<'t>) -> Result<Var> {
+    pub fn var(&mut self, s: &Sexp<'t>) -> Result<Var> {
         let (v, _) = value_var(s)?;
         self.uses.entry(v.0).or_insert(s.offset);
         Ok(Var(v.0))
     }
 
-    fn atom(&mut self, s: &Sexp<'t>) -> Result<Atom> {
+    pub fn atom(&mut self, s: &Sexp<'t>) -> Result<Atom> {
         match s.kind {
             SexpKind::Atom(word) if word.starts_with('%') => Ok(Atom::Var(self.var(s)?)),
             _ => Ok(Atom::Const(constant(s)?)),
         }
     }
 
-    fn atoms(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Atom>> {
+    pub fn atoms(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Atom>> {
         items.iter().map(|s| self.atom(s)).collect()
     }
 
-    fn list(&mut self, s: &Sexp<'t>) -> Result<Vec<Atom>> {
+    pub fn list(&mut self, s: &Sexp<'t>) -> Result<Vec<Atom>> {
         self.atoms(Items::list(s, "a list of variables and constants")?.rest)
     }
 
@@ -214,7 +235,7 @@ impl<'t> Parser<'t> {
         Ok(Var(v.0))
     }
 
-    fn binder(&mut self, s: &Sexp<'t>) -> Result<Var> {
+    pub fn binder(&mut self, s: &Sexp<'t>) -> Result<Var> {
         let mut items = Items::list(s, "a variable with its type")?;
         let var = items.next("a variable")?;
         let base = base(items.next("a base type")?)?;
@@ -222,15 +243,15 @@ impl<'t> Parser<'t> {
         self.bind(var, |name| VarInfo { name, ty })
     }
 
-    fn binders(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Var>> {
+    pub fn binders(&mut self, items: &[Sexp<'t>]) -> Result<Vec<Var>> {
         items.iter().map(|s| self.binder(s)).collect()
     }
 
-    fn binder_list(&mut self, s: &Sexp<'t>) -> Result<Vec<Var>> {
+    pub fn binder_list(&mut self, s: &Sexp<'t>) -> Result<Vec<Var>> {
         self.binders(Items::list(s, "a list of variables with their types")?.rest)
     }
 
-    fn axis(&mut self, s: &Sexp<'t>) -> Result<Axis> {
+    pub fn axis(&mut self, s: &Sexp<'t>) -> Result<Axis> {
         let mut items = Items::list(s, "an index variable and a size")?;
         let var = items.next("a variable")?;
         let var = match var.kind {
@@ -242,7 +263,7 @@ impl<'t> Parser<'t> {
         Ok(Axis { var, size })
     }
 
-    fn state(&mut self, s: &Sexp<'t>) -> Result<Vec<(Var, Atom)>> {
+    pub fn state(&mut self, s: &Sexp<'t>) -> Result<Vec<(Var, Atom)>> {
         let mut state = Vec::new();
         for s in Items::list(s, "a list of variables with their first values")?.rest {
             let mut items = Items::list(s, "a variable with its first value")?;
@@ -362,7 +383,7 @@ impl<'t> Parser<'t> {
     // ---- statements ----
 
     /// The statements up to `give`, or the name of a part.
-    fn body(&mut self, items: &mut Items<'_, 't>) -> Result<Deep<Body>> {
+    pub fn body(&mut self, items: &mut Items<'_, 't>) -> Result<Deep<Body>> {
         let mut body = Body::default();
         let mut below = 0;
         loop {
@@ -389,7 +410,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The body after `head` in a list of its own.
-    fn section(&mut self, items: &mut Items<'_, 't>, head: &str, below: &mut usize) -> Result<Body> {
+    pub fn section(&mut self, items: &mut Items<'_, 't>, head: &str, below: &mut usize) -> Result<Body> {
         let mut items = Items::form(items.next(head)?, head)?;
         let body = self.inner(&mut items, below)?;
         items.end()?;
@@ -397,13 +418,13 @@ impl<'t> Parser<'t> {
     }
 
     /// A body in an expression; `below` becomes at least its depth.
-    fn inner(&mut self, items: &mut Items<'_, 't>, below: &mut usize) -> Result<Body> {
+    pub fn inner(&mut self, items: &mut Items<'_, 't>, below: &mut usize) -> Result<Body> {
         let (body, depth) = self.body(items)?;
         *below = depth.max(*below);
         Ok(body)
     }
 
-    fn combine(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Combine> {
+    pub fn combine(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Combine> {
         let (head, mut items) = Items::headed(s)?;
         let assoc = match head {
             "assoc" => true,
@@ -424,7 +445,7 @@ impl<'t> Parser<'t> {
         Ok(Combine { lambda: Lambda { params, body }, start, assoc })
     }
 
-    fn exp(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Exp> {
+    pub fn exp(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Exp> {
         if !matches!(s.kind, SexpKind::List(_)) {
             return Ok(Exp::Atom(self.atom(s)?));
         }
@@ -537,11 +558,11 @@ impl<'t> Parser<'t> {
     }
 }
 
-fn base(s: &Sexp) -> Result<BaseTy> {
+pub fn base(s: &Sexp) -> Result<BaseTy> {
     BaseTy::from_name(symbol(s)?).map_or_else(|| fail(s, "the name of a base type was expected"), Ok)
 }
 
-fn scan_kind(s: &Sexp) -> Result<ScanKind> {
+pub fn scan_kind(s: &Sexp) -> Result<ScanKind> {
     match symbol(s)? {
         "inclusive" => Ok(ScanKind::Inclusive),
         "exclusive" => Ok(ScanKind::Exclusive),

@@ -59,19 +59,26 @@ use std::fmt::Write;
 pub const VERSION: i128 = 1;
 
 /// How many bodies (or tuples of inputs or results) nest in place; each is up to three lists.
-const IN_PLACE: usize = 32;
+pub const IN_PLACE: usize = 32;
 
 /// The text of a program.
 pub fn print_program(p: &Program) -> String {
+    print_with("mono", p, |pr| {
+        pr.out += "\n  (body";
+        pr.body(&p.body, 0, 2);
+        pr.out.push(')');
+    })
+}
+
+/// The text of a program in an IR that shares everything but the body with Mono; `body` prints that.
+pub fn print_with<'p>(head: &str, p: &'p Program, body: impl FnOnce(&mut Printer<'p>)) -> String {
     let mut pr = Printer::new(p);
-    let mut out = format!("(mono {VERSION} (name {})", quoted(p.name.as_str()));
+    let mut out = format!("({head} {VERSION} (name {})", quoted(p.name.as_str()));
     let provs = p.provs.print().replace('\n', "\n  ");
     let params = pr.binders(&p.params);
     let inputs: String = p.inputs.iter().map(|i| format!(" {}", pr.input(i, 0))).collect();
     let output = pr.output(&p.output, 0);
-    pr.out += "\n  (body";
-    pr.body(&p.body, 0, 2);
-    pr.out.push(')');
+    body(&mut pr);
     pr.parts();
     let _ = write!(out, "\n  {provs}\n  (types{})", pr.types.rows());
     let _ = write!(out, "\n  (params {params})\n  (inputs{inputs})\n  (output {output})");
@@ -125,9 +132,10 @@ enum Part<'p> {
     Output(&'p Output),
 }
 
-struct Printer<'p> {
+/// A program on its way to text; public for the IRs that share leaves, atoms and types with Mono.
+pub struct Printer<'p> {
     p: &'p Program,
-    out: String,
+    pub out: String,
     types: TypeTexts,
     /// For each variable whether its binder has been printed.
     bound: Vec<bool>,
@@ -181,14 +189,14 @@ impl<'p> Printer<'p> {
     // ---- variables ----
 
     /// The binder's name counts; a use shows it for the reader's sake.
-    fn var(&self, v: Var) -> String {
+    pub fn var(&self, v: Var) -> String {
         match self.p.vars.get(v) {
             Some(info) => value_var(VarId(v.0), &info.name),
             None => format!("%.{}", v.0),
         }
     }
 
-    fn atom(&self, a: Atom) -> String {
+    pub fn atom(&self, a: Atom) -> String {
         match a {
             Atom::Var(v) => self.var(v),
             Atom::Const(c) => constant(c),
@@ -196,32 +204,32 @@ impl<'p> Printer<'p> {
     }
 
     /// Atoms, a space before each.
-    fn atoms(&self, atoms: &[Atom]) -> String {
+    pub fn atoms(&self, atoms: &[Atom]) -> String {
         atoms.iter().fold(String::new(), |acc, a| acc + " " + &self.atom(*a))
     }
 
-    fn list(&self, atoms: &[Atom]) -> String {
+    pub fn list(&self, atoms: &[Atom]) -> String {
         format!("({})", self.atoms(atoms).trim_start())
     }
 
-    fn binder(&mut self, v: Var) -> String {
+    pub fn binder(&mut self, v: Var) -> String {
         let Some(info) = self.p.vars.get(v) else { return self.var(v) };
         self.bound[v.index()] = true;
         format!("({} {}{})", self.var(v), info.ty.base, self.atoms(&info.ty.dims))
     }
 
-    fn binders(&mut self, vars: &[Var]) -> String {
+    pub fn binders(&mut self, vars: &[Var]) -> String {
         vars.iter().map(|v| self.binder(*v)).collect::<Vec<_>>().join(" ")
     }
 
-    fn axis(&mut self, axis: &Axis) -> String {
+    pub fn axis(&mut self, axis: &Axis) -> String {
         let full = self.binder(axis.var);
         let is_int = self.p.vars.get(axis.var).is_some_and(|info| info.ty == Ty::int());
         let var = if is_int { self.var(axis.var) } else { full };
         format!("({var} {})", self.atom(axis.size))
     }
 
-    fn state(&mut self, state: &[(Var, Atom)]) -> String {
+    pub fn state(&mut self, state: &[(Var, Atom)]) -> String {
         let items: Vec<_> =
             state.iter().map(|(v, a)| format!("({} {})", self.binder(*v), self.atom(*a))).collect();
         format!("({})", items.join(" "))
@@ -273,13 +281,13 @@ impl<'p> Printer<'p> {
 
     // ---- statements ----
 
-    fn line(&mut self, indent: usize) {
+    pub fn line(&mut self, indent: usize) {
         self.out.push('\n');
         self.out.extend(std::iter::repeat_n(' ', indent));
     }
 
     /// The lines of a body that `depth` others are around, inside a form at `margin`.
-    fn body(&mut self, body: &'p Body, depth: usize, margin: usize) {
+    pub fn body(&mut self, body: &'p Body, depth: usize, margin: usize) {
         let indent = margin + 2;
         if depth == IN_PLACE {
             let name = self.later(Part::Body(body));
@@ -305,14 +313,14 @@ impl<'p> Printer<'p> {
     }
 
     /// A body in a list of its own, whose first words are `head`.
-    fn section(&mut self, head: &str, body: &'p Body, depth: usize, margin: usize) {
+    pub fn section(&mut self, head: &str, body: &'p Body, depth: usize, margin: usize) {
         self.line(margin + 2);
         let _ = write!(self.out, "({head}");
         self.body(body, depth, margin + 2);
         self.out.push(')');
     }
 
-    fn combine(&mut self, op: &'p Combine, depth: usize, margin: usize) {
+    pub fn combine(&mut self, op: &'p Combine, depth: usize, margin: usize) {
         let params = self.binders(&op.lambda.params);
         let start = match &op.start {
             Some(start) => format!(" (start{})", self.atoms(start)),
@@ -322,7 +330,7 @@ impl<'p> Printer<'p> {
         self.section(&format!("{kind} ({params}){start}"), &op.lambda.body, depth, margin);
     }
 
-    fn exp(&mut self, e: &'p Exp, depth: usize, margin: usize) {
+    pub fn exp(&mut self, e: &'p Exp, depth: usize, margin: usize) {
         let head = match e {
             Exp::Atom(a) => {
                 self.out += &self.atom(*a);

@@ -84,8 +84,7 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
     let table = mono::Program { body: mono::Body::default(), ..p.clone() };
     let mut f = Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0 };
     let body = f.body(&p.body)?;
-    let mono::Program { name, provs, vars, params, inputs, output, .. } = f.p;
-    Ok(Program { name, provs, vars, params, inputs, body, output })
+    Ok(Program::of_table(f.p, body))
 }
 
 struct Flattener {

@@ -1,0 +1,98 @@
+//! What Flat means: the program of Mono that each of its forms stands for.
+//!
+//! ```text
+//! (seg-red grid ((i n)) (j m) leaf λ start)     (map ((i n)) (let (%r) (reduce j m leaf λ start)) (give %r))
+//! (branch (>= a "par.outer" 64) b c)            (let (%p) (op >= a 64)) (if %p b c)
+//! ```
+//!
+//! The verifier and the tests read it: Mono's rules and evaluator are Flat's.
+
+use crate::ir::*;
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Prov, Scalar};
+use remc_mono::ir as mono;
+
+/// The program of the same meaning. `choose` may decide a branch, whatever the size.
+pub fn to_mono(p: &Program, choose: &mut dyn FnMut(&Guard) -> Option<bool>) -> mono::Program {
+    let mut m = Meaning { table: p.table(), choose };
+    let body = m.body(&p.body);
+    mono::Program { body, ..m.table }
+}
+
+struct Meaning<'c> {
+    table: mono::Program,
+    choose: &'c mut dyn FnMut(&Guard) -> Option<bool>,
+}
+
+impl Meaning<'_> {
+    fn body(&mut self, b: &Body) -> mono::Body {
+        let mut stmts = Vec::new();
+        for s in &b.stmts {
+            let exp = self.exp(s, &mut stmts);
+            stmts.push(mono::Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+        }
+        mono::Body { stmts, results: b.results.clone() }
+    }
+
+    fn exp(&mut self, s: &Stmt, before: &mut Vec<mono::Stmt>) -> mono::Exp {
+        match &s.exp {
+            Exp::Host(e) => e.clone(),
+            Exp::If { cond, then, otherwise } => {
+                mono::Exp::If { cond: *cond, then: self.body(then), otherwise: self.body(otherwise) }
+            }
+            Exp::For { axis, state, body } => {
+                mono::Exp::For { axis: *axis, state: state.clone(), body: self.body(body) }
+            }
+            Exp::While { state, cond, body } => {
+                mono::Exp::While { state: state.clone(), cond: self.body(cond), body: self.body(body) }
+            }
+            Exp::SerialMap { axes, body } => mono::Exp::Map { axes: axes.clone(), body: self.body(body) },
+            Exp::Seg(seg) => self.seg(&s.pat, seg, s.prov),
+            Exp::Scatter { dests, axis, body, combine } => mono::Exp::Scatter {
+                dests: dests.clone(),
+                axis: *axis,
+                body: body.clone(),
+                combine: combine.clone(),
+            },
+            Exp::Filter { axis, body } => mono::Exp::Filter { axis: *axis, body: body.clone() },
+            Exp::Grade { axis, body } => mono::Exp::Grade { axis: *axis, body: body.clone() },
+            Exp::Branch { guard, then, otherwise } => {
+                let cond = match (self.choose)(guard) {
+                    Some(chosen) => Atom::Const(Scalar::Bool(chosen)),
+                    None => {
+                        let v = self.table.fresh("p", Ty::scalar(BaseTy::Bool));
+                        let exp = mono::Exp::Op(ScalarOp::Ge, vec![guard.size, Atom::int(guard.value)]);
+                        before.push(mono::Stmt { pat: vec![v], exp, prov: s.prov });
+                        Atom::Var(v)
+                    }
+                };
+                mono::Exp::If { cond, then: self.body(then), otherwise: self.body(otherwise) }
+            }
+        }
+    }
+
+    fn seg(&mut self, pat: &[Var], seg: &Seg, prov: Prov) -> mono::Exp {
+        let axes = seg.space.clone();
+        let body = seg.body.clone();
+        let inner = match &seg.kind {
+            SegKind::Map => return mono::Exp::Map { axes, body },
+            SegKind::Red { axis, op } => mono::Exp::Reduce { axis: *axis, body, op: op.clone() },
+            SegKind::Scan { axis, kind, op } => {
+                mono::Exp::Scan { kind: *kind, axis: *axis, body, op: op.clone() }
+            }
+        };
+        if axes.is_empty() {
+            return inner;
+        }
+        let mut own = Vec::new();
+        for v in pat {
+            if let Some(info) = self.table.vars.get(*v).cloned() {
+                let ty = info.ty.cell(axes.len());
+                own.push(self.table.fresh(info.name.as_str(), ty));
+            }
+        }
+        let results = own.iter().map(|v| Atom::Var(*v)).collect();
+        let stmts = vec![mono::Stmt { pat: own, exp: inner, prov }];
+        mono::Exp::Map { axes, body: mono::Body { stmts, results } }
+    }
+}

@@ -1,0 +1,175 @@
+//! Flat as text, which [`crate::parse`] reads back exactly.
+//!
+//! A program is written as one of Mono is, `flat` in the place of `mono`, and so are binders, atoms, axes,
+//! provenances and leaves; see [`remc_mono::print`]. The host's statements are:
+//!
+//! ```text
+//! body    ::= (let (x …) exp pN) … (give a …)
+//! exp     ::= (host e)                           e: an expression of Mono without bodies
+//!           | (if a (then body) (else body))
+//!           | (for axis (state …) body) | (while (state …) (cond body) (do body))
+//!           | (serial-map (axis …) body)
+//!           | (seg-map level (axis …) leaf)
+//!           | (seg-red level (axis …) axis leaf combine)
+//!           | (seg-scan level kind (axis …) axis leaf combine)
+//!           | (scatter axis (%x.1 …) leaf (combine (x …) leaf)?) | (filter axis leaf) | (grade axis leaf)
+//!           | (branch (>= a "threshold" n) (then body) (else body))
+//! level   ::= grid | block | thread
+//! leaf    ::= (leaf body)                        a body of Mono
+//! part    ::= (host hN body)                     what is too deep to be printed in its place
+//! ```
+//!
+//! ```text
+//! (let ((%s.4 float %n.0))
+//!   (seg-red grid ((%i.2 %n.0)) (%j.3 %m.1)
+//!     (leaf
+//!       (let ((%x.5 float)) (index %xs.6 %i.2 %j.3) p0)
+//!       (give %x.5))
+//!     (assoc ((%a.7 float) (%b.8 float)) (start 0.0)
+//!       (let ((%c.9 float)) (op + %a.7 %b.8) p0)
+//!       (give %c.9))) p1)
+//! ```
+
+use crate::ir::*;
+use remc_base::sexp::quoted;
+use remc_mono::ir as mono;
+use remc_mono::print::{IN_PLACE, Printer, print_with, scan_kind};
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+/// The text of a program.
+pub fn print_program(p: &Program) -> String {
+    let table = p.table();
+    print_with("flat", &table, |pr| {
+        let mut host = Host { deep: VecDeque::new(), named: 0 };
+        pr.out += "\n  (body";
+        host.body(pr, &p.body, 0, 2);
+        pr.out.push(')');
+        let mut k = 0;
+        while let Some(body) = host.deep.pop_front() {
+            let _ = write!(pr.out, "\n  (host h{k}");
+            host.body(pr, body, 0, 2);
+            pr.out.push(')');
+            k += 1;
+        }
+    })
+}
+
+struct Host<'p> {
+    /// The bodies still to be printed, and how many have been named.
+    deep: VecDeque<&'p Body>,
+    named: usize,
+}
+
+/// The word for a [`Level`].
+pub fn level(level: Level) -> &'static str {
+    match level {
+        Level::Grid => "grid",
+        Level::Block => "block",
+        Level::Thread => "thread",
+    }
+}
+
+fn axes(pr: &mut Printer<'_>, axes: &[Axis]) -> String {
+    let axes: Vec<_> = axes.iter().map(|a| pr.axis(a)).collect();
+    format!("({})", axes.join(" "))
+}
+
+impl<'p> Host<'p> {
+    fn body(&mut self, pr: &mut Printer<'p>, body: &'p Body, depth: usize, margin: usize) {
+        let indent = margin + 2;
+        if depth == IN_PLACE {
+            pr.line(indent);
+            let _ = write!(pr.out, "h{}", self.named);
+            self.named += 1;
+            self.deep.push_back(body);
+            return;
+        }
+        for s in &body.stmts {
+            pr.line(indent);
+            let pat = pr.binders(&s.pat);
+            let _ = write!(pr.out, "(let ({pat})");
+            if let Exp::Host(_) = s.exp {
+                pr.out.push(' ');
+            } else {
+                pr.line(indent + 2);
+            }
+            self.exp(pr, &s.exp, depth + 1, indent + 2);
+            let _ = write!(pr.out, " {:?})", s.prov);
+        }
+        pr.line(indent);
+        let results = pr.atoms(&body.results);
+        let _ = write!(pr.out, "(give{results})");
+    }
+
+    fn section(&mut self, pr: &mut Printer<'p>, head: &str, body: &'p Body, depth: usize, margin: usize) {
+        pr.line(margin + 2);
+        let _ = write!(pr.out, "({head}");
+        self.body(pr, body, depth, margin + 2);
+        pr.out.push(')');
+    }
+
+    fn exp(&mut self, pr: &mut Printer<'p>, e: &'p Exp, depth: usize, margin: usize) {
+        let head = match e {
+            Exp::Host(_) => "(host ".to_owned(),
+            Exp::If { cond, .. } => format!("(if {}", pr.atom(*cond)),
+            Exp::For { axis, state, .. } => format!("(for {} {}", pr.axis(axis), pr.state(state)),
+            Exp::While { state, .. } => format!("(while {}", pr.state(state)),
+            Exp::SerialMap { axes: space, .. } => format!("(serial-map {}", axes(pr, space)),
+            Exp::Seg(Seg { level: at, space, kind, .. }) => {
+                let at = level(*at);
+                match kind {
+                    SegKind::Map => format!("(seg-map {at} {}", axes(pr, space)),
+                    SegKind::Red { axis, .. } => {
+                        format!("(seg-red {at} {} {}", axes(pr, space), pr.axis(axis))
+                    }
+                    SegKind::Scan { axis, kind, .. } => {
+                        format!("(seg-scan {at} {} {} {}", scan_kind(*kind), axes(pr, space), pr.axis(axis))
+                    }
+                }
+            }
+            Exp::Scatter { dests, axis, .. } => {
+                let dests: Vec<_> = dests.iter().map(|d| pr.var(*d)).collect();
+                format!("(scatter {} ({})", pr.axis(axis), dests.join(" "))
+            }
+            Exp::Filter { axis, .. } => format!("(filter {}", pr.axis(axis)),
+            Exp::Grade { axis, .. } => format!("(grade {}", pr.axis(axis)),
+            Exp::Branch { guard, .. } => {
+                let name = quoted(guard.threshold.as_str());
+                format!("(branch (>= {} {name} {})", pr.atom(guard.size), guard.value)
+            }
+        };
+        pr.out += &head;
+        match e {
+            Exp::Host(e) => pr.exp(e, depth, margin),
+            Exp::If { then, otherwise, .. } | Exp::Branch { then, otherwise, .. } => {
+                self.section(pr, "then", then, depth, margin);
+                self.section(pr, "else", otherwise, depth, margin);
+            }
+            Exp::While { cond, body, .. } => {
+                self.section(pr, "cond", cond, depth, margin);
+                self.section(pr, "do", body, depth, margin);
+            }
+            Exp::For { body, .. } | Exp::SerialMap { body, .. } => self.body(pr, body, depth, margin),
+            Exp::Seg(Seg { kind, body, .. }) => {
+                leaf(pr, body, depth, margin);
+                if let SegKind::Red { op, .. } | SegKind::Scan { op, .. } = kind {
+                    pr.combine(op, depth, margin);
+                }
+            }
+            Exp::Filter { body, .. } | Exp::Grade { body, .. } => leaf(pr, body, depth, margin),
+            Exp::Scatter { body, combine, .. } => {
+                leaf(pr, body, depth, margin);
+                if let Some(lambda) = combine {
+                    let params = pr.binders(&lambda.params);
+                    pr.section(&format!("combine ({params})"), &lambda.body, depth, margin);
+                }
+            }
+        }
+        pr.out.push(')');
+    }
+}
+
+fn leaf<'p>(pr: &mut Printer<'p>, body: &'p mono::Body, depth: usize, margin: usize) {
+    pr.section("leaf", body, depth, margin);
+}

@@ -1,0 +1,155 @@
+//! The verifier of Flat.
+//!
+//! What the two have in common is Mono's to check: of the program of the same meaning ([`crate::meaning`])
+//! all of its rules must hold. Beside these stand the rules of what Mono does not know.
+
+use crate::ir::*;
+use crate::legal::{Illegal, legal_leaf};
+use crate::meaning::to_mono;
+use remc_base::Prov;
+use remc_mono::ir as mono;
+use remc_mono::verify as common;
+use std::fmt;
+
+/// What must hold of a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rule {
+    /// A rule of Mono.
+    Common(common::Rule),
+    /// What the host does by itself has no bodies.
+    Host,
+    /// A leaf does not sort.
+    Sort,
+    /// A leaf makes no array of a size that is only known inside.
+    Size,
+    /// Who is launched inside of an operator is no wider than it; the host launches the grid alone.
+    Level,
+    /// A reduction or scan over a space is associative and its accumulators are scalars, and λ and start do
+    /// not depend on the point.
+    Operator,
+    /// The value that a guard compares with is positive, a threshold has one name and one value.
+    Guard,
+}
+
+/// A program that breaks a rule: a mistake of the compiler.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    pub rule: Rule,
+    /// The statement's, unless it is the program itself that is wrong.
+    pub prov: Option<Prov>,
+    pub message: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the rule {:?} of Flat is broken", self.rule)?;
+        if let Some(p) = self.prov {
+            write!(f, " at {p:?}")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+type Result<T = ()> = std::result::Result<T, Broken>;
+
+/// Checks a program against all rules.
+///
+/// # Errors
+/// A rule that is broken.
+pub fn verify(p: &Program) -> Result {
+    let mut v = Verifier { p, prov: None, thresholds: Vec::new() };
+    v.body(&p.body)?;
+    common::verify(&to_mono(p, &mut |_| None)).map_err(|b| Broken {
+        rule: Rule::Common(b.rule),
+        prov: b.prov,
+        message: b.message,
+    })
+}
+
+struct Verifier<'p> {
+    p: &'p Program,
+    prov: Option<Prov>,
+    thresholds: Vec<&'p Guard>,
+}
+
+impl<'p> Verifier<'p> {
+    fn broken<T>(&self, rule: Rule, message: impl Into<String>) -> Result<T> {
+        Err(Broken { rule, prov: self.prov, message: message.into() })
+    }
+
+    fn body(&mut self, b: &'p Body) -> Result {
+        for s in &b.stmts {
+            self.prov = Some(s.prov);
+            self.exp(&s.exp)?;
+            for b in s.exp.bodies() {
+                self.body(b)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn exp(&mut self, e: &'p Exp) -> Result {
+        match e {
+            Exp::Host(e) if !e.bodies().is_empty() => {
+                self.broken(Rule::Host, "an expression with bodies is left to the host")
+            }
+            Exp::Seg(seg) => self.seg(seg),
+            Exp::Scatter { axis, body, combine, .. } => {
+                self.leaf(&[axis.var], body)?;
+                combine.iter().try_for_each(|l| self.leaf(&l.params, &l.body))
+            }
+            Exp::Filter { axis, body } | Exp::Grade { axis, body } => self.leaf(&[axis.var], body),
+            Exp::Branch { guard, .. } => self.guard(guard),
+            _ => Ok(()),
+        }
+    }
+
+    fn guard(&mut self, guard: &'p Guard) -> Result {
+        if guard.value < 1 {
+            return self.broken(Rule::Guard, format!("every size is at least {}", guard.value));
+        }
+        match self.thresholds.iter().find(|g| g.threshold == guard.threshold) {
+            Some(other) if other.value != guard.value => {
+                let (a, b) = (other.value, guard.value);
+                self.broken(Rule::Guard, format!("{} is {a} and {b}", guard.threshold))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.thresholds.push(guard);
+                Ok(())
+            }
+        }
+    }
+
+    fn leaf(&self, binders: &[Var], body: &mono::Body) -> Result {
+        match legal_leaf(&self.p.vars, binders, &[body]) {
+            Ok(()) => Ok(()),
+            Err(why @ Illegal::Grade) => self.broken(Rule::Sort, format!("{why} inside a leaf")),
+            Err(why @ Illegal::Size(_)) => self.broken(Rule::Size, format!("a leaf makes {why}")),
+        }
+    }
+
+    fn seg(&self, seg: &Seg) -> Result {
+        if seg.level != Level::Grid {
+            return self.broken(Rule::Level, format!("the host launches a {:?}", seg.level));
+        }
+        let mut binders: Vec<Var> = seg.space.iter().map(|a| a.var).collect();
+        let (SegKind::Red { axis, op } | SegKind::Scan { axis, op, .. }) = &seg.kind else {
+            return self.leaf(&binders, &seg.body);
+        };
+        let free = op.lambda.body.free_vars().into_iter().filter(|v| !op.lambda.params.contains(v));
+        let start = op.start.iter().flatten().filter_map(|a| a.as_var());
+        binders.push(axis.var);
+        if free.chain(start).any(|v| binders.contains(&v)) {
+            return self.broken(Rule::Operator, "the operator depends on the point");
+        }
+        let scalar = |v: &Var| self.p.vars.get(*v).is_some_and(|info| info.ty.is_scalar());
+        if !op.assoc || !op.lambda.params.iter().all(scalar) {
+            return self.broken(Rule::Operator, "the operator is not associative, or not of scalars");
+        }
+        self.leaf(&op.lambda.params, &op.lambda.body)?;
+        self.leaf(&binders, &seg.body)
+    }
+}
