@@ -688,8 +688,9 @@ impl<'l> Leaf<'l> {
         let init: Vec<_> = init.into_iter().zip(combine).collect();
         self.carry(how, range, &init, |l, i, accs| {
             l.set(index, i);
-            let elems = l.scalars(body)?;
-            l.combine(op, accs, &elems)
+            // The elements of a fold may be arrays though what it carries is not.
+            let elems = l.body(body)?;
+            l.combine(op, accs, elems)
         })
     }
 
@@ -710,10 +711,11 @@ impl<'l> Leaf<'l> {
         }
     }
 
-    /// `op` of scalar accumulators and elements.
-    pub fn combine(&mut self, op: &mono::Combine, accs: &[Atom], elems: &[Atom]) -> L<Vec<Atom>> {
-        for (param, a) in op.lambda.params.iter().zip(accs.iter().chain(elems)) {
-            self.set(*param, *a);
+    /// `op` of scalar accumulators and of elements.
+    pub fn combine(&mut self, op: &mono::Combine, accs: &[Atom], elems: Vec<Bound>) -> L<Vec<Atom>> {
+        let accs = accs.iter().map(|a| Bound::Scalar(*a));
+        for (param, value) in op.lambda.params.iter().zip(accs.chain(elems)) {
+            self.env.insert(*param, value);
         }
         self.scalars(&op.lambda.body)
     }
@@ -773,8 +775,8 @@ impl<'l> Leaf<'l> {
             if kind != mono::ScanKind::Inclusive {
                 store(l, i, accs);
             }
-            let elems = l.scalars(body)?;
-            let next = l.combine(op, accs, &elems)?;
+            let elems = l.body(body)?;
+            let next = l.combine(op, accs, elems)?;
             if kind == mono::ScanKind::Inclusive {
                 store(l, i, &next);
             }

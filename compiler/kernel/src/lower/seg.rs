@@ -599,8 +599,8 @@ impl Leaf<'_> {
             let init: Vec<_> = init.into_iter().map(|a| (a, None)).collect();
             self.carry(How::Seq, tile, &init, |l, i, accs| {
                 l.set(index, i);
-                let elems = l.scalars(leaf)?;
-                let next = l.combine(op, accs, &elems)?;
+                let elems = l.body(leaf)?;
+                let next = l.combine(op, accs, elems)?;
                 let stored = if kind == mono::ScanKind::Inclusive { &next } else { accs };
                 for (to, x) in outs.iter().zip(stored) {
                     l.store(to, &there(i), *x);
@@ -622,7 +622,11 @@ impl Leaf<'_> {
         self.carry(How::Seq, tile, &init, |l, i, accs| {
             l.set(index, i);
             let elems = l.scalars(leaf)?;
-            let next = l.choose(accs[0], |l| l.combine(op, &accs[1..], &elems), |_| Ok(elems.clone()))?;
+            let next = l.choose(
+                accs[0],
+                |l| l.combine(op, &accs[1..], elems.iter().map(|a| Bound::Scalar(*a)).collect()),
+                |_| Ok(elems.clone()),
+            )?;
             for (to, x) in outs.iter().zip(&next) {
                 l.store(to, &there(i), *x);
             }
