@@ -69,3 +69,47 @@ fn primitives_are_those_of_the_prelude() {
     known.retain(|n| !names.contains(n));
     assert_eq!(known, [""; 0]);
 }
+
+/// Programs, one a paragraph, with the inputs in their first lines. What they work on is known only when
+/// they run, so that nothing is folded.
+fn entries() -> Vec<Case> {
+    include_str!("build_support/entries.remora")
+        .split("\n\n")
+        .filter(|p| p.contains("(entry"))
+        .map(|p| Case { name: p.lines().next().unwrap_or_default().to_owned(), text: p.trim().to_owned() })
+        .collect()
+}
+
+#[test]
+fn entries_are_alike() {
+    on_a_large_stack(|| {
+        let mut sessions = Sessions::new();
+        let mut wrong = vec![];
+        for case in entries() {
+            match sessions.run(&case) {
+                Ok(Ran { expected, built: Ok(found), program }) => {
+                    if std::env::var_os("SHOW").is_some_and(|s| case.text.contains(&*s.to_string_lossy())) {
+                        println!(
+                            "{}",
+                            program.map(|p| remc_mono::print::print_program(&p)).unwrap_or_default()
+                        );
+                    }
+                    if expected != found {
+                        wrong.push(format!(
+                            "{}\n  interpreter: {expected:?}\n  mono:        {found:?}",
+                            case.text
+                        ));
+                    }
+                }
+                Ok(Ran { built: Err(BuildError::Limitation(l)), .. }) => {
+                    if !case.text.contains(&format!("limitation: {}", l.construct)) {
+                        wrong.push(format!("{}\n  {}: {}", case.text, l.construct, l.message));
+                    }
+                }
+                Ok(Ran { built: Err(e), .. }) => wrong.push(format!("{}\n  {e}", case.text)),
+                Err(e) => wrong.push(format!("{}\n  does not check: {e}", case.text)),
+            }
+        }
+        assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+    });
+}

@@ -29,7 +29,6 @@ pub enum Outcome {
 pub struct Ran {
     pub expected: Outcome,
     pub built: Result<Outcome, BuildError>,
-    #[allow(dead_code)]
     pub program: Option<Program>,
 }
 
