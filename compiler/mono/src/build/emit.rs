@@ -405,6 +405,30 @@ impl<'a> Build<'a> {
         self.assume_natural(d.clone());
         Ok(())
     }
+
+    /// Checks that a size which the program computes fits into 64 bits. A product of sizes of arrays that
+    /// are there does.
+    pub fn check_fits(&mut self, d: &Dim, what: impl FnOnce() -> String) -> R<()> {
+        let large = |(m, c): &(dim::Monomial, i128)| {
+            let factors = m.len() + usize::from(c.unsigned_abs() > 1);
+            factors > 1 && m.iter().filter_map(var_of).any(|v| self.chosen.contains(&v))
+        };
+        if !d.terms().iter().any(large) {
+            return Ok(());
+        }
+        let mut sum = Atom::Const(Scalar::F64(0.0));
+        for (m, c) in d.terms() {
+            let mut product = Atom::Const(Scalar::F64(*c as f64));
+            for v in m.iter().filter_map(var_of) {
+                let factor = self.cast(BaseTy::F64, Atom::Var(v))?;
+                product = self.op(ScalarOp::Mul, &[product, factor])?;
+            }
+            sum = self.op(ScalarOp::Add, &[sum, product])?;
+        }
+        let magnitude = self.op(ScalarOp::Abs, &[sum])?;
+        let cond = self.op(ScalarOp::Lt, &[magnitude, Atom::Const(Scalar::F64(9.2e18))])?;
+        self.check(Trap::Overflow { dim: what().into() }, cond, &[])
+    }
 }
 
 /// What an operator gives without computing it.

@@ -2,7 +2,7 @@
 
 use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::emit::{FALSE, TRUE};
-use crate::build::env::Env;
+use crate::build::env::{Env, var_of};
 use crate::build::prims::Prim;
 use crate::build::val::{Closure, Fun, Instance, Val};
 use crate::build::{Build, Cx, R, bug, limit};
@@ -210,6 +210,26 @@ impl<'a> Build<'a> {
             return Ok(Val::function(Fun::Prim(Rc::new(p))));
         };
         let cx = Cx { def: &d.name, caller: Some(self.at) };
+        let computes =
+            !matches!(*d.body.kind, ExprKind::Lam { .. } | ExprKind::TLam { .. } | ExprKind::ILam { .. });
+        if computes && self.scopes.len() > 1 && !self.stopping.contains(g) {
+            // What cannot stop the program is computed once, before everything that is open here.
+            let inner = self.scopes.split_off(1);
+            self.open();
+            let v = self.eval(&d.body, &Env::empty(), cx);
+            let made = self.close().stmts;
+            let v = v?;
+            let stops = made.iter().any(|s| s.exp.can_stop());
+            if !stops {
+                self.scope().stmts.extend(made);
+                self.scope().globals.insert(g.clone(), v.clone());
+            }
+            self.scopes.extend(inner);
+            if !stops {
+                return Ok(v);
+            }
+            self.stopping.insert(g.clone());
+        }
         let v = self.eval(&d.body, &Env::empty(), cx)?;
         self.scope().globals.insert(g.clone(), v.clone());
         Ok(v)
@@ -221,7 +241,9 @@ impl<'a> Build<'a> {
         if let (Index::Shape(s), Index::Shape(_)) = (i, &closed) {
             for item in s.items() {
                 if let ShapeItem::Dim(d) = item {
-                    self.check_natural(&env.dim(d), || d.to_string())?;
+                    let closed = env.dim(d);
+                    self.check_fits(&closed, || d.to_string())?;
+                    self.check_natural(&closed, || d.to_string())?;
                 }
             }
         }
@@ -285,6 +307,8 @@ impl<'a> Build<'a> {
     }
 
     fn lift(&mut self, kind: LiftKind, indices: &[IVar], value: Atom, env: &mut Env<'a>) -> R<()> {
+        let chosen: Vec<Var> = self.dim_of(value).vars().filter_map(var_of).collect();
+        self.chosen.extend(chosen);
         let one = || match indices {
             [v] => Ok(v),
             _ => bug("a lift of one value to several indices"),
@@ -299,6 +323,7 @@ impl<'a> Build<'a> {
             LiftKind::Integer => env.bind_index(one()?, Index::Dim(self.dim_of(value))),
             LiftKind::Dims => {
                 let elems = self.elements(value, indices.len())?;
+                self.chosen.extend(elems.iter().filter_map(|a| a.as_var()));
                 for (v, n) in indices.iter().zip(elems) {
                     env.bind_index(v, Index::Dim(self.dim_of(n)));
                 }
@@ -311,6 +336,7 @@ impl<'a> Build<'a> {
                     return limit(self, Construct::UnknownRank, message);
                 };
                 let elems = self.elements(value, rank)?;
+                self.chosen.extend(elems.iter().filter_map(|a| a.as_var()));
                 let mut dims = Vec::with_capacity(rank);
                 for n in &elems {
                     let cond = self.at_least_zero(*n)?;

@@ -92,6 +92,8 @@ pub fn build(
         literals: FxHashMap::default(),
         polys: FxHashMap::default(),
         natural: FxHashSet::default(),
+        chosen: FxHashSet::default(),
+        stopping: FxHashSet::default(),
         next_type: 1 << 29,
         statements: 0,
         at: Prov(0),
@@ -134,6 +136,10 @@ pub(crate) struct Build<'a> {
     polys: FxHashMap<Var, Dim>,
     /// Ints that are never negative.
     natural: FxHashSet<Var>,
+    /// Ints that are no size of any array, which the program chose to be sizes: they may be huge.
+    chosen: FxHashSet<Var>,
+    /// Definitions whose value may stop the program: it is computed where it is used.
+    stopping: FxHashSet<GlobalId>,
     /// The next number for a binder of a closed type.
     next_type: u32,
     statements: usize,

@@ -28,6 +28,7 @@ pub(super) fn replicate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 
 fn elements<'a>(b: &mut Build<'a>, dims: &[Atom]) -> R<Atom> {
     let n = dims.iter().fold(Dim::constant(1), |n, d| n.mul(&b.dim_of(*d)));
+    b.check_fits(&n, || "of the whole".into())?;
     b.size(&n)
 }
 
