@@ -15,8 +15,15 @@ use remc_explicit::ir::{Expr, ExprKind, Fact, LiftKind, Lit, Local};
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// More expressions than this, those of inlined bodies counted each time, are a limitation.
+const MOST_EVALUATED: usize = 1 << 21;
+
 impl<'a> Build<'a> {
     pub fn eval(&mut self, e: &'a Expr, env: &Env<'a>, cx: Cx<'a>) -> R<Val<'a>> {
+        self.evaluated += 1;
+        if self.evaluated > MOST_EVALUATED {
+            return limit(self, Construct::ProgramTooLarge, "the program grows too large when it is inlined");
+        }
         let saved = self.at;
         self.at = self.program.provs.add(cx.def.clone(), e.node, cx.caller);
         let value = self.expr(e, env, cx);

@@ -96,10 +96,29 @@ pub fn build(
         stopping: FxHashSet::default(),
         next_type: 1 << 29,
         statements: 0,
+        evaluated: 0,
         at: Prov(0),
     };
     b.entry(entry, ranks).map_err(|e| *e)?;
-    Ok(b.program)
+    let mut program = b.program;
+    let old = std::mem::take(&mut program.provs);
+    keep_places(&mut program.body, &old, &mut program.provs);
+    Ok(program)
+}
+
+/// Only the places of statements, and where those were called, are kept.
+fn keep_places(body: &mut Body, old: &Provenance, new: &mut Provenance) {
+    fn keep(p: Prov, old: &Provenance, new: &mut Provenance) -> Prov {
+        let Place { def, node, caller } = old.get(p).clone();
+        let caller = caller.map(|c| keep(c, old, new));
+        new.add(def, node, caller)
+    }
+    for s in &mut body.stmts {
+        s.prov = keep(s.prov, old, new);
+        for b in s.exp.bodies_mut() {
+            keep_places(b, old, new);
+        }
+    }
 }
 
 /// The definitions that `entry` needs.
@@ -143,6 +162,7 @@ pub(crate) struct Build<'a> {
     /// The next number for a binder of a closed type.
     next_type: u32,
     statements: usize,
+    evaluated: usize,
     /// Where the next statement comes from.
     at: Prov,
 }
