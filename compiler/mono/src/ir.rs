@@ -296,9 +296,24 @@ impl Combine {
         (stmt.pat == [*r] && (direct || swapped && commutes(*op))).then_some(*op)
     }
 
-    /// Whether elements may be combined in any order.
+    /// Whether elements may be combined in any order: each accumulator is combined with its own element
+    /// by one operator that is known to commute.
     pub fn is_commutative(&self) -> bool {
-        self.assoc && self.scalar_op().is_some_and(commutes)
+        let Lambda { params, body } = &self.lambda;
+        let Some((accs, elems)) = params.split_at_checked(body.results.len()) else { return false };
+        let component = |((acc, elem), result): ((&Var, &Var), &Atom)| {
+            body.stmts.iter().any(|s| match (&s.exp, s.pat.as_slice(), result) {
+                (Exp::Op(op, args), [v], Atom::Var(r)) if v == r && commutes(*op) => {
+                    let (a, b) = (Atom::Var(*acc), Atom::Var(*elem));
+                    *args == [a, b] || *args == [b, a]
+                }
+                _ => false,
+            })
+        };
+        self.assoc
+            && body.stmts.len() == accs.len()
+            && accs.len() == elems.len()
+            && accs.iter().zip(elems).zip(&body.results).all(component)
     }
 }
 

@@ -15,11 +15,17 @@
 pub mod cse;
 pub mod dce;
 pub mod facts;
+pub mod fuse;
 pub mod hoist;
+pub mod interchange;
 mod key;
 pub mod poly;
 mod rounds;
+#[cfg(test)]
+mod shorthand;
+pub mod siblings;
 pub mod simplify;
+pub mod unroll;
 pub mod views;
 
 use crate::ir::Program;

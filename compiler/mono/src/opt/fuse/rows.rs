@@ -1,0 +1,108 @@
+//! Reads of elements of rows become reads of rows, where a row can be fused.
+//!
+//! A map may make a row at a time and share work among its elements, so the row is what is worth putting
+//! where it is read. Its reader may be a perfect nest, and has to be taken apart first. Before and after:
+//!
+//! ```text
+//! (let (%ys) (map ((%i %n)) (let (%s) (reduce …)) (let (%d) (map ((%k %m)) …)) (give %d)))
+//! (let (%zs) (map ((%j %n) (%o %m)) (let (%f) (index %ys %j %o)) …))
+//!
+//! (let (%zs) (map ((%j %n)) (let (%row) (index %ys %j))
+//!              (let (%q) (map ((%o %m)) (let (%f) (index %row %o)) …)) (give %q)))
+//! ```
+//!
+//! That is done only if the read is the one use of `%ys`, and each row is read in one iteration: then
+//! fusion follows for certain.
+
+use crate::ir::*;
+use rustc_hash::FxHashMap;
+
+/// Arrays of rows that are read once, in the body at hand: the number of axes of their maps.
+pub(super) type Rows = FxHashMap<Var, usize>;
+
+/// Takes the iteration `s` apart, or reads the row early in it; says whether it did.
+pub(super) fn read_rows(p: &mut Program, s: &mut Stmt, rows: &Rows) -> bool {
+    let axes: Vec<Axis> = match &s.exp {
+        Exp::Map { axes, .. } => axes.clone(),
+        Exp::Reduce { axis, .. }
+        | Exp::Scan { axis, .. }
+        | Exp::For { axis, .. }
+        | Exp::Scatter { axis, .. }
+        | Exp::Filter { axis, .. }
+        | Exp::Grade { axis, .. } => vec![*axis],
+        _ => return false,
+    };
+    let mut bodies = s.exp.bodies_mut();
+    let Some(body) = bodies.first_mut() else { return false };
+    let Some((array, at, place)) = site(body, rows, &axes) else { return false };
+    let row_ty = p.ty(array).cell(at.len());
+    let row = p.fresh("row", row_ty);
+    let read = Stmt { pat: vec![row], exp: Exp::Index { array, at: at.clone() }, prov: s.prov };
+    if at.len() == axes.len() {
+        // A read in the body itself is found without help.
+        let deeper = !matches!(&body.stmts[place].exp, Exp::Index { .. });
+        if deeper {
+            replace(body, array, at.len(), row);
+            body.stmts.insert(place, read);
+        }
+        return deeper;
+    }
+    let Exp::Map { axes, body } = &mut s.exp else { return false };
+    replace(body, array, at.len(), row);
+    let inner_axes = axes.split_off(at.len());
+    let cells: Vec<Var> = s
+        .pat
+        .iter()
+        .map(|v| {
+            let VarInfo { name, ty } = p.vars[*v].clone();
+            p.fresh(name.as_str(), ty.cell(at.len()))
+        })
+        .collect();
+    let inner = std::mem::take(body);
+    body.results = cells.iter().map(|v| Atom::Var(*v)).collect();
+    let exp = Exp::Map { axes: inner_axes, body: inner };
+    body.stmts = vec![read, Stmt { pat: cells, exp, prov: s.prov }];
+    true
+}
+
+/// The array, the index of the row, which is made of just the leading axes, and the statement with the
+/// read in it.
+fn site(body: &Body, rows: &Rows, axes: &[Axis]) -> Option<(Var, Vec<Atom>, usize)> {
+    let leading = |at: &[Atom], k: usize| {
+        k > 0
+            && k <= axes.len()
+            && at.len() > k
+            && axes[..k].iter().all(|x| at[..k].contains(&Atom::Var(x.var)))
+    };
+    for (place, s) in body.stmts.iter().enumerate() {
+        let mut found = None;
+        let mut see = |s: &Stmt| {
+            if let Exp::Index { array, at } = &s.exp
+                && let Some(k) = rows.get(array)
+                && leading(at, *k)
+            {
+                found = Some((*array, at[..*k].to_vec(), place));
+            }
+        };
+        see(s);
+        s.exp.bodies().into_iter().for_each(|b| b.for_each_stmt(&mut see));
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+fn replace(body: &mut Body, from: Var, k: usize, row: Var) {
+    for s in &mut body.stmts {
+        if let Exp::Index { array, at } = &mut s.exp
+            && *array == from
+        {
+            *array = row;
+            at.drain(..k.min(at.len()));
+        }
+        for b in s.exp.bodies_mut() {
+            replace(b, from, k, row);
+        }
+    }
+}
