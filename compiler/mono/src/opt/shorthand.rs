@@ -1,8 +1,8 @@
 //! Programs for the tests of passes, in a short form of the text: variables have no numbers, statements
 //! no provenance, and the header is what the parameters and results say.
 
-use crate::ir::*;
 use crate::eval::{self, Array};
+use crate::ir::*;
 use crate::{parse, print, verify};
 use remc_base::{BaseTy, Scalar};
 use std::rc::Rc;
