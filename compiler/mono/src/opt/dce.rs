@@ -86,7 +86,7 @@ impl<'p> Live<'p> {
             for v in s.exp.inner_binders() {
                 self.origins[v.index()] = Origin::Stmt(id);
             }
-            for (k, v) in slot_vars(&s.exp) {
+            for (k, v) in slot_vars(s) {
                 self.origins[v.index()] = Origin::Slot(id, k);
             }
             for b in s.exp.bodies() {
@@ -195,6 +195,18 @@ impl<'p> Live<'p> {
                 self.atoms(&self.p.ty(state[k].0).dims);
             }
             Exp::Map { body, .. } => self.atom(body.results[k]),
+            // A serial one may have other elements than accumulators: all live, or none.
+            Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. }
+                if op.lambda.params.len() != 2 * s.pat.len() =>
+            {
+                self.atoms(&body.results);
+                self.atoms(&op.lambda.body.results);
+                self.atoms(op.start.iter().flatten());
+                for v in &op.lambda.params {
+                    self.atoms(&self.p.ty(*v).dims);
+                }
+                (0..s.pat.len()).for_each(|k| self.slot(id, k));
+            }
             Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } => {
                 self.atoms([&body.results[k], &op.lambda.body.results[k]]);
                 self.atoms(op.start.iter().filter_map(|s| s.get(k)));
@@ -220,16 +232,18 @@ impl<'p> Live<'p> {
 }
 
 /// The loop variables and parameters that belong to slots.
-fn slot_vars(exp: &Exp) -> Vec<(usize, Var)> {
-    match exp {
+fn slot_vars(s: &Stmt) -> Vec<(usize, Var)> {
+    match &s.exp {
         Exp::For { state, .. } | Exp::While { state, .. } => {
             state.iter().enumerate().map(|(k, s)| (k, s.0)).collect()
         }
         Exp::Reduce { op: Combine { lambda, .. }, .. }
         | Exp::Scan { op: Combine { lambda, .. }, .. }
         | Exp::Scatter { combine: Some(lambda), .. } => {
-            let n = (lambda.params.len() / 2).max(1);
-            lambda.params.iter().enumerate().map(|(k, v)| (k % n, *v)).collect()
+            let n = s.pat.len();
+            let slot = |k: usize| if lambda.params.len() == 2 * n { k % n } else { 0 };
+            let params = lambda.params.iter().enumerate().filter(|_| n > 0);
+            params.map(|(k, v)| (slot(k), *v)).collect()
         }
         _ => Vec::new(),
     }

@@ -7,6 +7,10 @@
 //! | [`cse`] | one statement for each value |
 //! | [`hoist`] | loops without what does not change in them |
 //! | [`dce`] | nothing that nobody uses, so that a producer's uses can be counted |
+//! | [`interchange`] | reductions, scans and loops of scalars in the place of those of arrays |
+//! | [`unroll`] | scalars in the place of small arrays inside iterations |
+//! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
+//! | [`siblings`] | one iteration where neighbours had the same axes |
 //!
 //! No pass changes what a program means: a `check` runs where it ran before or not at all (if it is known
 //! to hold), and what runs is what ran before, or cannot stop the program. Sums of floats keep their
@@ -51,6 +55,13 @@ pub const PASSES: &[Pass] = &[
     Pass { info: hoist::PASS, run: hoist::hoist },
     // Fusion counts the uses of an array; what nobody uses must not count.
     Pass { info: dce::PASS, run: dce::dce },
+    // Before fusion puts the elements' work where it would be done for each element of a state.
+    Pass { info: interchange::PASS, run: interchange::interchange },
+    // Small arrays are scalars before fusion could copy what makes them.
+    Pass { info: unroll::PASS, run: unroll::unroll },
+    Pass { info: fuse::PASS, run: fuse::fuse },
+    // Fusion first: a reduction that has taken in its map has neighbours that have, too.
+    Pass { info: siblings::PASS, run: siblings::siblings },
 ];
 
 /// Runs the list again and again, until nothing changes.
