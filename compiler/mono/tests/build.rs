@@ -87,7 +87,7 @@ fn entries_are_alike() {
         let mut wrong = vec![];
         for case in entries() {
             match sessions.run(&case) {
-                Ok(Ran { expected, built: Ok(found), program }) => {
+                Ok(Ran { expected, built: Ok(found), program, .. }) => {
                     if std::env::var_os("SHOW").is_some_and(|s| case.text.contains(&*s.to_string_lossy())) {
                         println!(
                             "{}",

@@ -29,7 +29,10 @@ pub enum Outcome {
 pub struct Ran {
     pub expected: Outcome,
     pub built: Result<Outcome, BuildError>,
+    /// The program, and the values of its parameters; for the tests of later passes.
     pub program: Option<Program>,
+    #[allow(dead_code)]
+    pub params: Vec<eval::Array>,
 }
 
 pub fn root() -> PathBuf {
@@ -154,11 +157,11 @@ impl Sessions {
             .collect();
         let program = match remc_mono::build::build(&defs, &global, &ranks) {
             Ok(p) => p,
-            Err(e) => return Ok(Ran { expected, built: Err(e), program: None }),
+            Err(e) => return Ok(Ran { expected, built: Err(e), program: None, params: vec![] }),
         };
         if let Err(e) = remc_mono::verify::verify(&program) {
             let broken = Outcome::Broken(format!("verifier: {e:?}"));
-            return Ok(Ran { expected, built: Ok(broken), program: Some(program) });
+            return Ok(Ran { expected, built: Ok(broken), program: Some(program), params: vec![] });
         }
         let mut subst = Subst::new();
         if let Some(sig) = &typed.entry {
@@ -173,6 +176,7 @@ impl Sessions {
             let results = eval::run(&program, &eval::arguments(&program, &indices, &arguments)?)?;
             eval::value(&program.output, &results, &subst)
         };
+        let params = eval::arguments(&program, &indices, &arguments).unwrap_or_default();
         let found = match run() {
             Ok(v) => Outcome::Value(text::print(&v)),
             Err(Fault::Stop { trap, values, trace }) => {
@@ -182,6 +186,6 @@ impl Sessions {
             }
             Err(Fault::Bug(m)) => Outcome::Broken(m),
         };
-        Ok(Ran { expected, built: Ok(found), program: Some(program) })
+        Ok(Ran { expected, built: Ok(found), program: Some(program), params })
     }
 }

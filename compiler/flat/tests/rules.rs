@@ -1,0 +1,164 @@
+//! Each rule of the verifier, on programs that break it.
+
+use remc_flat::parse::parse_program;
+use remc_flat::verify::{Rule, verify};
+use remc_mono::verify::Rule as Common;
+
+const SUM: &str = "(let ((%s.92 int)) (op + %a.90 %b.91) p0) (give %s.92))";
+
+fn verified(body: &str) -> Result<(), Rule> {
+    let text = format!(
+        "(flat 1 (name \"main\") (provs (p0 \"main\" 2 4)) (types)
+           (params (%n.0 int) (%xs.1 int %n.0) (%c.2 bool)) (inputs %xs.1 %c.2) (output 0)
+           (body {}))",
+        body.replace("SUM", SUM)
+    );
+    // Ids are dense: what is not bound is listed.
+    let used = |id: u32| text.contains(&format!(".{id} "));
+    let mut text = text.trim_end().strip_suffix(')').unwrap().to_owned() + " (unbound";
+    for id in 3..100 {
+        let binder = [" int", " bool"].iter().any(|t| text.contains(&format!(".{id}{t}")));
+        let axis = text.contains(&format!("(%i.{id} ")) || text.contains(&format!("(%j.{id} "));
+        if !binder && !axis && !used(id) {
+            text += &format!(" (%.{id} int)");
+        }
+    }
+    let p = parse_program(&(text.clone() + "))")).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    verify(&p).map_err(|b| {
+        assert!(b.to_string().contains("is broken"));
+        b.rule
+    })
+}
+
+const MAP: &str = "(let ((%r.3 int %n.0)) (seg-map LEVEL ((%i.4 %n.0)) (leaf BODY)) p0) (give %r.3)";
+const RED: &str =
+    "(let ((%r.3 int %n.0)) (seg-red grid ((%i.4 %n.0)) (%j.5 %n.0) (leaf (give %j.5)) OP) p0) (give %r.3)";
+
+#[test]
+fn programs_that_keep_the_rules() {
+    let map = MAP.replace("LEVEL", "grid");
+    for body in [
+        "(give %n.0)".to_owned(),
+        map.replace("BODY", "(give %i.4)"),
+        // Sizes that are known outside, or bounded.
+        map.replace(
+            "BODY",
+            "(let ((%m.6 int)) (op + %n.0 1) p0) (let ((%a.7 int %m.6)) (map ((%j.8 %m.6)) (give %j.8)) p0)
+             (let ((%k.9 int) (%f.10 int %k.9)) (filter (%j.11 %m.6) (give %c.2 %j.11)) p0)
+             (let ((%q.13 int)) (op + %k.9 1) p0)
+             (let ((%b.12 int %q.13)) (map ((%j.14 %q.13)) (give %j.14)) p0) (give %k.9)",
+        ),
+        RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %n.0) SUM"),
+        "(let ((%r.3 int)) (branch (>= %n.0 \"par.outer\" 64) (then (give 1)) (else (give 2))) p0) (give %r.3)".into(),
+        "(let ((%r.3 int %n.0)) (serial-map ((%i.4 %n.0)) (let ((%x.5 int)) (host (op + %i.4 1)) p0) (give %x.5)) p0)
+         (give %r.3)"
+            .into(),
+    ] {
+        assert_eq!(verified(&body), Ok(()), "{body}");
+    }
+}
+
+#[test]
+fn every_rule_is_kept_from_being_broken() {
+    let map = MAP.replace("LEVEL", "grid");
+    let made =
+        |size: &str| format!("{size} (let ((%a.7 int %m.6)) (map ((%j.8 %m.6)) (give %j.8)) p0) (give %i.4)");
+    let cases = [
+        (Rule::Common(Common::Scope), map.replace("BODY", "(give %r.3)")),
+        (Rule::Common(Common::Map), map.replace("BODY", "(give %c.2)")),
+        // What a leaf binds is not known outside.
+        (
+            Rule::Common(Common::Scope),
+            "(let ((%r.3 int)) (seg-map grid () (leaf (let ((%x.4 int)) (op + %n.0 1) p0) (give %x.4))) p0)
+             (give %x.4)"
+                .into(),
+        ),
+        (
+            Rule::Common(Common::If),
+            "(let ((%r.3 int)) (branch (>= %n.0 \"t\" 4) (then (give 1)) (else (give true))) p0) (give %r.3)"
+                .into(),
+        ),
+        (Rule::Host, "(let ((%r.3 int %n.0)) (host (map ((%i.4 %n.0)) (give %i.4))) p0) (give %r.3)".into()),
+        (
+            Rule::Sort,
+            map.replace("BODY", "(let ((%g.6 int %n.0)) (grade (%j.7 %n.0) (give %j.7)) p0) (give %i.4)"),
+        ),
+        (Rule::Size, map.replace("BODY", &made("(let ((%m.6 int)) (index %xs.1 %i.4) p0)"))),
+        (Rule::Size, map.replace("BODY", &made("(let ((%m.6 int)) (op + %i.4 1) p0)"))),
+        // The bound of a number kept is no bound of its difference from something.
+        (
+            Rule::Size,
+            map.replace(
+                "BODY",
+                &made(
+                    "(let ((%k.9 int)) (filter (%j.11 %n.0) (give %c.2)) p0)
+                     (let ((%m.6 int)) (op - %n.0 %k.9) p0)",
+                ),
+            ),
+        ),
+        (Rule::Level, MAP.replace("LEVEL", "thread").replace("BODY", "(give %i.4)")),
+        (Rule::Operator, RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %i.4) SUM")),
+        (Rule::Operator, RED.replace("OP", "(serial ((%a.90 int) (%b.91 int)) (start 0) SUM")),
+        (
+            Rule::Operator,
+            RED.replace(
+                "OP",
+                "(assoc ((%a.90 int) (%b.91 int)) (start 0)
+                   (let ((%s.92 int)) (op + %a.90 %i.4) p0) (give %s.92))",
+            ),
+        ),
+        (
+            Rule::Guard,
+            "(let ((%r.3 int)) (branch (>= %n.0 \"t\" 0) (then (give 1)) (else (give 2))) p0) (give %r.3)"
+                .into(),
+        ),
+        (
+            Rule::Guard,
+            "(let ((%r.3 int)) (branch (>= %n.0 \"t\" 4) (then (give 1)) (else (give 2))) p0)
+             (let ((%q.4 int)) (branch (>= %n.0 \"t\" 5) (then (give 1)) (else (give 2))) p0) (give %r.3)"
+                .into(),
+        ),
+    ];
+    for (rule, body) in cases {
+        assert_eq!(verified(&body), Err(rule), "{body}");
+    }
+}
+
+#[test]
+fn texts_that_are_no_programs() {
+    let all = "(flat 1 (name \"f\") (provs (p0 \"f\" 0 1)) (types) (params) (inputs) (output 0) (body BODY))";
+    for body in [
+        "",
+        "(give",
+        "(let () (host) p0) (give)",
+        "(let ((%a.0 int)) (seg-map everywhere () (leaf (give 1))) p0) (give)",
+        "(let ((%a.0 int)) (seg-map grid () (give 1)) p0) (give)",
+        "(let ((%a.0 int)) (seg-red grid () (%i.1 3) (leaf (give 1))) p0) (give)",
+        "(let ((%a.0 int)) (branch (> 1 \"t\" 1) (then (give 1)) (else (give 1))) p0) (give)",
+        "h0",
+        "(give)) (host h0 (give)",
+        "(give)) (host h0 (give)) (host h0 (give)",
+        "h0) (host h0 h1",
+    ] {
+        assert!(parse_program(&all.replace("BODY", body)).is_err(), "{body}");
+    }
+    assert!(parse_program(&all.replace("BODY", "h0) (host h0 h1) (host h1 (give 1)")).is_ok());
+}
+
+#[test]
+fn deep_programs_print_and_read_back() {
+    let mut body = "(give 1)".to_owned();
+    for k in 0..200 {
+        body = format!(
+            "(let ((%a.{k} int)) (if true (then h{k}) (else (give 2))) p0) (give %a.{k})) (host h{k} {body}"
+        );
+    }
+    let text = format!(
+        "(flat 1 (name \"f\") (provs (p0 \"f\" 0 1)) (types) (params) (inputs) (output 0) (body {body}))"
+    );
+    let p = parse_program(&text).unwrap();
+    assert_eq!(verify(&p), Ok(()));
+    let printed = remc_flat::print::print_program(&p);
+    assert_eq!(parse_program(&printed).as_ref(), Ok(&p));
+    assert!(printed.contains("(host h5"));
+}
