@@ -46,6 +46,14 @@ fn examples_of_the_library() {
 }
 
 #[test]
+fn examples() {
+    on_a_large_stack(|| {
+        let (same, limits, wrong) = compare(build_support::examples());
+        assert_eq!((same, limits.len(), wrong), (3, 0, vec![]));
+    });
+}
+
+#[test]
 fn limitations_are_listed() {
     let text = std::fs::read_to_string(root().join("limitations.toml")).unwrap();
     let listed: Vec<&str> =

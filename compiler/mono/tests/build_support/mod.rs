@@ -78,6 +78,20 @@ pub fn testsuite() -> Vec<Case> {
     files("programs").into_iter().chain(stops).collect()
 }
 
+/// The programs of `examples/`, on little data.
+pub fn examples() -> Vec<Case> {
+    let image = "; entry: main\n; input: image=[[1 2 3 4] [5 6 7 8] [9 10 11 12] [1 4 9 16]]\n";
+    let digits = "; entry: main\n; input: train-images=[[0 0] [1 1] [5 2]]\n; input: train-labels=[7 8 9]\n\
+        ; input: test-images=[[0 1] [4 2]]\n; input: test-labels=[7 8]\n";
+    [("blur", image), ("sobel", image), ("digits", digits)]
+        .into_iter()
+        .map(|(name, inputs)| {
+            let text = std::fs::read_to_string(root().join(format!("examples/{name}.remora"))).unwrap();
+            Case { name: name.into(), text: format!("{inputs}{text}") }
+        })
+        .collect()
+}
+
 /// The examples in the comments of the prelude.
 pub fn library() -> Vec<Case> {
     ["scalars", "arrays", "library"]
