@@ -6,3 +6,4 @@ pub mod memory;
 pub mod parse;
 pub mod print;
 pub mod race;
+pub mod verify;

@@ -124,13 +124,17 @@ pub const KERNELS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Well-formed programs with a plan that does something.
-pub fn plans() -> Vec<String> {
-    let copy = "(k0 \"copy\" (from p0 p1) (grid (%kb %knb)) (worker %kw)
+/// A program of this plan, which may launch `k0` to copy `%xs`.
+pub fn plan(stmts: &str) -> String {
+    let copy = "(k0 \"copy\" (from p0) (grid (%kb %knb)) (worker %kw)
        (params (%kn int) (%knb int) (%kx global float %kn) (%ky global float %kn))
        (body (for (lanes 8) %ki (tile %kb 4096 %kn) () (let (%kv float) (load %kx %ki) p0)
          (store %ky (%ki) %kv p0) (next) p0)))";
-    let params = "(%n int) (%c bool) (%xs global float %n)";
+    program("(%n int) (%c bool) (%xs global float %n)", copy, stmts)
+}
+
+/// Well-formed programs with a plan that does something.
+pub fn plans() -> Vec<String> {
     [
         "(give)",
         "(give %n 1.5)",
@@ -163,7 +167,7 @@ pub fn plans() -> Vec<String> {
          (give %kr %yr)",
     ]
     .iter()
-    .map(|plan| program(params, copy, plan))
+    .map(|stmts| plan(stmts))
     .collect()
 }
 

@@ -3,3 +3,4 @@
 mod corpus;
 mod races;
 mod round_trip;
+mod rules;

@@ -1,0 +1,163 @@
+//! Loops in lanes: what they carry is reduced, and all lanes take the same way.
+//!
+//! Each lane has a carried value of its own, of which the last ones are combined at the end. So nobody
+//! but the operator may see it: its parameter is mentioned in the one statement that makes the next
+//! value, and that one as the next value alone. Then the other operand cannot depend on it.
+//!
+//! What differs between lanes is found by following data from the loop's variable: through operators,
+//! loads at an index that differs, and values that inner loops carry. A load at an index that is the same
+//! for all lanes gives them the same value, since no lane writes where another reads ([`crate::race`]);
+//! only memory that each lane has for itself may differ at any index.
+
+use super::{Result, Rule, Verifier};
+use crate::ir::*;
+use crate::memory::mentions;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+impl<'p> Verifier<'p> {
+    /// The rules of a loop in lanes whose statements are checked already.
+    pub(super) fn lanes(&mut self, var: Var, carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Result {
+        self.reductions(carried, body, next)?;
+        let mut varying = Varying::default();
+        varying.vars.insert(var);
+        varying.vars.extend(carried.iter().map(|c| c.param));
+        // What differs only grows.
+        loop {
+            let before = varying.vars.len() + varying.own.len();
+            varying.block(body);
+            if varying.vars.len() + varying.own.len() == before {
+                break;
+            }
+        }
+        self.invariant(body, &varying)
+    }
+
+    fn reductions(&self, carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Result {
+        if carried.is_empty() {
+            return Ok(());
+        }
+        let mut count: FxHashMap<Var, usize> = FxHashMap::default();
+        for s in body {
+            mentions(&s.kind, &mut |v| *count.entry(v).or_default() += 1);
+        }
+        for a in next.iter().filter_map(|a| a.as_var()) {
+            *count.entry(a).or_default() += 1;
+        }
+        let once = |v: Var| count.get(&v) == Some(&1);
+        for (c, next) in carried.iter().zip(next) {
+            let name = || self.name(c.param);
+            let param = Atom::Var(c.param);
+            let neutral = c.combine.zip(self.p.scalar_ty(param)).and_then(|(op, ty)| neutral(op, ty));
+            let Some(op) = c.combine.filter(|_| neutral.is_some()) else {
+                return self.broken(Rule::Combine, format!("{} has no operator that combines lanes", name()));
+            };
+            self.ensure(once(c.param), Rule::Combine, || format!("{} is mentioned elsewhere", name()))?;
+            if *next == param {
+                continue;
+            }
+            let made = body.iter().any(|s| match &s.kind {
+                StmtKind::Let { var, exp: Exp::Op(o, args) } => {
+                    Atom::Var(*var) == *next && *o == op && args.contains(&param) && once(*var)
+                }
+                _ => false,
+            });
+            self.ensure(made, Rule::Combine, || {
+                format!(
+                    "{} is not `{op}` of {} and something else, or not only that",
+                    self.text(*next),
+                    name()
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn invariant(&mut self, block: &'p [Stmt], varying: &Varying) -> Result {
+        let outer = self.prov;
+        for s in block {
+            self.prov = Some(s.prov);
+            let tested: Vec<Atom> = match &s.kind {
+                StmtKind::For { range: Range::Upto { from, to }, .. } => vec![*from, *to],
+                StmtKind::For { range: Range::Tile { index, size, limit }, .. } => {
+                    vec![*index, *size, *limit]
+                }
+                StmtKind::While { test: cond, .. } | StmtKind::If { cond, .. } => vec![*cond],
+                _ => Vec::new(),
+            };
+            if let Some(a) = tested.into_iter().find(|a| varying.has(*a)) {
+                return self.broken(Rule::Invariant, format!("{} differs between lanes", self.text(a)));
+            }
+            for b in s.kind.blocks() {
+                self.invariant(b, varying)?;
+            }
+        }
+        self.prov = outer;
+        Ok(())
+    }
+}
+
+/// What is known to differ between lanes.
+#[derive(Default)]
+struct Varying {
+    vars: FxHashSet<Var>,
+    /// Buffers that each lane has for itself.
+    own: FxHashSet<Var>,
+}
+
+impl Varying {
+    fn has(&self, a: Atom) -> bool {
+        a.as_var().is_some_and(|v| self.vars.contains(&v))
+    }
+
+    fn set(&mut self, v: Var, varies: bool) {
+        if varies {
+            self.vars.insert(v);
+        }
+    }
+
+    fn block(&mut self, block: &[Stmt]) {
+        for s in block {
+            match &s.kind {
+                StmtKind::Let { var, exp } => {
+                    let varies = match exp {
+                        Exp::Atom(a) | Exp::Cast(_, a) => self.has(*a),
+                        Exp::Op(_, args) => args.iter().any(|a| self.has(*a)),
+                        Exp::Load { buffer, at } => {
+                            self.own.contains(buffer) || at.iter().any(|a| self.has(*a))
+                        }
+                        Exp::Workers => false,
+                    };
+                    self.set(*var, varies);
+                }
+                StmtKind::Alloc { buffer } => {
+                    self.own.insert(*buffer);
+                }
+                StmtKind::For { carried, body, next, .. } => {
+                    self.block(body);
+                    self.carried(carried, next);
+                }
+                StmtKind::While { carried, cond, body, next, .. } => {
+                    self.block(cond);
+                    self.block(body);
+                    self.carried(carried, next);
+                }
+                StmtKind::If { then, otherwise, results, .. } => {
+                    self.block(then);
+                    self.block(otherwise);
+                    for c in results {
+                        self.set(c.var, self.has(c.then) || self.has(c.otherwise));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn carried(&mut self, carried: &[Carried], next: &[Atom]) {
+        for (c, next) in carried.iter().zip(next) {
+            let varies = self.has(c.init) || self.has(*next);
+            self.set(c.param, varies);
+            self.set(c.result, varies);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Statements: operands and types, and what only a kernel or only the plan has.
+
+use super::{Result, Rule, Verifier};
+use crate::ir::*;
+use remc_base::BaseTy;
+use remc_base::ops::{OpError, cast, zero};
+
+impl<'p> Verifier<'p> {
+    /// The statements of a block; what they bind stays in scope.
+    pub(super) fn block(&mut self, block: &'p [Stmt]) -> Result {
+        for s in block {
+            self.prov = Some(s.prov);
+            let known = self.p.provs.contains(s.prov);
+            self.ensure(known, Rule::Provenance, || format!("there is no place {:?}", s.prov))?;
+            self.stmt(s)?;
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, s: &'p Stmt) -> Result {
+        let in_kernel = self.kernel.is_some();
+        let host = matches!(
+            s.kind,
+            StmtKind::Free { .. }
+                | StmtKind::Alias { .. }
+                | StmtKind::Launch { .. }
+                | StmtKind::Sort { .. }
+                | StmtKind::Let { exp: Exp::Workers, .. }
+        );
+        self.ensure(!(in_kernel && host), Rule::Host, || "this is the plan's alone".to_owned())?;
+        match &s.kind {
+            StmtKind::Let { var, exp } => self.let_(*var, exp),
+            StmtKind::Store { buffer, at, value } => {
+                let ty = self.buffer(*buffer, Rule::Store)?;
+                self.indices(*buffer, ty, at)?;
+                self.of_type(*value, ty.base, Rule::Store)
+            }
+            StmtKind::For { how, var, range, carried, body, next } => {
+                self.loop_form(*how, range, carried)?;
+                self.inits(carried)?;
+                let mark = self.scope.len();
+                self.bind_int(*var, Rule::Range)?;
+                self.params(carried)?;
+                self.block(body)?;
+                self.prov = Some(s.prov);
+                self.nexts(carried, next)?;
+                self.leave(mark);
+                if let How::Lanes(_) = how {
+                    self.lanes(*var, carried, body, next)?;
+                }
+                self.results(carried)
+            }
+            StmtKind::While { carried, cond, test, body, next } => {
+                self.inits(carried)?;
+                let mark = self.scope.len();
+                self.params(carried)?;
+                let inner = self.scope.len();
+                self.block(cond)?;
+                self.prov = Some(s.prov);
+                self.of_type(*test, BaseTy::Bool, Rule::Condition)?;
+                self.leave(inner);
+                self.block(body)?;
+                self.prov = Some(s.prov);
+                self.nexts(carried, next)?;
+                self.leave(mark);
+                self.results(carried)
+            }
+            StmtKind::If { cond, then, otherwise, results } => {
+                self.of_type(*cond, BaseTy::Bool, Rule::Condition)?;
+                let mark = self.scope.len();
+                self.block(then)?;
+                self.prov = Some(s.prov);
+                for c in results {
+                    self.like(c.var, c.then, Rule::Choice)?;
+                }
+                self.leave(mark);
+                self.block(otherwise)?;
+                self.prov = Some(s.prov);
+                for c in results {
+                    self.like(c.var, c.otherwise, Rule::Choice)?;
+                }
+                self.leave(mark);
+                let vars: Vec<Var> = results.iter().map(|c| c.var).collect();
+                self.bind_all(&vars)?;
+                self.scalars_in_kernels(&vars)
+            }
+            StmtKind::Check { trap, cond, values } => {
+                self.of_type(*cond, BaseTy::Bool, Rule::Check)?;
+                for a in values {
+                    self.scalar(*a, Rule::Check)?;
+                }
+                let (found, want) = (values.len(), trap.values());
+                self.ensure(found == want, Rule::Check, || format!("{found} values, not {want}"))
+            }
+            StmtKind::Alloc { buffer } => {
+                self.bind(*buffer)?;
+                let ty = self.buffer(*buffer, Rule::Alloc)?;
+                let private = ty.space == Space::Private;
+                if !in_kernel {
+                    return self
+                        .ensure(!private, Rule::Alloc, || format!("{} is private", self.name(*buffer)));
+                }
+                let constant = ty.dims.iter().all(|d| d.as_int().is_some());
+                self.ensure(private && constant, Rule::KernelAlloc, || {
+                    format!("{} is not private and of constant dims", self.name(*buffer))
+                })
+            }
+            StmtKind::Free { buffer } => self.buffer(*buffer, Rule::Free).map(|_| ()),
+            StmtKind::Alias { buffer, of } => {
+                let from = self.buffer(*of, Rule::Alias)?;
+                self.bind(*buffer)?;
+                let to = self.buffer(*buffer, Rule::Alias)?;
+                self.ensure((to.base, to.space) == (from.base, from.space), Rule::Alias, || {
+                    format!("{} is not of the base type and space of {}", self.name(*buffer), self.name(*of))
+                })
+            }
+            StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
+            StmtKind::Sort { keys, out } => self.sort(keys, *out),
+        }
+    }
+
+    // ---- scalars ----
+
+    fn let_(&mut self, var: Var, exp: &'p Exp) -> Result {
+        let ty = match exp {
+            Exp::Atom(a) => self.scalar(*a, Rule::Let)?,
+            Exp::Op(op, args) => {
+                let tys = args.iter().map(|a| self.scalar(*a, Rule::Op)).collect::<Result<Vec<_>>>()?;
+                match op.result_ty(&tys) {
+                    Some(ty) => ty,
+                    None => return self.broken(Rule::Op, format!("operands of `{op}` of types {tys:?}")),
+                }
+            }
+            Exp::Cast(to, a) => {
+                let from = self.scalar(*a, Rule::Cast)?;
+                let exists = cast(zero(from), *to) != Err(OpError::WrongOperands);
+                self.ensure(exists, Rule::Cast, || format!("no `{from}` is a `{to}`"))?;
+                *to
+            }
+            Exp::Load { buffer, at } => {
+                let ty = self.buffer(*buffer, Rule::Load)?;
+                self.indices(*buffer, ty, at)?;
+                ty.base
+            }
+            Exp::Workers => BaseTy::I64,
+        };
+        self.bind(var)?;
+        // What the type should be is said by the rule of the expression, where it has one.
+        let rule = match exp {
+            Exp::Atom(_) | Exp::Workers => Rule::Let,
+            Exp::Op(..) => Rule::Op,
+            Exp::Cast(..) => Rule::Cast,
+            Exp::Load { .. } => Rule::Load,
+        };
+        self.of_type(Atom::Var(var), ty, rule)
+    }
+
+    fn indices(&self, buffer: Var, ty: &BufferTy, at: &[Atom]) -> Result {
+        let (found, want) = (at.len(), ty.dims.len());
+        self.ensure(found == want, Rule::Indices, || {
+            format!("{found} indices of {}, which has {want} dims", self.name(buffer))
+        })?;
+        at.iter().try_for_each(|a| self.of_type(*a, BaseTy::I64, Rule::Indices))
+    }
+
+    // ---- loops ----
+
+    fn loop_form(&self, how: How, range: &Range, carried: &[Carried]) -> Result {
+        let parts = match *range {
+            Range::Upto { from, to } => vec![from, to],
+            Range::Tile { index, size, limit } => vec![index, size, limit],
+        };
+        for a in &parts {
+            self.of_type(*a, BaseTy::I64, Rule::Range)?;
+        }
+        let in_sequence = self.kernel.is_some() || !how.is_parallel();
+        self.ensure(in_sequence, Rule::PlanLoop, || "a parallel loop outside of a kernel".to_owned())?;
+        match how {
+            How::Seq => Ok(()),
+            How::Unroll => {
+                let constant = parts.iter().all(|a| a.as_int().is_some());
+                self.ensure(constant, Rule::Unroll, || "the range is not constant".to_owned())
+            }
+            How::Lanes(w) => self.ensure(w > 0, Rule::Width, || "no lanes".to_owned()),
+            How::Jam(k) => {
+                self.ensure(k > 0, Rule::Width, || "no iterations".to_owned())?;
+                self.ensure(carried.is_empty(), Rule::Jam, || "carried values".to_owned())
+            }
+        }
+    }
+
+    fn inits(&self, carried: &[Carried]) -> Result {
+        carried.iter().try_for_each(|c| self.like(c.param, c.init, Rule::Carried))
+    }
+
+    fn params(&mut self, carried: &[Carried]) -> Result {
+        let vars: Vec<Var> = carried.iter().map(|c| c.param).collect();
+        self.bind_all(&vars)?;
+        self.scalars_in_kernels(&vars)
+    }
+
+    fn nexts(&self, carried: &[Carried], next: &[Atom]) -> Result {
+        let (found, want) = (next.len(), carried.len());
+        self.ensure(found == want, Rule::Carried, || format!("{found} next values of {want} carried"))?;
+        carried.iter().zip(next).try_for_each(|(c, a)| self.like(c.param, *a, Rule::Carried))
+    }
+
+    fn results(&mut self, carried: &[Carried]) -> Result {
+        for c in carried {
+            if let (Some(a), Some(b)) = (self.p.vars.get(c.param), self.p.vars.get(c.result)) {
+                self.ensure(same(&a.ty, &b.ty), Rule::Carried, || {
+                    format!("{} is not of the type of {}", self.name(c.result), self.name(c.param))
+                })?;
+            }
+        }
+        let vars: Vec<Var> = carried.iter().map(|c| c.result).collect();
+        self.bind_all(&vars)
+    }
+
+    /// A kernel has no buffers as values: which one it is would not be known from its name.
+    fn scalars_in_kernels(&self, vars: &[Var]) -> Result {
+        let buffer = vars.iter().find(|v| self.p.buffer_ty(**v).is_some());
+        match (self.kernel, buffer) {
+            (Some(_), Some(v)) => self.broken(Rule::Host, format!("the buffer {} as a value", self.name(*v))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether `a` is a value for the variable.
+    fn like(&self, v: Var, a: Atom, rule: Rule) -> Result {
+        self.mention(a)?;
+        let Some(info) = self.p.vars.get(v) else {
+            return self.broken(Rule::Binder, format!("{} is not in the table", self.name(v)));
+        };
+        let fits = match a {
+            Atom::Const(c) => info.ty == Ty::Scalar(c.ty()),
+            Atom::Var(a) => same(&info.ty, self.p.ty(a)),
+        };
+        self.ensure(fits, rule, || format!("{} is not of the type of {}", self.text(a), self.name(v)))
+    }
+
+    // ---- the plan ----
+
+    fn launch(&self, id: KernelId, args: &[Atom]) -> Result {
+        let Some(kernel) = self.p.kernels.get(id) else {
+            return self
+                .broken(Rule::Launch, format!("there is no kernel {id:?} of {}", self.p.kernels.len()));
+        };
+        let (found, want) = (args.len(), kernel.params.len());
+        self.ensure(found == want, Rule::Launch, || format!("{found} arguments of {want} of {id:?}"))?;
+        kernel.params.iter().zip(args).try_for_each(|(v, a)| self.like(*v, *a, Rule::Launch))
+    }
+
+    fn sort(&self, keys: &[Var], out: Var) -> Result {
+        let ty = self.buffer(out, Rule::Sort)?;
+        let vector = ty.base == BaseTy::I64 && ty.dims.len() == 1 && !keys.contains(&out);
+        self.ensure(vector, Rule::Sort, || format!("{} is no vector of `int`s of its own", self.name(out)))?;
+        for k in keys {
+            let key = self.buffer(*k, Rule::Sort)?;
+            // Another name may be the same size; two numbers are not.
+            let items = match (key.dims.first(), ty.dims.first()) {
+                (Some(Atom::Const(a)), Some(Atom::Const(b))) => a == b,
+                (first, _) => first.is_some(),
+            };
+            self.ensure(items, Rule::Sort, || format!("{} has other items", self.name(*k)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value of one type may be one of the other: but for the names of their dims.
+fn same(a: &Ty, b: &Ty) -> bool {
+    match (a, b) {
+        (Ty::Scalar(a), Ty::Scalar(b)) => a == b,
+        (Ty::Buffer(a), Ty::Buffer(b)) => (a.base, a.space, a.dims.len()) == (b.base, b.space, b.dims.len()),
+        _ => false,
+    }
+}
