@@ -102,8 +102,8 @@ const KERNELS: &[(Rule, &str)] = &[
     ),
     (
         Rule::Combine,
-        "(for (lanes 4) %i (upto 0 %n) (((%s int) (%r int) 0 +) ((%t int) (%u int) 0 +))
-           (let (%p int) (op + %s %i) p0) (let (%q int) (op + %t %p) p0) (next %p %q) p0)",
+        "(for (lanes 4) %i (upto 0 %n) (((%s int) (%r int) 0 +) ((%g int) (%u int) 0 +))
+           (let (%p int) (op + %s %i) p0) (let (%q int) (op + %g %p) p0) (next %p %q) p0)",
     ),
     // A bound, a condition, a test; through an operator, a load, a carried value, memory of a lane.
     (Rule::Invariant, "(for (lanes 4) %i (upto 0 %n) () (for seq %j (upto 0 %i) () (next) p0) (next) p0)"),
@@ -121,8 +121,8 @@ const KERNELS: &[(Rule, &str)] = &[
     (
         Rule::Invariant,
         "(for (lanes 4) %i (upto 0 %n) ()
-           (for seq %j (upto 0 %m) (((%s int) (%r int) 0) ((%t int) (%u int) 0))
-             (for seq %k (upto 0 %s) () (next) p0) (let (%v int) (op + %t %i) p0) (next %t %v) p0)
+           (for seq %j (upto 0 %m) (((%s int) (%r int) 0) ((%g int) (%u int) 0))
+             (for seq %k (upto 0 %s) () (next) p0) (let (%v int) (op + %g %i) p0) (next %g %v) p0)
            (next) p0)",
     ),
     (
