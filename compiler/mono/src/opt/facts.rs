@@ -86,9 +86,11 @@ impl Facts {
         a
     }
 
-    /// What holds in the body of an iteration.
+    /// What holds in the body of an iteration: it has begun, so it has something to do.
     pub fn axis(&mut self, axis: &Axis) {
-        self.size(axis.size);
+        if let Atom::Var(v) = self.root(axis.size) {
+            self.at_least(v, 1);
+        }
         self.at_least(axis.var, 0);
         if let Some(most) = self.exact(axis.size).plus(-1, &Poly::constant(1)) {
             self.at_most(axis.var, most);
@@ -168,10 +170,34 @@ impl Facts {
             }
             ScalarOp::Min2 => {
                 self.at_least(x, clamp(self.least_value(&ea).min(self.least_value(&eb))));
-                self.at_most(x, if ea.terms.is_empty() { ea } else { eb });
+                let most = if self.is_of_sizes(&ea) { ea } else { eb };
+                self.at_most(x, most);
             }
-            ScalarOp::Max2 => self.at_least(x, clamp(self.least_value(&ea).max(self.least_value(&eb)))),
+            ScalarOp::Max2 => {
+                self.at_least(x, clamp(self.least_value(&ea).max(self.least_value(&eb))));
+                // A bound of one that the other is not above.
+                let bounds = [(self.bound(a), eb), (self.bound(b), ea)];
+                let most = bounds
+                    .into_iter()
+                    .find(|(most, other)| most.plus(-1, other).is_some_and(|d| self.least_value(&d) >= 0));
+                if let Some((most, _)) = most {
+                    self.at_most(x, most);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Whether a polynomial is of sizes alone, not of what is below them.
+    fn is_of_sizes(&self, p: &Poly) -> bool {
+        p.terms.iter().flat_map(|(vars, _)| vars).all(|v| self.is_size(*v) && !self.most.contains_key(v))
+    }
+
+    /// What an atom of type `int` is not above.
+    fn bound(&self, a: Atom) -> Poly {
+        match self.root(a) {
+            Atom::Var(v) if self.most.contains_key(&v) => (*self.most[&v]).clone(),
+            a => self.exact(a),
         }
     }
 

@@ -261,7 +261,7 @@ fn movable(exp: &Exp) -> Movable {
         // A copy is for the simplifier.
         Exp::Atom(_) | Exp::Check { .. } | Exp::While { .. } => Movable::No,
         Exp::Index { .. } | Exp::Literal { .. } | Exp::View { .. } => Movable::IfSafe,
-        Exp::Map { body, .. } if is_cheap(body) => Movable::No,
+        Exp::Map { body, .. } if is_cheap(&body.stmts) => Movable::No,
         _ => {
             let mut ends = true;
             for b in exp.bodies() {
@@ -272,13 +272,13 @@ fn movable(exp: &Exp) -> Movable {
     }
 }
 
-/// Statements in the body of such a map.
+/// How many statements are cheap.
 const CHEAP: usize = 4;
 
-/// Whether a map's elements are rather computed again than kept.
-pub(super) fn is_cheap(body: &Body) -> bool {
-    body.stmts.len() <= CHEAP
-        && body.stmts.iter().all(|s| match &s.exp {
+/// Whether statements are rather run again for each use than their results kept.
+pub(super) fn is_cheap(stmts: &[Stmt]) -> bool {
+    stmts.len() <= CHEAP
+        && stmts.iter().all(|s| match &s.exp {
             Exp::Op(op, _) => !is_function(*op),
             Exp::Cast(..) | Exp::Index { .. } => true,
             _ => false,

@@ -132,7 +132,7 @@ impl Views<'_> {
     fn push(&mut self, s: Stmt, out: &mut Vec<Stmt>) {
         let anywhere = match &s.exp {
             Exp::View { .. } => Some(true),
-            Exp::Map { body, .. } => Some(is_cheap(body)),
+            Exp::Map { body, .. } => Some(is_cheap(&body.stmts)),
             _ => None,
         };
         if let Some(anywhere) = anywhere {

@@ -47,6 +47,7 @@ pub fn on_a_large_stack(f: impl FnOnce() + Send + 'static) {
 }
 
 /// Compares with a file beside this one; `UPDATE_EXPECT=1` replaces it.
+#[allow(dead_code)]
 pub fn expect(what: &str, found: &str) {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/build_support/limitations-{what}.txt"));
@@ -112,7 +113,17 @@ impl Sessions {
     }
 
     /// Runs a program both ways; an error is a program that does not check.
+    #[allow(dead_code)]
     pub fn run(&mut self, case: &Case) -> Result<Ran, String> {
+        self.run_after(case, &|_| Ok(()))
+    }
+
+    /// The same, with some passes in between.
+    pub fn run_after(
+        &mut self,
+        case: &Case,
+        passes: &dyn Fn(&mut Program) -> Result<(), String>,
+    ) -> Result<Ran, String> {
         let session = &mut self.0;
         let root = root();
         let directive = |key: &str| {
@@ -169,13 +180,16 @@ impl Sessions {
             .iter()
             .filter_map(|i| if let IndexValue::Shape(s) = i { Some(s.len()) } else { None })
             .collect();
-        let program = match remc_mono::build::build(&defs, &global, &ranks) {
+        let mut program = match remc_mono::build::build(&defs, &global, &ranks) {
             Ok(p) => p,
             Err(e) => return Ok(Ran { expected, built: Err(e), program: None, params: vec![] }),
         };
         if let Err(e) = remc_mono::verify::verify(&program) {
             let broken = Outcome::Broken(format!("verifier: {e:?}"));
             return Ok(Ran { expected, built: Ok(broken), program: Some(program), params: vec![] });
+        }
+        if let Err(broken) = passes(&mut program) {
+            return Ok(Ran { expected, built: Ok(Outcome::Broken(broken)), program: None });
         }
         let mut subst = Subst::new();
         if let Some(sig) = &typed.entry {

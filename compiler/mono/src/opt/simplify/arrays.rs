@@ -7,6 +7,7 @@
 //! (view (reshape (%n %m)) %xss), of n × m already                %xss
 //! ```
 
+use super::super::hoist::is_cheap;
 use super::{Outcome, Place, Simplifier, identical, keep_slots};
 use crate::ir::*;
 use rustc_hash::FxHashSet;
@@ -103,16 +104,28 @@ impl Simplifier<'_> {
         (in_order && whole && there).then(|| (*array, first.to_vec()))
     }
 
-    /// A map that only gives what another map gives is one map of the axes of both.
+    /// A map that only gives what another map gives is one map of the axes of both. Scalars that the
+    /// inner map needs of the outer are computed for each element then, if they cost little.
     fn merge_nest(&mut self, mut axes: Vec<Axis>, mut body: Body) -> Outcome {
-        if let [Stmt { pat, exp: Exp::Map { axes: inner, .. }, .. }] = &body.stmts[..]
-            && pat.len() == body.results.len()
-            && pat.iter().zip(&body.results).all(|(v, r)| *r == Atom::Var(*v))
-            && inner.iter().all(|i| axes.iter().all(|o| i.size != Atom::Var(o.var)))
+        let Some((Stmt { pat, exp: Exp::Map { axes: inner, .. }, .. }, before)) = body.stmts.split_last()
+        else {
+            return Outcome::Keep(Exp::Map { axes, body });
+        };
+        let gives_inner = pat.len() == body.results.len()
+            && pat.iter().zip(&body.results).all(|(v, r)| *r == Atom::Var(*v));
+        let cheap = is_cheap(before) && before.iter().flat_map(|s| &s.pat).all(|v| self.p.ty(*v).is_scalar());
+        // Outside, the sizes of the inner axes have to be known.
+        let inside = axes.iter().map(|a| a.var).chain(before.iter().flat_map(|s| s.pat.iter().copied()));
+        let inside: FxHashSet<Var> = inside.collect();
+        let regular = inner.iter().all(|i| i.size.as_var().is_none_or(|v| !inside.contains(&v)));
+        if gives_inner
+            && cheap
+            && regular
             && let Some(Stmt { exp: Exp::Map { axes: inner, body: innermost }, .. }) = body.stmts.pop()
         {
             axes.extend(inner);
-            return Outcome::Keep(Exp::Map { axes, body: innermost });
+            body.stmts.extend(innermost.stmts);
+            body.results = innermost.results;
         }
         Outcome::Keep(Exp::Map { axes, body })
     }
