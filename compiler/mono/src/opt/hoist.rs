@@ -290,6 +290,22 @@ fn is_function(op: ScalarOp) -> bool {
     use ScalarOp::*;
     matches!(
         op,
-        Expt | Gcd | Exp | Log | Log2 | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Tanh
+        Quotient
+            | Modulo
+            | Expt
+            | Gcd
+            | Exp
+            | Log
+            | Log2
+            | Sin
+            | Cos
+            | Tan
+            | Asin
+            | Acos
+            | Atan
+            | Atan2
+            | Sinh
+            | Cosh
+            | Tanh
     )
 }

@@ -124,9 +124,33 @@ impl Views<'_> {
                     });
                     self.facts.rollback(mark);
                 }
+                if let Exp::Map { axes, body } = exp {
+                    self.result_by_element(axes, body);
+                }
             }
         }
         self.push(s, out);
+    }
+
+    /// What a map gives is copied into its array: a view element by element, as a map (and then both maps
+    /// are one nest).
+    fn result_by_element(&mut self, axes: &[Axis], body: &mut Body) {
+        let [Atom::Var(r)] = body.results[..] else { return };
+        let Some(s) = body.stmts.iter().rev().find(|s| s.pat == [r]) else { return };
+        if !matches!(&s.exp, Exp::View { view, .. } if !matches!(view, View::Reshape { .. } | View::Cycle { .. }))
+        {
+            return;
+        }
+        let (ty, prov) = (self.p.ty(r).clone(), s.prov);
+        let name = self.p.vars[r].name.clone();
+        let cell = self.p.fresh(name.as_str(), ty.clone());
+        let mark = self.facts.mark();
+        axes.iter().for_each(|a| self.facts.axis(a));
+        let mut stmts = Vec::new();
+        self.cell(cell, r, Vec::new(), ty.dims, prov, &mut stmts);
+        self.facts.rollback(mark);
+        body.stmts.extend(stmts);
+        body.results = vec![Atom::Var(cell)];
     }
 
     fn push(&mut self, s: Stmt, out: &mut Vec<Stmt>) {

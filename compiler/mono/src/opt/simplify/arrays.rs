@@ -107,9 +107,17 @@ impl Simplifier<'_> {
     /// A map that only gives what another map gives is one map of the axes of both. Scalars that the
     /// inner map needs of the outer are computed for each element then, if they cost little.
     fn merge_nest(&mut self, mut axes: Vec<Axis>, mut body: Body) -> Outcome {
-        let Some((Stmt { pat, exp: Exp::Map { axes: inner, .. }, .. }, before)) = body.stmts.split_last()
-        else {
+        let Some((Stmt { pat, exp, .. }, before)) = body.stmts.split_last() else {
             return Outcome::Keep(Exp::Map { axes, body });
+        };
+        let inner: Vec<Axis> = match exp {
+            Exp::Map { axes, .. } => axes.clone(),
+            // A cell is copied into the map's array: element by element.
+            Exp::Index { .. } => {
+                let dims = self.p.ty(pat[0]).dims.clone();
+                dims.into_iter().map(|size| Axis { var: self.p.fresh("i", Ty::int()), size }).collect()
+            }
+            _ => return Outcome::Keep(Exp::Map { axes, body }),
         };
         let gives_inner = pat.len() == body.results.len()
             && pat.iter().zip(&body.results).all(|(v, r)| *r == Atom::Var(*v));
@@ -121,11 +129,23 @@ impl Simplifier<'_> {
         if gives_inner
             && cheap
             && regular
-            && let Some(Stmt { exp: Exp::Map { axes: inner, body: innermost }, .. }) = body.stmts.pop()
+            && !inner.is_empty()
+            && let Some(s) = body.stmts.pop()
         {
+            match s.exp {
+                Exp::Map { body: innermost, .. } => {
+                    body.stmts.extend(innermost.stmts);
+                    body.results = innermost.results;
+                }
+                Exp::Index { array, mut at } => {
+                    at.extend(inner.iter().map(|a| Atom::Var(a.var)));
+                    let x = self.p.fresh("x", Ty::scalar(self.p.ty(array).base));
+                    body.stmts.push(Stmt { pat: vec![x], exp: Exp::Index { array, at }, prov: s.prov });
+                    body.results = vec![Atom::Var(x)];
+                }
+                _ => {}
+            }
             axes.extend(inner);
-            body.stmts.extend(innermost.stmts);
-            body.results = innermost.results;
         }
         Outcome::Keep(Exp::Map { axes, body })
     }
