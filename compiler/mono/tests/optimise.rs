@@ -27,7 +27,7 @@ fn compare(programs: Vec<Case>) {
     for case in programs {
         match sessions.run_after(&case, &each_pass) {
             Ok(Ran { expected, built: Ok(found), .. }) if expected == found => same += 1,
-            Ok(Ran { expected, built: Ok(found), program }) => {
+            Ok(Ran { expected, built: Ok(found), program, .. }) => {
                 let text = program.as_ref().map(print_program).unwrap_or_default();
                 wrong.push(format!("{}\n  interpreter: {expected:?}\n  mono: {found:?}\n{text}", case.name));
             }

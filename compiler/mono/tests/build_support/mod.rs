@@ -189,7 +189,12 @@ impl Sessions {
             return Ok(Ran { expected, built: Ok(broken), program: Some(program), params: vec![] });
         }
         if let Err(broken) = passes(&mut program) {
-            return Ok(Ran { expected, built: Ok(Outcome::Broken(broken)), program: None });
+            return Ok(Ran {
+                expected,
+                built: Ok(Outcome::Broken(broken)),
+                program: None,
+                params: Vec::new(),
+            });
         }
         let mut subst = Subst::new();
         if let Some(sig) = &typed.entry {
