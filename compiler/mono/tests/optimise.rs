@@ -48,3 +48,8 @@ fn programs_of_the_testsuite() {
 fn examples_of_the_library() {
     on_a_large_stack(|| compare(library()));
 }
+
+#[test]
+fn examples() {
+    on_a_large_stack(|| compare(build_support::examples()));
+}
