@@ -14,6 +14,8 @@ pub enum EmitError {
     WrongValue(&'static str),
     /// An intrinsic that this LLVM does not have.
     NoIntrinsic(&'static str),
+    /// A program that breaks an invariant of Kernel.
+    Program(String),
     /// LLVM refused to build an instruction.
     Builder(String),
     /// LLVM could not verify, optimise, compile or load.
@@ -29,6 +31,7 @@ impl fmt::Display for EmitError {
             }
             EmitError::WrongValue(what) => write!(f, "{what} of an LLVM value of another kind"),
             EmitError::NoIntrinsic(name) => write!(f, "LLVM has no intrinsic {name}"),
+            EmitError::Program(m) => write!(f, "ill-formed kernel program: {m}"),
             EmitError::Builder(m) => write!(f, "LLVM builder: {m}"),
             EmitError::Llvm(m) => write!(f, "LLVM: {m}"),
         }

@@ -1,0 +1,158 @@
+//! How compiled code and the runtime call each other.
+//!
+//! All values travel in 8-byte **slots**: a scalar as [`remc_base::Scalar::to_bits64`] says (signed integers
+//! sign-extended, all else zero-extended), a buffer as its address, a size as an `i64`. The object of a program defines
+//!
+//! ```text
+//! void k<N>(const u64 *args, u64 lo, u64 hi, u64 worker, void *error);
+//!     runs the blocks lo … hi of kernel N; a block's number counts the points of the grid, the last axis
+//!     fastest. args has one slot for each parameter of the kernel. worker is below remc_workers().
+//!     Kernels of one launch run at the same time on several threads, with disjoint blocks.
+//! i32 remc_entry(void *ctx, const u64 *params, u64 *results);
+//!     runs the plan. params has one slot for each parameter of the program (sizes come first). 0 means
+//!     finished; then results holds for each result a slot if it is a scalar, else the buffer's address
+//!     followed by its dims. Anything else means stopped: the runtime knows why, for it was told.
+//! ```
+//!
+//! and calls, in the runtime,
+//!
+//! ```text
+//! void  remc_fail(void *error, u64 block, u32 trap, u32 prov, u32 n, const i64 *values);
+//!     a check of a kernel has failed, in that block; the kernel returns at once after it.
+//! void  remc_stop(void *ctx, u32 trap, u32 prov, u32 n, const i64 *values);
+//!     a check of the plan has failed; the plan returns 1 at once after it.
+//! void *remc_alloc(void *ctx, u32 prov, u64 element_bytes, u32 rank, const u64 *dims);
+//!     memory for a buffer, aligned to 64 bytes; null means stopped (too large, and reported).
+//! void  remc_free(void *ctx, void *buffer);
+//! i32   remc_launch(void *ctx, u32 kernel, kernel *f, const u64 *args, u64 nargs, u64 blocks);
+//!     runs blocks 0 … blocks; nonzero means stopped. blocks is never 0.
+//! i32   remc_sort(void *ctx, u32 nkeys, const u64 *keys, u64 n, i64 *out);
+//!     keys has three slots for each key: its address, the index of its base type in BaseTy::ALL, and the
+//!     number of elements of an item. Fills out with the stable permutation that sorts the n items;
+//!     nonzero means stopped.
+//! u64   remc_workers(void *ctx);
+//! ```
+//!
+//! A plan that stops frees nothing: all memory of a run belongs to the runtime. `trap` is an index into
+//! [`Interface::traps`], `prov` the number of a place in the program's provenance. A grid whose number of
+//! blocks is past 64 bits stops as an allocation of the grid's shape would.
+//!
+//! Buffers are row-major and dense; a `bool` is a byte, 0 or 1.
+
+use remc_base::{BaseTy, Name, Prov, Trap};
+use remc_kernel::ir::{Atom, Program, Stmt, StmtKind, Ty, Var};
+use rustc_hash::FxHashMap;
+
+/// The name of the plan's function.
+pub const ENTRY: &str = "remc_entry";
+pub const FAIL: &str = "remc_fail";
+pub const STOP: &str = "remc_stop";
+pub const ALLOC: &str = "remc_alloc";
+pub const FREE: &str = "remc_free";
+pub const LAUNCH: &str = "remc_launch";
+pub const SORT: &str = "remc_sort";
+pub const WORKERS: &str = "remc_workers";
+
+/// The name of the function of kernel number `n`.
+pub fn kernel_symbol(n: u32) -> String {
+    format!("k{n}")
+}
+
+/// What the runtime has to know beside the object's bytes. It depends on the program alone.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Interface {
+    pub name: Name,
+    /// The checks of the program, by the numbers that compiled code reports.
+    pub traps: Vec<Trap>,
+    /// The kernels, by number.
+    pub kernels: Vec<KernelInfo>,
+    pub params: Vec<Slot>,
+    pub results: Vec<Slot>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct KernelInfo {
+    pub name: Name,
+    pub provs: Vec<Prov>,
+}
+
+/// A parameter or result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    Scalar(BaseTy),
+    /// As a parameter one slot, its address; as a result the address and `rank` dims.
+    Buffer {
+        base: BaseTy,
+        rank: usize,
+    },
+}
+
+impl Slot {
+    /// How many slots it takes as a result.
+    pub fn result_slots(self) -> usize {
+        match self {
+            Slot::Scalar(_) => 1,
+            Slot::Buffer { rank, .. } => 1 + rank,
+        }
+    }
+}
+
+/// The interface of a program's code.
+pub fn interface(p: &Program) -> Interface {
+    let slot = |ty: &Ty| match ty {
+        Ty::Scalar(b) => Slot::Scalar(*b),
+        Ty::Buffer(b) => Slot::Buffer { base: b.base, rank: b.dims.len() },
+    };
+    let of = |v: Var| p.vars.get(v).map_or(Slot::Scalar(BaseTy::I64), |i| slot(&i.ty));
+    let mut traps = Traps::default();
+    for (_, k) in p.kernels.iter() {
+        traps.block(&k.body);
+    }
+    traps.block(&p.plan);
+    Interface {
+        name: p.name.clone(),
+        traps: traps.all,
+        kernels: p
+            .kernels
+            .iter()
+            .map(|(_, k)| KernelInfo { name: k.name.clone(), provs: k.provs.clone() })
+            .collect(),
+        params: p.params.iter().map(|v| of(*v)).collect(),
+        results: p
+            .results
+            .iter()
+            .map(|a| match a {
+                Atom::Var(v) => of(*v),
+                Atom::Const(c) => Slot::Scalar(c.ty()),
+            })
+            .collect(),
+    }
+}
+
+/// The traps of a program, each once, in the order of the text: kernels, then the plan.
+#[derive(Default)]
+struct Traps {
+    all: Vec<Trap>,
+    known: FxHashMap<Trap, u32>,
+}
+
+impl Traps {
+    fn block(&mut self, block: &[Stmt]) {
+        for s in block {
+            if let StmtKind::Check { trap, .. } = &s.kind
+                && !self.known.contains_key(trap)
+            {
+                self.known.insert(trap.clone(), self.all.len() as u32);
+                self.all.push(trap.clone());
+            }
+            for b in s.kind.blocks() {
+                self.block(b);
+            }
+        }
+    }
+}
+
+/// The numbers of the traps of an interface.
+pub(crate) fn trap_numbers(i: &Interface) -> FxHashMap<Trap, u32> {
+    i.traps.iter().cloned().zip(0..).collect()
+}

@@ -1,0 +1,387 @@
+//! Loops that count, in each of the ways in which they run.
+//!
+//! | how | code |
+//! | --- | --- |
+//! | `seq` | one iteration after the other |
+//! | `unroll` | the iterations written out |
+//! | `lanes w` | a loop of `w` lanes; loops of fewer lanes for what is left; at last one by one |
+//! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one |
+//!
+//! All loops of a `lanes` or `jam` loop are the same body emitted again, on other pieces
+//! (`super::pieces`). Where the body cannot run that way (`super::vary` says), the loop is a `seq`.
+//!
+//! A value carried by a `lanes` loop is accumulated in vectors that start from the operator's neutral
+//! element. A narrower loop takes over the halves of the wider one's accumulator, combined; at the end the
+//! lanes are combined in a tree, with the loop's start, and the last iterations follow. All of that depends
+//! on the number of iterations alone, so a result is the same on every run.
+
+use super::pieces::{Piece, Pieces, uniform};
+use super::stmt::{close, values_of};
+use super::{Fun, vary};
+use crate::error::EmitError;
+use crate::values::{Value, lanes as width};
+use inkwell::IntPredicate;
+use inkwell::values::{BasicValueEnum, IntValue};
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Scalar};
+use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
+
+/// The most iterations that are written out.
+const MOST_UNROLLED: i64 = 64;
+
+/// The fewest lanes worth a loop of their own.
+const FEWEST_LANES: u32 = 4;
+
+/// A body, given the index and what the loop carries; it gives the next values.
+type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
+    &mut Fun<'a, 'ctx>,
+    IntValue<'ctx>,
+    &[Vec<Value<'ctx>>],
+) -> Result<Vec<Vec<Value<'ctx>>>, EmitError>;
+
+impl<'a, 'ctx> Fun<'a, 'ctx> {
+    pub fn for_(
+        &mut self,
+        how: How,
+        var: Var,
+        range: &Range,
+        carried: &[Carried],
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Result<(), EmitError> {
+        let (from, to) = self.bounds(range)?;
+        match how {
+            How::Unroll => {
+                if let (Some(a), Some(b)) =
+                    (from.get_sign_extended_constant(), to.get_sign_extended_constant())
+                    && b.saturating_sub(a) <= MOST_UNROLLED
+                {
+                    return self.unrolled(var, a..b, carried, body, next);
+                }
+            }
+            How::Lanes(w) if self.lanes.is_none() && w.is_power_of_two() && w > 1 => {
+                let params = carried.iter().flat_map(|c| [c.param, c.result]);
+                let sums = self.sums(carried);
+                if let (Some(set), Some(sums)) = (vary::varying(var, params, body), sums) {
+                    self.lane_varying.extend(set);
+                    return self.in_lanes(w, var, (from, to), carried, &sums, body, next);
+                }
+            }
+            How::Jam(k) if self.lanes.is_none() && self.jam == 1 && k > 1 && carried.is_empty() => {
+                if let Some(set) = vary::varying(var, [], body) {
+                    self.jam_varying.extend(set);
+                    return self.jammed(k, var, (from, to), body);
+                }
+            }
+            _ => {}
+        }
+        self.serial(var, (from, to), carried, body, next)
+    }
+
+    fn bounds(&self, range: &Range) -> Result<(IntValue<'ctx>, IntValue<'ctx>), EmitError> {
+        match *range {
+            Range::Upto { from, to } => Ok((self.size(from)?, self.size(to)?)),
+            Range::Tile { index, size, limit } => {
+                let (index, size, limit) = (self.size(index)?, self.size(size)?, self.size(limit)?);
+                let from = self.e.builder.build_int_nsw_mul(index, size, "")?;
+                let end = self.e.builder.build_int_nsw_add(from, size, "")?;
+                let to = self.e.intrinsic("llvm.smin", &[], &[end.into(), limit.into()])?;
+                Ok((from, super::int(to)?))
+            }
+        }
+    }
+
+    /// The loop every other is made of: from `from`, by `step`, while less than `to`.
+    pub fn counted(
+        &mut self,
+        from: IntValue<'ctx>,
+        to: IntValue<'ctx>,
+        step: u32,
+        init: Vec<Vec<Value<'ctx>>>,
+        body: Body<'_, 'a, 'ctx>,
+    ) -> Result<Vec<Vec<Value<'ctx>>>, EmitError> {
+        let (before, head, inside, after) = (self.here()?, self.append(), self.append(), self.append());
+        self.jump(head)?;
+        self.position(head);
+        let index = self.phis(&[vec![from.into()]], before)?;
+        let phis = self.phis(&init, before)?;
+        let i = super::int(index[0][0].as_basic_value())?;
+        let more = self.e.icmp(IntPredicate::SLT, i.into(), to.into())?;
+        self.branch(more, inside, after)?;
+        self.position(inside);
+        let values = values_of(&phis);
+        let next = body(self, i, &values)?;
+        let after_step = self.e.builder.build_int_nsw_add(i, self.i64(i64::from(step)), "")?;
+        let end = self.here()?;
+        close(&index, &[vec![after_step.into()]], end)?;
+        close(&phis, &next, end)?;
+        self.jump(head)?;
+        self.position(after);
+        Ok(values)
+    }
+
+    fn serial(
+        &mut self,
+        var: Var,
+        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
+        carried: &[Carried],
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Result<(), EmitError> {
+        let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
+        let init = self.carry(carried, &inits)?;
+        let results = self.counted(from, to, 1, init, &mut |f, i, params| {
+            f.bind(var, i.into());
+            f.bind_carried(f.params(carried).into_iter(), params);
+            f.block(body)?;
+            f.carry(carried, next)
+        })?;
+        self.bind_carried(self.results(carried).into_iter(), &results);
+        Ok(())
+    }
+
+    fn unrolled(
+        &mut self,
+        var: Var,
+        range: std::ops::Range<i64>,
+        carried: &[Carried],
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Result<(), EmitError> {
+        let mut state =
+            carried.iter().map(|c| self.atom(c.init)).collect::<Result<Vec<Pieces<'ctx>>, _>>()?;
+        for i in range {
+            self.bind(var, self.i64(i).into());
+            for (c, v) in carried.iter().zip(state) {
+                self.env.insert(c.param, v);
+            }
+            self.block(body)?;
+            state = next.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
+        }
+        for (c, v) in carried.iter().zip(state) {
+            self.env.insert(c.result, v);
+        }
+        Ok(())
+    }
+
+    /// The end of as many whole steps as fit, a power of two each or any number.
+    fn whole_steps(
+        &self,
+        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
+        step: u32,
+    ) -> Result<IntValue<'ctx>, EmitError> {
+        let n = self.e.sub(to.into(), from.into())?;
+        let n = self.e.intrinsic("llvm.smax", &[], &[n, self.i64(0).into()])?;
+        let whole = if step.is_power_of_two() {
+            self.e.and(n, self.i64(-i64::from(step)).into())?
+        } else {
+            self.e.sub(n, self.e.urem(n, self.i64(i64::from(step)).into())?)?
+        };
+        Ok(self.e.builder.build_int_nsw_add(from, super::int(whole)?, "")?)
+    }
+
+    // ---- jam ----
+
+    fn jammed(
+        &mut self,
+        k: u32,
+        var: Var,
+        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
+        body: &[Stmt],
+    ) -> Result<(), EmitError> {
+        let end = self.whole_steps((from, to), k)?;
+        self.jam = k as usize;
+        self.counted(from, end, k, Vec::new(), &mut |f, i, _| {
+            let pieces = (0..k)
+                .map(|t| {
+                    let i = f.e.builder.build_int_nsw_add(i, f.i64(i64::from(t)), "")?;
+                    Ok(Piece::Uniform(i.into()))
+                })
+                .collect::<Result<Pieces<'ctx>, EmitError>>()?;
+            f.env.insert(var, pieces);
+            f.block(body)?;
+            Ok(Vec::new())
+        })?;
+        self.jam = 1;
+        self.counted(end, to, 1, Vec::new(), &mut |f, i, _| {
+            f.bind(var, i.into());
+            f.block(body)?;
+            Ok(Vec::new())
+        })?;
+        Ok(())
+    }
+
+    // ---- lanes ----
+
+    /// The operators of what a loop in lanes carries, with their neutral elements.
+    fn sums(&self, carried: &[Carried]) -> Option<Vec<(ScalarOp, BaseTy, Scalar)>> {
+        carried
+            .iter()
+            .map(|c| {
+                let ty = self.ty(Atom::Var(c.param)).ok()?;
+                let op = c.combine?;
+                Some((op, ty, neutral(op, ty)?))
+            })
+            .collect()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a loop")]
+    fn in_lanes(
+        &mut self,
+        w: u32,
+        var: Var,
+        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
+        carried: &[Carried],
+        sums: &[(ScalarOp, BaseTy, Scalar)],
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Result<(), EmitError> {
+        let widths = self.widths(w, carried, body);
+        let inits = carried.iter().map(|c| self.atom(c.init)).collect::<Result<Vec<_>, _>>()?;
+        let pieces: Vec<usize> = carried.iter().map(|c| self.form(c.param).0).collect();
+        let mut acc: Vec<Vec<Value<'ctx>>> = sums
+            .iter()
+            .zip(&pieces)
+            .map(|((_, _, zero), n)| vec![self.e.constant(*zero, widths.first().copied()); *n])
+            .collect();
+        let mut start = from;
+        for w in &widths {
+            acc = self.folded(acc, sums, *w)?;
+            let end = self.whole_steps((from, to), *w)?;
+            self.lanes = Some(*w);
+            acc = self.counted(start, end, *w, acc, &mut |f, i, params| {
+                f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
+                f.bind_carried(f.params(carried).into_iter(), params);
+                f.block(body)?;
+                f.carry(carried, next)
+            })?;
+            self.lanes = None;
+            start = end;
+        }
+        let acc = self.folded(acc, sums, 1)?;
+        let mut scalars = Vec::new();
+        for (((init, acc), (op, ty, _)), n) in inits.iter().zip(acc).zip(sums).zip(&pieces) {
+            let init = self.shaped(init, *n, false)?;
+            let all = init.into_iter().zip(acc).map(|(i, a)| self.e.op(*op, &[*ty, *ty], &[i, a]));
+            scalars.push(all.collect::<Result<Vec<_>, _>>()?);
+        }
+        let results = self.counted(start, to, 1, scalars, &mut |f, i, params| {
+            f.env.insert(var, uniform(i.into()));
+            f.bind_carried(f.params(carried).into_iter(), params);
+            f.block(body)?;
+            f.carry(carried, next)
+        })?;
+        self.bind_carried(self.results(carried).into_iter(), &results);
+        Ok(())
+    }
+
+    /// Accumulators of fewer lanes: halves are combined until `w` are left.
+    fn folded(
+        &self,
+        acc: Vec<Vec<Value<'ctx>>>,
+        sums: &[(ScalarOp, BaseTy, Scalar)],
+        w: u32,
+    ) -> Result<Vec<Vec<Value<'ctx>>>, EmitError> {
+        acc.into_iter()
+            .zip(sums)
+            .map(|(vs, (op, ty, _))| vs.into_iter().map(|v| self.fold(v, *op, *ty, w)).collect())
+            .collect()
+    }
+
+    fn fold(
+        &self,
+        mut v: Value<'ctx>,
+        op: ScalarOp,
+        ty: BaseTy,
+        w: u32,
+    ) -> Result<Value<'ctx>, EmitError> {
+        while let Some(n) = width(v)
+            && n > w
+            && n > 1
+        {
+            let BasicValueEnum::VectorValue(all) = v else { return Err(EmitError::WrongValue("fold")) };
+            let half = n / 2;
+            let part = |from: u32| {
+                let mask: Vec<_> = (from..from + half).map(|k| self.i32(k)).collect();
+                let mask = inkwell::types::VectorType::const_vector(&mask);
+                let poison = all.get_type().get_poison();
+                Ok::<Value<'ctx>, EmitError>(
+                    self.e.builder.build_shuffle_vector(all, poison, mask, "")?.into(),
+                )
+            };
+            v = self.e.op(op, &[ty, ty], &[part(0)?, part(half)?])?;
+        }
+        match v {
+            BasicValueEnum::VectorValue(one) if w == 1 => {
+                Ok(self.e.builder.build_extract_element(one, self.i32(0), "")?)
+            }
+            v => Ok(v),
+        }
+    }
+
+    /// The numbers of lanes of the loops that a loop in lanes becomes.
+    ///
+    /// The first is what the program says, but no more than its accumulators leave registers for. A body
+    /// with loops of its own is expensive, so there is a loop for each half of that; any other body is
+    /// emitted once more at most, at the width of a register.
+    fn widths(&self, w: u32, carried: &[Carried], body: &[Stmt]) -> Vec<u32> {
+        let bits = self.widest(body).max(carried.iter().map(|c| self.bits(c.param)).max().unwrap_or(8));
+        let native = self.host.lanes(bits).max(2);
+        let (mut all, mut w) = (Vec::new(), w);
+        let registers = if self.host.vector_bits == 512 { 24 } else { 12 };
+        let accumulators = self.jam as u32 * inner_carried(body).max(carried.len() as u32).max(1);
+        while w > native && w / native * accumulators > registers {
+            w /= 2;
+        }
+        all.push(w);
+        if vary::has_loop(body) {
+            while w / 2 >= FEWEST_LANES {
+                w /= 2;
+                all.push(w);
+            }
+        } else if w > native {
+            all.push(native);
+        }
+        all
+    }
+
+    /// The bits of the widest elements that a body loads or stores.
+    fn widest(&self, body: &[Stmt]) -> u32 {
+        let buffer = |v: Var| self.p.buffer_ty(v).map_or(8, |t| t.base.bits());
+        body.iter()
+            .map(|s| {
+                let own = match &s.kind {
+                    StmtKind::Let { exp: Exp::Load { buffer: b, .. }, .. } => buffer(*b),
+                    StmtKind::Store { buffer: b, .. } => buffer(*b),
+                    StmtKind::For { carried, .. } | StmtKind::While { carried, .. } => {
+                        carried.iter().map(|c| self.bits(c.param)).max().unwrap_or(8)
+                    }
+                    _ => 8,
+                };
+                s.kind.blocks().into_iter().map(|b| self.widest(b)).fold(own, u32::max)
+            })
+            .max()
+            .unwrap_or(8)
+    }
+
+    fn bits(&self, v: Var) -> u32 {
+        match self.p.vars.get(v).map(|i| &i.ty) {
+            Some(Ty::Scalar(b)) => b.bits().max(8),
+            _ => 64,
+        }
+    }
+}
+
+/// The most values that a loop inside carries.
+fn inner_carried(body: &[Stmt]) -> u32 {
+    body.iter()
+        .map(|s| {
+            let own = match &s.kind {
+                StmtKind::For { carried, .. } | StmtKind::While { carried, .. } => carried.len() as u32,
+                _ => 0,
+            };
+            s.kind.blocks().into_iter().map(|b| inner_carried(b)).fold(own, u32::max)
+        })
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,468 @@
+//! From Kernel to one LLVM module: a function for each kernel and one for the plan.
+//!
+//! ```text
+//! (kernel "scale" (grid (%b nb)) … (for (lanes 16) %i (tile %b 16384 %n) () …))
+//!
+//! define void @k0(ptr %args, i64 %lo, i64 %hi, i64 %worker, ptr %error)   for each block of lo … hi:
+//!   for i by 16: <16 x T>;  for i by 1: what is left                        the loop in lanes
+//! define i32 @remc_entry(ptr %ctx, ptr %params, ptr %results)             allocates, launches
+//! ```
+//!
+//! [`crate::abi`] says what these functions are given. Statements are emitted by one emitter, [`Fun`], for
+//! kernels and plan; they differ in how memory is made and in how a failed check is told.
+//!
+//! | module | what it emits |
+//! | --- | --- |
+//! | `pieces` | values: of one iteration, of the lanes of a vector, of jammed iterations |
+//! | `vary` | nothing: it finds what depends on the variable of a parallel loop |
+//! | `contract` | nothing: it finds the products that a sum takes in fused |
+//! | `stmt` | `let`, `if`, `while`, `check` |
+//! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
+//! | `memory` | addresses, loads, stores |
+//! | `plan` | the entry: allocation, launches, sorts, results |
+
+mod contract;
+mod loops;
+mod memory;
+mod pieces;
+mod plan;
+mod stmt;
+mod vary;
+
+use crate::abi::{self, Interface};
+use crate::error::EmitError;
+use crate::jit::{self, Host, Pipeline};
+use crate::scalar::Emit;
+use crate::values::Value;
+use inkwell::AddressSpace;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::basic_block::BasicBlock;
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
+use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use memory::Scope;
+use pieces::{Pieces, uniform};
+use remc_base::{BaseTy, Trap};
+use remc_kernel::ir::{Atom, Kernel, Program, Ty, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The machine code of a program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compiled {
+    /// An object file; see [`crate::abi`] for what it defines and needs.
+    pub object: Vec<u8>,
+    pub interface: Interface,
+}
+
+/// Compiles a program.
+///
+/// # Errors
+/// If the program breaks an invariant of Kernel, or LLVM refuses what was made of it.
+pub fn compile(p: &Program, host: &Host, pipeline: Pipeline) -> Result<Compiled, EmitError> {
+    let context = Context::create();
+    let (module, interface) = module(&context, p, host)?;
+    Ok(Compiled { object: jit::object(&module, host, pipeline)?, interface })
+}
+
+/// The assembly text of a program.
+///
+/// # Errors
+/// As [`compile`].
+pub fn assembly(p: &Program, host: &Host, pipeline: Pipeline) -> Result<String, EmitError> {
+    let context = Context::create();
+    jit::assembly(&module(&context, p, host)?.0, host, pipeline)
+}
+
+/// The LLVM text of a program, as emitted, or after a pipeline of LLVM's passes.
+///
+/// # Errors
+/// As [`compile`].
+pub fn llvm_ir(p: &Program, host: &Host, pipeline: Option<Pipeline>) -> Result<String, EmitError> {
+    let context = Context::create();
+    let (module, _) = module(&context, p, host)?;
+    if let Some(pipeline) = pipeline {
+        jit::optimise(&module, &jit::machine(host)?, pipeline)?;
+    }
+    Ok(module.print_to_string().to_string())
+}
+
+fn module<'ctx>(
+    context: &'ctx Context,
+    p: &Program,
+    host: &Host,
+) -> Result<(Module<'ctx>, Interface), EmitError> {
+    let module = context.create_module("remora");
+    jit::set_target(&module, &jit::machine(host)?);
+    let builder = context.create_builder();
+    let e = Emit::new(context, &module, &builder, host.fma);
+    let interface = abi::interface(p);
+    let traps = abi::trap_numbers(&interface);
+    let common = Common { e, p, host, traps: &traps };
+    for (id, k) in p.kernels.iter() {
+        kernel(common, &abi::kernel_symbol(id.0), k)?;
+    }
+    plan::entry(common)?;
+    Ok((module, interface))
+}
+
+/// What all functions of a module share.
+#[derive(Clone, Copy)]
+struct Common<'a, 'ctx> {
+    e: Emit<'a, 'ctx>,
+    p: &'a Program,
+    host: &'a Host,
+    traps: &'a FxHashMap<Trap, u32>,
+}
+
+/// Whom a function tells of a failed check.
+#[derive(Clone, Copy)]
+enum Side<'ctx> {
+    Kernel { error: Value<'ctx>, block: Value<'ctx> },
+    Plan { ctx: Value<'ctx> },
+}
+
+/// A function under construction.
+struct Fun<'a, 'ctx> {
+    e: Emit<'a, 'ctx>,
+    p: &'a Program,
+    host: &'a Host,
+    traps: &'a FxHashMap<Trap, u32>,
+    function: FunctionValue<'ctx>,
+    /// The first block: memory on the stack is made here.
+    entry: BasicBlock<'ctx>,
+    side: Side<'ctx>,
+    /// Scalars; and buffers, by their addresses.
+    env: FxHashMap<Var, Pieces<'ctx>>,
+    /// The number of lanes of the loop around, and the variables that differ from lane to lane.
+    lanes: Option<u32>,
+    lane_varying: FxHashSet<Var>,
+    /// How many iterations of the loop around are jammed, and the variables that differ.
+    jam: usize,
+    jam_varying: FxHashSet<Var>,
+    /// Sums that take in a product, and the products that are left out therefore.
+    fused: contract::Fused,
+    scopes: FxHashMap<Var, Scope<'ctx>>,
+    /// Memory for the arguments of calls.
+    slots: Option<(PointerValue<'ctx>, usize)>,
+}
+
+impl<'a, 'ctx> Fun<'a, 'ctx> {
+    /// A function with its first two blocks, positioned at the end of the second.
+    fn new(c: Common<'a, 'ctx>, function: FunctionValue<'ctx>, side: Side<'ctx>) -> Result<Self, EmitError> {
+        let entry = c.e.context.append_basic_block(function, "entry");
+        let start = c.e.context.append_basic_block(function, "start");
+        c.e.builder.position_at_end(entry);
+        c.e.builder.build_unconditional_branch(start)?;
+        c.e.builder.position_at_end(start);
+        Ok(Fun {
+            e: c.e,
+            p: c.p,
+            host: c.host,
+            traps: c.traps,
+            function,
+            entry,
+            side,
+            env: FxHashMap::default(),
+            lanes: None,
+            lane_varying: FxHashSet::default(),
+            jam: 1,
+            jam_varying: FxHashSet::default(),
+            fused: contract::Fused::default(),
+            scopes: FxHashMap::default(),
+            slots: None,
+        })
+    }
+
+    fn i64(&self, n: i64) -> IntValue<'ctx> {
+        self.e.context.i64_type().const_int(n as u64, true)
+    }
+
+    fn i32(&self, n: u32) -> IntValue<'ctx> {
+        self.e.context.i32_type().const_int(u64::from(n), false)
+    }
+
+    fn append(&self) -> BasicBlock<'ctx> {
+        self.e.context.append_basic_block(self.function, "")
+    }
+
+    fn position(&self, b: BasicBlock<'ctx>) {
+        self.e.builder.position_at_end(b);
+    }
+
+    /// Where the builder stands.
+    fn here(&self) -> Result<BasicBlock<'ctx>, EmitError> {
+        self.e.builder.get_insert_block().ok_or(EmitError::WrongValue("no block"))
+    }
+
+    fn jump(&self, to: BasicBlock<'ctx>) -> Result<(), EmitError> {
+        self.e.builder.build_unconditional_branch(to)?;
+        Ok(())
+    }
+
+    fn branch(
+        &self,
+        cond: Value<'ctx>,
+        yes: BasicBlock<'ctx>,
+        no: BasicBlock<'ctx>,
+    ) -> Result<(), EmitError> {
+        let BasicValueEnum::IntValue(cond) = cond else { return Err(EmitError::WrongValue("condition")) };
+        self.e.builder.build_conditional_branch(cond, yes, no)?;
+        Ok(())
+    }
+
+    // ---- atoms ----
+
+    fn atom(&self, a: Atom) -> Result<Pieces<'ctx>, EmitError> {
+        match a {
+            Atom::Const(c) => Ok(uniform(self.e.constant(c, None))),
+            Atom::Var(v) => self.env.get(&v).cloned().ok_or_else(|| self.unbound(v)),
+        }
+    }
+
+    fn unbound(&self, v: Var) -> EmitError {
+        EmitError::Program(format!("{v:?} is not in scope"))
+    }
+
+    /// A scalar that neither lanes nor jammed iterations change.
+    fn scalar(&self, a: Atom) -> Result<Value<'ctx>, EmitError> {
+        match self.atom(a)?.as_slice() {
+            [p] => self.scalar_of(*p),
+            _ => Err(EmitError::Program("a value that varies where it must not".into())),
+        }
+    }
+
+    /// A size or index that does not vary.
+    fn size(&self, a: Atom) -> Result<IntValue<'ctx>, EmitError> {
+        int(self.scalar(a)?)
+    }
+
+    fn ty(&self, a: Atom) -> Result<BaseTy, EmitError> {
+        let ty = match a {
+            Atom::Const(c) => Some(c.ty()),
+            Atom::Var(v) => match self.p.vars.get(v).map(|i| &i.ty) {
+                Some(Ty::Scalar(b)) => Some(*b),
+                _ => None,
+            },
+        };
+        ty.ok_or_else(|| EmitError::Program(format!("{a:?} is no scalar")))
+    }
+
+    fn bind(&mut self, v: Var, value: Value<'ctx>) {
+        self.env.insert(v, uniform(value));
+    }
+
+    // ---- slots ----
+
+    /// A scalar as the 64 bits of a slot.
+    fn to_slot(&self, ty: BaseTy, v: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
+        let i64t: BasicTypeEnum<'ctx> = self.e.context.i64_type().into();
+        let v = match v {
+            BasicValueEnum::FloatValue(_) => {
+                let bits = self.e.context.custom_width_int_type(
+                    std::num::NonZeroU32::new(ty.bits()).ok_or(EmitError::WrongValue("slot"))?,
+                );
+                self.e.bitcast(v, bits.map_err(|_| EmitError::WrongValue("slot"))?.into())?
+            }
+            v => v,
+        };
+        match v {
+            BasicValueEnum::PointerValue(p) => {
+                Ok(self.e.builder.build_ptr_to_int(p, self.e.context.i64_type(), "")?.into())
+            }
+            v if v.get_type() == i64t => Ok(v),
+            v if ty.is_signed() => self.e.sext(v, i64t),
+            v => self.e.zext(v, i64t),
+        }
+    }
+
+    /// The scalar of a type in a slot.
+    fn scalar_from_slot(&self, ty: BaseTy, v: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
+        let target = self.e.llvm_ty(ty, None);
+        match target {
+            BasicTypeEnum::IntType(t) if t.get_bit_width() == 64 => Ok(v),
+            BasicTypeEnum::IntType(_) => self.e.trunc(v, target),
+            BasicTypeEnum::FloatType(t) if t.get_bit_width() == 64 => self.e.bitcast(v, target),
+            _ => {
+                let bits = self.e.context.custom_width_int_type(
+                    std::num::NonZeroU32::new(ty.bits()).ok_or(EmitError::WrongValue("slot"))?,
+                );
+                let bits = self.e.trunc(v, bits.map_err(|_| EmitError::WrongValue("slot"))?.into())?;
+                self.e.bitcast(bits, target)
+            }
+        }
+    }
+
+    /// Binds variables to what the slots of an array hold.
+    fn load_slots(&mut self, from: PointerValue<'ctx>, vars: &[Var]) -> Result<(), EmitError> {
+        for (k, v) in vars.iter().enumerate() {
+            let at = self.e.element(BaseTy::I64, from, self.i64(k as i64))?;
+            let value = match self.p.vars.get(*v).map(|i| &i.ty) {
+                Some(Ty::Scalar(b)) => {
+                    let bits = self.e.load(BaseTy::I64, None, at)?;
+                    self.scalar_from_slot(*b, bits)?
+                }
+                Some(Ty::Buffer(_)) => {
+                    let ptr = self.e.context.ptr_type(AddressSpace::default());
+                    self.e.builder.build_load(ptr, at, "")?
+                }
+                None => return Err(self.unbound(*v)),
+            };
+            self.bind(*v, value);
+        }
+        Ok(())
+    }
+
+    /// Memory on the stack for that many elements, made once for each call of the function.
+    fn stack(&self, ty: BaseTy, elements: u32) -> Result<PointerValue<'ctx>, EmitError> {
+        let builder = self.e.context.create_builder();
+        match self.entry.get_first_instruction() {
+            Some(i) => builder.position_before(&i),
+            None => builder.position_at_end(self.entry),
+        }
+        let memory = self.e.memory_ty(ty, None);
+        let array = match memory {
+            BasicTypeEnum::IntType(t) => t.array_type(elements),
+            BasicTypeEnum::FloatType(t) => t.array_type(elements),
+            _ => return Err(EmitError::WrongValue("stack")),
+        };
+        Ok(builder.build_alloca(array, "")?)
+    }
+
+    /// Writes slots for a call. The memory is used again by the next call.
+    fn slots(&mut self, values: &[Value<'ctx>]) -> Result<PointerValue<'ctx>, EmitError> {
+        let memory = match self.slots {
+            Some((p, n)) if n >= values.len() => p,
+            _ => {
+                let n = values.len().max(remc_base::trap::MOST_VALUES);
+                let p = self.stack(BaseTy::I64, n as u32)?;
+                self.slots = Some((p, n));
+                p
+            }
+        };
+        for (k, v) in values.iter().enumerate() {
+            let at = self.e.element(BaseTy::I64, memory, self.i64(k as i64))?;
+            self.e.store(BaseTy::I64, *v, at)?;
+        }
+        Ok(memory)
+    }
+
+    // ---- the runtime ----
+
+    /// The declaration of one of the runtime's functions.
+    fn runtime(
+        &self,
+        name: &str,
+        result: Option<BasicTypeEnum<'ctx>>,
+        args: &[Value<'ctx>],
+    ) -> FunctionValue<'ctx> {
+        if let Some(f) = self.e.module.get_function(name) {
+            return f;
+        }
+        let args: Vec<BasicMetadataTypeEnum<'ctx>> = args.iter().map(|a| a.get_type().into()).collect();
+        let ty = match result {
+            Some(t) => inkwell::types::BasicType::fn_type(&t, &args, false),
+            None => self.e.context.void_type().fn_type(&args, false),
+        };
+        let f = self.e.module.add_function(name, ty, None);
+        let rare = [abi::FAIL, abi::STOP].contains(&name);
+        for a in ["nounwind", "cold"].iter().take(1 + usize::from(rare)) {
+            let kind = Attribute::get_named_enum_kind_id(a);
+            f.add_attribute(AttributeLoc::Function, self.e.context.create_enum_attribute(kind, 0));
+        }
+        f
+    }
+
+    /// Calls one of the runtime's functions that gives nothing.
+    fn call(&self, name: &str, args: &[Value<'ctx>]) -> Result<(), EmitError> {
+        let f = self.runtime(name, None, args);
+        let args: Vec<_> = args.iter().map(|a| (*a).into()).collect();
+        self.e.builder.build_direct_call(f, &args, "")?;
+        Ok(())
+    }
+
+    /// Calls one that gives a value.
+    fn call_for(
+        &self,
+        name: &str,
+        result: BasicTypeEnum<'ctx>,
+        args: &[Value<'ctx>],
+    ) -> Result<Value<'ctx>, EmitError> {
+        let f = self.runtime(name, Some(result), args);
+        let args: Vec<_> = args.iter().map(|a| (*a).into()).collect();
+        match self.e.builder.build_direct_call(f, &args, "")?.try_as_basic_value() {
+            inkwell::values::ValueKind::Basic(v) => Ok(v),
+            inkwell::values::ValueKind::Instruction(_) => Err(EmitError::WrongValue("call")),
+        }
+    }
+}
+
+fn int(v: Value<'_>) -> Result<IntValue<'_>, EmitError> {
+    match v {
+        BasicValueEnum::IntValue(v) => Ok(v),
+        _ => Err(EmitError::WrongValue("an integer")),
+    }
+}
+
+fn pointer(v: Value<'_>) -> Result<PointerValue<'_>, EmitError> {
+    match v {
+        BasicValueEnum::PointerValue(v) => Ok(v),
+        _ => Err(EmitError::WrongValue("an address")),
+    }
+}
+
+/// The parameters of a function.
+fn parameters<'ctx, const N: usize>(f: FunctionValue<'ctx>) -> Result<[Value<'ctx>; N], EmitError> {
+    f.get_params().try_into().map_err(|_| EmitError::WrongValue("parameters"))
+}
+
+/// Gives a function an attribute, or one of its parameters.
+fn attribute(c: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str) {
+    let kind = Attribute::get_named_enum_kind_id(name);
+    f.add_attribute(at, c.create_enum_attribute(kind, 0));
+}
+
+/// The function of a kernel: a loop over its blocks.
+fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
+    let context = c.e.context;
+    let (ptr, i64t) = (context.ptr_type(AddressSpace::default()), context.i64_type());
+    let ty = context
+        .void_type()
+        .fn_type(&[ptr.into(), i64t.into(), i64t.into(), i64t.into(), ptr.into()], false);
+    let function = c.e.module.add_function(name, ty, None);
+    attribute(context, function, AttributeLoc::Function, "nounwind");
+    attribute(context, function, AttributeLoc::Param(0), "noalias");
+    attribute(context, function, AttributeLoc::Param(0), "readonly");
+    let [args, lo, hi, worker, error] = parameters(function)?;
+    let mut f = Fun::new(c, function, Side::Kernel { error, block: lo })?;
+    f.load_slots(pointer(args)?, &k.params)?;
+    f.bind(k.worker, worker);
+    f.fused = contract::fused(c.p, &k.body);
+    f.make_scopes(name, &k.params);
+    f.counted(int(lo)?, int(hi)?, 1, Vec::new(), &mut |f, block, _| {
+        f.side = Side::Kernel { error, block: block.into() };
+        f.grid(k, block.into())?;
+        f.block(&k.body)?;
+        Ok(Vec::new())
+    })?;
+    f.e.builder.build_return(None)?;
+    Ok(())
+}
+
+impl<'ctx> Fun<'_, 'ctx> {
+    /// Binds the grid's variables to the point that a block is.
+    fn grid(&mut self, k: &Kernel, block: Value<'ctx>) -> Result<(), EmitError> {
+        let mut rest = block;
+        for (i, (v, size)) in k.grid.iter().enumerate().rev() {
+            if i == 0 {
+                self.bind(*v, rest);
+                break;
+            }
+            let size = self.scalar(*size)?;
+            let index = self.e.urem(rest, size)?;
+            rest = self.e.udiv(rest, size)?;
+            self.bind(*v, index);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! The plan's function, and the statements that only a plan has.
+
+use super::{Common, Fun, Side, int, parameters, pointer};
+use crate::abi;
+use crate::error::EmitError;
+use crate::values::{Value, element_bytes};
+use inkwell::attributes::AttributeLoc;
+use inkwell::values::{IntValue, PointerValue};
+use inkwell::{AddressSpace, IntPredicate};
+use remc_base::{BaseTy, Prov};
+use remc_kernel::ir::{Atom, KernelId, Ty, Var};
+use rustc_hash::FxHashMap;
+
+/// Emits `remc_entry`.
+pub(super) fn entry(c: Common<'_, '_>) -> Result<(), EmitError> {
+    let context = c.e.context;
+    let ptr = context.ptr_type(AddressSpace::default());
+    let ty = context.i32_type().fn_type(&[ptr.into(), ptr.into(), ptr.into()], false);
+    let function = c.e.module.add_function(abi::ENTRY, ty, None);
+    super::attribute(context, function, AttributeLoc::Function, "nounwind");
+    let [ctx, params, results] = parameters(function)?;
+    let mut f = Fun::new(c, function, Side::Plan { ctx })?;
+    f.load_slots(pointer(params)?, &c.p.params)?;
+    f.fused = super::contract::fused(c.p, &c.p.plan);
+    f.block(&c.p.plan)?;
+    f.give(pointer(results)?, &c.p.results)?;
+    f.e.builder.build_return(Some(&f.i32(0)))?;
+    Ok(())
+}
+
+impl<'ctx> Fun<'_, 'ctx> {
+    /// What the plan's runtime calls take first.
+    pub fn ctx(&self) -> Result<Value<'ctx>, EmitError> {
+        match self.side {
+            Side::Plan { ctx } => Ok(ctx),
+            Side::Kernel { .. } => Err(EmitError::Program("a statement of the plan in a kernel".into())),
+        }
+    }
+
+    /// Stores the results of the program.
+    fn give(
+        &mut self,
+        to: PointerValue<'ctx>,
+        results: &[Atom],
+    ) -> Result<(), EmitError> {
+        let mut slots = Vec::new();
+        for a in results {
+            match a.as_var().and_then(|v| self.p.buffer_ty(v).map(|t| (v, t))) {
+                Some((v, ty)) => {
+                    slots.push(self.to_slot(BaseTy::U64, self.scalar(Atom::Var(v))?)?);
+                    for d in &ty.dims {
+                        slots.push(self.scalar(*d)?);
+                    }
+                }
+                None => slots.push(self.to_slot(self.ty(*a)?, self.scalar(*a)?)?),
+            }
+        }
+        for (k, v) in slots.into_iter().enumerate() {
+            let at = self.e.element(BaseTy::I64, to, self.i64(k as i64))?;
+            self.e.store(BaseTy::I64, v, at)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on if a call was successful, and returns if it was not.
+    fn unless(&mut self, stopped: Value<'ctx>) -> Result<(), EmitError> {
+        let (stop, on) = (self.append(), self.append());
+        self.branch(stopped, stop, on)?;
+        self.position(stop);
+        self.e.builder.build_return(Some(&self.i32(1)))?;
+        self.position(on);
+        Ok(())
+    }
+
+    fn unless_nonzero(&mut self, code: Value<'ctx>) -> Result<(), EmitError> {
+        let stopped = self.e.icmp(IntPredicate::NE, code, self.e.int_like(code, 0)?)?;
+        self.unless(stopped)
+    }
+
+    pub fn alloc(&mut self, buffer: Var, prov: Prov) -> Result<(), EmitError> {
+        let Some(ty) = self.p.buffer_ty(buffer) else {
+            return Err(EmitError::Program(format!("{buffer:?} is no buffer")));
+        };
+        let bytes = element_bytes(self.e.memory_ty(ty.base, None));
+        let dims = ty.dims.iter().map(|d| self.scalar(*d)).collect::<Result<Vec<_>, _>>()?;
+        let address = self.alloc_call(prov, bytes, &dims)?;
+        let none = self.e.builder.build_is_null(pointer(address)?, "")?;
+        self.unless(none.into())?;
+        self.bind(buffer, address);
+        Ok(())
+    }
+
+    fn alloc_call(&mut self, prov: Prov, bytes: u32, dims: &[Value<'ctx>]) -> Result<Value<'ctx>, EmitError> {
+        let ctx = self.ctx()?;
+        let at = self.slots(dims)?;
+        let args: [Value<'ctx>; 5] = [
+            ctx,
+            self.i32(prov.0).into(),
+            self.i64(i64::from(bytes)).into(),
+            self.i32(dims.len() as u32).into(),
+            at.into(),
+        ];
+        let ptr = self.e.context.ptr_type(AddressSpace::default());
+        self.call_for(abi::ALLOC, ptr.into(), &args)
+    }
+
+    pub fn free(&mut self, buffer: Var) -> Result<(), EmitError> {
+        let ctx = self.ctx()?;
+        let (_, address) = self.buffer(buffer)?;
+        self.call(abi::FREE, &[ctx, address.into()])
+    }
+
+    pub fn launch(&mut self, id: KernelId, args: &[Atom], prov: Prov) -> Result<(), EmitError> {
+        let ctx = self.ctx()?;
+        let p = self.p;
+        let Some(k) = p.kernels.get(id) else {
+            return Err(EmitError::Program(format!("there is no kernel {id:?}")));
+        };
+        let function = self.e.module.get_function(&abi::kernel_symbol(id.0));
+        let (Some(function), true) = (function, args.len() == k.params.len()) else {
+            return Err(EmitError::Program(format!("a launch of {id:?} with {} arguments", args.len())));
+        };
+        let given: FxHashMap<Var, Atom> = k.params.iter().copied().zip(args.iter().copied()).collect();
+        let mut sizes = Vec::new();
+        for (_, size) in &k.grid {
+            let size = match size {
+                Atom::Var(v) => given.get(v).copied().ok_or_else(|| self.unbound(*v))?,
+                c => *c,
+            };
+            sizes.push(self.size(size)?);
+        }
+        let blocks = self.blocks(&sizes, prov)?;
+        let (run, on) = (self.append(), self.append());
+        let some = self.e.icmp(IntPredicate::NE, blocks.into(), self.i64(0).into())?;
+        self.branch(some, run, on)?;
+        self.position(run);
+        let mut slots = Vec::new();
+        for a in args {
+            let ty = match a.as_var().map(|v| p.ty(v)) {
+                Some(Ty::Buffer(_)) => BaseTy::U64,
+                _ => self.ty(*a)?,
+            };
+            slots.push(self.to_slot(ty, self.scalar(*a)?)?);
+        }
+        let at = self.slots(&slots)?;
+        let call: [Value<'ctx>; 6] = [
+            ctx,
+            self.i32(id.0).into(),
+            function.as_global_value().as_pointer_value().into(),
+            at.into(),
+            self.i64(slots.len() as i64).into(),
+            blocks.into(),
+        ];
+        let code = self.call_for(abi::LAUNCH, self.e.context.i32_type().into(), &call)?;
+        self.unless_nonzero(code)?;
+        self.jump(on)?;
+        self.position(on);
+        Ok(())
+    }
+
+    /// The number of points of a grid: 0 if a size is 0 (or less). Where the product is past 64 bits the
+    /// plan stops, as for an array of that shape.
+    fn blocks(&mut self, sizes: &[IntValue<'ctx>], prov: Prov) -> Result<IntValue<'ctx>, EmitError> {
+        let mut product = self.i64(1);
+        let mut overflow: Value<'ctx> = self.e.context.bool_type().const_zero().into();
+        let mut empty: Value<'ctx> = self.e.context.bool_type().const_zero().into();
+        for (i, s) in sizes.iter().enumerate() {
+            let none = self.e.icmp(IntPredicate::SLE, (*s).into(), self.i64(0).into())?;
+            empty = self.e.or(empty, none)?;
+            if i == 0 {
+                product = *s;
+                continue;
+            }
+            let limit = self.e.udiv(self.i64(i64::MAX).into(), self.safe(*s)?)?;
+            let over = self.e.icmp(IntPredicate::UGT, product.into(), limit)?;
+            overflow = self.e.or(overflow, over)?;
+            product = int(self.e.mul(product.into(), (*s).into())?)?;
+        }
+        if sizes.len() > 1 {
+            let over = self.e.and(overflow, self.e.xor(empty, self.e.int_like(empty, 1)?)?)?;
+            let (stop, on) = (self.append(), self.append());
+            self.branch(over, stop, on)?;
+            self.position(stop);
+            let dims: Vec<Value<'ctx>> = sizes.iter().map(|s| (*s).into()).collect();
+            self.alloc_call(prov, 1, &dims)?;
+            self.e.builder.build_return(Some(&self.i32(1)))?;
+            self.position(on);
+        }
+        int(self.e.select(empty, self.i64(0).into(), product.into())?)
+    }
+
+    /// A size as a divisor.
+    fn safe(&self, s: IntValue<'ctx>) -> Result<Value<'ctx>, EmitError> {
+        self.e.intrinsic("llvm.umax", &[], &[s.into(), self.i64(1).into()])
+    }
+
+    pub fn sort(&mut self, keys: &[Var], out: Var) -> Result<(), EmitError> {
+        let ctx = self.ctx()?;
+        let mut slots = Vec::new();
+        let mut items = None;
+        for k in keys {
+            let (ty, address) = self.buffer(*k)?;
+            let Some((first, cell)) = ty.dims.split_first() else {
+                return Err(EmitError::Program("a sort by a scalar".into()));
+            };
+            let mut elements = self.i64(1);
+            for d in cell {
+                elements = self.e.builder.build_int_mul(elements, self.size(*d)?, "")?;
+            }
+            let base = BaseTy::ALL.iter().position(|b| *b == ty.base).unwrap_or(0);
+            slots.push(self.to_slot(BaseTy::U64, address.into())?);
+            slots.push(self.i64(base as i64).into());
+            slots.push(elements.into());
+            items = Some(self.size(*first)?);
+        }
+        let Some(items) = items else { return Err(EmitError::Program("a sort by nothing".into())) };
+        let (_, out) = self.buffer(out)?;
+        let at = self.slots(&slots)?;
+        let args: [Value<'ctx>; 5] =
+            [ctx, self.i32(keys.len() as u32).into(), at.into(), items.into(), out.into()];
+        let code = self.call_for(abi::SORT, self.e.context.i32_type().into(), &args)?;
+        self.unless_nonzero(code)
+    }
+}

@@ -1,0 +1,179 @@
+//! What depends on the variable of a parallel loop.
+//!
+//! A loop in lanes or a jammed one gives each variable that depends on its own variable several values at
+//! once. Which ones do has to be known before the body is emitted: a loop inside needs vectors for the
+//! values it carries from the start. Here too is decided whether the body can run that way at all: where a
+//! condition or the bounds of a loop inside depend on the variable, or memory would be needed for each
+//! iteration, the loop is emitted one iteration after the other, which is always right.
+
+use remc_kernel::ir::{Atom, Exp, How, Range, Stmt, StmtKind, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The variables bound in the body of a loop over `var` that depend on it, if several iterations can run
+/// at once.
+pub(super) fn varying(
+    var: Var,
+    carried: impl IntoIterator<Item = Var>,
+    body: &[Stmt],
+) -> Option<FxHashSet<Var>> {
+    let mut v = Varying { set: FxHashSet::from_iter([var]), ok: true, grew: true };
+    v.set.extend(carried);
+    // A carried value of a loop inside may vary from its second iteration on.
+    while v.grew && v.ok {
+        v.grew = false;
+        v.block(body);
+    }
+    v.ok.then_some(v.set)
+}
+
+struct Varying {
+    set: FxHashSet<Var>,
+    ok: bool,
+    grew: bool,
+}
+
+impl Varying {
+    fn atom(&self, a: &Atom) -> bool {
+        matches!(a, Atom::Var(v) if self.set.contains(v))
+    }
+
+    fn any(&self, atoms: &[Atom]) -> bool {
+        atoms.iter().any(|a| self.atom(a))
+    }
+
+    fn add(&mut self, v: Var) {
+        self.grew |= self.set.insert(v);
+    }
+
+    fn block(&mut self, block: &[Stmt]) {
+        for s in block {
+            self.stmt(&s.kind);
+        }
+    }
+
+    fn stmt(&mut self, s: &StmtKind) {
+        match s {
+            StmtKind::Let { var, exp } => {
+                let varies = match exp {
+                    Exp::Atom(a) | Exp::Cast(_, a) => self.atom(a),
+                    Exp::Op(_, args) => self.any(args),
+                    Exp::Load { at, .. } => self.any(at),
+                    Exp::Workers => false,
+                };
+                if varies {
+                    self.add(*var);
+                }
+            }
+            // A place that all iterations share is written in their order.
+            StmtKind::Store { at, .. } => self.ok &= self.any(at),
+            StmtKind::For { range, carried, body, next, .. } => {
+                let (Range::Upto { from: a, to: b } | Range::Tile { size: a, limit: b, .. }) = range;
+                self.ok &= !self.atom(a) && !self.atom(b);
+                if let Range::Tile { index, .. } = range {
+                    self.ok &= !self.atom(index);
+                }
+                for (c, next) in carried.iter().zip(next) {
+                    if self.atom(&c.init) || self.atom(next) {
+                        self.add(c.param);
+                        self.add(c.result);
+                    }
+                }
+                self.block(body);
+            }
+            StmtKind::While { carried, cond, test, body, next } => {
+                for (c, next) in carried.iter().zip(next) {
+                    if self.atom(&c.init) || self.atom(next) {
+                        self.add(c.param);
+                        self.add(c.result);
+                    }
+                }
+                self.block(cond);
+                self.block(body);
+                self.ok &= !self.atom(test);
+            }
+            StmtKind::If { cond, then, otherwise, results } => {
+                self.ok &= !self.atom(cond);
+                self.block(then);
+                self.block(otherwise);
+                for c in results {
+                    if self.atom(&c.then) || self.atom(&c.otherwise) {
+                        self.add(c.var);
+                    }
+                }
+            }
+            StmtKind::Check { .. } => {}
+            _ => self.ok = false,
+        }
+    }
+}
+
+/// Whether there is a loop that several iterations of a loop around it would share.
+pub(super) fn has_loop(block: &[Stmt]) -> bool {
+    block.iter().any(|s| {
+        let own = match &s.kind {
+            StmtKind::For { how, .. } => *how != How::Unroll,
+            StmtKind::While { .. } => true,
+            _ => false,
+        };
+        own || s.kind.blocks().into_iter().any(|b| has_loop(b))
+    })
+}
+
+/// How often each variable is mentioned.
+pub(super) fn uses(block: &[Stmt], count: &mut FxHashMap<Var, u32>) {
+    let mut atom = |a: &Atom| {
+        if let Atom::Var(v) = a {
+            *count.entry(*v).or_insert(0) += 1;
+        }
+    };
+    for s in block {
+        match &s.kind {
+            StmtKind::Let { exp, .. } => match exp {
+                Exp::Atom(a) | Exp::Cast(_, a) => atom(a),
+                Exp::Op(_, args) => args.iter().for_each(&mut atom),
+                Exp::Load { at, .. } => at.iter().for_each(&mut atom),
+                Exp::Workers => {}
+            },
+            StmtKind::Store { at, value, .. } => {
+                at.iter().for_each(&mut atom);
+                atom(value);
+            }
+            StmtKind::For { range, carried, next, .. } => {
+                let (Range::Upto { from: a, to: b } | Range::Tile { size: a, limit: b, .. }) = range;
+                atom(a);
+                atom(b);
+                if let Range::Tile { index, .. } = range {
+                    atom(index);
+                }
+                carried.iter().for_each(|c| atom(&c.init));
+                next.iter().for_each(&mut atom);
+            }
+            StmtKind::While { carried, test, next, .. } => {
+                carried.iter().for_each(|c| atom(&c.init));
+                atom(test);
+                next.iter().for_each(&mut atom);
+            }
+            StmtKind::If { cond, results, .. } => {
+                atom(cond);
+                for c in results {
+                    atom(&c.then);
+                    atom(&c.otherwise);
+                }
+            }
+            StmtKind::Check { cond, values, .. } => {
+                atom(cond);
+                values.iter().for_each(&mut atom);
+            }
+            StmtKind::Launch { args, .. } => args.iter().for_each(&mut atom),
+            StmtKind::Alloc { .. }
+            | StmtKind::Free { .. }
+            | StmtKind::Alias { .. }
+            | StmtKind::Sort { .. } => {}
+        }
+    }
+    for s in block {
+        for b in s.kind.blocks() {
+            uses(b, count);
+        }
+    }
+}
