@@ -20,8 +20,8 @@ mod kernel;
 pub mod scalar;
 mod values;
 
-pub use error::EmitError;
 pub use abi::{Interface, KernelInfo, Slot, interface};
+pub use error::EmitError;
 pub use jit::{Host, Loaded, Pipeline};
 pub use kernel::{Compiled, assembly, compile, llvm_ir};
 pub use scalar::{Emit, ulp_bound, ulp_distance};

@@ -44,14 +44,7 @@ fn find(p: &Program, block: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut Fused
     }
 }
 
-fn sum(
-    p: &Program,
-    c: &Carried,
-    next: Atom,
-    body: &[Stmt],
-    uses: &FxHashMap<Var, u32>,
-    out: &mut Fused,
-) {
+fn sum(p: &Program, c: &Carried, next: Atom, body: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut Fused) {
     let float = matches!(p.scalar_ty(c.init), Some(BaseTy::F32 | BaseTy::F64));
     let (true, Some(ScalarOp::Add), Atom::Var(next)) = (float, c.combine, next) else { return };
     let acc = Atom::Var(c.param);

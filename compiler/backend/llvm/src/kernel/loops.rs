@@ -288,13 +288,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             .collect()
     }
 
-    fn fold(
-        &self,
-        mut v: Value<'ctx>,
-        op: ScalarOp,
-        ty: BaseTy,
-        w: u32,
-    ) -> Result<Value<'ctx>, EmitError> {
+    fn fold(&self, mut v: Value<'ctx>, op: ScalarOp, ty: BaseTy, w: u32) -> Result<Value<'ctx>, EmitError> {
         while let Some(n) = width(v)
             && n > w
             && n > 1

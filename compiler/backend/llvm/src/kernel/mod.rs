@@ -426,9 +426,8 @@ fn attribute(c: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str) {
 fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     let context = c.e.context;
     let (ptr, i64t) = (context.ptr_type(AddressSpace::default()), context.i64_type());
-    let ty = context
-        .void_type()
-        .fn_type(&[ptr.into(), i64t.into(), i64t.into(), i64t.into(), ptr.into()], false);
+    let ty =
+        context.void_type().fn_type(&[ptr.into(), i64t.into(), i64t.into(), i64t.into(), ptr.into()], false);
     let function = c.e.module.add_function(name, ty, None);
     attribute(context, function, AttributeLoc::Function, "nounwind");
     attribute(context, function, AttributeLoc::Param(0), "noalias");

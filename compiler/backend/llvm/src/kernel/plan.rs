@@ -38,11 +38,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// Stores the results of the program.
-    fn give(
-        &mut self,
-        to: PointerValue<'ctx>,
-        results: &[Atom],
-    ) -> Result<(), EmitError> {
+    fn give(&mut self, to: PointerValue<'ctx>, results: &[Atom]) -> Result<(), EmitError> {
         let mut slots = Vec::new();
         for a in results {
             match a.as_var().and_then(|v| self.p.buffer_ty(v).map(|t| (v, t))) {

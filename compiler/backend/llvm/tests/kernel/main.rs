@@ -1,0 +1,7 @@
+//! Programs of Kernel, compiled and run by a small runtime, and compared with plain Rust.
+
+mod lanes;
+mod plans;
+mod runtime;
+mod speed;
+mod stmts;
