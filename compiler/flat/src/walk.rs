@@ -2,6 +2,7 @@
 
 use crate::ir::*;
 use remc_mono::ir as mono;
+use std::collections::BTreeMap;
 
 impl Exp {
     /// The bodies of the host inside, in order of evaluation.
@@ -30,6 +31,39 @@ impl Body {
 }
 
 impl Program {
+    /// How many of each form there are that is more than O(1), versions counted apart; a `seg-map` over
+    /// the empty space counts as `point`.
+    ///
+    /// ```text
+    /// branch 1, seg-map 1, seg-red 1
+    /// ```
+    pub fn structure(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        self.body.for_each_stmt(&mut |s| {
+            let form = match &s.exp {
+                Exp::Host(mono::Exp::View { .. }) => "view",
+                Exp::Host(_) => return,
+                Exp::If { .. } => "if",
+                Exp::For { .. } => "for",
+                Exp::While { .. } => "while",
+                Exp::SerialMap { .. } => "serial-map",
+                Exp::Scatter { .. } => "scatter",
+                Exp::Filter { .. } => "filter",
+                Exp::Grade { .. } => "grade",
+                Exp::Branch { .. } => "branch",
+                Exp::Seg(seg) => match (&seg.kind, seg.space.is_empty()) {
+                    (SegKind::Map, true) => "point",
+                    (SegKind::Map, false) => "seg-map",
+                    (SegKind::Red { .. }, _) => "seg-red",
+                    (SegKind::Scan { .. }, _) => "seg-scan",
+                },
+            };
+            *counts.entry(form).or_default() += 1;
+        });
+        let counts: Vec<_> = counts.iter().map(|(form, n)| format!("{form} {n}")).collect();
+        counts.join(", ")
+    }
+
     /// A program of Mono without a body, which has all else in common with this one.
     pub fn table(&self) -> mono::Program {
         mono::Program {

@@ -2,13 +2,18 @@
 //! becomes of it. The first line of the output, a comment, is its structure: how many of each operator
 //! there are, which no renaming changes.
 //!
-//! Both programs are verified, the output is read back. `UPDATE_EXPECT=1` writes what the pass gives.
+//! Both programs are verified, the output is read back, and both are run on small arrays, whichever version
+//! each branch chooses. `UPDATE_EXPECT=1` writes what the pass gives.
 
-use remc_flat::flatten::flatten;
-use remc_flat::ir::{Exp, Program, SegKind};
+use remc_base::{BaseTy, Scalar};
+use remc_flat::flatten::{Thresholds, flatten, flatten_with};
+use remc_flat::ir::{Exp, Guard};
+use remc_flat::meaning::to_mono;
 use remc_flat::{parse, print, verify};
-use std::collections::BTreeMap;
+use remc_mono::eval::{self, Array, Fault};
+use remc_mono::ir as mono;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::{env, fs};
 
 #[test]
@@ -42,32 +47,74 @@ fn one(input: &Path) -> String {
     let printed = print::print_program(&after);
     verify::verify(&after).unwrap_or_else(|e| panic!("{}: {e}\n{printed}", input.display()));
     assert_eq!(parse::parse_program(&printed).as_ref(), Ok(&after), "{}", input.display());
-    format!("; {}\n{printed}", structure(&after))
+    let wanted = run(&before).unwrap();
+    for choice in [None, Some(true), Some(false)] {
+        let found = run(&to_mono(&after, &mut |_: &Guard| choice));
+        assert_eq!(found.as_ref(), Ok(&wanted), "{} {choice:?}\n{printed}", input.display());
+    }
+    format!("; {}\n{printed}", after.structure())
 }
 
-/// The number of each form of the host that is more than O(1).
-fn structure(p: &Program) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    p.body.for_each_stmt(&mut |s| {
-        let form = match &s.exp {
-            Exp::Host(_) => return,
-            Exp::If { .. } => "if",
-            Exp::For { .. } => "for",
-            Exp::While { .. } => "while",
-            Exp::SerialMap { .. } => "serial-map",
-            Exp::Scatter { .. } => "scatter",
-            Exp::Filter { .. } => "filter",
-            Exp::Grade { .. } => "grade",
-            Exp::Branch { .. } => "branch",
-            Exp::Seg(seg) => match (&seg.kind, seg.space.is_empty()) {
-                (SegKind::Map, true) => "point",
-                (SegKind::Map, false) => "seg-map",
-                (SegKind::Red { .. }, _) => "seg-red",
-                (SegKind::Scan { .. }, _) => "seg-scan",
-            },
-        };
-        *counts.entry(form).or_default() += 1;
+/// The results for n = 8, m = 9, k = 3.
+fn run(p: &mono::Program) -> Result<Vec<Array>, Fault> {
+    let ints = |dims: &[usize], values: &[i64]| Array {
+        base: BaseTy::I64,
+        dims: dims.to_vec(),
+        data: Rc::new(values.iter().map(|n| Scalar::I64(*n)).collect()),
+    };
+    let floats = |m: usize, n: usize| Array {
+        base: BaseTy::F64,
+        dims: vec![m, n],
+        data: Rc::new((0..m * n).map(|k| Scalar::F64((k * k % 7) as f64 + 0.5)).collect()),
+    };
+    let sizes = [8, 9, 3].map(|n| ints(&[], &[n]));
+    let arrays = [floats(8, 3), floats(3, 9), ints(&[8], &[3, 1, 4, 1, 2, 7, 1, 2]), ints(&[], &[2])];
+    eval::run(p, &sizes.into_iter().chain(arrays).collect::<Vec<_>>())
+}
+
+/// The guards of a program, in order.
+fn guards(text: &str, thresholds: &Thresholds) -> Vec<Guard> {
+    let program = flatten_with(&remc_mono::parse::parse_program(text).unwrap(), thresholds).unwrap();
+    let mut guards = Vec::new();
+    program.body.for_each_stmt(&mut |s| {
+        if let Exp::Branch { guard, .. } = &s.exp {
+            guards.push(guard.clone());
+        }
     });
-    let counts: Vec<_> = counts.iter().map(|(form, n)| format!("{form} {n}")).collect();
-    counts.join(", ")
+    guards
+}
+
+/// Programs of `count` sums of rows, after one another.
+fn row_sums(count: usize) -> String {
+    let mut body = String::new();
+    for k in 0..count {
+        let id = |i: usize| 2 + k * 7 + i;
+        body += &format!(
+            "(let ((%r.{} int %n.0)) (map ((%i.{} %n.0))
+               (let ((%s.{} int)) (reduce (%j.{} %n.0) (let ((%x.{x} int)) (index %xs.1 %j.{}) p0) (give %x.{x})
+                 (assoc ((%a.{a} int) (%b.{b} int)) (give %a.{a}))) p0) (give %s.{})) p0)",
+            id(0),
+            id(1),
+            id(2),
+            id(3),
+            id(3),
+            id(2),
+            x = id(4),
+            a = id(5),
+            b = id(6),
+        );
+    }
+    format!(
+        "(mono 1 (name \"f\") (provs (p0 \"f\" 0 1)) (types) (params (%n.0 int) (%xs.1 int %n.0))
+           (inputs %xs.1) (output 0) (body {body} (give %r.2)))"
+    )
+}
+
+#[test]
+fn thresholds_are_named_and_versions_are_few() {
+    let one = guards(&row_sums(1), &Thresholds { par_outer: 7 });
+    assert_eq!(one.len(), 1);
+    assert_eq!((one[0].threshold.as_str(), one[0].value), ("par.outer", 7));
+    assert_eq!(guards(&row_sums(12), &Thresholds::CPU).len(), 12);
+    assert_eq!(guards(&row_sums(30), &Thresholds::CPU).len(), 16);
 }
