@@ -1,4 +1,13 @@
 //! Flat: segmented parallel operators and their versions. See [`ir`].
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`ir`], [`walk`] | the grammar, and walks over it |
+//! | [`flatten`] | Mono → Flat |
+//! | [`legal`] | what one thread may do |
+//! | [`meaning`] | Flat → Mono: what each form stands for |
+//! | [`verify`] | the rules, those of Mono among them |
+//! | [`print`], [`parse`] | the text form |
 
 pub mod flatten;
 pub mod ir;
