@@ -28,8 +28,9 @@
 //!                                       (seg-red grid ((i n)) (l m) …))           and within rows
 //! ```
 //!
-//! The exact text form is in [`crate::print`]. Variables, atoms, types, leaves and views are Mono's. Values and meaning too: each Flat form means
-//! what the Mono forms that it stands for mean, so that a version is chosen for its speed alone.
+//! The exact text form is in [`mod@crate::print`]. Variables, atoms, types, leaves and views are Mono's.
+//! Values and meaning too: each Flat form means what the Mono forms that it stands for mean, so that a
+//! version is chosen for its speed alone.
 //!
 //! Invariants, which [`crate::verify`] checks beside Mono's on scopes, operands and types: a leaf has no
 //! result and makes no array whose size is only known inside it (its dims are in scope outside, up to

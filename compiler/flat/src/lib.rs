@@ -7,7 +7,7 @@
 //! | [`legal`] | what one thread may do |
 //! | [`meaning`] | Flat → Mono: what each form stands for |
 //! | [`verify`] | the rules, those of Mono among them |
-//! | [`print`], [`parse`] | the text form |
+//! | [`mod@print`], [`parse`] | the text form |
 
 pub mod flatten;
 pub mod ir;
