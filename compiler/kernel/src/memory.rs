@@ -10,6 +10,7 @@
 //! loop that allocates in every iteration uses the same memory again and again.
 
 use crate::ir::*;
+use remc_base::Prov;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Adds the `free`s to a plan that has none.
@@ -20,7 +21,8 @@ pub fn insert_frees(p: &mut Program) {
         p.vars.iter().filter(|(_, i)| matches!(i.ty, Ty::Buffer(_))).map(|(v, _)| v).collect();
     let mut roots = FxHashMap::default();
     aliases(&plan, &mut roots);
-    let f = Frees { is_buffer, roots };
+    let prov = plan.first().map_or(Prov(0), |s| s.prov);
+    let f = Frees { is_buffer, roots, prov };
     f.block(&mut plan, &[], &results);
     p.plan = plan;
 }
@@ -28,6 +30,8 @@ pub fn insert_frees(p: &mut Program) {
 struct Frees {
     is_buffer: FxHashSet<Var>,
     roots: FxHashMap<Var, Var>,
+    /// Of what has no statement to follow.
+    prov: Prov,
 }
 
 fn aliases(block: &[Stmt], roots: &mut FxHashMap<Var, Var>) {
@@ -90,7 +94,7 @@ impl Frees {
         frees.sort_by_key(|(at, v)| (*at, v.0));
         let empty = block.is_empty();
         for (at, buffer) in frees.into_iter().rev() {
-            let prov = block.get(at).map_or(remc_base::Prov(0), |s| s.prov);
+            let prov = block.get(at).map_or(self.prov, |s| s.prov);
             let at = if empty { 0 } else { at + 1 };
             // A received buffer that nothing mentions is freed where the block begins.
             block.insert(at.min(block.len()), Stmt { kind: StmtKind::Free { buffer }, prov });

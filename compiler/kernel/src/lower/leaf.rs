@@ -156,7 +156,9 @@ impl<'l> Leaf<'l> {
         let info = self.plan.flat.vars[v].clone();
         let mut dims = Vec::new();
         for d in &info.ty.dims {
-            dims.push(self.plan_size(*d)?);
+            // The check that it is no negative number may stand in the leaf itself.
+            let n = self.plan_size(*d)?;
+            dims.push(self.plan.op(ScalarOp::Max2, &[n, Atom::int(0)])?);
         }
         let small = dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?));
         if small.is_some_and(|n| n <= MOST_PRIVATE) {
@@ -323,8 +325,18 @@ impl<'l> Leaf<'l> {
             E::Filter { axis, body } => self.filter(pat, *axis, body),
             E::View { view, array } => {
                 let v = Self::one(pat)?;
-                let (from, to) = (self.place(*array)?, self.memory(v)?);
-                self.view(v, view, *array, &from, &to)?;
+                let to = self.memory(v)?;
+                match self.bound(*array)? {
+                    Bound::Array(from) => self.view(v, view, *array, &from, &to)?,
+                    // Whatever the arrangement of one element, it is that element.
+                    Bound::Scalar(x) => {
+                        let dims = self.dims(v)?;
+                        self.each_of(&dims, &mut |l, at| {
+                            l.store(&to, at, x);
+                            Ok(())
+                        })?;
+                    }
+                }
                 self.env.insert(v, Bound::Array(to));
                 Ok(())
             }

@@ -26,7 +26,8 @@ pub(crate) struct Plan {
     pub out: Program,
     pub blocks: Blocks,
     pub prov: Prov,
-    pub workers: Atom,
+    /// How many workers there are, where something depends on it.
+    workers: Option<Var>,
     env: Env,
     /// The names of each buffer in Flat, by which its last use is found.
     names: FxHashMap<Var, Vec<mono::Var>>,
@@ -71,13 +72,12 @@ impl Plan {
             plan: Vec::new(),
             results: Vec::new(),
         };
-        let workers = out.scalar("workers", BaseTy::I64);
         Plan {
             flat: Source { vars: p.vars.clone() },
             out,
             blocks,
             prov: Prov(0),
-            workers: Atom::Var(workers),
+            workers: None,
             env: Env::default(),
             names: FxHashMap::default(),
             roots: FxHashMap::default(),
@@ -100,10 +100,6 @@ impl Plan {
                 var
             };
             self.out.params.push(var);
-        }
-        let workers = self.workers;
-        if let Atom::Var(var) = workers {
-            self.emit(StmtKind::Let { var, exp: Exp::Workers });
         }
         // What the caller is told of the parameters, in the plan's variables.
         let mut inputs = std::mem::take(&mut self.out.inputs);
@@ -130,6 +126,10 @@ impl Plan {
 
     pub fn finish(mut self, results: Vec<Atom>) -> Program {
         self.out.plan = self.blocks.close();
+        if let (Some(var), Some(first)) = (self.workers, self.out.plan.first()) {
+            let kind = StmtKind::Let { var, exp: Exp::Workers };
+            self.out.plan.insert(0, Stmt { kind, prov: first.prov });
+        }
         self.out.results = results;
         self.out
     }
@@ -208,7 +208,12 @@ impl Plan {
 
     /// A part of memory for each worker.
     pub fn scratch(&mut self, name: &str, base: BaseTy, dims: &[Atom]) -> L<Var> {
-        let dims = std::iter::once(self.workers).chain(dims.iter().copied()).collect();
+        let workers = match self.workers {
+            Some(v) => v,
+            None => self.out.scalar("workers", BaseTy::I64),
+        };
+        self.workers = Some(workers);
+        let dims = std::iter::once(Atom::Var(workers)).chain(dims.iter().copied()).collect();
         Ok(self.alloc(name, BufferTy { base, dims, space: Space::Scratch }))
     }
 
@@ -463,7 +468,10 @@ impl Plan {
             }
             E::View { view: mono::View::Reshape { .. }, array } => {
                 let v = one()?;
-                let place = self.place(*array)?;
+                let place = match self.bound(*array)? {
+                    Bound::Array(place) => place,
+                    Bound::Scalar(_) => return self.view_kernel(v, e),
+                };
                 if place.prefix.is_empty() {
                     let ty = self.buffer_ty(v, Space::Global)?;
                     let buffer = self.out.buffer(self.flat.vars[v].name.clone().as_str(), ty);
@@ -485,6 +493,7 @@ impl Plan {
     fn view_kernel(&mut self, v: mono::Var, e: &mono::Exp) -> L<()> {
         if let mono::Exp::View { view, array } = e
             && !matches!(view, mono::View::Append { .. })
+            && !self.flat.vars[*array].ty.is_scalar()
         {
             return self.view_copy(v, view, *array);
         }
