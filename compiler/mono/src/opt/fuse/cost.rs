@@ -78,6 +78,9 @@ fn stmt(p: &Program, s: &Stmt, loaded: &mut FxHashSet<Var>) -> Cost {
             trivial(1).and(branch(then, loaded)).and(branch(otherwise, loaded))
         }
         Exp::Check { .. } => trivial(1),
+        // Its reads will be reads of the array at other indices.
+        Exp::View { view: View::Reshape { .. } | View::Append { .. }, .. } => arithmetic(4),
+        Exp::View { .. } => trivial(2),
         _ => nested,
     };
     if taints {
