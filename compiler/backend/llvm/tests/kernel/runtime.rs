@@ -56,6 +56,11 @@ struct Ctx {
     most: u64,
 }
 
+thread_local! {
+    /// Seconds in kernels.
+    static LAUNCHED: std::cell::Cell<f64> = const { std::cell::Cell::new(0.0) };
+}
+
 type Kernel = extern "C" fn(*const u64, u64, u64, u64, *mut c_void);
 
 extern "C" fn fail(ctx: *mut c_void, block: u64, trap: u32, prov: u32, n: u32, values: *const i64) {
@@ -102,8 +107,10 @@ extern "C" fn launch(
     // Blocks run in any order, and alone or together.
     let args = args.to_vec();
     let half = blocks / 2;
+    let start = std::time::Instant::now();
     f(args.as_ptr(), half, blocks, 1, ctx);
     f(args.as_ptr(), 0, half, 0, ctx);
+    LAUNCHED.set(LAUNCHED.get() + start.elapsed().as_secs_f64());
     i32::from(c.stopped.borrow().is_some())
 }
 
@@ -189,6 +196,16 @@ impl Machine {
         ];
         let loaded = Loaded::new(&code.object, &symbols).expect("loads");
         Machine { code, loaded }
+    }
+
+    /// The least time of a launch, in seconds.
+    pub fn best(&self, args: &[Arg], runs: usize) -> f64 {
+        let once = |_| {
+            LAUNCHED.set(0.0);
+            self.run(args).expect("no failure");
+            LAUNCHED.get()
+        };
+        (0..runs).map(once).fold(f64::INFINITY, f64::min)
     }
 
     pub fn run(&self, args: &[Arg]) -> Run {

@@ -1,1 +1,95 @@
-//! How fast; run by hand: `cargo test --release -p remc-llvm --test kernel -- --ignored --nocapture`.
+//! How fast; run by hand: `cargo test -p remc-llvm --test kernel speed -- --ignored --nocapture`.
+
+use crate::runtime::*;
+use remc_kernel::ir::Program;
+use remc_llvm::{Pipeline, assembly, compile, jit};
+use std::time::Instant;
+
+fn matmul(jam: u32, lanes: u32) -> Program {
+    let k = kernel(
+        0,
+        "(%c %cb) (%r %rb)",
+        "%w",
+        "(%n int) (%rb int) (%cb int) (%as global f32 %n %n) (%bs global f32 %n %n) (%cs global f32 %n %n)",
+        &format!(
+            "(for (jam {jam}) %i (tile %r 64 %n) () (for (lanes {lanes}) %j (tile %c 64 %n) ()
+               (for seq %l (upto 0 %n) (((%s f32) (%t f32) -0.0f32 +))
+                 (let (%a f32) (load %as %i %l) p0) (let (%b f32) (load %bs %l %j) p0)
+                 (let (%p f32) (op * %a %b) p0) (let (%q f32) (op + %s %p) p0) (next %q) p0)
+               (store %cs (%i %j) %t p0) (next) p0) (next) p0)"
+        ),
+    );
+    program(
+        "(%m int) (%us global f32 %m %m) (%vs global f32 %m %m)",
+        &k,
+        "(let (%mr int) (op + %m 63) p0) (let (%mt int) (op quotient %mr 64) p0) (alloc (%ws global f32 %m %m) p0)
+         (launch k0 (%m %mt %mt %us %vs %ws) p0) (give %ws)",
+    )
+}
+
+/// Over an array of `n` numbers in tiles: a map, a sum, a sum of squares, a row sum.
+fn stream(ty: &str, lanes: u32, body: &str, result: &str) -> Program {
+    let k = kernel(
+        0,
+        "(%b %nb)",
+        "%w",
+        &format!("(%n int) (%nb int) (%xs global {ty} %n) (%ys global {ty} {result})"),
+        &body.replace("TY", ty).replace('W', &lanes.to_string()),
+    );
+    let out = if result == "%nb" { "%mt" } else { "%m" };
+    program(
+        &format!("(%m int) (%us global {ty} %m)"),
+        &k,
+        &format!(
+            "(let (%mr int) (op + %m 32767) p0) (let (%mt int) (op quotient %mr 32768) p0)
+             (alloc (%ws global {ty} {out}) p0) (launch k0 (%m %mt %us %ws) p0) (give %ws)"
+        ),
+    )
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    for (jam, lanes) in [(1, 16), (1, 64), (4, 16), (4, 32), (4, 64), (6, 64), (8, 32)] {
+        let p = matmul(jam, lanes);
+        let n = 1024i64;
+        let m = Machine::new(&p);
+        let x = |k: i64| floats((0..n * n).map(|i| ((i * k) % 17) as f32 - 8.0));
+        let best = m.best(&[int(n), x(3), x(5)], 5);
+        let start = Instant::now();
+        compile(&p, &jit::host(), Pipeline::default()).unwrap();
+        let compiling = start.elapsed().as_secs_f64() * 1e3;
+        println!(
+            "matmul jam {jam} lanes {lanes}: {:.1} GFLOP/s; compiled in {compiling:.1} ms",
+            2e-9 * (n * n * n) as f64 / best
+        );
+    }
+    let sum = "(for (lanes W) %i (tile %b 32768 %n) (((%s TY) (%r TY) ZERO +)) (let (%x TY) (load %xs %i) p0)
+        (let (%q TY) (op + %s %x) p0) (next %q) p0) (store %ys (%b) %r p0)";
+    let map = "(for (lanes W) %i (tile %b 32768 %n) () (let (%x TY) (load %xs %i) p0)
+        (let (%q TY) (op + %x %x) p0) (store %ys (%i) %q p0) (next) p0)";
+    let xor =
+        "(for (lanes W) %i (tile %b 32768 %n) (((%s TY) (%r TY) 0 bit-xor)) (let (%x TY) (op * %i 3) p0)
+        (let (%q TY) (op bit-xor %s %x) p0) (next %q) p0) (store %ys (%b) %r p0)";
+    let n = 1 << 24;
+    for (name, ty, lanes, body, result) in [
+        ("sum", "f32", 64, sum.replace("ZERO", "-0.0f32"), "%nb"),
+        ("sum", "float", 32, sum.replace("ZERO", "-0.0"), "%nb"),
+        ("map", "f32", 16, map.to_string(), "%n"),
+        ("xor iota", "int", 32, xor.to_string(), "%nb"),
+        ("xor iota", "int", 8, xor.to_string(), "%nb"),
+    ] {
+        let p = stream(ty, lanes, &body, result);
+        let xs = (0..n).map(|i| (i % 19) as f64);
+        let xs = match ty {
+            "int" => ints((0..n).map(|i| i % 19)),
+            "f32" => floats(xs.map(|x| x as f32)),
+            _ => Arg::Array(xs.map(remc_base::Scalar::F64).collect()),
+        };
+        let best = Machine::new(&p).best(&[int(n), xs], 5);
+        println!("{name} {ty} lanes {lanes}: {:.2} G elements/s", 1e-9 * n as f64 / best);
+    }
+    if let Ok(path) = std::env::var("ASSEMBLY") {
+        std::fs::write(path, assembly(&matmul(4, 64), &jit::host(), Pipeline::default()).unwrap()).unwrap();
+    }
+}
