@@ -316,8 +316,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     /// The numbers of lanes of the loops that a loop in lanes becomes.
     ///
     /// The first is what the program says, but no more than its accumulators leave registers for. A body
-    /// with loops of its own is expensive, so there is a loop for each half of that; any other body is
-    /// emitted once more at most, at the width of a register.
+    /// with loops of its own is expensive to run, so there is a loop for each quarter of that; any other body
+    /// is emitted once more at most, at the width of a register. (Each loop more takes longer to compile.)
     fn widths(&self, w: u32, carried: &[Carried], body: &[Stmt]) -> Vec<u32> {
         let bits = self.widest(body).max(carried.iter().map(|c| self.bits(c.param)).max().unwrap_or(8));
         let native = self.host.lanes(bits).max(2);
@@ -329,8 +329,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         }
         all.push(w);
         if vary::has_loop(body) {
-            while w / 2 >= FEWEST_LANES {
-                w /= 2;
+            while w / 4 >= FEWEST_LANES {
+                w /= 4;
                 all.push(w);
             }
         } else if w > native {
