@@ -691,11 +691,14 @@ impl<'l> Leaf<'l> {
             }
         };
         let widest = super::schedule::lanes_of_body(self, body, index);
-        let (how, combine) = match (&ops, widest, self.inner) {
-            (Some(ops), Some(w), Inner::Lanes) => {
-                (How::Lanes(w), ops.iter().map(|(o, _)| Some(*o)).collect::<Vec<_>>())
-            }
-            _ => (How::Seq, vec![None; init.len()]),
+        // A serial loop says its operator too: its sums may be contracted.
+        let combine = match &ops {
+            Some(ops) => ops.iter().map(|(o, _)| Some(*o)).collect(),
+            None => vec![None; init.len()],
+        };
+        let how = match (&ops, widest, self.inner) {
+            (Some(_), Some(w), Inner::Lanes) => How::Lanes(w),
+            _ => How::Seq,
         };
         let init: Vec<_> = init.into_iter().zip(combine).collect();
         self.carry(how, range, &init, |l, i, accs| {

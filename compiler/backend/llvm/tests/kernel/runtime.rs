@@ -47,10 +47,13 @@ pub fn floats(v: impl IntoIterator<Item = f32>) -> Arg {
     Arg::Array(v.into_iter().map(Scalar::F32).collect())
 }
 
+/// The block, the trap, the place, the values.
+type Report = (Option<u64>, u32, u32, Vec<i64>);
+
 #[derive(Default)]
 struct Ctx {
     buffers: RefCell<HashMap<usize, Vec<u64>>>,
-    stopped: RefCell<Option<(Option<u64>, u32, u32, Vec<i64>)>>,
+    stopped: RefCell<Option<Report>>,
     order: RefCell<Vec<u32>>,
     /// Allocations of more elements stop.
     most: u64,
