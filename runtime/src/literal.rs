@@ -3,6 +3,7 @@
 //! A literal has no types of its own here: `1` is an `f32` where an `f32` is wanted, a bracket of rows
 //! of different length is an error, and so is a number that the wanted type cannot hold.
 
+use remc_base::value::Data;
 use remc_base::*;
 use remc_syntax::ast::{Expr, ExprKind, IndexExpr, IndexKind, ItemKind, TypeExpr, TypeKind};
 use std::collections::BTreeMap;
@@ -115,11 +116,11 @@ fn mismatch<T>(what: impl Into<String>) -> R<T> {
 fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
     match &*e.kind {
         ExprKind::Int { .. } | ExprKind::Float { .. } | ExprKind::Bool(_) | ExprKind::Char(_) => {
-            Ok(Value { atom: atom.clone(), shape: vec![], atoms: vec![Atom::Scalar(scalar(e, atom)?)] })
+            Ok(Value::scalar(scalar(e, atom)?))
         }
         ExprKind::Str(text) if *atom == AtomTy::CHAR => {
-            let atoms: Vec<Atom> = text.chars().map(|c| Atom::Scalar(Scalar::Char(c))).collect();
-            Ok(Value { atom: atom.clone(), shape: vec![atoms.len()], atoms })
+            let chars: Vec<char> = text.chars().collect();
+            Ok(Value { atom: atom.clone(), shape: vec![chars.len()], data: chars.into() })
         }
         ExprKind::Str(_) => mismatch(format!("a string instead of atoms of type {atom}")),
         ExprKind::Bracket(es) => stack(vec![es.len()], es, atom),
@@ -130,25 +131,25 @@ fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
             if shape.iter().all(|n| *n > 0) {
                 return mismatch("an array without elements none of whose axes has size 0");
             }
-            Ok(Value { atom: atom.clone(), shape, atoms: vec![] })
+            Ok(Value { atom: atom.clone(), shape, data: Data::of_atom(atom) })
         }
         ExprKind::Box { witnesses, value, .. } => {
             let indices: Vec<&IndexExpr> = witnesses.iter().map(|(_, i)| i).collect();
             let b = boxed(&indices, value, atom)?;
-            Ok(Value { atom: atom.clone(), shape: vec![], atoms: vec![b] })
+            Ok(Value { atom: atom.clone(), shape: vec![], data: Data::Box(vec![b]) })
         }
         ExprKind::BoxInfer(value) => {
             let b = box_of(value, atom)?;
-            Ok(Value { atom: atom.clone(), shape: vec![], atoms: vec![b] })
+            Ok(Value { atom: atom.clone(), shape: vec![], data: Data::Box(vec![b]) })
         }
         ExprKind::Boxes { dims, rows, .. } => {
             let shape = sizes(dims)?;
             if shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d)) != Some(rows.len()) {
                 return mismatch(format!("{} boxes for the shape {}", rows.len(), show_shape(&shape)));
             }
-            let atoms: R<Vec<Atom>> =
+            let boxes: R<Vec<_>> =
                 rows.iter().map(|(is, e)| boxed(&is.iter().collect::<Vec<_>>(), e, atom)).collect();
-            Ok(Value { atom: atom.clone(), shape, atoms: atoms? })
+            Ok(Value { atom: atom.clone(), shape, data: Data::Box(boxes?) })
         }
         ExprKind::Values(es) => match atom {
             AtomTy::Tuple(ty) if ty.fields.len() == es.len() => {
@@ -186,7 +187,7 @@ fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
 }
 
 fn tuple(atom: &AtomTy, fields: Vec<Value>) -> Value {
-    Value { atom: atom.clone(), shape: vec![], atoms: vec![Atom::Tuple(Arc::from(fields))] }
+    Value { atom: atom.clone(), shape: vec![], data: Data::Tuple(vec![Arc::from(fields)]) }
 }
 
 fn field(e: &Expr, want: &ArrTy) -> R<Value> {
@@ -198,7 +199,7 @@ fn field(e: &Expr, want: &ArrTy) -> R<Value> {
 /// Elements of one shape, collected in the frame `dims`.
 fn stack(dims: Vec<usize>, elems: &[Expr], atom: &AtomTy) -> R<Value> {
     let mut cell: Option<Vec<usize>> = None;
-    let mut atoms = vec![];
+    let mut data = Data::of_atom(atom);
     for e in elems {
         let v = evaluate(e, atom)?;
         match &cell {
@@ -212,11 +213,14 @@ fn stack(dims: Vec<usize>, elems: &[Expr], atom: &AtomTy) -> R<Value> {
             }
             Some(_) => {}
         }
-        atoms.extend(v.atoms);
+        // Values of one atom type have atoms of one kind.
+        if !data.append(v.data) {
+            return mismatch(format!("siblings that are not all atoms of type {atom}"));
+        }
     }
     let mut shape = dims;
     shape.extend(cell.unwrap_or_default());
-    Ok(Value { atom: atom.clone(), shape, atoms })
+    Ok(Value { atom: atom.clone(), shape, data })
 }
 
 /// A number, boolean or character at the base type that is wanted.
@@ -288,7 +292,7 @@ fn element(ty: &TypeExpr, atom: &AtomTy) -> R<Vec<usize>> {
 }
 
 /// A box with its witnesses.
-fn boxed(indices: &[&IndexExpr], value: &Expr, atom: &AtomTy) -> R<Atom> {
+fn boxed(indices: &[&IndexExpr], value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>> {
     let AtomTy::Sigma(sigma) = atom else {
         return mismatch(format!("a box instead of an atom of type {atom}"));
     };
@@ -314,7 +318,7 @@ fn boxed(indices: &[&IndexExpr], value: &Expr, atom: &AtomTy) -> R<Atom> {
             show_shape(&value.shape)
         ));
     }
-    Ok(Atom::Box(Arc::new(BoxValue { indices: given, value })))
+    Ok(Arc::new(BoxValue { indices: given, value }))
 }
 
 fn sort(s: Sort) -> &'static str {
@@ -325,7 +329,7 @@ fn sort(s: Sort) -> &'static str {
 }
 
 /// `(box e)`: the witnesses from the value's shape, where each axis is a constant or a bare variable.
-fn box_of(value: &Expr, atom: &AtomTy) -> R<Atom> {
+fn box_of(value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>> {
     let AtomTy::Sigma(sigma) = atom else {
         return mismatch(format!("a box instead of an atom of type {atom}"));
     };
@@ -355,7 +359,7 @@ fn box_of(value: &Expr, atom: &AtomTy) -> R<Atom> {
     let indices: Option<Vec<IndexValue>> = sigma.params.iter().map(|p| bound.get(p).cloned()).collect();
     match indices {
         Some(indices) if expand(&sigma.body.shape, &bound).is_none_or(|s| s == value.shape) => {
-            Ok(Atom::Box(Arc::new(BoxValue { indices, value })))
+            Ok(Arc::new(BoxValue { indices, value }))
         }
         _ => mismatch(format!(
             "a box whose witnesses do not follow from the shape {}",

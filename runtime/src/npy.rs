@@ -7,14 +7,18 @@
 //! allocated, so a damaged header cannot ask for memory.
 
 use half::f16;
-use remc_base::{Atom, AtomTy, BaseTy, Scalar, Value};
+use remc_base::value::Data;
+use remc_base::{AtomTy, BaseTy, Value};
 use std::fmt;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy refuses longer headers too, unless asked.
 const LONGEST_HEADER: usize = 1 << 20;
+/// How many bytes are read or written at a time; a multiple of every element's size.
+const BUFFER: usize = 1 << 16;
 
 /// Why bytes are no array.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,91 +73,131 @@ pub struct Header {
     pub shape: Vec<usize>,
 }
 
-/// Reads a whole file.
+/// Reads a whole file. A regular file goes straight into the array, so that no second copy is made.
 pub fn read_file(path: &Path) -> Result<Value, NpyError> {
-    read(&std::fs::read(path).map_err(|e| {
-        NpyError::Unreadable(match e.kind() {
-            io::ErrorKind::NotFound => "there is no such file".into(),
-            io::ErrorKind::PermissionDenied => "reading it is not permitted".into(),
-            _ => e.to_string(),
-        })
-    })?)
+    let mut file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    let mut start = Vec::new();
+    if !metadata.is_file() {
+        file.read_to_end(&mut start).map_err(unreadable)?;
+        return read(&start);
+    }
+    // As much as the longest header, and what stands before it.
+    (&mut file).take(LONGEST_HEADER as u64 + 12).read_to_end(&mut start).map_err(unreadable)?;
+    let (header, data) = split(&start)?;
+    let before = start.len() - data.len();
+    let found = usize::try_from(metadata.len()).unwrap_or(usize::MAX).saturating_sub(before);
+    elements(header, &mut data.chain(file), found)
+}
+
+fn unreadable(e: io::Error) -> NpyError {
+    NpyError::Unreadable(match e.kind() {
+        io::ErrorKind::NotFound => "there is no such file".into(),
+        io::ErrorKind::PermissionDenied => "reading it is not permitted".into(),
+        _ => e.to_string(),
+    })
 }
 
 /// The array in the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<Value, NpyError> {
-    let (header, data) = split(bytes)?;
+    let (header, mut data) = split(bytes)?;
+    let found = data.len();
+    elements(header, &mut data, found)
+}
+
+/// The array whose header has been read, from the `found` bytes that follow.
+fn elements(header: Header, data: &mut dyn Read, found: usize) -> Result<Value, NpyError> {
     let Header { ty, big_endian, fortran_order, shape } = header;
     let width = ty.bits() as usize / 8;
     let count = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
     let expected = count
         .and_then(|n| n.checked_mul(width))
         .ok_or_else(|| NpyError::Header("the product of the shape is too large".into()))?;
-    if data.len() < expected {
-        return Err(NpyError::Truncated { expected, found: data.len() });
+    if found < expected {
+        return Err(NpyError::Truncated { expected, found });
     }
-    if data.len() > expected {
-        return Err(NpyError::TrailingBytes { expected, found: data.len() });
+    if found > expected {
+        return Err(NpyError::TrailingBytes { expected, found });
     }
-    let mut atoms = Vec::with_capacity(data.len() / width);
-    for element in data.chunks_exact(width) {
-        let mut le = [0; 8];
-        le[..width].copy_from_slice(element);
-        if big_endian {
-            le[..width].reverse();
+    let mut out = Data::of_base(ty, expected / width);
+    let mut left = expected;
+    let mut buffer = vec![0; left.min(BUFFER)];
+    while left > 0 {
+        let part = &mut buffer[..left.min(BUFFER)];
+        data.read_exact(part).map_err(|e| match e.kind() {
+            // The file has become shorter meanwhile.
+            io::ErrorKind::UnexpectedEof => NpyError::Truncated { expected, found: expected - left },
+            _ => unreadable(e),
+        })?;
+        decode(part, big_endian, &mut out)?;
+        left -= part.len();
+    }
+    if fortran_order && shape.len() > 1 && !out.is_empty() {
+        out = out.gather(row_major(&shape));
+    }
+    Ok(Value { atom: AtomTy::Base(ty), shape, data: out })
+}
+
+/// Appends the elements that the bytes are.
+fn decode(bytes: &[u8], big_endian: bool, out: &mut Data) -> Result<(), NpyError> {
+    macro_rules! numbers {
+        ($out:expr, $t:ty) => {{
+            // All chunks are of this length.
+            let elements = bytes.chunks_exact(size_of::<$t>()).map(|b| b.try_into().unwrap_or_default());
+            if big_endian {
+                $out.extend(elements.map(<$t>::from_be_bytes));
+            } else {
+                $out.extend(elements.map(<$t>::from_le_bytes));
+            }
+        }};
+    }
+    match out {
+        Data::Bool(out) => {
+            if let Some(b) = bytes.iter().find(|b| **b > 1) {
+                return Err(NpyError::NotBool(*b));
+            }
+            out.extend(bytes.iter().map(|b| *b == 1));
         }
-        atoms.push(Atom::Scalar(scalar(ty, le)?));
+        Data::I8(out) => numbers!(out, i8),
+        Data::I16(out) => numbers!(out, i16),
+        Data::I32(out) => numbers!(out, i32),
+        Data::I64(out) => numbers!(out, i64),
+        Data::U8(out) => numbers!(out, u8),
+        Data::U16(out) => numbers!(out, u16),
+        Data::U32(out) => numbers!(out, u32),
+        Data::U64(out) => numbers!(out, u64),
+        Data::F16(out) => numbers!(out, f16),
+        Data::F32(out) => numbers!(out, f32),
+        Data::F64(out) => numbers!(out, f64),
+        // No dtype maps to these.
+        Data::Char(_) | Data::Box(_) | Data::Tuple(_) | Data::Function(_) => {
+            return Err(NpyError::Dtype("char".into()));
+        }
     }
-    if fortran_order && shape.len() > 1 && !atoms.is_empty() {
-        atoms = to_row_major(&atoms, &shape);
-    }
-    Ok(Value { atom: AtomTy::Base(ty), shape, atoms })
+    Ok(())
 }
 
-/// An element from its little-endian bytes.
-fn scalar(ty: BaseTy, le: [u8; 8]) -> Result<Scalar, NpyError> {
-    let bits = u64::from_le_bytes(le);
-    Ok(match ty {
-        BaseTy::Bool if bits > 1 => return Err(NpyError::NotBool(bits as u8)),
-        BaseTy::Bool => Scalar::Bool(bits == 1),
-        // No dtype maps to `char`.
-        BaseTy::Char => return Err(NpyError::Dtype("char".into())),
-        BaseTy::I8 => Scalar::I8(bits as i8),
-        BaseTy::I16 => Scalar::I16(bits as i16),
-        BaseTy::I32 => Scalar::I32(bits as i32),
-        BaseTy::I64 => Scalar::I64(bits as i64),
-        BaseTy::U8 => Scalar::U8(bits as u8),
-        BaseTy::U16 => Scalar::U16(bits as u16),
-        BaseTy::U32 => Scalar::U32(bits as u32),
-        BaseTy::U64 => Scalar::U64(bits),
-        BaseTy::F16 => Scalar::F16(f16::from_bits(bits as u16)),
-        BaseTy::F32 => Scalar::F32(f32::from_bits(bits as u32)),
-        BaseTy::F64 => Scalar::F64(f64::from_bits(bits)),
-    })
-}
-
-/// Elements whose first axis varies fastest, put in the order where the last does.
-fn to_row_major(atoms: &[Atom], shape: &[usize]) -> Vec<Atom> {
+/// Where the elements are whose first axis varies fastest, in the order in which the last axis does.
+fn row_major(shape: &[usize]) -> impl Iterator<Item = usize> {
     let mut strides = vec![1; shape.len()];
     for i in 1..shape.len() {
         strides[i] = strides[i - 1] * shape[i - 1];
     }
     let mut at = vec![0; shape.len()];
-    let mut offset = 0;
-    let mut out = Vec::with_capacity(atoms.len());
-    for _ in 0..atoms.len() {
-        out.push(atoms[offset].clone());
+    let mut next = 0;
+    (0..shape.iter().product()).map(move |_| {
+        let offset = next;
         for axis in (0..shape.len()).rev() {
             at[axis] += 1;
-            offset += strides[axis];
+            next += strides[axis];
             if at[axis] < shape[axis] {
                 break;
             }
-            offset -= strides[axis] * shape[axis];
+            next -= strides[axis] * shape[axis];
             at[axis] = 0;
         }
-    }
-    out
+        offset
+    })
 }
 
 /// The header, and the bytes after it.
@@ -361,22 +405,35 @@ pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&[version, 0])?;
     out.write_all(&(header.len() as u32).to_le_bytes()[..width])?;
     out.write_all(header.as_bytes())?;
-    for atom in &value.atoms {
-        let Atom::Scalar(s) = atom else { return Err(io::ErrorKind::InvalidInput.into()) };
-        match *s {
-            Scalar::Bool(b) => out.write_all(&[b as u8])?,
-            Scalar::Char(_) => return Err(io::ErrorKind::InvalidInput.into()),
-            Scalar::I8(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::I16(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::I32(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::I64(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::U8(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::U16(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::U32(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::U64(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::F16(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::F32(x) => out.write_all(&x.to_le_bytes())?,
-            Scalar::F64(x) => out.write_all(&x.to_le_bytes())?,
+    macro_rules! numbers {
+        ($v:expr) => {{
+            let mut bytes = Vec::with_capacity(BUFFER.min(size_of_val($v.as_slice())));
+            for part in $v.chunks(BUFFER / 8) {
+                bytes.clear();
+                bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
+                out.write_all(&bytes)?;
+            }
+        }};
+    }
+    match &value.data {
+        Data::Bool(v) => {
+            for part in v.chunks(BUFFER) {
+                out.write_all(&part.iter().map(|b| *b as u8).collect::<Vec<_>>())?;
+            }
+        }
+        Data::I8(v) => numbers!(v),
+        Data::I16(v) => numbers!(v),
+        Data::I32(v) => numbers!(v),
+        Data::I64(v) => numbers!(v),
+        Data::U8(v) => numbers!(v),
+        Data::U16(v) => numbers!(v),
+        Data::U32(v) => numbers!(v),
+        Data::U64(v) => numbers!(v),
+        Data::F16(v) => numbers!(v),
+        Data::F32(v) => numbers!(v),
+        Data::F64(v) => numbers!(v),
+        Data::Char(_) | Data::Box(_) | Data::Tuple(_) | Data::Function(_) => {
+            return Err(io::ErrorKind::InvalidInput.into());
         }
     }
     Ok(())

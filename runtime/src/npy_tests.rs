@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use remc_base::{Atom, Scalar};
 
 /// A file with the given header text and data.
 fn file(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
@@ -13,8 +14,7 @@ fn file(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 fn ints(v: &Value) -> Vec<i128> {
-    v.atoms
-        .iter()
+    v.atoms()
         .map(|a| match a {
             Atom::Scalar(s) => s.as_integer().unwrap(),
             _ => panic!("a scalar"),
@@ -64,7 +64,7 @@ fn scalars_and_empty_arrays() {
     let s = read(&file(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", &1.5f64.to_le_bytes()));
     assert_eq!(s.unwrap(), Value::scalar(Scalar::F64(1.5)));
     let e = read(&file(1, "{'descr': '?', 'fortran_order': True, 'shape': (0, 3), }", &[])).unwrap();
-    assert_eq!((e.shape, e.atoms.len()), (vec![0, 3], 0));
+    assert_eq!((e.shape, e.data.len()), (vec![0, 3], 0));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn scalars(ty: BaseTy, bits: &[u64]) -> Vec<Scalar> {
         .map(|b| {
             let mut le = [0; 8];
             le[..width].copy_from_slice(&canonical(*b).to_le_bytes()[..width]);
-            scalar(ty, le).unwrap()
+            Scalar::from_bits64(ty, i64::from_le_bytes(le)).unwrap()
         })
         .collect()
 }

@@ -9,6 +9,7 @@
 //! itself, with a point or an exponent.
 
 use half::f16;
+use remc_base::value::Data;
 use remc_base::{
     Atom, AtomTy, BaseTy, BoxValue, IVar, IndexValue, Name, Scalar, SigmaTy, Sort, Subst, Value,
 };
@@ -25,7 +26,7 @@ pub fn print(value: &Value) -> String {
 pub fn write_value(value: &Value, out: &mut dyn Write) -> fmt::Result {
     match &value.atom {
         // No brackets can say the type or the axes behind an axis of size 0.
-        atom if !value.shape.is_empty() && value.atoms.is_empty() => match (atom, value.shape.as_slice()) {
+        atom if !value.shape.is_empty() && value.data.is_empty() => match (atom, value.shape.as_slice()) {
             (AtomTy::Base(BaseTy::Char), [0]) => out.write_str("\"\""),
             _ => {
                 out.write_str("(array [")?;
@@ -34,19 +35,24 @@ pub fn write_value(value: &Value, out: &mut dyn Write) -> fmt::Result {
             }
         },
         AtomTy::Sigma(sigma) if !value.shape.is_empty() => boxes(sigma, value, out),
-        _ => nested(&value.atom, &value.shape, &value.atoms, out),
+        _ => nested(&value.atom, &value.shape, &value.data, 0, out),
     }
 }
 
-/// An array as nested brackets; a vector of characters as a string.
-fn nested(ty: &AtomTy, shape: &[usize], atoms: &[Atom], out: &mut dyn Write) -> fmt::Result {
-    match shape {
-        [] => atoms.first().map_or(Ok(()), |a| atom(ty, a, out)),
-        [_] if *ty == AtomTy::CHAR => string(atoms, out),
-        [_, rest @ ..] => {
+/// The array of the atoms from `at` on as nested brackets; a vector of characters as a string.
+fn nested(ty: &AtomTy, shape: &[usize], atoms: &Data, at: usize, out: &mut dyn Write) -> fmt::Result {
+    match (shape, atoms) {
+        ([], _) => atoms.get(at).map_or(Ok(()), |a| atom(ty, &a, out)),
+        ([n], Data::Char(chars)) => string(chars.iter().skip(at).take(*n), out),
+        ([n, rest @ ..], _) => {
             let size: usize = rest.iter().product();
             out.write_char('[')?;
-            separated(out, &atoms.chunks(size).collect::<Vec<_>>(), |out, part| nested(ty, rest, part, out))?;
+            for i in 0..*n {
+                if i > 0 {
+                    out.write_char(' ')?;
+                }
+                nested(ty, rest, atoms, at + i * size, out)?;
+            }
             out.write_char(']')
         }
     }
@@ -149,8 +155,8 @@ fn boxes(sigma: &SigmaTy, value: &Value, out: &mut dyn Write) -> fmt::Result {
     write!(out, ") {} [", sigma.body)?;
     separated(out, &value.shape, |out, n| write!(out, "{n}"))?;
     out.write_char(']')?;
-    for a in &value.atoms {
-        if let Atom::Box(row) = a {
+    if let Data::Box(rows) = &value.data {
+        for row in rows {
             let BoxValue { indices, value } = &**row;
             out.write_str(" ((")?;
             separated(out, indices, |out, i| index(i, out))?;
@@ -209,10 +215,9 @@ fn character(c: char, out: &mut dyn Write) -> fmt::Result {
     }
 }
 
-fn string(atoms: &[Atom], out: &mut dyn Write) -> fmt::Result {
+fn string<'a>(chars: impl Iterator<Item = &'a char>, out: &mut dyn Write) -> fmt::Result {
     out.write_char('"')?;
-    for a in atoms {
-        let Atom::Scalar(Scalar::Char(c)) = a else { continue };
+    for c in chars {
         match c {
             '"' => out.write_str("\\\"")?,
             '\\' => out.write_str("\\\\")?,
@@ -310,24 +315,25 @@ mod tests {
 
     #[test]
     fn boxes_and_tuples() {
-        let one = Value { atom: ragged(), shape: vec![], atoms: vec![boxed(&[1, 2, 3])] };
+        let of = |ty, shape, atoms: Vec<Atom>| Value::of_atoms(ty, shape, atoms).unwrap();
+        let one = of(ragged(), vec![], vec![boxed(&[1, 2, 3])]);
         assert_eq!(print(&one), "(box ((n 3)) [int n] [1 2 3])");
-        let two = Value { atom: ragged(), shape: vec![2], atoms: vec![boxed(&[5]), boxed(&[6, 7])] };
+        let two = of(ragged(), vec![2], vec![boxed(&[5]), boxed(&[6, 7])]);
         assert_eq!(print(&two), "(boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))");
-        let none = Value { atom: ragged(), shape: vec![], atoms: vec![boxed(&[])] };
+        let none = of(ragged(), vec![], vec![boxed(&[])]);
         assert_eq!(print(&none), "(box ((n 0)) [int n] (array [0] int))");
         let fields = |labels: [Option<&str>; 2]| {
             AtomTy::tuple(labels.iter().map(|l| (l.map(Name::new), ArrTy::scalar(AtomTy::INT))).collect())
         };
         let tuple = |x, y| Atom::Tuple(Arc::from([ints(&[], [x]), ints(&[2], [y, y])]));
-        let v = Value { atom: fields([None, None]), shape: vec![2], atoms: vec![tuple(1, 2), tuple(3, 4)] };
+        let v = of(fields([None, None]), vec![2], vec![tuple(1, 2), tuple(3, 4)]);
         assert_eq!(print(&v), "[(values 1 [2 2]) (values 3 [4 4])]");
-        let r = Value { atom: fields([Some("x"), Some("y")]), shape: vec![], atoms: vec![tuple(1, 2)] };
+        let r = of(fields([Some("x"), Some("y")]), vec![], vec![tuple(1, 2)]);
         assert_eq!(print(&r), "(record (x 1) (y [2 2]))");
         let f = Value {
             atom: AtomTy::func(vec![], ArrTy::scalar(AtomTy::INT)),
             shape: vec![2],
-            atoms: vec![Atom::Function; 2],
+            data: Data::Function(2),
         };
         assert_eq!(print(&f), "[#<function> #<function>]");
     }

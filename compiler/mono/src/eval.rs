@@ -7,7 +7,7 @@
 use crate::ir::{Atom, *};
 use remc_base::ids::Id;
 use remc_base::ops::{self, total_cmp};
-use remc_base::value::{Atom as Item, BoxValue};
+use remc_base::value::{Atom as Item, BoxValue, Data};
 use remc_base::*;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -72,9 +72,9 @@ fn columns(p: &Program, input: &Input, frame: &[usize], values: &[Value], out: &
         Input::Array(v) => {
             let mut data = Vec::new();
             for value in values {
-                for a in &value.atoms {
+                for a in value.atoms() {
                     let Item::Scalar(s) = a else { return bug("an argument that is no array of scalars") };
-                    data.push(*s);
+                    data.push(s);
                 }
             }
             let rank = p.ty(*v).rank() - frame.len();
@@ -86,7 +86,7 @@ fn columns(p: &Program, input: &Input, frame: &[usize], values: &[Value], out: &
             let frame: Vec<usize> = frame.iter().copied().chain(own.unwrap_or_default()).collect();
             for (i, (_, field)) in fields.iter().enumerate() {
                 let mut column = Vec::new();
-                for a in values.iter().flat_map(|v| &v.atoms) {
+                for a in values.iter().flat_map(Value::atoms) {
                     match a {
                         Item::Tuple(parts) if i < parts.len() => column.push(parts[i].clone()),
                         _ => return bug("an argument that is no tuple"),
@@ -138,7 +138,8 @@ fn assemble(output: &Output, results: &[Array], subst: &Subst, rank: usize, at: 
             let types = types
                 .unwrap_or_else(|| fields.iter().map(|(_, f)| empty_type(f, results, dims.len())).collect());
             let fields = fields.iter().map(|(l, _)| l.clone()).zip(types).collect();
-            Ok(Value { atom: AtomTy::tuple(fields), shape, atoms })
+            let value = Value::of_atoms(AtomTy::tuple(fields), shape, atoms);
+            value.map_or_else(|| bug("tuples that are none"), Ok)
         }
         Output::Box { ty, witnesses, contents } => {
             let ty = subst.atom(ty);
@@ -159,8 +160,8 @@ fn assemble(output: &Output, results: &[Array], subst: &Subst, rank: usize, at: 
                 indices.push(w);
             }
             let value = assemble(contents, results, &inner, 0, 0)?;
-            let atoms = vec![Item::Box(Arc::new(BoxValue { indices, value }))];
-            Ok(Value { atom: ty, shape: Vec::new(), atoms })
+            let data = Data::Box(vec![Arc::new(BoxValue { indices, value })]);
+            Ok(Value { atom: ty, shape: Vec::new(), data })
         }
     }
 }

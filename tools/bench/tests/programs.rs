@@ -70,12 +70,12 @@ fn int(x: i64) -> Value {
 }
 
 fn floats_of(value: &Value) -> Vec<f64> {
-    let number = |atom: &Atom| match atom {
-        Atom::Scalar(Scalar::F32(x)) => f64::from(*x),
-        Atom::Scalar(Scalar::F64(x)) => *x,
+    let number = |atom: Atom| match atom {
+        Atom::Scalar(Scalar::F32(x)) => f64::from(x),
+        Atom::Scalar(Scalar::F64(x)) => x,
         other => panic!("no float: {other:?}"),
     };
-    value.atoms.iter().map(number).collect()
+    value.atoms().map(number).collect()
 }
 
 fn assert_close(got: &Value, shape: &[usize], want: &[f64], tolerance: f64) {

@@ -33,7 +33,7 @@ fn cells_are_replicated_into_the_principal_frame() {
         &[2],
         ty(AtomTy::Base(BaseTy::I8), &[2]),
     );
-    assert_eq!(run(e).unwrap().atoms, [Scalar::I8(-56), Scalar::I8(101)].map(Atom::Scalar));
+    assert_eq!(run(e).unwrap().data, remc_base::value::Data::I8(vec![-56, 101]));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn functions_are_closures() {
     let t = f.ty.clone();
     let f = ex(ExprKind::Let { local: k, value: int(5), body: f }, t.clone());
     assert_eq!(run(app(f.clone(), &[int(2)], ty(INT, &[]))).unwrap(), val(&[], &[7]));
-    assert_eq!(run(f).unwrap().atoms, vec![Atom::Function]);
+    assert_eq!(run(f).unwrap().data, remc_base::value::Data::Function(1));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn instances_of_polymorphic_definitions() {
         ArrTy::scalar(result(u16s.clone())),
     );
     let v = p.run(e).unwrap();
-    let Atom::Tuple(parts) = &v.atoms[0] else { panic!("{v:?}") };
+    let Some(Atom::Tuple(parts)) = v.data.get(0) else { panic!("{v:?}") };
     assert_eq!(parts[0], Value::of_scalars(BaseTy::U16, vec![0], []));
     assert_eq!(parts[1], Value::scalar(Scalar::U8(2)));
     assert_eq!(parts[2], Value::scalar(Scalar::U16(7)));
@@ -143,7 +143,7 @@ fn branches_casts_and_shapes() {
     assert_eq!(run(pick(true)).unwrap(), val(&[], &[1]));
     assert!(run(pick(false)).is_err());
     let cast = ex(ExprKind::Cast(vec(&[300, -1])), ty(AtomTy::Base(BaseTy::U8), &[2]));
-    assert_eq!(run(cast).unwrap().atoms, [Scalar::U8(44), Scalar::U8(255)].map(Atom::Scalar));
+    assert_eq!(run(cast).unwrap().data, remc_base::value::Data::U8(vec![44, 255]));
     let s = ex(ExprKind::ReifyShape(sh(&[2, 3])), ty(INT, &[2]));
     assert_eq!(run(s).unwrap(), val(&[2], &[2, 3]));
     let a = ex(ExprKind::AsShape(vec(&[1, 2])), ty(INT, &[2]));

@@ -161,8 +161,8 @@ pub fn boxed(v: &[i64]) -> Expr {
 }
 
 pub fn box_of(v: &Value) -> (Vec<IndexValue>, Value) {
-    match &v.atoms[..] {
-        [Atom::Box(b)] => (b.indices.clone(), b.value.clone()),
+    match &v.data {
+        remc_base::value::Data::Box(b) if b.len() == 1 => (b[0].indices.clone(), b[0].value.clone()),
         other => panic!("no box: {other:?}"),
     }
 }

@@ -1,0 +1,92 @@
+//! Arrays in and out of the device's memory.
+
+#![allow(unsafe_code)]
+
+use super::memory::Buffer;
+use remc_base::value::Data;
+use remc_base::{AtomTy, BaseTy, Value};
+
+/// An argument in the device's memory.
+pub struct Input(Buffer);
+
+impl Input {
+    /// What to give as a parameter; valid while the input lives.
+    pub fn slot(&self) -> u64 {
+        self.0.address() as u64
+    }
+
+    /// Copies the array into a buffer, of at least its size.
+    pub(super) fn write(buffer: Buffer, value: &Value) -> Input {
+        macro_rules! copy {
+            ($v:expr) => {{
+                debug_assert!(size_of_val($v.as_slice()) <= buffer.bytes());
+                // SAFETY: the buffer is of at least the vector's size and no other memory. Rust's own
+                // format of these types is the memory format: `bool` is a byte 0 or 1, `char` a `u32`.
+                unsafe { std::ptr::copy_nonoverlapping($v.as_ptr(), buffer.address().cast(), $v.len()) }
+            }};
+        }
+        match &value.data {
+            Data::Bool(v) => copy!(v),
+            Data::Char(v) => copy!(v),
+            Data::I8(v) => copy!(v),
+            Data::I16(v) => copy!(v),
+            Data::I32(v) => copy!(v),
+            Data::I64(v) => copy!(v),
+            Data::U8(v) => copy!(v),
+            Data::U16(v) => copy!(v),
+            Data::U32(v) => copy!(v),
+            Data::U64(v) => copy!(v),
+            Data::F16(v) => copy!(v),
+            Data::F32(v) => copy!(v),
+            Data::F64(v) => copy!(v),
+            // `base` has said no.
+            Data::Box(_) | Data::Tuple(_) | Data::Function(_) => {}
+        }
+        Input(buffer)
+    }
+}
+
+/// The base type of an array's elements, if they are of one.
+pub(super) fn base(value: &Value) -> Option<BaseTy> {
+    value.data.base()
+}
+
+/// A copy of the array at an address.
+///
+/// # Safety
+/// There are as many elements of type `ty`, in the memory format, as the product of `dims`; where that is
+/// 0 the address does not matter.
+pub unsafe fn read_buffer(address: *const u8, ty: BaseTy, dims: &[usize]) -> Value {
+    let n = dims.iter().product();
+    macro_rules! copy {
+        ($t:ty) => {
+            if n == 0 {
+                Vec::new()
+            } else {
+                // SAFETY: the caller's promise.
+                unsafe { std::slice::from_raw_parts(address.cast::<$t>(), n) }.to_vec()
+            }
+        };
+    }
+    let data = match ty {
+        // Not every byte is a `bool`, and not every number a `char`; compiled code is not trusted so far.
+        BaseTy::Bool => Data::Bool(copy!(u8).into_iter().map(|b| b != 0).collect()),
+        BaseTy::Char => {
+            let chars =
+                copy!(u32).into_iter().map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER));
+            Data::Char(chars.collect())
+        }
+        BaseTy::I8 => Data::I8(copy!(i8)),
+        BaseTy::I16 => Data::I16(copy!(i16)),
+        BaseTy::I32 => Data::I32(copy!(i32)),
+        BaseTy::I64 => Data::I64(copy!(i64)),
+        BaseTy::U8 => Data::U8(copy!(u8)),
+        BaseTy::U16 => Data::U16(copy!(u16)),
+        BaseTy::U32 => Data::U32(copy!(u32)),
+        BaseTy::U64 => Data::U64(copy!(u64)),
+        BaseTy::F16 => Data::F16(copy!(half::f16)),
+        BaseTy::F32 => Data::F32(copy!(f32)),
+        BaseTy::F64 => Data::F64(copy!(f64)),
+    };
+    Value { atom: AtomTy::Base(ty), shape: dims.to_vec(), data }
+}

@@ -1,0 +1,77 @@
+//! The error slot of a launch: which check failed, of those that did.
+//!
+//! Several blocks may fail, on several threads. The failure of the lowest block is the one that counts:
+//! blocks are claimed in ascending order, so those below a block that failed all run, and the lowest
+//! failure is the same for any number of threads.
+
+#![allow(unsafe_code)]
+
+use remc_base::trap::MOST_VALUES;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What compiled code is given as `error`; it hands it on to [`remc_fail`] and looks at nothing in it.
+#[derive(Default)]
+pub struct Error {
+    failed: AtomicBool,
+    lowest: Mutex<Option<Failure>>,
+}
+
+/// A failed check: its number in the program's table of traps, its provenance, its values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    pub block: u64,
+    pub trap: u32,
+    pub prov: u32,
+    pub values: Vec<i64>,
+}
+
+impl Error {
+    /// Whether any block has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    fn record(&self, failure: Failure) {
+        let mut lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);
+        if lowest.as_ref().is_none_or(|l| failure.block < l.block) {
+            *lowest = Some(failure);
+        }
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// The failure of the lowest block, once the launch is over.
+    pub fn into_failure(self) -> Option<Failure> {
+        self.lowest.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Called by a kernel whose check failed.
+///
+/// # Safety
+/// `error` is the kernel's own, and `values` are `n` numbers.
+pub unsafe extern "C" fn remc_fail(
+    error: *mut Error,
+    block: u64,
+    trap: u32,
+    prov: u32,
+    n: u32,
+    values: *const i64,
+) {
+    // SAFETY: the caller's promise.
+    let (error, values) = unsafe { (&*error, read_values(n, values)) };
+    error.record(Failure { block, trap, prov, values });
+}
+
+/// The values of a trap.
+///
+/// # Safety
+/// `values` are `n` numbers; it may be null if `n` is 0.
+pub(super) unsafe fn read_values(n: u32, values: *const i64) -> Vec<i64> {
+    let n = (n as usize).min(MOST_VALUES);
+    if n == 0 || values.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(values, n) }.to_vec()
+}

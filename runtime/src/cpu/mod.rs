@@ -1,0 +1,436 @@
+//! The cpu device: runs a compiled entry on a pool of threads.
+//!
+//! Who compiled the entry is not known here: it is an address. What compiled code and this device agree on
+//! is the ABI, and this header is its one description.
+//!
+//! # Values in memory
+//!
+//! A buffer is an array in row-major order, its elements little-endian as on the host: `bool` is a byte, 0
+//! or 1; `char` is a `u32`, a Unicode scalar value; `f16` is its 16 bits. Buffers that the device gives out
+//! begin at a multiple of [`ALIGNMENT`] bytes. A *slot* is a `u64`: the address of a buffer, or a scalar
+//! as [`Scalar::to_bits64`] (signed integers sign-extended, all else zero-extended).
+//!
+//! # A kernel
+//!
+//! ```text
+//! extern "C" fn(args: *const u64, lo: u64, hi: u64, worker: u64, error: *mut Error)
+//! ```
+//!
+//! runs the blocks `lo..hi` of its grid, numbered in row-major order; `args` are the slots of its
+//! parameters, and `worker` is below the number of workers. It is called from several threads at a time.
+//! A check that fails calls
+//!
+//! ```text
+//! remc_fail(error, block: u64, trap: u32, prov: u32, n: u32, values: *const i64)
+//! ```
+//!
+//! with the number of its trap in the program's table, its provenance and `n` values, and then the kernel
+//! returns. The failure of the lowest block counts: blocks below the lowest recorded failure still run,
+//! those above need not, so what is reported is the same for any number of threads.
+//!
+//! # A plan
+//!
+//! ```text
+//! extern "C" fn remc_entry(ctx, params: *const u64, results: *mut u64) -> i32
+//! ```
+//!
+//! gives 0 when it has finished, and has then written its results: a slot for a scalar, and for a buffer its
+//! address, followed by its dims. Anything else means that it has stopped. Parameters are borrowed: neither
+//! freed nor written. Buffers among the results belong to the caller from then on. It calls back:
+//!
+//! | callback | does |
+//! | --- | --- |
+//! | `remc_alloc(ctx, prov: u32, element_bytes: u64, rank: u32, dims: *const u64) -> *mut u8` | gives a buffer of unspecified contents; null: stopped |
+//! | `remc_free(ctx, buffer: *mut u8)` | takes it back |
+//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks; not 0: stopped |
+//! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
+//! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
+//! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
+//!
+//! After a callback has said "stopped" the plan returns at once, without freeing: what a stopped run has
+//! left is freed here.
+
+#![allow(unsafe_code)]
+
+mod boundary;
+mod error;
+mod memory;
+mod pool;
+mod sort;
+mod stats;
+
+#[cfg(test)]
+mod tests;
+
+pub use boundary::{Input, read_buffer};
+pub use error::{Error, remc_fail};
+pub use memory::{ALIGNMENT, Usage};
+pub use pool::MOST_THREADS;
+pub use stats::{KernelStats, Stats};
+
+use error::read_values;
+use memory::{Buffer, Memory, OutOfMemory};
+use pool::Pool;
+use remc_base::{BaseTy, Scalar, Trap, Value};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// What the device is called in messages.
+pub const DEVICE: &str = "cpu device";
+
+pub type KernelFn = unsafe extern "C" fn(*const u64, u64, u64, u64, *mut Error);
+pub type EntryFn = unsafe extern "C" fn(*mut Context, *const u64, *mut u64) -> i32;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CpuOptions {
+    /// Threads that run kernels, the calling one among them.
+    pub threads: usize,
+    /// How many bytes of buffers there may be at a time; by default what the machine has.
+    pub memory_limit: Option<u64>,
+}
+
+impl Default for CpuOptions {
+    /// A thread for each processor.
+    fn default() -> CpuOptions {
+        CpuOptions {
+            threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            memory_limit: None,
+        }
+    }
+}
+
+/// The device. Its threads and its memory serve one run after the other.
+pub struct Cpu {
+    pool: Pool,
+    memory: Memory,
+    /// Held during a run.
+    run: Mutex<()>,
+}
+
+/// Why a run stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// A check of the program failed: its number in the table of traps, its provenance, its values.
+    Trap { trap: u32, prov: u32, values: Vec<i64> },
+    /// A buffer is larger than the device allocates. `prov` is `None` where the place is not known (the
+    /// working memory of a sort).
+    TooLarge { trap: Trap, prov: Option<u32>, values: Vec<i64> },
+    /// The plan said that it stopped and not why: a mistake of the compiler.
+    Unexplained,
+}
+
+/// What a run leaves: its results, and the buffers among them.
+pub struct Finished {
+    pub slots: Vec<u64>,
+    pub stats: Stats,
+    buffers: HashMap<usize, Buffer>,
+}
+
+/// A run, as its plan sees it: nothing but a pointer to hand back.
+pub struct Context<'a> {
+    cpu: &'a Cpu,
+    buffers: HashMap<usize, Buffer>,
+    stopped: Option<Stopped>,
+    stats: Stats,
+}
+
+/// The callbacks, for who links compiled code: names and addresses.
+pub fn symbols() -> Vec<(&'static str, usize)> {
+    vec![
+        ("remc_fail", remc_fail as *const () as usize),
+        ("remc_alloc", remc_alloc as *const () as usize),
+        ("remc_free", remc_free as *const () as usize),
+        ("remc_launch", remc_launch as *const () as usize),
+        ("remc_stop", remc_stop as *const () as usize),
+        ("remc_sort", remc_sort as *const () as usize),
+        ("remc_workers", remc_workers as *const () as usize),
+    ]
+}
+
+impl Cpu {
+    pub fn new(options: CpuOptions) -> Cpu {
+        Cpu {
+            pool: Pool::new(options.threads),
+            memory: Memory::new(options.memory_limit),
+            run: Mutex::new(()),
+        }
+    }
+
+    /// How many threads run kernels.
+    pub fn workers(&self) -> usize {
+        self.pool.workers()
+    }
+
+    /// What is in use now, and was at most in the last run.
+    pub fn memory(&self) -> Usage {
+        self.memory.usage()
+    }
+
+    /// Copies an array of base type into the device's memory.
+    pub fn input(&self, value: &Value) -> Result<Input, Stopped> {
+        let ty = boundary::base(value).ok_or(Stopped::Unexplained)?;
+        let bytes = value.data.len().checked_mul(ty.bits() as usize / 8);
+        let buffer = bytes.ok_or_else(|| self.memory.never()).and_then(|n| self.memory.buffer(n));
+        match buffer {
+            Ok(buffer) => Ok(Input::write(buffer, value)),
+            Err(why) => {
+                let shape: Vec<i64> = value.shape.iter().map(|n| *n as i64).collect();
+                Err(too_large(None, &shape, u64::from(ty.bits() / 8), why))
+            }
+        }
+    }
+
+    /// Runs an entry on the slots of its parameters. One run at a time: another call waits.
+    ///
+    /// `kernels` is the number of kernels in the program, for the statistics.
+    ///
+    /// # Safety
+    /// `entry` is compiled code that keeps to the ABI above, takes so many parameters, each a scalar or
+    /// the address of a buffer that lives until the call returns, and writes so many results.
+    pub unsafe fn run(
+        &self,
+        entry: EntryFn,
+        params: &[u64],
+        result_slots: usize,
+        kernels: usize,
+    ) -> Result<Finished, Stopped> {
+        let _one = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        self.memory.restart_counting();
+        let stats = Stats { kernels: vec![KernelStats::default(); kernels], ..Stats::default() };
+        let mut context = Context { cpu: self, buffers: HashMap::new(), stopped: None, stats };
+        let mut slots = vec![0; result_slots];
+        let start = Instant::now();
+        // SAFETY: the caller's promise; the context outlives the call. The lifetime is of no concern to
+        // compiled code.
+        let status = unsafe {
+            entry((&raw mut context).cast::<Context<'static>>(), params.as_ptr(), slots.as_mut_ptr())
+        };
+        let Context { buffers, stopped, mut stats, .. } = context;
+        stats.time = start.elapsed();
+        let usage = self.memory.usage();
+        stats.peak_bytes = usage.peak;
+        stats.allocations = usage.allocations;
+        stats.reused = usage.reused;
+        match (status, stopped) {
+            (0, None) => Ok(Finished { slots, stats, buffers }),
+            (_, Some(stopped)) => Err(stopped),
+            (_, None) => Err(Stopped::Unexplained),
+        }
+    }
+}
+
+impl Finished {
+    /// A scalar result; `None` where there is no such slot, or its bits are no `char`.
+    pub fn scalar(&self, slot: usize, ty: BaseTy) -> Option<Scalar> {
+        Scalar::from_bits64(ty, *self.slots.get(slot)? as i64)
+    }
+
+    /// A copy of an array among the results, whose dims are in the slots after its own; `None` where the
+    /// slots hold no buffer of this run, or one too small.
+    pub fn array(&self, slot: usize, ty: BaseTy, rank: usize) -> Option<Value> {
+        let dims = self.slots.get(slot.checked_add(1)?..)?.get(..rank)?;
+        let dims: Option<Vec<usize>> = dims.iter().map(|n| usize::try_from(*n).ok()).collect();
+        self.array_of_shape(slot, ty, &dims?)
+    }
+
+    /// A copy of an array among the results; `None` where the slot holds no buffer of this run, or one
+    /// too small.
+    pub fn array_of_shape(&self, slot: usize, ty: BaseTy, dims: &[usize]) -> Option<Value> {
+        let address = *self.slots.get(slot)?;
+        let buffer = self.buffers.get(&usize::try_from(address).ok()?)?;
+        let count = dims
+            .iter()
+            .try_fold(1usize, |n, d| n.checked_mul(*d))
+            .filter(|n| n.checked_mul(ty.bits() as usize / 8).is_some_and(|bytes| bytes <= buffer.bytes()));
+        count?;
+        // SAFETY: the buffer is this large, and the run that has filled it is over.
+        Some(unsafe { read_buffer(buffer.address(), ty, dims) })
+    }
+}
+
+impl Context<'_> {
+    /// Records why the run stops; the first reason counts.
+    fn stop(&mut self, why: Stopped) {
+        self.stopped.get_or_insert(why);
+    }
+
+    fn allocate(&mut self, prov: u32, element_bytes: u64, dims: &[u64]) -> *mut u8 {
+        let elements =
+            if dims.contains(&0) { Some(0) } else { dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d)) };
+        let bytes = elements.and_then(|n| usize::try_from(n.checked_mul(element_bytes)?).ok());
+        let memory = &self.cpu.memory;
+        match bytes.ok_or_else(|| memory.never()).and_then(|n| memory.buffer(n)) {
+            Ok(buffer) => {
+                let address = buffer.address();
+                self.buffers.insert(address as usize, buffer);
+                address
+            }
+            Err(why) => {
+                let shape: Vec<i64> = dims.iter().map(|n| *n as i64).collect();
+                self.stop(too_large(Some(prov), &shape, element_bytes, why));
+                std::ptr::null_mut()
+            }
+        }
+    }
+
+    /// # Safety
+    /// `f` is a kernel that takes `args`.
+    unsafe fn launch(&mut self, kernel: u32, f: KernelFn, args: *const u64, blocks: u64) -> i32 {
+        let start = Instant::now();
+        let mut error = Error::default();
+        let shared = Shared { args, error: &raw mut error };
+        self.cpu.pool.run(blocks, &|lo, hi, worker| {
+            // SAFETY: the caller's promise. All calls return before `run` does, so that `error` is alive;
+            // it is shared, and only looked at through shared references.
+            unsafe {
+                f(shared.args(), lo, hi, worker as u64, shared.error());
+                !(*shared.error()).has_failed()
+            }
+        });
+        if let Some(stats) = self.stats.kernels.get_mut(kernel as usize) {
+            stats.add(blocks, start.elapsed());
+        }
+        match error.into_failure() {
+            None => 0,
+            Some(failure) => {
+                let error::Failure { trap, prov, values, .. } = failure;
+                self.stop(Stopped::Trap { trap, prov, values });
+                1
+            }
+        }
+    }
+
+    /// # Safety
+    /// As of [`sort::grade`].
+    unsafe fn sort(&mut self, keys: &[sort::Key], out: &mut [i64]) -> i32 {
+        let start = Instant::now();
+        // SAFETY: the caller's promise.
+        let sorted = unsafe { sort::grade(&self.cpu.pool, &self.cpu.memory, keys, out) };
+        self.stats.sorts.add(out.len() as u64, start.elapsed());
+        match sorted {
+            Ok(()) => 0,
+            Err(why) => {
+                self.stop(too_large(None, &[out.len() as i64], 16, why));
+                1
+            }
+        }
+    }
+}
+
+/// What the threads of a launch share.
+struct Shared {
+    args: *const u64,
+    error: *mut Error,
+}
+
+// SAFETY: `args` are only read, and an `Error` is `Sync`.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn args(&self) -> *const u64 {
+        self.args
+    }
+
+    fn error(&self) -> *mut Error {
+        self.error
+    }
+}
+
+fn too_large(prov: Option<u32>, shape: &[i64], element_bytes: u64, why: OutOfMemory) -> Stopped {
+    let most = why.most / element_bytes.max(1);
+    let trap = Trap::TooLarge { rank: shape.len(), by: DEVICE.into(), most };
+    Stopped::TooLarge { values: trap.pack(&[shape]).to_vec(), trap, prov }
+}
+
+/// The array at an address that compiled code gave.
+///
+/// # Safety
+/// There are `n` elements at `address`, unless `n` is 0.
+unsafe fn slice<'a, T>(address: *const T, n: u64) -> &'a [T] {
+    if n == 0 || address.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(address, n as usize) }
+}
+
+/// # Safety
+/// `context` is what the plan was given, and `dims` are `rank` numbers.
+pub unsafe extern "C" fn remc_alloc(
+    context: *mut Context,
+    prov: u32,
+    element_bytes: u64,
+    rank: u32,
+    dims: *const u64,
+) -> *mut u8 {
+    // SAFETY: the caller's promise; a plan runs on one thread.
+    unsafe { (*context).allocate(prov, element_bytes, slice(dims, rank.into())) }
+}
+
+/// # Safety
+/// `context` is what the plan was given, and nobody uses the buffer any more.
+pub unsafe extern "C" fn remc_free(context: *mut Context, buffer: *mut u8) {
+    // SAFETY: the caller's promise. An address that is no buffer's is ignored.
+    unsafe { drop((*context).buffers.remove(&(buffer as usize))) };
+}
+
+/// # Safety
+/// `context` is what the plan was given, and `f` is a kernel that takes `args`.
+pub unsafe extern "C" fn remc_launch(
+    context: *mut Context,
+    kernel: u32,
+    f: KernelFn,
+    args: *const u64,
+    _nargs: u64,
+    blocks: u64,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { (*context).launch(kernel, f, args, blocks) }
+}
+
+/// # Safety
+/// `context` is what the plan was given, and `values` are `n` numbers.
+pub unsafe extern "C" fn remc_stop(context: *mut Context, trap: u32, prov: u32, n: u32, values: *const i64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let values = read_values(n, values);
+        (*context).stop(Stopped::Trap { trap, prov, values });
+    }
+}
+
+/// # Safety
+/// `context` is what the plan was given, `keys` are so many keys of `n` items, and `out` has room for `n`
+/// numbers.
+pub unsafe extern "C" fn remc_sort(
+    context: *mut Context,
+    nkeys: u32,
+    keys: *const u64,
+    n: u64,
+    out: *mut i64,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let words = unsafe { slice(keys, u64::from(nkeys) * 3) };
+    let mut read = Vec::with_capacity(nkeys as usize);
+    for key in words.chunks_exact(3) {
+        let [address, ty, elements] = [key[0], key[1], key[2]].map(|word| word as usize);
+        let Some(ty) = BaseTy::ALL.get(ty).copied() else {
+            // SAFETY: the caller's promise.
+            unsafe { (*context).stop(Stopped::Unexplained) };
+            return 1;
+        };
+        read.push(sort::Key { address: address as *const u8, ty, elements });
+    }
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { (*context).sort(&read, std::slice::from_raw_parts_mut(out, n as usize)) }
+}
+
+/// # Safety
+/// `context` is what the plan was given.
+pub unsafe extern "C" fn remc_workers(context: *mut Context) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { (*context).cpu.workers() as u64 }
+}

@@ -1,0 +1,275 @@
+//! A fixed pool of threads that runs the blocks of one launch at a time.
+//!
+//! The calling thread is worker 0. Blocks are claimed in chunks from one counter, in ascending order;
+//! which worker runs which chunk is left to chance, so nothing that a program computes may depend on it.
+//!
+//! A launch costs about a microsecond, because nobody waits for a thread that is late: a worker *joins* a
+//! launch while it is open, the caller closes it when no block is left to claim, and waits only for those
+//! that joined. One word holds all of that:
+//!
+//! ```text
+//! state = epoch (32 bits) | open (1) | quit (1) | joined (16)
+//! ```
+//!
+//! Idle workers spin for some 50 µs, the time between two launches of a plan and then some, and park after
+//! that. Where there are more threads than processors they park at once.
+
+#![allow(unsafe_code)]
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
+
+const JOINED: u64 = (1 << 16) - 1;
+const OPEN: u64 = 1 << 16;
+const QUIT: u64 = 1 << 17;
+const EPOCH: u32 = 32;
+
+/// More threads than any machine that this runs on has processors.
+pub const MOST_THREADS: usize = 1024;
+
+/// How often a thread looks at the state before it parks; one look is some 50 ns.
+const SPINS: u32 = 1000;
+
+/// How many chunks a worker gets, if all are equally fast. More balance the load better.
+const CHUNKS_PER_WORKER: u64 = 16;
+
+/// What a launch does with the blocks from `lo` up to `hi` on a worker; `false` if no blocks above `hi`
+/// need to run.
+type Work<'a> = dyn Fn(u64, u64, usize) -> bool + Sync + 'a;
+
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    /// Held during a launch: there is one at a time.
+    launch: Mutex<()>,
+}
+
+/// On a cache line of its own: each is written by other threads, at other times, than its neighbours.
+#[repr(align(128))]
+struct Alone<T>(T);
+
+struct Shared {
+    state: Alone<AtomicU64>,
+    /// The next block that nobody has claimed.
+    next: Alone<AtomicU64>,
+    job: UnsafeCell<Job>,
+    /// The workers but the first.
+    sleepers: Vec<Sleeper>,
+    /// Whether the caller has parked, or is about to, to wait for those that joined.
+    waiting: AtomicBool,
+    caller: Mutex<Option<Thread>>,
+    spins: u32,
+}
+
+// SAFETY: all fields but `job` are `Sync`. `job` is written by the caller of `Pool::run` alone, who holds
+// `launch`, while the launch is closed and nobody has joined it, and read by workers that have joined.
+unsafe impl Sync for Shared {}
+// SAFETY: as above; the pointer in `job` is followed only between joining and leaving.
+unsafe impl Send for Shared {}
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Sleeper {
+    asleep: AtomicBool,
+    thread: OnceLock<Thread>,
+}
+
+#[derive(Clone, Copy)]
+struct Job {
+    work: *const Work<'static>,
+    blocks: u64,
+    chunk: u64,
+}
+
+impl Pool {
+    /// A pool of `threads` workers, the calling thread among them; fewer if the system gives fewer.
+    pub fn new(threads: usize) -> Pool {
+        let threads = threads.clamp(1, MOST_THREADS);
+        let enough = thread::available_parallelism().is_ok_and(|n| n.get() >= threads);
+        let nothing: &Work<'static> = &|_, _, _| false;
+        let shared = Arc::new(Shared {
+            state: Alone(AtomicU64::new(0)),
+            next: Alone(AtomicU64::new(0)),
+            job: UnsafeCell::new(Job { work: nothing, blocks: 0, chunk: 1 }),
+            sleepers: (1..threads).map(|_| Sleeper::default()).collect(),
+            waiting: AtomicBool::new(false),
+            caller: Mutex::new(None),
+            spins: if enough { SPINS } else { 0 },
+        });
+        let mut pool = Pool { shared, threads: Vec::new(), launch: Mutex::new(()) };
+        for id in 1..threads {
+            let shared = pool.shared.clone();
+            let spawned = thread::Builder::new()
+                .name(format!("remc-worker-{id}"))
+                .spawn(move || Shared::serve(&shared, id));
+            match spawned {
+                Ok(handle) => {
+                    let _ = pool.shared.sleepers[id - 1].thread.set(handle.thread().clone());
+                    pool.threads.push(handle);
+                }
+                // Those that started do all the work.
+                Err(_) => break,
+            }
+        }
+        pool
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.threads.len() + 1
+    }
+
+    /// Runs `work` on all blocks below `blocks`, or on all below the first one after which it says stop.
+    /// Returns when all calls have returned.
+    pub fn run(&self, blocks: u64, work: &Work<'_>) {
+        if blocks == 0 {
+            return;
+        }
+        if blocks == 1 || self.threads.is_empty() {
+            work(0, blocks, 0);
+            return;
+        }
+        let _one = self.launch.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = &*self.shared;
+        let chunk = (blocks / (self.workers() as u64 * CHUNKS_PER_WORKER)).max(1);
+        // SAFETY: only the lifetime changes. The pointer is followed by threads that have joined this
+        // launch, and `Launch::drop` returns only when none is left, also if `work` panics here.
+        let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
+        let job = Job { work, blocks, chunk };
+        // SAFETY: the launch is closed, nobody has joined, and `launch` is held: nobody else looks.
+        unsafe { *shared.job.get() = job };
+        shared.next.0.store(0, Ordering::Relaxed);
+        let epoch = (shared.state.0.load(Ordering::Relaxed) >> EPOCH).wrapping_add(1);
+        shared.state.0.store(epoch << EPOCH | OPEN, Ordering::SeqCst);
+        let launch = Launch(shared);
+        let chunks = blocks.div_ceil(chunk);
+        for sleeper in shared.sleepers.iter().take(usize::try_from(chunks - 1).unwrap_or(usize::MAX)) {
+            if sleeper.asleep.load(Ordering::SeqCst)
+                && sleeper.asleep.swap(false, Ordering::SeqCst)
+                && let Some(thread) = sleeper.thread.get()
+            {
+                thread.unpark();
+            }
+        }
+        shared.work(job, 0);
+        drop(launch);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.state.0.fetch_or(QUIT, Ordering::SeqCst);
+        for handle in self.threads.drain(..) {
+            handle.thread().unpark();
+            // A worker that panicked has said so.
+            let _ = handle.join();
+        }
+    }
+}
+
+/// An open launch; dropping it closes it and waits for those that joined.
+struct Launch<'a>(&'a Shared);
+
+impl Drop for Launch<'_> {
+    fn drop(&mut self) {
+        let shared = self.0;
+        let joined = |state: u64| state & JOINED != 0;
+        if !joined(shared.state.0.fetch_and(!OPEN, Ordering::AcqRel)) {
+            return;
+        }
+        for _ in 0..shared.spins {
+            if !joined(shared.state.0.load(Ordering::Acquire)) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        *shared.caller.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
+        shared.waiting.store(true, Ordering::SeqCst);
+        while joined(shared.state.0.load(Ordering::SeqCst)) {
+            thread::park();
+        }
+        shared.waiting.store(false, Ordering::SeqCst);
+    }
+}
+
+/// A worker that has joined; dropping it leaves.
+struct Joined<'a>(&'a Shared);
+
+impl Drop for Joined<'_> {
+    fn drop(&mut self) {
+        let shared = self.0;
+        let before = shared.state.0.fetch_sub(1, Ordering::SeqCst);
+        let last = before & JOINED == 1 && before & OPEN == 0;
+        if last && shared.waiting.load(Ordering::SeqCst) {
+            let caller = shared.caller.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some(caller) = caller {
+                caller.unpark();
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// The life of worker `id`, which is not 0.
+    fn serve(&self, id: usize) {
+        let mut seen = 0;
+        while self.join(&self.sleepers[id - 1], &mut seen) {
+            let joined = Joined(self);
+            // SAFETY: the launch is joined, so the job is not written until `joined` is dropped.
+            let job = unsafe { *self.job.get() };
+            self.work(job, id);
+            drop(joined);
+        }
+    }
+
+    /// Waits for an open launch other than `seen` and joins it; `false` when the pool quits.
+    fn join(&self, me: &Sleeper, seen: &mut u64) -> bool {
+        let mut spins = 0;
+        loop {
+            let state = self.state.0.load(Ordering::Acquire);
+            if state & QUIT != 0 {
+                return false;
+            }
+            if state & OPEN != 0 && state >> EPOCH != *seen {
+                let joined =
+                    self.state.0.compare_exchange_weak(state, state + 1, Ordering::AcqRel, Ordering::Relaxed);
+                if joined.is_ok() {
+                    *seen = state >> EPOCH;
+                    return true;
+                }
+            } else if spins < self.spins {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                // Either the caller sees that this worker sleeps, or this worker sees the launch.
+                me.asleep.store(true, Ordering::SeqCst);
+                let state = self.state.0.load(Ordering::SeqCst);
+                if state & QUIT == 0 && (state & OPEN == 0 || state >> EPOCH == *seen) {
+                    thread::park();
+                }
+                me.asleep.store(false, Ordering::SeqCst);
+                spins = 0;
+            }
+        }
+    }
+
+    /// Claims and runs chunks until none is left.
+    fn work(&self, job: Job, worker: usize) {
+        // SAFETY: `worker` has joined the launch, or is its caller; `work` outlives the launch.
+        let work = unsafe { &*job.work };
+        loop {
+            let lo = self.next.0.fetch_add(job.chunk, Ordering::Relaxed);
+            if lo >= job.blocks {
+                return;
+            }
+            let hi = lo.saturating_add(job.chunk).min(job.blocks);
+            if !work(lo, hi, worker) {
+                // All chunks below are claimed already, since chunks are claimed in ascending order.
+                self.next.0.fetch_max(job.blocks, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+}
