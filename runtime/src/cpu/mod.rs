@@ -53,6 +53,7 @@
 #![allow(unsafe_code)]
 
 mod boundary;
+pub mod cache;
 mod error;
 mod memory;
 mod pool;
