@@ -302,9 +302,9 @@ mod tests {
         assert_eq!(class(usize::MAX), None);
         for bytes in (1..20_000).chain([(4 << 20) - 1, 4 << 20, (4 << 20) + 1, 1 << 40]) {
             let n = class(bytes).unwrap();
-            assert!(n >= bytes && n % ALIGNMENT == 0, "{bytes} {n}");
+            assert!(n >= bytes && n.is_multiple_of(ALIGNMENT), "{bytes} {n}");
             assert!(bytes < 512 || n - bytes <= bytes / 8 + 1, "{bytes} {n}");
-            assert!(n < MAPPED || n % 4096 == 0, "{bytes} {n}");
+            assert!(n < MAPPED || n.is_multiple_of(4096), "{bytes} {n}");
         }
     }
 
