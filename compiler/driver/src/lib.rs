@@ -6,6 +6,7 @@
 //! diagnostics and links what a run needs. Stages know nothing of salsa, and queries read no file.
 
 pub mod codes;
+pub mod compile;
 pub mod cycles;
 pub mod database;
 pub mod environment;

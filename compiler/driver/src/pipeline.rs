@@ -1,76 +1,125 @@
 //! The one list of stages, and how long each took.
 //!
-//! `--timings`, `--dump-dir`, `remc opt --list` and the tests all read [`STAGES`]; a pass that is not
-//! in the list does not exist.
+//! `--timings`, `--dump-dir`, `--stop-after-pass`, `remc opt` and the tests all read [`stages`]; a pass
+//! that is not in the list does not exist. The passes from Mono to Mono are [`remc_mono::opt::PASSES`],
+//! which may run in several rounds.
 
 use crate::database::lock;
 use remc_base::pass::PassInfo;
+use remc_mono::opt::PASSES;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A stage of the pipeline, as an index into [`STAGES`].
+/// A stage of the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     Parse,
     Check,
+    Explicitize,
+    Build,
+    /// A pass from Mono to Mono, by its place in [`PASSES`].
+    Optimise(usize),
+    Flatten,
+    Lower,
+    Codegen,
+    /// After every pass: no pass is trusted.
     Verify,
-    Run,
+    Interp,
+    /// Compiled code runs.
+    Execute,
 }
 
-/// The stages in the order in which a program passes through them.
-pub const STAGES: &[(Stage, PassInfo)] = &[
-    // The reader recovers from errors, so checking runs on what could be read.
-    (
-        Stage::Parse,
-        PassInfo { name: "parse", from: "text", to: "ast", summary: "reads text into syntax trees" },
-    ),
-    (
-        Stage::Check,
-        PassInfo {
-            name: "check",
-            from: "ast",
-            to: "typed",
-            summary: "infers types, ranks and shapes; elaborates every instance and frame",
-        },
-    ),
-    // After every pass that writes Typed: inference is not trusted.
-    (
-        Stage::Verify,
-        PassInfo {
-            name: "verify",
-            from: "typed",
-            to: "typed",
-            summary: "re-checks the elaborated program, independently of inference",
-        },
-    ),
-    (
-        Stage::Run,
-        PassInfo {
-            name: "interp",
-            from: "typed",
-            to: "value",
-            summary: "evaluates the program with the reference interpreter",
-        },
-    ),
-];
+// The reader recovers from errors, so checking runs on what could be read.
+const PARSE: PassInfo =
+    PassInfo { name: "parse", from: "text", to: "ast", summary: "reads text into syntax trees" };
+const CHECK: PassInfo = PassInfo {
+    name: "check",
+    from: "ast",
+    to: "typed",
+    summary: "infers types, ranks and shapes; elaborates every instance and frame",
+};
+const VERIFY: PassInfo = PassInfo {
+    name: "verify",
+    from: "each",
+    to: "each",
+    summary: "re-checks what each pass makes, independently of the pass",
+};
+const INTERP: PassInfo = PassInfo {
+    name: "interp",
+    from: "typed",
+    to: "value",
+    summary: "evaluates the program with the reference interpreter",
+};
+const CODEGEN: PassInfo = PassInfo {
+    name: "codegen",
+    from: "kernel",
+    to: "object",
+    summary: "makes machine code for this processor, through LLVM",
+};
+const EXECUTE: PassInfo =
+    PassInfo { name: "run", from: "object", to: "value", summary: "runs the compiled program" };
+
+/// The stages in the order in which a program passes through them; then those beside it.
+pub fn stages() -> Vec<Stage> {
+    let mut all = vec![Stage::Parse, Stage::Check, Stage::Explicitize, Stage::Build];
+    all.extend((0..PASSES.len()).map(Stage::Optimise));
+    all.extend([Stage::Flatten, Stage::Lower, Stage::Codegen, Stage::Execute, Stage::Verify, Stage::Interp]);
+    all
+}
 
 impl Stage {
     pub fn info(self) -> &'static PassInfo {
-        &STAGES[self as usize].1
+        match self {
+            Stage::Parse => &PARSE,
+            Stage::Check => &CHECK,
+            Stage::Explicitize => &remc_explicit::lower::PASS,
+            Stage::Build => &remc_mono::build::PASS,
+            Stage::Optimise(k) => &PASSES[k].info,
+            Stage::Flatten => &remc_flat::flatten::PASS,
+            Stage::Lower => &remc_kernel::lower::PASS,
+            Stage::Codegen => &CODEGEN,
+            Stage::Verify => &VERIFY,
+            Stage::Interp => &INTERP,
+            Stage::Execute => &EXECUTE,
+        }
+    }
+
+    /// Where its time is counted.
+    fn slot(self) -> usize {
+        match self {
+            Stage::Parse => 0,
+            Stage::Check => 1,
+            Stage::Explicitize => 2,
+            Stage::Build => 3,
+            Stage::Flatten => 4,
+            Stage::Lower => 5,
+            Stage::Codegen => 6,
+            Stage::Verify => 7,
+            Stage::Interp => 8,
+            Stage::Execute => 9,
+            Stage::Optimise(k) => 10 + k,
+        }
     }
 }
+
+const SLOTS: usize = 10 + PASSES.len();
 
 /// Time spent in each stage. Stages nest (checking a definition asks for the types of others, whose
 /// files may not be parsed yet); time counts for the innermost alone.
 #[derive(Clone, Default)]
 pub struct Timings(Arc<Mutex<Clock>>);
 
-#[derive(Default)]
 struct Clock {
-    total: [Duration; STAGES.len()],
-    count: [usize; STAGES.len()],
+    total: [Duration; SLOTS],
+    count: [usize; SLOTS],
     running: Vec<Stage>,
     since: Option<Instant>,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock { total: [Duration::ZERO; SLOTS], count: [0; SLOTS], running: Vec::new(), since: None }
+    }
 }
 
 /// Counts towards its stage until it is dropped.
@@ -81,7 +130,7 @@ impl Timings {
         let mut clock = lock(&self.0);
         clock.lap();
         clock.running.push(stage);
-        clock.count[stage as usize] += 1;
+        clock.count[stage.slot()] += 1;
         Running(self)
     }
 
@@ -93,9 +142,9 @@ impl Timings {
     /// Per stage that ran: how often, and how long in all.
     pub fn report(&self) -> Vec<(Stage, usize, Duration)> {
         let clock = lock(&self.0);
-        STAGES
-            .iter()
-            .map(|(s, _)| (*s, clock.count[*s as usize], clock.total[*s as usize]))
+        stages()
+            .into_iter()
+            .map(|s| (s, clock.count[s.slot()], clock.total[s.slot()]))
             .filter(|(_, count, _)| *count > 0)
             .collect()
     }
@@ -105,7 +154,7 @@ impl Clock {
     fn lap(&mut self) {
         let now = Instant::now();
         if let (Some(stage), Some(since)) = (self.running.last(), self.since) {
-            self.total[*stage as usize] += now - since;
+            self.total[stage.slot()] += now - since;
         }
         self.since = Some(now);
     }
@@ -127,13 +176,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_the_order_of_the_enumeration() {
-        for (i, (stage, _)) in STAGES.iter().enumerate() {
-            assert_eq!(*stage as usize, i);
+    fn each_stage_reads_what_the_one_before_writes() {
+        let all: Vec<Stage> =
+            stages().into_iter().filter(|s| !matches!(s, Stage::Verify | Stage::Interp)).collect();
+        for pair in all.windows(2) {
+            assert_eq!(pair[0].info().to, pair[1].info().from, "{:?}", pair);
         }
-        for pair in STAGES.windows(2) {
-            assert_eq!(pair[0].1.to, pair[1].1.from, "each stage reads what the one before writes");
-        }
+    }
+
+    #[test]
+    fn each_stage_has_a_slot_and_a_name_of_its_own() {
+        let mut slots: Vec<usize> = stages().iter().map(|s| s.slot()).collect();
+        slots.sort();
+        assert_eq!(slots, (0..SLOTS).collect::<Vec<_>>());
+        let mut names: Vec<&str> = stages().iter().map(|s| s.info().name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), SLOTS);
     }
 
     #[test]

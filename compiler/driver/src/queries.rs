@@ -234,6 +234,14 @@ pub fn alias<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<TypeAlias>> {
     check(db, def).alias.clone()
 }
 
+/// The definition with lifting and replication written out; `None` where it has errors.
+#[salsa::tracked]
+pub fn explicit<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<remc_explicit::ir::Definition>> {
+    let definition = check(db, def).definition.clone()?;
+    let _timed = db.timings().enter(Stage::Explicitize);
+    Some(Arc::new(remc_explicit::lower::explicitize(&definition)))
+}
+
 /// The definition that a global name of Typed stands for, as seen from `file`.
 pub fn def_of<'db>(db: &'db dyn Db, file: SourceFile, global: &GlobalId) -> Option<Def<'db>> {
     let mut seen = vec![];

@@ -32,12 +32,15 @@ pub enum Command {
   remc check prog.remora --show types     # the program with everything that was inferred")]
     Check(Check),
     /// Translate a program and write what one stage makes of it
-    #[command(after_help = "Example:
-  remc compile prog.remora --emit typed -o prog.typed")]
+    #[command(after_help = "Examples:
+  remc compile prog.remora --emit typed -o prog.typed
+  remc compile prog.remora --emit kernel            # loops, launches and memory
+  remc compile prog.remora --emit object -o prog.o  # with --emit header, a part of a C program")]
     Compile(Compile),
     /// Read, verify and print a program in the text form of an intermediate language
     #[command(after_help = "Examples:
   remc opt --from typed prog.typed
+  remc opt --from mono --pass fuse prog.mono
   remc opt --list                         # every stage of the pipeline, in order")]
     Opt(Opt),
     /// Say what an error code means, with an example
@@ -80,12 +83,39 @@ pub struct Run {
     /// Write the value here instead of printing it: as an array if the name ends in .npy, else as text
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Say how long each stage took
-    #[arg(long)]
-    pub timings: bool,
-    /// Write the program after each stage into this folder
+    /// What runs the program
+    #[arg(long, value_enum, value_name = "DEVICE")]
+    pub device: Option<Device>,
+    /// How many threads the cpu device uses [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Say how long each stage and kernel took, and how much memory was used
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub timings: Option<Timings>,
+    /// Run the program this many times on the cpu device, for its timings
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// Write the program after each pass into this folder
     #[arg(long, value_name = "DIR")]
     pub dump_dir: Option<PathBuf>,
+    /// Leave out the optimiser's passes after this number, as counted by --dump-dir
+    #[arg(long, value_name = "N")]
+    pub stop_after_pass: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Device {
+    /// The reference interpreter
+    Interp,
+    /// Compiled code, on all cores
+    Cpu,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Timings {
+    Text,
+    /// One line of JSON: seconds of compilation and of each run
+    Json,
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -107,6 +137,18 @@ pub struct Compile {
     /// What to write
     #[arg(long, value_enum, value_name = "WHAT")]
     pub emit: Ir,
+    /// The entry; needed from Mono on if the file has several
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// The number of axes of each shape variable of the entry, in order
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub ranks: Vec<usize>,
+    /// Leave out the optimiser's passes after this number, as counted by --dump-dir
+    #[arg(long, value_name = "N")]
+    pub stop_after_pass: Option<usize>,
+    /// Write the program after each pass into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dump_dir: Option<PathBuf>,
     /// Where to; standard output if absent
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -120,6 +162,9 @@ pub struct Opt {
     /// The program's text; `-` reads standard input
     #[arg(required_unless_present = "list")]
     pub file: Option<PathBuf>,
+    /// Passes to run on it, in this order; without any it is verified and printed
+    #[arg(long = "pass", value_name = "NAME")]
+    pub passes: Vec<String>,
     /// List the stages of the pipeline
     #[arg(long)]
     pub list: bool,
@@ -134,6 +179,22 @@ pub enum Show {
 pub enum Ir {
     /// The elaborated program, all instances and frames explicit
     Typed,
+    /// Lifting and replication written out
+    Explicit,
+    /// First order, over arrays of base type; optimised
+    Mono,
+    /// What runs in parallel
+    Flat,
+    /// Kernels, and the host plan that launches them
+    Kernel,
+    /// The text of LLVM's intermediate language
+    Llvm,
+    /// Assembly for this processor
+    Asm,
+    /// An object file for this processor
+    Object,
+    /// A C header for the object file
+    Header,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

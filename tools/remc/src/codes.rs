@@ -27,3 +27,16 @@ pub const OUTPUT: Code = Code("U0010");
 pub const UNKNOWN_CODE: Code = Code("U0011");
 /// The text of an intermediate language does not read, or does not verify.
 pub const BAD_IR: Code = Code("U0012");
+/// `remc compile` needs the ranks of an entry's shape variables.
+pub const RANKS: Code = Code("U0013");
+/// The number of threads, or another setting of a device, cannot be had.
+pub const DEVICE: Code = Code("U0014");
+
+// What is not compiled yet, by construct; see `limitations.toml`.
+
+pub const ARRAY_OF_BOXES: Code = Code("L0001");
+pub const COMPUTED_FUNCTION: Code = Code("L0002");
+pub const FUNCTION_AT_BOUNDARY: Code = Code("L0003");
+pub const BOX_AS_INPUT: Code = Code("L0004");
+pub const UNKNOWN_RANK: Code = Code("L0005");
+pub const PROGRAM_TOO_LARGE: Code = Code("L0006");

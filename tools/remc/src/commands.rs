@@ -2,16 +2,15 @@
 
 use crate::args::{Check, Compile, Ir, Opt, Source};
 use crate::codes;
-use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
-use remc_base::{ArrTy, GlobalId};
-use remc_driver::pipeline::{STAGES, Timings};
+use crate::report::{Failure, Outcome, Reporter, bytes_to_stdout, fail, to_stderr, to_stdout, usage};
+use crate::texts::Program;
+use clap::ValueEnum;
+use remc_driver::pipeline::{Timings, stages};
 use remc_driver::session::{self, LoadError};
 use remc_driver::{Db, Def, Session, SourceFile};
-use remc_typed::ir::Definition;
-use std::collections::HashMap;
 use std::io::Read;
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The session's clock, for the report of a panic.
 static CLOCK: OnceLock<Timings> = OnceLock::new();
@@ -91,12 +90,17 @@ pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
     let roots: Vec<Def> = session.value_defs(file);
     let program = session.link(file, &roots);
     session.verify(&program, file)?;
-    let text = match args.emit {
-        Ir::Typed => remc_typed::print::print_program(&program.order),
-    };
-    match &args.output {
-        None => to_stdout(&text),
-        Some(path) => remc_runtime::files::write_atomically(path, |out| out.write_all(text.as_bytes()))
+    if args.emit == Ir::Typed {
+        return write(&args.output, remc_typed::print::print_program(&program.order).as_bytes());
+    }
+    crate::compile::emit(&session, file, args, reporter)
+}
+
+/// Writes what was asked for to a file, or to standard output.
+pub fn write(to: &Option<PathBuf>, bytes: &[u8]) -> Outcome {
+    match to {
+        None => bytes_to_stdout(bytes),
+        Some(path) => remc_runtime::files::write_atomically(path, |out| out.write_all(bytes))
             .map_err(|e| cannot_write(path, &e)),
     }
 }
@@ -110,44 +114,29 @@ pub fn cannot_write(path: &Path, e: &std::io::Error) -> Failure {
 
 pub fn opt(args: &Opt) -> Outcome {
     if args.list {
-        let list: String = STAGES
-            .iter()
-            .map(|(_, i)| format!("{:<8} {:>6} → {:<6} {}\n", i.name, i.from, i.to, i.summary))
+        let list: String = stages()
+            .into_iter()
+            .map(|s| s.info())
+            .map(|i| format!("{:<12} {:>8} → {:<8} {}\n", i.name, i.from, i.to, i.summary))
             .collect();
         return to_stdout(&list);
     }
     let Some(path) = &args.file else { return fail(usage(codes::UNREADABLE, "no file was given")) };
     let text = if path.as_os_str() == "-" { stdin() } else { session::read(path) }.or_else(unreadable)?;
+    let Some(from) = args.from else { return fail(usage(codes::BAD_IR, "no language was given")) };
     let session = new_session();
-    let wrong = |what: String| {
+    let language = from.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
+    let mut program = Program::read(&session, from, &text).or_else(|what| {
         fail(usage(
             codes::BAD_IR,
-            format!("`{}` is no program of the language `typed`: {what}", path.display()),
+            format!("`{}` is no program of the language `{language}`: {what}", path.display()),
         ))
-    };
-    let program = match remc_typed::parse::parse_program(&text) {
-        Ok(program) => program,
-        Err(e) => return wrong(e.to_string()),
-    };
-    let globals =
-        Known { session: &session, own: program.iter().map(|d| (d.name.clone(), d.ty.clone())).collect() };
-    for definition in &program {
-        if let Err(e) = remc_typed::verify::verify(definition, &globals) {
-            return wrong(format!("`{}`: {e}", definition.name));
-        }
+    })?;
+    for name in &args.passes {
+        program = program.pass(&session, name).or_else(|what| {
+            let d = usage(codes::BAD_IR, format!("the pass `{name}` cannot run: {what}"));
+            fail(d.help("`remc opt --list` lists the passes and what they read"))
+        })?;
     }
-    let program: Vec<Arc<Definition>> = program.into_iter().map(Arc::new).collect();
-    to_stdout(&remc_typed::print::print_program(&program))
-}
-
-/// The types of a program's own definitions, then of the prelude.
-struct Known<'a> {
-    session: &'a Session,
-    own: HashMap<GlobalId, ArrTy>,
-}
-
-impl remc_typed::verify::Globals for Known<'_> {
-    fn ty(&self, global: &GlobalId) -> Option<ArrTy> {
-        self.own.get(global).cloned().or_else(|| self.session.prelude_type(global))
-    }
+    to_stdout(&program.print())
 }

@@ -4,12 +4,19 @@
 //! error. The exit codes are in [`args::Cli`]'s help.
 
 mod args;
+mod boundary;
+mod cache;
 pub mod codes;
 mod commands;
+mod compile;
+mod cpu;
 mod explain;
+mod header;
 mod inputs;
+mod native;
 mod report;
 mod run;
+mod texts;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -52,7 +59,7 @@ pub fn main() -> ExitCode {
                 match &failure {
                     Failure::Usage(d) => reporter.show(&NoSources, std::slice::from_ref(d)),
                     Failure::Bug(bug) => report::show_bug(bug),
-                    Failure::Program | Failure::Stopped => {}
+                    Failure::Program | Failure::Refused | Failure::Stopped => {}
                 }
                 ExitCode::from(failure.exit_code())
             }

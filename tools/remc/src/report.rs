@@ -13,6 +13,8 @@ pub enum Failure {
     Program,
     /// Wrong usage, or an input that cannot be read; not reported yet.
     Usage(Box<Diagnostic<Span>>),
+    /// The device cannot do what was asked of it; it has been reported.
+    Refused,
     /// The program stopped while it ran; it has been reported.
     Stopped,
     Bug(InternalBug),
@@ -22,7 +24,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Program => 1,
-            Failure::Usage(_) => 2,
+            Failure::Usage(_) | Failure::Refused => 2,
             Failure::Stopped => 3,
             Failure::Bug(_) => 70,
         }
@@ -93,8 +95,12 @@ pub fn to_stderr(text: &str) {
 
 /// Writes values to standard output. A reader that has seen enough (`remc … | head`) is no failure.
 pub fn to_stdout(text: &str) -> Outcome {
+    bytes_to_stdout(text.as_bytes())
+}
+
+pub fn bytes_to_stdout(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             fail(usage(crate::codes::OUTPUT, format!("cannot write to standard output: {e}")))
         }

@@ -1,40 +1,80 @@
 //! `remc run`.
 
-use crate::args::Run;
+use crate::args::{Device, Run, Timings};
 use crate::codes;
 use crate::commands::{cannot_write, load, new_session, show_timings};
+use crate::compile::{Dumps, interpreted, limitation};
+use crate::cpu;
 use crate::inputs;
-use crate::report::{Failure, Outcome, Reporter, fail, to_stdout, usage};
-use remc_base::{Diagnostic, Span, Value};
-use remc_driver::pipeline::{STAGES, Stage};
+use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
+use remc_base::{Diagnostic, IVar, IndexValue, Span, Value};
+use remc_driver::compile::{CompileError, Stop};
+use remc_driver::pipeline::Stage;
 use remc_driver::{Db, Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
 use remc_runtime::{files, npy, text};
+use remc_typed::ir::EntrySignature;
 use std::path::Path;
+use std::time::Duration;
 
 pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     let mut session = new_session();
     let file = load(&mut session, &args.source)?;
     reporter.check(&session, &session.diagnostics(file))?;
-    let target = choose(&session, file, args)?;
+    let target = choose(&session, file, &args.entry, &args.inputs)?;
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
-    if let Some(folder) = &args.dump_dir {
-        dump(folder, &program)?;
+    if args.device == Some(Device::Interp) && (args.threads.is_some() || args.repeat > 1) {
+        return fail(
+            usage(codes::DEVICE, "--threads and --repeat are of the cpu device")
+                .help("the interpreter runs once, on one thread; leave out `--device interp`"),
+        );
     }
-    let value = evaluate(&session, &program, target, args, reporter)?;
+    let (value, report) = evaluate(&session, &program, file, target, args, reporter)?;
     match &args.output {
         Some(path) => write_output(path, &value)?,
         None => to_stdout(&format!("{}\n", text::print(&value)))?,
     }
-    if args.timings {
-        show_timings(&session);
+    match args.timings {
+        None => {}
+        Some(Timings::Text) => {
+            show_timings(&session);
+            to_stderr(&report.text);
+        }
+        Some(Timings::Json) => to_stderr(&report.json(&session)),
     }
     Ok(())
 }
 
+/// What the device says of a run.
+#[derive(Default)]
+struct Report {
+    text: String,
+    runs: Vec<Duration>,
+    peak: Option<u64>,
+}
+
+impl Report {
+    /// Seconds of all stages before the first run, and of each run.
+    fn json(&self, session: &Session) -> String {
+        let report = session.db.timings().report();
+        let ran = |s: &Stage| matches!(s, Stage::Execute | Stage::Interp);
+        let compile: f64 = report.iter().filter(|(s, ..)| !ran(s)).map(|(_, _, t)| t.as_secs_f64()).sum();
+        let interp = report.iter().find(|(s, ..)| *s == Stage::Interp).map(|(_, _, t)| *t);
+        let runs: Vec<String> =
+            self.runs.iter().chain(&interp).map(|t| format!("{:.9}", t.as_secs_f64())).collect();
+        let peak = self.peak.map(|p| format!(", \"peak_bytes\": {p}")).unwrap_or_default();
+        format!("{{\"compile\": {compile:.9}, \"runs\": [{}]{peak}}}\n", runs.join(", "))
+    }
+}
+
 /// What is run: the entry that was named, else the last expression, else the only entry.
-fn choose<'s>(session: &'s Session, file: SourceFile, args: &Run) -> Outcome<Def<'s>> {
+pub fn choose<'s>(
+    session: &'s Session,
+    file: SourceFile,
+    entry: &Option<String>,
+    inputs: &[(String, String)],
+) -> Outcome<Def<'s>> {
     let entries = session.entries(file);
     let names: Vec<String> = entries.iter().map(|d| format!("`{}`", d.name(&session.db))).collect();
     let listed = match names.as_slice() {
@@ -42,14 +82,14 @@ fn choose<'s>(session: &'s Session, file: SourceFile, args: &Run) -> Outcome<Def
         [one] => format!("the file's only entry is {one}"),
         all => format!("the file's entries are {}", all.join(", ")),
     };
-    if let Some(name) = &args.entry {
+    if let Some(name) = entry {
         return match entries.iter().find(|d| d.name(&session.db).as_str() == name) {
             Some(entry) => Ok(*entry),
             None => fail(usage(codes::UNKNOWN_ENTRY, format!("there is no entry `{name}`")).help(listed)),
         };
     }
     if let Some(value) = session.value(file) {
-        return match args.inputs.first() {
+        return match inputs.first() {
             None => Ok(value),
             Some((name, _)) => fail(
                 usage(
@@ -83,49 +123,106 @@ fn choose<'s>(session: &'s Session, file: SourceFile, args: &Run) -> Outcome<Def
 fn evaluate(
     session: &Session,
     program: &LinkedProgram,
+    file: SourceFile,
     target: Def<'_>,
     args: &Run,
     reporter: &Reporter,
-) -> Outcome<Value> {
+) -> Outcome<(Value, Report)> {
     let global = target.global(&session.db);
     let Some(definition) = program.get(&global) else {
         return Err(bug(format!("`{global}` was checked and has no definition")));
     };
-    let interp = Interp::new(program, session.first_user_module());
-    let result = match &definition.entry {
-        None => {
-            let _timed = session.db.timings().enter(Stage::Run);
-            interp.eval_definition(&global)
-        }
+    let (indices, arguments) = match &definition.entry {
+        None => (Vec::new(), Vec::new()),
         Some(sig) => {
             let arguments = inputs::read_all(&global.name, sig, &args.inputs)?;
-            let indices = match solve_indices(sig, &arguments) {
-                Ok(indices) => indices,
-                Err(m) => {
-                    let d = match &m.param {
-                        Some(name) => inputs::mismatch(name, &m.wanted, &m.found),
-                        None => {
-                            usage(codes::INPUT_MISMATCH, format!("wanted {}, found {}", m.wanted, m.found))
-                        }
-                    };
-                    return fail(d.note(m.reason));
-                }
-            };
-            let _timed = session.db.timings().enter(Stage::Run);
-            interp.call_entry(definition, &indices, arguments)
+            (solve(sig, &arguments)?, arguments)
         }
     };
-    result.map_err(|e| {
-        if e.code == remc_interp::codes::INTERNAL {
-            return bug(e.message);
+    let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
+    if args.device != Some(Device::Interp) {
+        let ranks = crate::boundary::ranks(&indices);
+        let stop = dumps.compile(session, program, file, target, &ranks, None, args.stop_after_pass)?;
+        match stop {
+            Ok(Stop::Kernel(kernel)) => {
+                let signature = definition.entry.as_ref().map(|e| e.indices.as_slice()).unwrap_or_default();
+                return compiled(session, kernel, (signature, &indices), &arguments, args, reporter);
+            }
+            Ok(_) => return Err(bug("the pipeline ended early".into())),
+            Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
+            Err(CompileError::Limitation(l)) if args.device == Some(Device::Cpu) => {
+                reporter.show(session, &[limitation(session, &l)]);
+                return Err(Failure::Refused);
+            }
+            Err(CompileError::Limitation(l)) => reporter.show(session, &[interpreted(session, &l)]),
         }
-        reporter.show(session, &[stopped(session, &e)]);
-        Failure::Stopped
+    } else {
+        dumps.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
+    }
+    let interp = Interp::new(program, session.first_user_module());
+    let result = {
+        let _timed = session.db.timings().enter(Stage::Interp);
+        match &definition.entry {
+            None => interp.eval_definition(&global),
+            Some(_) => interp.call_entry(definition, &indices, arguments),
+        }
+    };
+    match result {
+        Ok(value) => Ok((value, Report::default())),
+        Err(e) => Err(stop(session, reporter, &e)),
+    }
+}
+
+/// The entry's indices, from the shapes of its arguments.
+fn solve(sig: &EntrySignature, arguments: &[Value]) -> Outcome<Vec<IndexValue>> {
+    solve_indices(sig, arguments).or_else(|m| {
+        let d = match &m.param {
+            Some(name) => inputs::mismatch(name, &m.wanted, &m.found),
+            None => usage(codes::INPUT_MISMATCH, format!("wanted {}, found {}", m.wanted, m.found)),
+        };
+        fail(d.note(m.reason))
     })
 }
 
+/// Runs kernels on the cpu device.
+fn compiled(
+    session: &Session,
+    kernel: remc_kernel::ir::Program,
+    (signature, indices): (&[IVar], &[IndexValue]),
+    arguments: &[Value],
+    args: &Run,
+    reporter: &Reporter,
+) -> Outcome<(Value, Report)> {
+    let code = cpu::load(session, kernel)?;
+    let device = cpu::device(args.threads);
+    let ran = match cpu::run(session, &code, &device, signature, indices, arguments, args.repeat)? {
+        Ok(ran) => ran,
+        Err(e) => return Err(stop(session, reporter, &e)),
+    };
+    let mut text = String::new();
+    for (name, k) in cpu::kernels(&code).zip(&ran.stats.kernels).filter(|(_, k)| k.launches > 0) {
+        let (launches, blocks, ms) = (k.launches, k.blocks, k.time.as_secs_f64() * 1e3);
+        text.push_str(&format!("  {name:<10} {launches:>6}×  {ms:>10.3} ms  {blocks:>8} blocks\n"));
+    }
+    text.push_str(&format!(
+        "  memory     {} arrays, {:.1} MiB at most\n",
+        ran.stats.allocations,
+        ran.stats.peak_bytes as f64 / f64::from(1 << 20)
+    ));
+    Ok((ran.value, Report { text, runs: ran.runs, peak: Some(ran.stats.peak_bytes) }))
+}
+
+/// Reports why a program stopped.
+fn stop(session: &Session, reporter: &Reporter, e: &RuntimeError) -> Failure {
+    if e.code == remc_interp::codes::INTERNAL {
+        return bug(e.message.clone());
+    }
+    reporter.show(session, &[stopped(session, e)]);
+    Failure::Stopped
+}
+
 fn bug(message: String) -> Failure {
-    Failure::Bug(InternalBug { stage: Stage::Run.info().name, message })
+    Failure::Bug(InternalBug { stage: Stage::Interp.info().name, message })
 }
 
 /// A run-time error as a diagnostic: where it happened, and from where that was called.
@@ -167,18 +264,4 @@ fn write_output(path: &Path, value: &Value) -> Outcome {
         if as_npy { npy::write(value, out) } else { writeln!(out, "{}", text::print(value)) }
     })
     .map_err(|e| cannot_write(path, &e))
-}
-
-/// Writes the program after each stage that has a text form.
-fn dump(folder: &Path, program: &LinkedProgram) -> Outcome {
-    std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
-    for (i, (stage, info)) in STAGES.iter().enumerate() {
-        if *stage == Stage::Check {
-            let path = folder.join(format!("{}-{}.{}", i + 1, info.name, info.to));
-            let text = remc_typed::print::print_program(&program.order);
-            files::write_atomically(&path, |out| out.write_all(text.as_bytes()))
-                .map_err(|e| cannot_write(&path, &e))?;
-        }
-    }
-    Ok(())
 }

@@ -61,7 +61,7 @@ impl Plan {
     pub fn new(p: &flat::Program) -> Plan {
         let mut blocks = Blocks::default();
         blocks.open();
-        let mut out = Program {
+        let out = Program {
             name: p.name.clone(),
             provs: p.provs.clone(),
             vars: IdVec::new(),

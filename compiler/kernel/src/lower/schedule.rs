@@ -87,8 +87,17 @@ pub(crate) struct Shape {
 
 /// Looks at a leaf from the point of view of one variable around it.
 pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
+    // Elements that are stored one by one where the result is: no array of the leaf's own.
+    let stored = body
+        .stmts
+        .iter()
+        .filter(|s| matches!(s.exp, Exp::Literal { .. }))
+        .flat_map(|s| s.pat.iter().copied())
+        .filter(|v| body.results.contains(&Atom::Var(*v)))
+        .collect();
     let mut s = Scan {
         tys,
+        stored,
         varying: FxHashSet::from_iter([var]),
         linear: FxHashSet::from_iter([var]),
         shape: Shape {
@@ -106,6 +115,7 @@ pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
 
 struct Scan<'a> {
     tys: &'a dyn Fn(Var) -> Ty,
+    stored: FxHashSet<Var>,
     varying: FxHashSet<Var>,
     /// Varies by one from lane to lane.
     linear: FxHashSet<Var>,
@@ -123,7 +133,7 @@ impl Scan<'_> {
             self.shape.widest = self.shape.widest.max(ty.base.bits() / 8);
         }
         // An array that a leaf makes has memory of its own: not one per lane.
-        if !ty.is_scalar() {
+        if !ty.is_scalar() && !self.stored.contains(&v) {
             self.shape.lanes = false;
         }
     }
@@ -132,7 +142,8 @@ impl Scan<'_> {
         for s in &b.stmts {
             self.stmt(s, inner);
         }
-        if b.results.iter().any(|r| r.as_var().is_some_and(|v| !(self.tys)(v).is_scalar())) {
+        let array = |v: Var| !(self.tys)(v).is_scalar() && !self.stored.contains(&v);
+        if b.results.iter().any(|r| r.as_var().is_some_and(array)) {
             self.shape.lanes = false;
         }
     }
@@ -177,7 +188,7 @@ impl Scan<'_> {
                     self.linear.insert(s.pat[0]);
                 }
             }
-            Exp::Atom(_) | Exp::Cast(..) | Exp::Check { .. } => {}
+            Exp::Atom(_) | Exp::Cast(..) | Exp::Check { .. } | Exp::Literal { .. } => {}
             Exp::Reduce { axis, body, op } => {
                 self.shape.loops = true;
                 if self.varies(axis.size) {
@@ -241,11 +252,10 @@ impl Shape {
     }
 }
 
-/// How many lanes values of this size run in; twice as many vectors where a loop inside waits for its
-/// accumulator.
-pub(crate) fn lanes(widest: u32, loops: bool) -> u32 {
-    let one = VECTOR_BYTES / widest.clamp(1, 8);
-    if loops { one * 2 } else { one }
+/// In how many lanes values of this size run: one vector, or several where a loop inside waits for its
+/// accumulators.
+pub(crate) fn lanes(widest: u32, vectors: u32) -> u32 {
+    VECTOR_BYTES / widest.clamp(1, 8) * vectors
 }
 
 /// In how many lanes a reduction's body may run along its own variable, if at all: straight-line code,
@@ -254,7 +264,7 @@ pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
     let vars = &l.plan.flat.vars;
     let s = shape(body, var, &|v| vars[v].ty.clone());
     let pays = s.reads.strided == 0 || s.reads.contiguous >= s.reads.strided;
-    (s.lanes && !s.loops && pays).then(|| lanes(s.widest, false) * if s.ops > 24 { 1 } else { 4 })
+    (s.lanes && !s.loops && pays).then(|| lanes(s.widest, if s.ops > 24 { 1 } else { 4 }))
 }
 
 /// An estimate of the operations of a body: a number, times the sizes of the loops inside that are known

@@ -114,10 +114,17 @@ impl Plan {
             }
         };
         let how = match lanes {
-            true => How::Lanes(schedule::lanes(shape.widest, shape.loops)),
+            true => {
+                // A jammed loop reads several vectors of a row at once; a long body has work enough in one.
+                let vectors = match (jam, shape.loops && shape.ops <= 24) {
+                    (true, _) => 4,
+                    (_, true) => 2,
+                    _ => 1,
+                };
+                How::Lanes(schedule::lanes(shape.widest, vectors))
+            }
             false => How::Seq,
         };
-        let prov = self.prov;
         self.kernel(name, |l| {
             l.inner = if lanes { Inner::Serial } else { Inner::Lanes };
             let outs = l.import_all(outs);
@@ -144,7 +151,6 @@ impl Plan {
             let n = l.atom(last.size)?;
             let size = l.outer(tile.size);
             loops.push((*last, how, Range::Tile { index: last_tile, size, limit: n }));
-            let _ = prov;
             l.point_loops(&loops, leaf, &outs, &mut Vec::new())
         })
     }

@@ -1,0 +1,161 @@
+//! Values across the boundary of compiled code: arrays of tuples become several arrays on the way in, and
+//! several arrays become one value on the way out.
+
+use remc_base::value::{Atom, BoxValue, Data, IndexValue};
+use remc_base::{ArrTy, AtomTy, Dim, IVar, Name, Scalar, Shape, Subst, Value};
+use remc_mono::ir::{Input, Output, Witness};
+use std::sync::Arc;
+
+/// Something that the compiler should have made impossible.
+pub type B<T> = Result<T, String>;
+
+/// The arrays of base type that an argument consists of, in the order of its input.
+pub fn leaves(input: &Input, value: &Value, to: &mut Vec<Value>) -> B<()> {
+    match input {
+        Input::Array(_) => to.push(value.clone()),
+        Input::Tuple(fields) => {
+            for (k, (_, field)) in fields.iter().enumerate() {
+                leaves(field, &component(value, k)?, to)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Component `k` of each tuple of an array: the array's shape, then the component's.
+fn component(value: &Value, k: usize) -> B<Value> {
+    let AtomTy::Tuple(q) = &value.atom else { return Err("an argument that is no tuple".into()) };
+    let Some((_, ty)) = q.fields.get(k) else { return Err("a tuple with fewer fields".into()) };
+    let mut data = Data::of_atom(&ty.atom);
+    let mut cell: Option<Vec<usize>> =
+        ty.shape.sizes().map(|dims| dims.iter().map(|n| *n as usize).collect());
+    for atom in value.data.iter() {
+        let Atom::Tuple(parts) = atom else { return Err("an array of tuples of other atoms".into()) };
+        let Some(part) = parts.get(k) else { return Err("a tuple with fewer parts".into()) };
+        cell = Some(part.shape.clone());
+        if !data.append(part.data.clone()) {
+            return Err("tuples of different types in one array".into());
+        }
+    }
+    let mut shape = value.shape.clone();
+    shape.extend(cell.unwrap_or_default());
+    Ok(Value { atom: ty.atom.clone(), shape, data })
+}
+
+/// What compiled code gave, by position.
+pub trait Results {
+    fn scalar(&self, position: usize) -> B<Scalar>;
+    fn array(&self, position: usize) -> B<Value>;
+    fn is_scalar(&self, position: usize) -> bool;
+}
+
+fn size(results: &dyn Results, position: usize) -> B<usize> {
+    match results.scalar(position)? {
+        Scalar::I64(n) => usize::try_from(n).map_err(|_| format!("a size of {n}")),
+        other => Err(format!("a size of type {}", other.ty())),
+    }
+}
+
+/// The value of an entry. `closing` says what the entry's indices are, which the types of boxes mention.
+pub fn assemble(output: &Output, results: &dyn Results, closing: &Subst) -> B<Value> {
+    match output {
+        Output::Array(p) if results.is_scalar(*p) => Ok(Value::scalar(results.scalar(*p)?)),
+        Output::Array(p) => results.array(*p),
+        Output::Tuple { frame, fields } => {
+            let frame = frame.iter().map(|p| size(results, *p)).collect::<B<Vec<_>>>()?;
+            let parts = fields
+                .iter()
+                .map(|(label, f)| Ok((label.clone(), assemble(f, results, closing)?)))
+                .collect::<B<Vec<_>>>()?;
+            tuples(frame, &parts)
+        }
+        Output::Box { ty, witnesses, contents } => {
+            let ty = closing.atom(ty);
+            let AtomTy::Sigma(sigma) = &ty else { return Err("a box of another type".into()) };
+            let mut inside = closing.clone();
+            let mut indices = Vec::new();
+            for (param, witness) in sigma.params.iter().zip(witnesses) {
+                indices.push(match witness {
+                    Witness::Dim(p) => match results.scalar(*p)? {
+                        Scalar::I64(n) => {
+                            inside.bind_dim(param, Dim::from(n));
+                            IndexValue::Dim(n)
+                        }
+                        other => return Err(format!("a witness of type {}", other.ty())),
+                    },
+                    Witness::Shape(ps) => {
+                        let dims = ps.iter().map(|p| size(results, *p)).collect::<B<Vec<_>>>()?;
+                        inside.bind_shape(param, Shape::of_sizes(&dims));
+                        IndexValue::Shape(dims)
+                    }
+                });
+            }
+            let value = assemble(contents, results, &inside)?;
+            let data = Data::Box(vec![Arc::new(BoxValue { indices, value })]);
+            Ok(Value { atom: ty, shape: Vec::new(), data })
+        }
+    }
+}
+
+/// What the indices of an entry stand for.
+pub fn closing(indices: &[IVar], values: &[IndexValue]) -> Subst {
+    let mut s = Subst::new();
+    for (i, v) in indices.iter().zip(values) {
+        match v {
+            IndexValue::Dim(n) => s.bind_dim(i, Dim::from(*n)),
+            IndexValue::Shape(dims) => s.bind_shape(i, Shape::of_sizes(dims)),
+        }
+    }
+    s
+}
+
+/// An array of tuples from one array for each field, all with the frame in front.
+fn tuples(frame: Vec<usize>, parts: &[(Option<Name>, Value)]) -> B<Value> {
+    let count: usize = frame.iter().product();
+    let cells: Vec<Vec<usize>> =
+        parts.iter().map(|(_, v)| v.shape[frame.len().min(v.shape.len())..].to_vec()).collect();
+    let fields = parts
+        .iter()
+        .zip(&cells)
+        .map(|((label, v), cell)| (label.clone(), ArrTy::new(v.atom.clone(), Shape::of_sizes(cell))))
+        .collect();
+    let mut all: Vec<Arc<[Value]>> = Vec::with_capacity(count);
+    for i in 0..count {
+        let one = parts.iter().zip(&cells).map(|((_, v), cell)| {
+            let n: usize = cell.iter().product();
+            Value { atom: v.atom.clone(), shape: cell.clone(), data: v.data.gather(i * n..(i + 1) * n) }
+        });
+        all.push(one.collect());
+    }
+    Ok(Value { atom: AtomTy::tuple(fields), shape: frame, data: Data::Tuple(all) })
+}
+
+/// The bits of a scalar argument.
+pub fn bits(value: &Value) -> B<u64> {
+    match value.data.get(0) {
+        Some(Atom::Scalar(s)) if value.shape.is_empty() => Ok(s.to_bits64() as u64),
+        _ => Err("an array where a scalar is wanted".into()),
+    }
+}
+
+/// The sizes that an entry's indices stand for, in order.
+pub fn sizes(indices: &[IndexValue]) -> Vec<u64> {
+    indices
+        .iter()
+        .flat_map(|i| match i {
+            IndexValue::Dim(n) => vec![*n as u64],
+            IndexValue::Shape(dims) => dims.iter().map(|n| *n as u64).collect(),
+        })
+        .collect()
+}
+
+/// The ranks of the shapes among an entry's indices.
+pub fn ranks(indices: &[IndexValue]) -> Vec<usize> {
+    indices
+        .iter()
+        .filter_map(|i| match i {
+            IndexValue::Shape(dims) => Some(dims.len()),
+            IndexValue::Dim(_) => None,
+        })
+        .collect()
+}

@@ -1,0 +1,160 @@
+//! `remc compile` past Typed, and what it shares with running on a device: choosing what to compile,
+//! dumps, and what is not compiled yet.
+
+use crate::args::{Compile, Ir};
+use crate::codes;
+use crate::commands::{cannot_write, write};
+use crate::report::{Failure, Outcome, Reporter, fail, usage};
+use crate::run::choose;
+use remc_base::{Diagnostic, Severity, Span};
+use remc_driver::compile::{CompileError, Options, Stop};
+use remc_driver::pipeline::Stage;
+use remc_driver::{Def, LinkedProgram, Session, SourceFile};
+use remc_mono::limits::{Construct, Limitation};
+use remc_runtime::files;
+use std::path::{Path, PathBuf};
+
+/// Writes what one stage makes of an entry, or of the file's value.
+pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Reporter) -> Outcome {
+    let target = choose(session, file, &args.entry, &[])?;
+    let program = session.link(file, &[target]);
+    let ranks = ranks(session, &program, target, &args.ranks)?;
+    let to = match args.emit {
+        Ir::Typed | Ir::Explicit => "explicit",
+        Ir::Mono => "mono",
+        Ir::Flat => "flat",
+        Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header => "kernel",
+    };
+    let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
+    let stop = dumps.compile(session, &program, file, target, &ranks, Some(to), args.stop_after_pass);
+    let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
+    let bytes = match (&stop, args.emit) {
+        (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
+        (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
+        (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
+        (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),
+        (Stop::Kernel(p), what) => crate::native::emit(p, what)?,
+    };
+    write(&args.output, &bytes)
+}
+
+/// The ranks of an entry's shape variables, which the command line gives.
+fn ranks(
+    session: &Session,
+    program: &LinkedProgram,
+    target: Def<'_>,
+    given: &[usize],
+) -> Outcome<Vec<usize>> {
+    let global = target.global(&session.db);
+    let entry = program.get(&global).and_then(|d| d.entry.as_ref());
+    let vars: Vec<String> = entry
+        .iter()
+        .flat_map(|e| &e.indices)
+        .filter(|v| v.sort == remc_base::Sort::Shape)
+        .map(|v| format!("`{v}`"))
+        .collect();
+    if vars.len() == given.len() {
+        return Ok(given.to_vec());
+    }
+    let d = usage(
+        codes::RANKS,
+        format!("`{global}` has {} shape variables, but {} ranks were given", vars.len(), given.len()),
+    );
+    fail(match vars.as_slice() {
+        [] => d.help("leave out --ranks"),
+        vars => d.help(format!("give the number of axes of {} with --ranks N,…", vars.join(", "))),
+    })
+}
+
+/// Writes the program after each pass into a folder.
+pub struct Dumps {
+    folder: Option<PathBuf>,
+    failed: Option<Failure>,
+}
+
+impl Dumps {
+    pub fn new(folder: Option<&Path>) -> Outcome<Dumps> {
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
+        }
+        Ok(Dumps { folder: folder.map(Path::to_owned), failed: None })
+    }
+
+    /// A file named by the pass's number, its name, and the language it wrote.
+    pub fn add(&mut self, number: usize, stage: Stage, text: &dyn Fn() -> String) {
+        let Some(folder) = &self.folder else { return };
+        if self.failed.is_some() {
+            return;
+        }
+        let info = stage.info();
+        let path = folder.join(format!("{number:02}-{}.{}", info.name, info.to));
+        let text = text();
+        let done = files::write_atomically(&path, |out| out.write_all(text.as_bytes()));
+        self.failed = done.err().map(|e| cannot_write(&path, &e));
+    }
+
+    /// Compiles as far as is wanted, with a dump of each step.
+    #[expect(clippy::too_many_arguments, reason = "what to compile, and how far")]
+    pub fn compile(
+        &mut self,
+        session: &Session,
+        program: &LinkedProgram,
+        file: SourceFile,
+        target: Def<'_>,
+        ranks: &[usize],
+        to: Option<&'static str>,
+        stop_after: Option<usize>,
+    ) -> Outcome<Result<Stop, CompileError>> {
+        let global = target.global(&session.db);
+        self.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
+        let folder = self.folder.is_some();
+        let mut watch = |n: usize, s: Stage, t: &dyn Fn() -> String| self.add(n, s, t);
+        let options = Options { to, stop_after, watch: if folder { Some(&mut watch) } else { None } };
+        let stop = session.compile(program, file, &global, ranks, options);
+        match self.failed.take() {
+            Some(failure) => Err(failure),
+            None => Ok(stop),
+        }
+    }
+}
+
+/// Reports what is not compiled; nothing else can run it here.
+fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Outcome<T> {
+    match e {
+        CompileError::Bug(bug) => Err(Failure::Bug(bug)),
+        CompileError::Limitation(l) => {
+            reporter.show(session, &[limitation(session, &l)]);
+            Err(Failure::Refused)
+        }
+    }
+}
+
+/// A construct that is not compiled, as an error.
+pub fn limitation(session: &Session, l: &Limitation) -> Diagnostic<Span> {
+    let mut d = Diagnostic::error(code(l.construct), format!("not compiled yet: {}", l.message));
+    let user = l.at.iter().find(|(g, _)| g.module >= session.first_user_module());
+    if let Some(span) = user.or(l.at.first()).and_then(|(g, node)| session.node_span(g, *node)) {
+        d = d.primary(span, format!("{} (`{}`)", l.construct.summary(), l.construct));
+    }
+    d.help(l.construct.workaround()).help("the reference interpreter runs it: `--device interp`")
+}
+
+/// The same as a warning, where the interpreter runs the program instead.
+pub fn interpreted(session: &Session, l: &Limitation) -> Diagnostic<Span> {
+    let mut d = limitation(session, l);
+    d.severity = Severity::Warning;
+    d.message = format!("not compiled yet, so the interpreter runs it: {}", l.message);
+    d.help.retain(|h| !h.contains("--device"));
+    d
+}
+
+fn code(c: Construct) -> remc_base::Code {
+    match c {
+        Construct::ArrayOfBoxes => codes::ARRAY_OF_BOXES,
+        Construct::ComputedFunction => codes::COMPUTED_FUNCTION,
+        Construct::FunctionAtBoundary => codes::FUNCTION_AT_BOUNDARY,
+        Construct::BoxAsInput => codes::BOX_AS_INPUT,
+        Construct::UnknownRank => codes::UNKNOWN_RANK,
+        Construct::ProgramTooLarge => codes::PROGRAM_TOO_LARGE,
+    }
+}

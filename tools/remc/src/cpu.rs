@@ -1,0 +1,189 @@
+//! The cpu device: kernels become machine code, and a run of it a value.
+
+use crate::boundary::{self, B, Results, assemble, leaves};
+use crate::report::{Failure, Outcome};
+use remc_base::{IVar, IndexValue, Prov, Scalar, Stop, Value};
+use remc_driver::pipeline::Stage;
+use remc_driver::{Db, InternalBug, Session};
+use remc_interp::RuntimeError;
+use remc_kernel::ir::Program;
+use remc_llvm::abi::{Interface, Slot};
+use remc_llvm::{Host, Loaded, Pipeline};
+use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Stats, Stopped};
+use std::time::Duration;
+
+/// A program's machine code, loaded.
+pub struct Code {
+    program: Program,
+    interface: Interface,
+    loaded: Loaded,
+}
+
+/// What the runs of a program gave.
+pub struct Ran {
+    pub value: Value,
+    pub runs: Vec<Duration>,
+    /// Of the last run.
+    pub stats: Stats,
+}
+
+fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
+    Failure::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
+}
+
+/// Compiles kernels for this processor, or takes their code from the cache.
+pub fn load(session: &Session, program: Program) -> Outcome<Code> {
+    let _timed = session.db.timings().enter(Stage::Codegen);
+    let host = remc_llvm::jit::host();
+    let cache = crate::cache::Entry::of(&program, &host);
+    let interface = remc_llvm::abi::interface(&program);
+    // What the cache holds may be of a build that went wrong; then it is made anew.
+    if let Some(object) = cache.get()
+        && let Ok(loaded) = Loaded::new(&object, &remc_runtime::cpu::symbols())
+    {
+        return Ok(Code { program, interface, loaded });
+    }
+    let compiled = compile(&program, &host)?;
+    cache.put(&compiled);
+    let loaded = Loaded::new(&compiled, &remc_runtime::cpu::symbols()).map_err(|e| bug(Stage::Codegen, e))?;
+    Ok(Code { program, interface, loaded })
+}
+
+fn compile(program: &Program, host: &Host) -> Outcome<Vec<u8>> {
+    let compiled = remc_llvm::compile(program, host, Pipeline::default());
+    Ok(compiled.map_err(|e| bug(Stage::Codegen, e))?.object)
+}
+
+/// The device, with so many threads.
+pub fn device(threads: Option<u16>) -> Cpu {
+    let default = CpuOptions::default();
+    Cpu::new(CpuOptions { threads: threads.map_or(default.threads, usize::from), ..default })
+}
+
+/// Runs a program on its arguments, some number of times. `signature` are the entry's indices.
+#[expect(clippy::too_many_arguments, reason = "what to run, where and on what")]
+pub fn run(
+    session: &Session,
+    code: &Code,
+    cpu: &Cpu,
+    signature: &[IVar],
+    indices: &[IndexValue],
+    arguments: &[Value],
+    repeat: u32,
+) -> Outcome<Result<Ran, RuntimeError>> {
+    let _timed = session.db.timings().enter(Stage::Execute);
+    let wrong = |message: String| bug(Stage::Execute, message);
+    let mut flat = Vec::new();
+    for (input, value) in code.program.inputs.iter().zip(arguments) {
+        leaves(input, value, &mut flat).map_err(wrong)?;
+    }
+    let mut slots = boundary::sizes(indices);
+    let mut buffers = Vec::new();
+    if slots.len() + flat.len() != code.interface.params.len() {
+        return Err(wrong("another number of parameters".into()));
+    }
+    for (slot, value) in code.interface.params[slots.len()..].iter().zip(&flat) {
+        match slot {
+            Slot::Scalar(_) => slots.push(boundary::bits(value).map_err(wrong)?),
+            Slot::Buffer { .. } => match cpu.input(value) {
+                Ok(input) => {
+                    slots.push(input.slot());
+                    buffers.push(input);
+                }
+                Err(stopped) => return explain(session, code, stopped).map(Err),
+            },
+        }
+    }
+    let address = code.loaded.lookup(remc_llvm::abi::ENTRY).map_err(|e| bug(Stage::Execute, e))?;
+    // SAFETY: the address is that of the entry's function in code that is loaded for as long as `code` is.
+    #[expect(unsafe_code, reason = "an address becomes the function that it is")]
+    let entry: EntryFn = unsafe { std::mem::transmute::<usize, EntryFn>(address) };
+    let results = code.interface.results.iter().map(|s| s.result_slots()).sum();
+    let mut runs = Vec::new();
+    let mut last = None;
+    for _ in 0..repeat {
+        // The results of one run are gone before the next, which takes their memory.
+        drop(last.take());
+        // SAFETY: the slots are those of the interface of this very program, the buffers live on.
+        #[expect(unsafe_code, reason = "compiled code is called")]
+        let finished = unsafe { cpu.run(entry, &slots, results, code.interface.kernels.len()) };
+        match finished {
+            Ok(f) => {
+                runs.push(f.stats.time);
+                last = Some(f);
+            }
+            Err(stopped) => return explain(session, code, stopped).map(Err),
+        }
+    }
+    let Some(finished) = last else { return Err(wrong("no run".into())) };
+    let given = Given { finished: &finished, interface: &code.interface };
+    let value =
+        assemble(&code.program.output, &given, &boundary::closing(signature, indices)).map_err(wrong)?;
+    Ok(Ok(Ran { value, runs, stats: finished.stats.clone() }))
+}
+
+/// The names of the kernels, in the order of the statistics.
+pub fn kernels(code: &Code) -> impl Iterator<Item = &str> {
+    code.interface.kernels.iter().map(|k| k.name.as_str())
+}
+
+/// The slots of a finished run.
+struct Given<'a> {
+    finished: &'a Finished,
+    interface: &'a Interface,
+}
+
+impl Given<'_> {
+    fn slot(&self, position: usize) -> B<(usize, Slot)> {
+        let slots = &self.interface.results;
+        let Some(slot) = slots.get(position) else { return Err("a result that is not given".into()) };
+        Ok((slots[..position].iter().map(|s| s.result_slots()).sum(), *slot))
+    }
+}
+
+impl Results for Given<'_> {
+    fn is_scalar(&self, position: usize) -> bool {
+        matches!(self.slot(position), Ok((_, Slot::Scalar(_))))
+    }
+
+    fn scalar(&self, position: usize) -> B<Scalar> {
+        match self.slot(position)? {
+            (at, Slot::Scalar(ty)) => self.finished.scalar(at, ty).ok_or("a result of no value".into()),
+            _ => Err("an array where a scalar is wanted".into()),
+        }
+    }
+
+    fn array(&self, position: usize) -> B<Value> {
+        match self.slot(position)? {
+            (at, Slot::Buffer { base, rank }) => {
+                self.finished.array(at, base, rank).ok_or("a result of no buffer".into())
+            }
+            _ => Err("a scalar where an array is wanted".into()),
+        }
+    }
+}
+
+/// Why a run stopped, as the interpreter would say it.
+fn explain(session: &Session, code: &Code, stopped: Stopped) -> Outcome<RuntimeError> {
+    let (stop, prov): (Stop, Option<u32>) = match stopped {
+        Stopped::Trap { trap, prov, values } => match code.interface.traps.get(trap as usize) {
+            Some(trap) => (trap.report(&values), Some(prov)),
+            None => return Err(bug(Stage::Execute, format!("there is no check {trap}"))),
+        },
+        Stopped::TooLarge { trap, prov, values } => (trap.report(&values), prov),
+        Stopped::Unexplained => return Err(bug(Stage::Execute, "the program stopped and did not say why")),
+    };
+    let provs = &code.program.provs;
+    let trace = match prov.map(Prov) {
+        Some(p) if provs.contains(p) => provs.trace(p),
+        _ => Vec::new(),
+    };
+    let user = trace.iter().find(|(g, _)| g.module >= session.first_user_module());
+    Ok(RuntimeError {
+        code: stop.code,
+        message: stop.message,
+        help: stop.help,
+        at: user.or(trace.first()).cloned(),
+        trace: trace.into(),
+    })
+}
