@@ -47,10 +47,11 @@ impl Pipeline {
     pub fn passes(self) -> &'static str {
         match self {
             // Unrolling comes before the second `sroa`: only then are the indices of private arrays known.
+            // Counters are 64 bits wide and need no `indvars`, which takes as long as all of the others.
             Pipeline::Explicit => {
                 "always-inline,function<eager-inv>(\
                  sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,\
-                 loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),\
+                 loop-mssa(loop-rotate,licm),loop(loop-unroll-full),\
                  sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)"
             }
             Pipeline::Vectorise => {

@@ -308,3 +308,60 @@ fn what_cannot_run_at_once_runs_in_turn() {
     );
     agree(&p, sizes(8).map(|n| args(BaseTy::I64, 6, n)));
 }
+
+#[test]
+fn only_sums_of_reductions_are_contracted() {
+    let text = |combine: &str, more: &str| {
+        let p = program_of(
+            "f32",
+            &format!(
+                "(for (lanes 16) %i (upto 0 %n) ()
+                   (for seq %k (upto 0 %m) (((%s f32) (%r f32) -0.0f32{combine}))
+                     (let (%a f32) (load %as %k %i) p0) (let (%x f32) (load %xs %k) p0)
+                     (let (%p f32) (op * %a %x) p0) {more} (let (%q f32) (op + %s %p) p0) (next %q) p0)
+                   (store %ys (%i) %r p0) (next) p0)"
+            ),
+        );
+        remc_llvm::llvm_ir(&p, &remc_llvm::jit::host(), None).unwrap()
+    };
+    assert!(text(" +", "").contains("@llvm.fmuladd.v16f32"));
+    assert!(!text("", "").contains("fmuladd"));
+    // The product is wanted on its own too.
+    assert!(!text(" +", "(store %cs (%k %i) %p p0)").contains("fmuladd"));
+}
+
+#[test]
+fn buffers_of_a_kernel_are_told_apart() {
+    let p = program_of(
+        "float",
+        "(for (lanes 8) %i (upto 0 %n) () (let (%x float) (load %xs %i) p0) (store %ys (%i) %x p0) (next) p0)",
+    );
+    let ir = remc_llvm::llvm_ir(&p, &remc_llvm::jit::host(), None).unwrap();
+    assert!(ir.contains("load <8 x double>") && ir.contains("store <8 x double>"), "{ir}");
+    for line in ir.lines().filter(|l| l.contains("load <8 x double>") || l.contains("store <8 x double>")) {
+        assert!(line.contains("!alias.scope") && line.contains("!noalias"), "{line}");
+    }
+}
+
+#[test]
+fn programs_that_break_invariants_are_errors() {
+    use remc_kernel::ir::{Atom, Var};
+    let good = reduction(BaseTy::F32, ScalarOp::Add, 8);
+    let host = remc_llvm::jit::host();
+    let broken = |f: &dyn Fn(&mut Program)| {
+        let mut p = good.clone();
+        f(&mut p);
+        remc_llvm::compile(&p, &host, remc_llvm::Pipeline::default()).unwrap_err()
+    };
+    broken(&|p| p.results.push(Atom::Var(Var(9999))));
+    broken(&|p| p.params.push(Var(9999)));
+    broken(&|p| p.results.push(Atom::Var(p.kernels[remc_kernel::ir::KernelId(0)].params[0])));
+    broken(&|p| {
+        for s in &mut p.plan {
+            if let StmtKind::Launch { args, .. } = &mut s.kind {
+                args.pop();
+            }
+        }
+    });
+    broken(&|p| p.kernels[remc_kernel::ir::KernelId(0)].body.extend(p.plan.clone()));
+}
