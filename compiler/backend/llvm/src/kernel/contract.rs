@@ -8,7 +8,7 @@
 //! (let %m (op * %a %b)) (let %s (op + %acc %m)) (next %s)        %s = fma(%a, %b, %acc)
 //! ```
 
-use super::vary;
+use super::{scalar_ty, vary};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_kernel::ir::{Atom, Carried, Exp, Program, Stmt, StmtKind, Var};
@@ -45,7 +45,7 @@ fn find(p: &Program, block: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut Fused
 }
 
 fn sum(p: &Program, c: &Carried, next: Atom, body: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut Fused) {
-    let float = matches!(p.scalar_ty(c.init), Some(BaseTy::F32 | BaseTy::F64));
+    let float = matches!(scalar_ty(p, c.init), Some(BaseTy::F32 | BaseTy::F64));
     let (true, Some(ScalarOp::Add), Atom::Var(next)) = (float, c.combine, next) else { return };
     let acc = Atom::Var(c.param);
     let Some([a, b]) = operands(body, next, ScalarOp::Add) else { return };

@@ -341,7 +341,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
 
     /// The bits of the widest elements that a body loads or stores.
     fn widest(&self, body: &[Stmt]) -> u32 {
-        let buffer = |v: Var| self.p.buffer_ty(v).map_or(8, |t| t.base.bits());
+        let buffer = |v: Var| self.buffer_ty(v).map_or(8, |t| t.base.bits());
         body.iter()
             .map(|s| {
                 let own = match &s.kind {

@@ -23,7 +23,7 @@ use inkwell::values::{
     PointerValue,
 };
 use remc_base::BaseTy;
-use remc_kernel::ir::{Atom, BufferTy, Ty, Var};
+use remc_kernel::ir::{Atom, BufferTy, Var};
 use smallvec::SmallVec;
 
 /// The metadata of accesses to one buffer: that they are of it, and of none of the others.
@@ -52,7 +52,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn make_scopes(&mut self, kernel: &str, params: &[Var]) {
         let c = self.e.context;
         let domain = c.metadata_node(&[c.metadata_string(kernel).into()]);
-        let buffers: Vec<Var> = params.iter().copied().filter(|v| self.p.buffer_ty(*v).is_some()).collect();
+        let buffers: Vec<Var> = params.iter().copied().filter(|v| self.buffer_ty(*v).is_some()).collect();
         let scopes: Vec<MetadataValue<'ctx>> = buffers
             .iter()
             .map(|v| c.metadata_node(&[c.metadata_string(&format!("{kernel} {v:?}")).into(), domain.into()]))
@@ -69,7 +69,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     pub fn buffer(&self, v: Var) -> Result<(BufferTy, PointerValue<'ctx>), EmitError> {
-        let Some(Ty::Buffer(ty)) = self.p.vars.get(v).map(|i| &i.ty) else {
+        let Some(ty) = self.buffer_ty(v) else {
             return Err(EmitError::Program(format!("{v:?} is no buffer")));
         };
         let address = super::pointer(self.scalar(Atom::Var(v))?)?;

@@ -44,7 +44,7 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use memory::Scope;
 use pieces::{Pieces, uniform};
 use remc_base::{BaseTy, Trap};
-use remc_kernel::ir::{Atom, Kernel, Program, Ty, Var};
+use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Ty, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The machine code of a program.
@@ -238,14 +238,15 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     fn ty(&self, a: Atom) -> Result<BaseTy, EmitError> {
-        let ty = match a {
-            Atom::Const(c) => Some(c.ty()),
-            Atom::Var(v) => match self.p.vars.get(v).map(|i| &i.ty) {
-                Some(Ty::Scalar(b)) => Some(*b),
-                _ => None,
-            },
-        };
-        ty.ok_or_else(|| EmitError::Program(format!("{a:?} is no scalar")))
+        scalar_ty(self.p, a).ok_or_else(|| EmitError::Program(format!("{a:?} is no scalar")))
+    }
+
+    /// The type of a buffer; `None` if the variable is none.
+    fn buffer_ty(&self, v: Var) -> Option<&'a BufferTy> {
+        match &self.p.vars.get(v)?.ty {
+            Ty::Buffer(b) => Some(b),
+            Ty::Scalar(_) => None,
+        }
     }
 
     fn bind(&mut self, v: Var, value: Value<'ctx>) {
@@ -394,6 +395,17 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             inkwell::values::ValueKind::Basic(v) => Ok(v),
             inkwell::values::ValueKind::Instruction(_) => Err(EmitError::WrongValue("call")),
         }
+    }
+}
+
+/// The type of a scalar; `None` if the atom is none.
+fn scalar_ty(p: &Program, a: Atom) -> Option<BaseTy> {
+    match a {
+        Atom::Const(c) => Some(c.ty()),
+        Atom::Var(v) => match p.vars.get(v)?.ty {
+            Ty::Scalar(b) => Some(b),
+            Ty::Buffer(_) => None,
+        },
     }
 }
 

@@ -8,7 +8,7 @@ use inkwell::attributes::AttributeLoc;
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use remc_base::{BaseTy, Prov};
-use remc_kernel::ir::{Atom, KernelId, Ty, Var};
+use remc_kernel::ir::{Atom, KernelId, Var};
 use rustc_hash::FxHashMap;
 
 /// Emits `remc_entry`.
@@ -41,7 +41,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     fn give(&mut self, to: PointerValue<'ctx>, results: &[Atom]) -> Result<(), EmitError> {
         let mut slots = Vec::new();
         for a in results {
-            match a.as_var().and_then(|v| self.p.buffer_ty(v).map(|t| (v, t))) {
+            match a.as_var().and_then(|v| self.buffer_ty(v).map(|t| (v, t))) {
                 Some((v, ty)) => {
                     slots.push(self.to_slot(BaseTy::U64, self.scalar(Atom::Var(v))?)?);
                     for d in &ty.dims {
@@ -74,7 +74,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     pub fn alloc(&mut self, buffer: Var, prov: Prov) -> Result<(), EmitError> {
-        let Some(ty) = self.p.buffer_ty(buffer) else {
+        let Some(ty) = self.buffer_ty(buffer) else {
             return Err(EmitError::Program(format!("{buffer:?} is no buffer")));
         };
         let bytes = element_bytes(self.e.memory_ty(ty.base, None));
@@ -132,8 +132,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.position(run);
         let mut slots = Vec::new();
         for a in args {
-            let ty = match a.as_var().map(|v| p.ty(v)) {
-                Some(Ty::Buffer(_)) => BaseTy::U64,
+            let ty = match a.as_var().and_then(|v| self.buffer_ty(v)) {
+                Some(_) => BaseTy::U64,
                 _ => self.ty(*a)?,
             };
             slots.push(self.to_slot(ty, self.scalar(*a)?)?);

@@ -27,7 +27,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
             StmtKind::If { cond, then, otherwise, results } => self.if_(*cond, then, otherwise, results),
             StmtKind::Check { trap, cond, values } => self.check(trap, *cond, values, s.prov),
-            StmtKind::Alloc { buffer } => match self.p.buffer_ty(*buffer).map(|t| t.space) {
+            StmtKind::Alloc { buffer } => match self.buffer_ty(*buffer).map(|t| t.space) {
                 Some(Space::Private) => self.private(*buffer),
                 _ => self.alloc(*buffer, s.prov),
             },
@@ -90,7 +90,7 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// A few elements of stack.
     fn private(&mut self, buffer: Var) -> Result<(), EmitError> {
-        let (ty, wrong) = (self.p.buffer_ty(buffer), EmitError::Program("a private buffer's dims".into()));
+        let (ty, wrong) = (self.buffer_ty(buffer), EmitError::Program("a private buffer's dims".into()));
         let Some(ty) = ty else { return Err(wrong) };
         let elements = ty.dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?));
         let Some(elements) = elements.and_then(|n| u32::try_from(n).ok()) else { return Err(wrong) };
