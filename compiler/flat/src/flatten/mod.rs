@@ -54,7 +54,7 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// For a processor with some dozens of cores.
-    pub const CPU: Thresholds = Thresholds { par_outer: 64 };
+    pub const CPU: Thresholds = Thresholds { par_outer: 512 };
 }
 
 /// Arrays and iterations of up to this many elements, if it is a constant, are not worth a launch.

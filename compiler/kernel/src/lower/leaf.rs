@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::{Bound, Env, L, Place, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
-use remc_base::{BaseTy, Prov};
+use remc_base::Prov;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
@@ -40,7 +40,7 @@ pub(crate) struct Leaf<'l> {
     /// How sizes made here are made, for the plan to make them too.
     sizes: FxHashMap<Var, mono::Exp>,
     /// An upper bound of a size that only the leaf knows: the number that a `filter` keeps.
-    bounds: FxHashMap<Var, mono::Atom>,
+    pub bounds: FxHashMap<Var, mono::Atom>,
 }
 
 impl Emit for Leaf<'_> {
@@ -106,7 +106,7 @@ impl<'l> Leaf<'l> {
         }
     }
 
-    fn value(&mut self, a: mono::Atom) -> L<Bound> {
+    pub fn value(&mut self, a: mono::Atom) -> L<Bound> {
         match a {
             mono::Atom::Const(_) => Ok(Bound::Scalar(a)),
             mono::Atom::Var(v) => self.bound(v),
@@ -144,7 +144,7 @@ impl<'l> Leaf<'l> {
     }
 
     /// Memory for an array that `v` is bound to.
-    fn memory(&mut self, v: mono::Var) -> L<Place> {
+    pub fn memory(&mut self, v: mono::Var) -> L<Place> {
         if let Some(p) = self.dests.remove(&v) {
             return Ok(p);
         }
@@ -152,7 +152,7 @@ impl<'l> Leaf<'l> {
     }
 
     /// Memory for an array of the type of `v`, whatever its destination.
-    fn scratch(&mut self, v: mono::Var) -> L<Place> {
+    pub fn scratch(&mut self, v: mono::Var) -> L<Place> {
         let info = self.plan.flat.vars[v].clone();
         let mut dims = Vec::new();
         for d in &info.ty.dims {
@@ -185,7 +185,7 @@ impl<'l> Leaf<'l> {
         })
     }
 
-    fn copy_value(&mut self, ty_of: mono::Var, from: &Bound, to: &Place) -> L<()> {
+    pub fn copy_value(&mut self, ty_of: mono::Var, from: &Bound, to: &Place) -> L<()> {
         match from {
             Bound::Scalar(a) => {
                 self.store(to, &[], *a);
@@ -254,7 +254,7 @@ impl<'l> Leaf<'l> {
         done
     }
 
-    fn one(pat: &[mono::Var]) -> L<mono::Var> {
+    pub fn one(pat: &[mono::Var]) -> L<mono::Var> {
         match pat {
             [v] => Ok(*v),
             _ => wrong("a pattern of another length"),
@@ -406,7 +406,7 @@ impl<'l> Leaf<'l> {
     }
 
     /// The states of a loop: scalars are carried, arrays live in memory that each iteration overwrites.
-    fn loop_state(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<State> {
+    pub fn loop_state(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<State> {
         let mut s = State { carried: Vec::new(), arrays: Vec::new() };
         for (v, (param, init)) in pat.iter().zip(state) {
             let from = self.value(*init)?;
@@ -551,418 +551,6 @@ impl<'l> Leaf<'l> {
             at.pop();
             done
         })
-    }
-
-    // ---- reductions and scans ----
-
-    fn reduce(
-        &mut self,
-        pat: &[mono::Var],
-        axis: mono::Axis,
-        body: &mono::Body,
-        op: &mono::Combine,
-    ) -> L<()> {
-        let n = self.atom(axis.size)?;
-        let accs = &op.lambda.params[..pat.len().min(op.lambda.params.len())];
-        if accs.iter().all(|v| self.plan.flat.vars[*v].ty.is_scalar()) {
-            let range = upto(n);
-            let results = self.reduce_scalars(axis.var, range, body, op, op.start.as_deref())?;
-            for (v, a) in pat.iter().zip(results) {
-                self.set(*v, a);
-            }
-            return Ok(());
-        }
-        let accs = self.array_start(pat, axis, body, op)?;
-        let from = Atom::int(i64::from(op.start.is_none()));
-        self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
-            l.set(axis.var, i);
-            l.array_step(pat, body, op, &accs)
-        })?;
-        for (v, to) in pat.iter().zip(accs) {
-            let value = match self.plan.flat.vars[*v].ty.is_scalar() {
-                true => Bound::Scalar(self.load(&to, &[])?),
-                false => Bound::Array(to),
-            };
-            self.env.insert(*v, value);
-        }
-        Ok(())
-    }
-
-    /// Memory for the accumulators of a reduction of which some is an array, holding what it starts with.
-    fn array_start(
-        &mut self,
-        pat: &[mono::Var],
-        axis: mono::Axis,
-        body: &mono::Body,
-        op: &mono::Combine,
-    ) -> L<Vec<Place>> {
-        let mut accs = Vec::new();
-        for (v, param) in pat.iter().zip(&op.lambda.params) {
-            // The result of a scan is longer than its accumulator.
-            let same = self.plan.flat.vars[*v].ty.rank() == self.plan.flat.vars[*param].ty.rank();
-            let place = if same { self.memory(*v)? } else { self.scratch(*param)? };
-            accs.push(place);
-        }
-        match &op.start {
-            Some(start) => {
-                for ((a, param), to) in start.iter().zip(&op.lambda.params).zip(&accs) {
-                    let from = self.value(*a)?;
-                    self.copy_value(*param, &from, to)?;
-                }
-            }
-            None => {
-                self.set(axis.var, Atom::int(0));
-                let first = self.body(body)?;
-                for ((r, param), to) in first.iter().zip(&op.lambda.params).zip(&accs) {
-                    self.copy_value(*param, r, to)?;
-                }
-            }
-        }
-        Ok(accs)
-    }
-
-    /// One combination into accumulators that live in memory.
-    fn array_step(
-        &mut self,
-        pat: &[mono::Var],
-        body: &mono::Body,
-        op: &mono::Combine,
-        accs: &[Place],
-    ) -> L<()> {
-        let elems = self.body(body)?;
-        let (acc_params, elem_params) = op.lambda.params.split_at(pat.len());
-        for (param, to) in acc_params.iter().zip(accs) {
-            let value = match self.plan.flat.vars[*param].ty.is_scalar() {
-                true => Bound::Scalar(self.load(to, &[])?),
-                false => Bound::Array(to.clone()),
-            };
-            self.env.insert(*param, value);
-        }
-        for (param, e) in elem_params.iter().zip(elems) {
-            self.env.insert(*param, e);
-        }
-        let next = self.body(&op.lambda.body)?;
-        // What a result is made of may be an accumulator itself: all are complete before any is replaced.
-        let mut pending = Vec::new();
-        for ((r, param), to) in next.into_iter().zip(acc_params).zip(accs) {
-            match r {
-                Bound::Array(from) if accs.iter().any(|a| a.buffer == from.buffer) && from != *to => {
-                    let tmp = self.scratch(*param)?;
-                    let dims = self.dims(*param)?;
-                    self.copy(&dims, &from, &tmp)?;
-                    pending.push((Bound::Array(tmp), *param, to));
-                }
-                r => pending.push((r, *param, to)),
-            }
-        }
-        for (from, param, to) in pending {
-            if from != Bound::Array(to.clone()) {
-                self.copy_value(param, &from, to)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A reduction with scalar accumulators over a range of `index`; without a start the range is not
-    /// empty and its first element starts.
-    pub fn reduce_scalars(
-        &mut self,
-        index: mono::Var,
-        range: Range,
-        body: &mono::Body,
-        op: &mono::Combine,
-        start: Option<&[mono::Atom]>,
-    ) -> L<Vec<Atom>> {
-        let count = op.lambda.params.len() / 2;
-        let tys: Vec<BaseTy> =
-            op.lambda.params[..count].iter().map(|v| self.plan.flat.vars[*v].ty.base).collect();
-        let ops = super::schedule::lane_ops(op, &tys);
-        let init: Option<Vec<Atom>> = match (start, &ops) {
-            (Some(s), _) => Some(self.atoms(s)?),
-            (None, Some(ops)) => Some(ops.iter().map(|(_, neutral)| Atom::Const(*neutral)).collect()),
-            (None, None) => None,
-        };
-        let (init, range) = match init {
-            Some(init) => (init, range),
-            None => {
-                let (first, rest) = self.split_first(range)?;
-                self.set(index, first);
-                (self.scalars(body)?, rest)
-            }
-        };
-        let widest = super::schedule::lanes_of_body(self, body, index);
-        // A serial loop says its operator too: its sums may be contracted.
-        let combine = match &ops {
-            Some(ops) => ops.iter().map(|(o, _)| Some(*o)).collect(),
-            None => vec![None; init.len()],
-        };
-        let how = match (&ops, widest, self.inner) {
-            (Some(_), Some(w), Inner::Lanes) => How::Lanes(w),
-            _ => How::Seq,
-        };
-        let init: Vec<_> = init.into_iter().zip(combine).collect();
-        self.carry(how, range, &init, |l, i, accs| {
-            l.set(index, i);
-            // The elements of a fold may be arrays though what it carries is not.
-            let elems = l.body(body)?;
-            l.combine(op, accs, elems)
-        })
-    }
-
-    /// The first index of a range, and the range of the others.
-    pub fn split_first(&mut self, range: Range) -> L<(Atom, Range)> {
-        match range {
-            Range::Upto { from, to } => {
-                let second = self.int(ScalarOp::Add, from, Atom::int(1))?;
-                Ok((from, Range::Upto { from: second, to }))
-            }
-            Range::Tile { index, size, limit } => {
-                let from = self.int(ScalarOp::Mul, index, size)?;
-                let end = self.int(ScalarOp::Add, from, size)?;
-                let to = self.int(ScalarOp::Min2, end, limit)?;
-                let second = self.int(ScalarOp::Add, from, Atom::int(1))?;
-                Ok((from, Range::Upto { from: second, to }))
-            }
-        }
-    }
-
-    /// `op` of scalar accumulators and of elements.
-    pub fn combine(&mut self, op: &mono::Combine, accs: &[Atom], elems: Vec<Bound>) -> L<Vec<Atom>> {
-        let accs = accs.iter().map(|a| Bound::Scalar(*a));
-        for (param, value) in op.lambda.params.iter().zip(accs.chain(elems)) {
-            self.env.insert(*param, value);
-        }
-        self.scalars(&op.lambda.body)
-    }
-
-    fn scan(
-        &mut self,
-        pat: &[mono::Var],
-        kind: mono::ScanKind,
-        axis: mono::Axis,
-        body: &mono::Body,
-        op: &mono::Combine,
-    ) -> L<()> {
-        let n = self.atom(axis.size)?;
-        let mut outs = Vec::new();
-        for v in pat {
-            let to = self.memory(*v)?;
-            outs.push(to);
-        }
-        let scalar = op.lambda.params[..pat.len()].iter().all(|v| self.plan.flat.vars[*v].ty.is_scalar());
-        if scalar {
-            self.scan_scalars(kind, axis.var, n, body, op, &outs)?;
-        } else {
-            self.scan_arrays(pat, kind, axis, n, body, op, &outs)?;
-        }
-        for (v, to) in pat.iter().zip(outs) {
-            self.env.insert(*v, Bound::Array(to));
-        }
-        Ok(())
-    }
-
-    fn scan_scalars(
-        &mut self,
-        kind: mono::ScanKind,
-        index: mono::Var,
-        n: Atom,
-        body: &mono::Body,
-        op: &mono::Combine,
-        outs: &[Place],
-    ) -> L<()> {
-        let store = |l: &mut Self, at: Atom, values: &[Atom]| {
-            for (to, v) in outs.iter().zip(values) {
-                l.store(to, &[at], *v);
-            }
-        };
-        let (init, range) = match &op.start {
-            Some(s) => (self.atoms(s)?, upto(n)),
-            None => {
-                self.set(index, Atom::int(0));
-                let first = self.scalars(body)?;
-                store(self, Atom::int(0), &first);
-                (first, Range::Upto { from: Atom::int(1), to: n })
-            }
-        };
-        let init: Vec<_> = init.into_iter().map(|a| (a, None)).collect();
-        let last = self.carry(How::Seq, range, &init, |l, i, accs| {
-            l.set(index, i);
-            if kind != mono::ScanKind::Inclusive {
-                store(l, i, accs);
-            }
-            let elems = l.body(body)?;
-            let next = l.combine(op, accs, elems)?;
-            if kind == mono::ScanKind::Inclusive {
-                store(l, i, &next);
-            }
-            Ok(next)
-        })?;
-        if kind == mono::ScanKind::Full {
-            store(self, n, &last);
-        }
-        Ok(())
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of a scan")]
-    fn scan_arrays(
-        &mut self,
-        pat: &[mono::Var],
-        kind: mono::ScanKind,
-        axis: mono::Axis,
-        n: Atom,
-        body: &mono::Body,
-        op: &mono::Combine,
-        outs: &[Place],
-    ) -> L<()> {
-        let accs = self.array_start(pat, axis, body, op)?;
-        let params = op.lambda.params.clone();
-        let store = |l: &mut Self, at: Atom| -> L<()> {
-            for ((param, acc), to) in params.iter().zip(&accs).zip(outs) {
-                let dims = l.dims(*param)?;
-                l.copy(&dims, acc, &to.cell(&[at]))?;
-            }
-            Ok(())
-        };
-        let inclusive = kind == mono::ScanKind::Inclusive;
-        let from = Atom::int(i64::from(op.start.is_none()));
-        if op.start.is_none() {
-            store(self, Atom::int(0))?;
-        }
-        self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
-            l.set(axis.var, i);
-            if !inclusive {
-                store(l, i)?;
-            }
-            l.array_step(pat, body, op, &accs)?;
-            if inclusive { store(l, i) } else { Ok(()) }
-        })?;
-        if kind == mono::ScanKind::Full { store(self, n) } else { Ok(()) }
-    }
-
-    // ---- writes to computed places ----
-
-    fn scatter(
-        &mut self,
-        pat: &[mono::Var],
-        dests: &[mono::Var],
-        axis: mono::Axis,
-        body: &mono::Body,
-        combine: Option<&mono::Lambda>,
-    ) -> L<()> {
-        let mut outs = Vec::new();
-        for (v, d) in pat.iter().zip(dests) {
-            let (from, to) = (self.place(*d)?, self.memory(*v)?);
-            let dims = self.dims(*d)?;
-            self.copy(&dims, &from, &to)?;
-            self.env.insert(*v, Bound::Array(to.clone()));
-            outs.push(to);
-        }
-        let n = self.atom(axis.size)?;
-        self.scatter_loop(upto(n), dests, axis.var, body, combine, &outs)
-    }
-
-    /// Writes the values of a range of iterations, one after the other.
-    pub fn scatter_loop(
-        &mut self,
-        range: Range,
-        dests: &[mono::Var],
-        index: mono::Var,
-        body: &mono::Body,
-        combine: Option<&mono::Lambda>,
-        outs: &[Place],
-    ) -> L<()> {
-        self.each(How::Seq, "i", range, |l, i| {
-            l.set(index, i);
-            let results = l.body(body)?;
-            let [Bound::Scalar(at), values @ ..] = results.as_slice() else {
-                return wrong("a scatter without an index");
-            };
-            let cond = l.int(ScalarOp::Ge, *at, Atom::int(0))?;
-            l.blocks.open();
-            let mut pending = Vec::new();
-            if let Some(c) = combine {
-                let olds = outs.iter().zip(dests).map(|(o, d)| {
-                    let cell = l.plan.flat.vars[*d].ty.rank() > 1;
-                    if cell { Ok(Bound::Array(o.cell(&[*at]))) } else { l.load(o, &[*at]).map(Bound::Scalar) }
-                });
-                let olds = olds.collect::<L<Vec<_>>>()?;
-                for (param, value) in c.params.iter().zip(olds.into_iter().chain(values.iter().cloned())) {
-                    l.env.insert(*param, value);
-                }
-                let new = l.body(&c.body)?;
-                for ((r, param), o) in new.into_iter().zip(&c.params).zip(outs) {
-                    pending.push((r, *param, o.cell(&[*at])));
-                }
-                for (r, param, to) in &mut pending {
-                    if let Bound::Array(from) = r
-                        && outs.iter().any(|o| o.buffer == from.buffer)
-                        && from != to
-                    {
-                        let tmp = l.scratch(*param)?;
-                        let dims = l.dims(*param)?;
-                        l.copy(&dims, from, &tmp)?;
-                        *r = Bound::Array(tmp);
-                    }
-                }
-            } else {
-                for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
-                    match (r, a) {
-                        (Bound::Scalar(x), _) => l.store(o, &[*at], *x),
-                        (_, mono::Atom::Var(v)) => pending.push((r.clone(), *v, o.cell(&[*at]))),
-                        _ => return wrong("a constant array"),
-                    }
-                }
-            }
-            for (r, v, to) in &pending {
-                l.copy_value(*v, r, to)?;
-            }
-            let then = l.blocks.close();
-            l.emit(StmtKind::If { cond, then, otherwise: Vec::new(), results: Vec::new() });
-            Ok(())
-        })
-    }
-
-    fn filter(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
-        let [count, arrays @ ..] = pat else { return wrong("a filter without a count") };
-        self.bounds.insert(*count, axis.size);
-        let mut outs = Vec::new();
-        for v in arrays {
-            let to = self.memory(*v)?;
-            outs.push(to);
-        }
-        let n = self.atom(axis.size)?;
-        let kept = self.keep(upto(n), axis.var, body, &outs)?;
-        self.set(*count, kept);
-        for (v, to) in arrays.iter().zip(outs) {
-            self.env.insert(*v, Bound::Array(to));
-        }
-        Ok(())
-    }
-
-    /// Moves what a range keeps to the front of `outs`; how many.
-    pub fn keep(&mut self, range: Range, index: mono::Var, body: &mono::Body, outs: &[Place]) -> L<Atom> {
-        let kept = self.carry(How::Seq, range, &[(Atom::int(0), None)], |l, i, count| {
-            l.set(index, i);
-            let results = l.body(body)?;
-            let [Bound::Scalar(keep), values @ ..] = results.as_slice() else {
-                return wrong("a filter without a flag");
-            };
-            l.blocks.open();
-            for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
-                let to = o.cell(count);
-                match a {
-                    mono::Atom::Var(v) => l.copy_value(*v, r, &to)?,
-                    mono::Atom::Const(_) => l.store(&to, &[], *a),
-                }
-            }
-            let then = l.blocks.close();
-            let more = l.int(ScalarOp::Add, count[0], Atom::int(1))?;
-            let next = l.plan.out.scalar("kept", BaseTy::I64);
-            let results = vec![Choice { var: next, then: more, otherwise: count[0] }];
-            l.emit(StmtKind::If { cond: *keep, then, otherwise: Vec::new(), results });
-            Ok(vec![Atom::Var(next)])
-        })?;
-        Ok(kept[0])
     }
 }
 

@@ -15,20 +15,24 @@
 //! | module | what it lowers |
 //! | --- | --- |
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
-//! | [`seg`] | `seg-map`, `seg-red`, `seg-scan`, `scatter`, `filter`, `grade`: one kernel or several |
+//! | [`seg`], [`reduce`], [`pack`] | parallel operators: maps, reductions and scans, results of computed places |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
-//! | [`leaf`] | the serial body of a point: loops, temporaries, destinations |
+//! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
 //!
 //! Sizes of tiles depend on sizes of the data alone, never on the number of threads, so that results are
 //! the same on any number.
 
 mod build;
+mod fold;
 mod leaf;
+mod pack;
 mod plan;
+mod reduce;
 mod schedule;
 mod seg;
 mod views;
+mod writes;
 
 use crate::ir::*;
 use crate::memory;

@@ -27,6 +27,11 @@ pub(crate) const ROUND: i64 = 64;
 /// How many iterations of the axis outside the lanes run together.
 pub(crate) const JAM: u32 = 4;
 
+/// Rows shorter than this are reduced many at a time, longer ones along the row.
+pub(crate) const SHORT: i64 = 32;
+/// The side of the blocks that a transposition moves.
+pub(crate) const TRANSPOSED: i64 = 64;
+
 /// Bytes of the widest vectors.
 const VECTOR_BYTES: u32 = 64;
 

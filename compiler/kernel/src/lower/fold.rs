@@ -1,0 +1,298 @@
+//! Reductions and scans inside a leaf: loops that carry what is combined.
+//!
+//! Accumulators that are scalars are carried from iteration to iteration, in lanes where the operator
+//! allows it. Those that are arrays live in memory, and each combination overwrites them.
+
+use super::build::{Emit, upto};
+use super::leaf::{Inner, Leaf};
+use super::{Bound, L, Place};
+use crate::ir::*;
+use remc_base::BaseTy;
+use remc_base::ops::ScalarOp;
+use remc_mono::ir as mono;
+
+impl Leaf<'_> {
+    pub fn reduce(
+        &mut self,
+        pat: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        op: &mono::Combine,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let accs = &op.lambda.params[..pat.len().min(op.lambda.params.len())];
+        if accs.iter().all(|v| self.plan.flat.vars[*v].ty.is_scalar()) {
+            let range = upto(n);
+            let results = self.reduce_scalars(axis.var, range, body, op, op.start.as_deref())?;
+            for (v, a) in pat.iter().zip(results) {
+                self.set(*v, a);
+            }
+            return Ok(());
+        }
+        let accs = self.array_start(pat, axis, body, op)?;
+        let from = Atom::int(i64::from(op.start.is_none()));
+        self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
+            l.set(axis.var, i);
+            l.array_step(pat, body, op, &accs)
+        })?;
+        for (v, to) in pat.iter().zip(accs) {
+            let value = match self.plan.flat.vars[*v].ty.is_scalar() {
+                true => Bound::Scalar(self.load(&to, &[])?),
+                false => Bound::Array(to),
+            };
+            self.env.insert(*v, value);
+        }
+        Ok(())
+    }
+
+    /// Memory for the accumulators of a reduction of which some is an array, holding what it starts with.
+    fn array_start(
+        &mut self,
+        pat: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        op: &mono::Combine,
+    ) -> L<Vec<Place>> {
+        let mut accs = Vec::new();
+        for (v, param) in pat.iter().zip(&op.lambda.params) {
+            // The result of a scan is longer than its accumulator.
+            let same = self.plan.flat.vars[*v].ty.rank() == self.plan.flat.vars[*param].ty.rank();
+            let place = if same { self.memory(*v)? } else { self.scratch(*param)? };
+            accs.push(place);
+        }
+        match &op.start {
+            Some(start) => {
+                for ((a, param), to) in start.iter().zip(&op.lambda.params).zip(&accs) {
+                    let from = self.value(*a)?;
+                    self.copy_value(*param, &from, to)?;
+                }
+            }
+            None => {
+                self.set(axis.var, Atom::int(0));
+                let first = self.body(body)?;
+                for ((r, param), to) in first.iter().zip(&op.lambda.params).zip(&accs) {
+                    self.copy_value(*param, r, to)?;
+                }
+            }
+        }
+        Ok(accs)
+    }
+
+    /// One combination into accumulators that live in memory.
+    fn array_step(
+        &mut self,
+        pat: &[mono::Var],
+        body: &mono::Body,
+        op: &mono::Combine,
+        accs: &[Place],
+    ) -> L<()> {
+        let elems = self.body(body)?;
+        let (acc_params, elem_params) = op.lambda.params.split_at(pat.len());
+        for (param, to) in acc_params.iter().zip(accs) {
+            let value = match self.plan.flat.vars[*param].ty.is_scalar() {
+                true => Bound::Scalar(self.load(to, &[])?),
+                false => Bound::Array(to.clone()),
+            };
+            self.env.insert(*param, value);
+        }
+        for (param, e) in elem_params.iter().zip(elems) {
+            self.env.insert(*param, e);
+        }
+        let next = self.body(&op.lambda.body)?;
+        // What a result is made of may be an accumulator itself: all are complete before any is replaced.
+        let mut pending = Vec::new();
+        for ((r, param), to) in next.into_iter().zip(acc_params).zip(accs) {
+            match r {
+                Bound::Array(from) if accs.iter().any(|a| a.buffer == from.buffer) && from != *to => {
+                    let tmp = self.scratch(*param)?;
+                    let dims = self.dims(*param)?;
+                    self.copy(&dims, &from, &tmp)?;
+                    pending.push((Bound::Array(tmp), *param, to));
+                }
+                r => pending.push((r, *param, to)),
+            }
+        }
+        for (from, param, to) in pending {
+            if from != Bound::Array(to.clone()) {
+                self.copy_value(param, &from, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reduction with scalar accumulators over a range of `index`; without a start the range is not
+    /// empty and its first element starts.
+    pub fn reduce_scalars(
+        &mut self,
+        index: mono::Var,
+        range: Range,
+        body: &mono::Body,
+        op: &mono::Combine,
+        start: Option<&[mono::Atom]>,
+    ) -> L<Vec<Atom>> {
+        let count = op.lambda.body.results.len();
+        let tys: Vec<BaseTy> =
+            op.lambda.params[..count].iter().map(|v| self.plan.flat.vars[*v].ty.base).collect();
+        let ops = super::schedule::lane_ops(op, &tys);
+        let init: Option<Vec<Atom>> = match (start, &ops) {
+            (Some(s), _) => Some(self.atoms(s)?),
+            (None, Some(ops)) => Some(ops.iter().map(|(_, neutral)| Atom::Const(*neutral)).collect()),
+            (None, None) => None,
+        };
+        let (init, range) = match init {
+            Some(init) => (init, range),
+            None => {
+                let (first, rest) = self.split_first(range)?;
+                self.set(index, first);
+                (self.scalars(body)?, rest)
+            }
+        };
+        let widest = super::schedule::lanes_of_body(self, body, index);
+        // A serial loop says its operator too: its sums may be contracted.
+        let combine = match &ops {
+            Some(ops) => ops.iter().map(|(o, _)| Some(*o)).collect(),
+            None => vec![None; init.len()],
+        };
+        let how = match (&ops, widest, self.inner) {
+            (Some(_), Some(w), Inner::Lanes) => How::Lanes(w),
+            _ => How::Seq,
+        };
+        let init: Vec<_> = init.into_iter().zip(combine).collect();
+        self.carry(how, range, &init, |l, i, accs| {
+            l.set(index, i);
+            // The elements of a fold may be arrays though what it carries is not.
+            let elems = l.body(body)?;
+            l.combine(op, accs, elems)
+        })
+    }
+
+    /// The first index of a range, and the range of the others.
+    pub fn split_first(&mut self, range: Range) -> L<(Atom, Range)> {
+        match range {
+            Range::Upto { from, to } => {
+                let second = self.int(ScalarOp::Add, from, Atom::int(1))?;
+                Ok((from, Range::Upto { from: second, to }))
+            }
+            Range::Tile { index, size, limit } => {
+                let from = self.int(ScalarOp::Mul, index, size)?;
+                let end = self.int(ScalarOp::Add, from, size)?;
+                let to = self.int(ScalarOp::Min2, end, limit)?;
+                let second = self.int(ScalarOp::Add, from, Atom::int(1))?;
+                Ok((from, Range::Upto { from: second, to }))
+            }
+        }
+    }
+
+    /// `op` of scalar accumulators and of elements.
+    pub fn combine(&mut self, op: &mono::Combine, accs: &[Atom], elems: Vec<Bound>) -> L<Vec<Atom>> {
+        let accs = accs.iter().map(|a| Bound::Scalar(*a));
+        for (param, value) in op.lambda.params.iter().zip(accs.chain(elems)) {
+            self.env.insert(*param, value);
+        }
+        self.scalars(&op.lambda.body)
+    }
+
+    pub fn scan(
+        &mut self,
+        pat: &[mono::Var],
+        kind: mono::ScanKind,
+        axis: mono::Axis,
+        body: &mono::Body,
+        op: &mono::Combine,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let mut outs = Vec::new();
+        for v in pat {
+            let to = self.memory(*v)?;
+            outs.push(to);
+        }
+        let scalar = op.lambda.params[..pat.len()].iter().all(|v| self.plan.flat.vars[*v].ty.is_scalar());
+        if scalar {
+            self.scan_scalars(kind, axis.var, n, body, op, &outs)?;
+        } else {
+            self.scan_arrays(pat, kind, axis, n, body, op, &outs)?;
+        }
+        for (v, to) in pat.iter().zip(outs) {
+            self.env.insert(*v, Bound::Array(to));
+        }
+        Ok(())
+    }
+
+    fn scan_scalars(
+        &mut self,
+        kind: mono::ScanKind,
+        index: mono::Var,
+        n: Atom,
+        body: &mono::Body,
+        op: &mono::Combine,
+        outs: &[Place],
+    ) -> L<()> {
+        let store = |l: &mut Self, at: Atom, values: &[Atom]| {
+            for (to, v) in outs.iter().zip(values) {
+                l.store(to, &[at], *v);
+            }
+        };
+        let (init, range) = match &op.start {
+            Some(s) => (self.atoms(s)?, upto(n)),
+            None => {
+                self.set(index, Atom::int(0));
+                let first = self.scalars(body)?;
+                store(self, Atom::int(0), &first);
+                (first, Range::Upto { from: Atom::int(1), to: n })
+            }
+        };
+        let init: Vec<_> = init.into_iter().map(|a| (a, None)).collect();
+        let last = self.carry(How::Seq, range, &init, |l, i, accs| {
+            l.set(index, i);
+            if kind != mono::ScanKind::Inclusive {
+                store(l, i, accs);
+            }
+            let elems = l.body(body)?;
+            let next = l.combine(op, accs, elems)?;
+            if kind == mono::ScanKind::Inclusive {
+                store(l, i, &next);
+            }
+            Ok(next)
+        })?;
+        if kind == mono::ScanKind::Full {
+            store(self, n, &last);
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a scan")]
+    fn scan_arrays(
+        &mut self,
+        pat: &[mono::Var],
+        kind: mono::ScanKind,
+        axis: mono::Axis,
+        n: Atom,
+        body: &mono::Body,
+        op: &mono::Combine,
+        outs: &[Place],
+    ) -> L<()> {
+        let accs = self.array_start(pat, axis, body, op)?;
+        let params = op.lambda.params.clone();
+        let store = |l: &mut Self, at: Atom| -> L<()> {
+            for ((param, acc), to) in params.iter().zip(&accs).zip(outs) {
+                let dims = l.dims(*param)?;
+                l.copy(&dims, acc, &to.cell(&[at]))?;
+            }
+            Ok(())
+        };
+        let inclusive = kind == mono::ScanKind::Inclusive;
+        let from = Atom::int(i64::from(op.start.is_none()));
+        if op.start.is_none() {
+            store(self, Atom::int(0))?;
+        }
+        self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
+            l.set(axis.var, i);
+            if !inclusive {
+                store(l, i)?;
+            }
+            l.array_step(pat, body, op, &accs)?;
+            if inclusive { store(l, i) } else { Ok(()) }
+        })?;
+        if kind == mono::ScanKind::Full { store(self, n) } else { Ok(()) }
+    }
+}

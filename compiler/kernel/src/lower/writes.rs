@@ -1,0 +1,135 @@
+//! Writes to computed places inside a leaf: `scatter` and `filter`, one iteration after the other.
+
+use super::build::{Emit, upto};
+use super::leaf::Leaf;
+use super::{Bound, L, Place, wrong};
+use crate::ir::*;
+use remc_base::BaseTy;
+use remc_base::ops::ScalarOp;
+use remc_mono::ir as mono;
+
+impl Leaf<'_> {
+    pub fn scatter(
+        &mut self,
+        pat: &[mono::Var],
+        dests: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        combine: Option<&mono::Lambda>,
+    ) -> L<()> {
+        let mut outs = Vec::new();
+        for (v, d) in pat.iter().zip(dests) {
+            let (from, to) = (self.place(*d)?, self.memory(*v)?);
+            let dims = self.dims(*d)?;
+            self.copy(&dims, &from, &to)?;
+            self.env.insert(*v, Bound::Array(to.clone()));
+            outs.push(to);
+        }
+        let n = self.atom(axis.size)?;
+        self.scatter_loop(upto(n), dests, axis.var, body, combine, &outs)
+    }
+
+    /// Writes the values of a range of iterations, one after the other.
+    pub fn scatter_loop(
+        &mut self,
+        range: Range,
+        dests: &[mono::Var],
+        index: mono::Var,
+        body: &mono::Body,
+        combine: Option<&mono::Lambda>,
+        outs: &[Place],
+    ) -> L<()> {
+        self.each(How::Seq, "i", range, |l, i| {
+            l.set(index, i);
+            let results = l.body(body)?;
+            let [Bound::Scalar(at), values @ ..] = results.as_slice() else {
+                return wrong("a scatter without an index");
+            };
+            let cond = l.int(ScalarOp::Ge, *at, Atom::int(0))?;
+            l.blocks.open();
+            let mut pending = Vec::new();
+            if let Some(c) = combine {
+                let olds = outs.iter().zip(dests).map(|(o, d)| {
+                    let cell = l.plan.flat.vars[*d].ty.rank() > 1;
+                    if cell { Ok(Bound::Array(o.cell(&[*at]))) } else { l.load(o, &[*at]).map(Bound::Scalar) }
+                });
+                let olds = olds.collect::<L<Vec<_>>>()?;
+                for (param, value) in c.params.iter().zip(olds.into_iter().chain(values.iter().cloned())) {
+                    l.env.insert(*param, value);
+                }
+                let new = l.body(&c.body)?;
+                for ((r, param), o) in new.into_iter().zip(&c.params).zip(outs) {
+                    pending.push((r, *param, o.cell(&[*at])));
+                }
+                for (r, param, to) in &mut pending {
+                    if let Bound::Array(from) = r
+                        && outs.iter().any(|o| o.buffer == from.buffer)
+                        && from != to
+                    {
+                        let tmp = l.scratch(*param)?;
+                        let dims = l.dims(*param)?;
+                        l.copy(&dims, from, &tmp)?;
+                        *r = Bound::Array(tmp);
+                    }
+                }
+            } else {
+                for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
+                    match (r, a) {
+                        (Bound::Scalar(x), _) => l.store(o, &[*at], *x),
+                        (_, mono::Atom::Var(v)) => pending.push((r.clone(), *v, o.cell(&[*at]))),
+                        _ => return wrong("a constant array"),
+                    }
+                }
+            }
+            for (r, v, to) in &pending {
+                l.copy_value(*v, r, to)?;
+            }
+            let then = l.blocks.close();
+            l.emit(StmtKind::If { cond, then, otherwise: Vec::new(), results: Vec::new() });
+            Ok(())
+        })
+    }
+
+    pub fn filter(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
+        let [count, arrays @ ..] = pat else { return wrong("a filter without a count") };
+        self.bounds.insert(*count, axis.size);
+        let mut outs = Vec::new();
+        for v in arrays {
+            let to = self.memory(*v)?;
+            outs.push(to);
+        }
+        let n = self.atom(axis.size)?;
+        let kept = self.keep(upto(n), axis.var, body, &outs)?;
+        self.set(*count, kept);
+        for (v, to) in arrays.iter().zip(outs) {
+            self.env.insert(*v, Bound::Array(to));
+        }
+        Ok(())
+    }
+
+    /// Moves what a range keeps to the front of `outs`; how many.
+    pub fn keep(&mut self, range: Range, index: mono::Var, body: &mono::Body, outs: &[Place]) -> L<Atom> {
+        let kept = self.carry(How::Seq, range, &[(Atom::int(0), None)], |l, i, count| {
+            l.set(index, i);
+            let results = l.body(body)?;
+            let [Bound::Scalar(keep), values @ ..] = results.as_slice() else {
+                return wrong("a filter without a flag");
+            };
+            l.blocks.open();
+            for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
+                let to = o.cell(count);
+                match a {
+                    mono::Atom::Var(v) => l.copy_value(*v, r, &to)?,
+                    mono::Atom::Const(_) => l.store(&to, &[], *a),
+                }
+            }
+            let then = l.blocks.close();
+            let more = l.int(ScalarOp::Add, count[0], Atom::int(1))?;
+            let next = l.plan.out.scalar("kept", BaseTy::I64);
+            let results = vec![Choice { var: next, then: more, otherwise: count[0] }];
+            l.emit(StmtKind::If { cond: *keep, then, otherwise: Vec::new(), results });
+            Ok(vec![Atom::Var(next)])
+        })?;
+        Ok(kept[0])
+    }
+}
