@@ -23,7 +23,7 @@
 //! threshold.
 //!
 //! ```text
-//! (map ((i n)) (reduce l m …))        (branch (>= n "par.outer" 64)
+//! (map ((i n)) (reduce l m …))        (branch (>= n "par.outer" 512)
 //!                                       (seg-map grid ((i n)) (reduce l m …))     rows in parallel
 //!                                       (seg-red grid ((i n)) (l m) …))           and within rows
 //! ```

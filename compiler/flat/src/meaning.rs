@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! (seg-red grid ((i n)) (j m) leaf λ start)     (map ((i n)) (let (%r) (reduce j m leaf λ start)) (give %r))
-//! (branch (>= a "par.outer" 64) b c)            (let (%p) (op >= a 64)) (if %p b c)
+//! (branch (>= a "par.outer" 512) b c)            (let (%p) (op >= a 512)) (if %p b c)
 //! ```
 //!
 //! The verifier and the tests read it: Mono's rules and evaluator are Flat's.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! (let (%c) (map ((i n) (j m))                (let (%par) (op * %n %m))
-//!   (let (%s) (reduce l k … +))               (let (%c) (branch (>= %par "par.outer" 64)
+//!   (let (%s) (reduce l k … +))               (let (%c) (branch (>= %par "par.outer" 512)
 //!   (give %s)))                                 (let (%c1) (seg-map grid ((i n) (j m)) (reduce l k … +)))
 //!                                               (give %c1)
 //!                                               (let (%c2) (seg-red grid ((i n) (j m)) (l k) … +))

@@ -406,7 +406,7 @@ impl<'l> Leaf<'l> {
     }
 
     /// The states of a loop: scalars are carried, arrays live in memory that each iteration overwrites.
-    pub fn loop_state(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<State> {
+    fn loop_state(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<State> {
         let mut s = State { carried: Vec::new(), arrays: Vec::new() };
         for (v, (param, init)) in pat.iter().zip(state) {
             let from = self.value(*init)?;
