@@ -124,6 +124,18 @@ impl Checker<'_> {
                             choice = Some((*m, None));
                             break;
                         }
+                        // A parameter of an enclosing function whose frame meets one of this function has the
+                        // least rank: only then is the shape that they join to this function's own.
+                        let deep = |m: &MetaId| self.s.meta(*m).depth >= depth;
+                        let outer = open
+                            .iter()
+                            .find(|m| matches!(self.s.meta(**m).kind, MetaKind::Shape { bare: true, .. }));
+                        if let Some(m) = outer
+                            && (open.iter().any(deep) || self.unsolved_in(result).iter().any(deep))
+                        {
+                            choice = Some((*m, None));
+                            break;
+                        }
                         // Whole arguments (`all`) that meet have one shape.
                         if open.iter().any(|m| self.s.meta(*m).depth >= depth) {
                             let mut whole: Vec<Shape> = Vec::new();
