@@ -12,8 +12,8 @@ use super::build::{Blocks, Emit, KernelBuilder, upto};
 use super::plan::Plan;
 use super::{Bound, Env, L, Place, wrong};
 use crate::ir::*;
-use remc_base::ops::ScalarOp;
 use remc_base::Prov;
+use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
