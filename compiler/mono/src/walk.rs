@@ -144,7 +144,7 @@ impl Exp {
         }
     }
 
-    fn inner_binders_mut(&mut self) -> Vec<&mut Var> {
+    pub fn inner_binders_mut(&mut self) -> Vec<&mut Var> {
         match self {
             Exp::For { axis, state, .. } => {
                 std::iter::once(&mut axis.var).chain(state.iter_mut().map(|s| &mut s.0)).collect()

@@ -11,11 +11,13 @@
 //! | [`unroll`] | scalars in the place of small arrays inside iterations |
 //! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
 //! | [`siblings`] | one iteration where neighbours had the same axes |
+//! | [`compact`] | tables without what is left over; once, after the rounds of the others |
 //!
 //! No pass changes what a program means: a `check` runs where it ran before or not at all (if it is known
 //! to hold), and what runs is what ran before, or cannot stop the program. Sums of floats keep their
 //! order.
 
+pub mod compact;
 pub mod cse;
 pub mod dce;
 pub mod facts;
@@ -44,7 +46,7 @@ pub struct Pass {
     pub run: fn(&mut Program),
 }
 
-/// Every pass, in the order in which they run.
+/// Every pass, in the order in which they run: all but the last in rounds, until nothing changes.
 pub const PASSES: &[Pass] = &[
     Pass { info: simplify::PASS, run: simplify::simplify },
     // Once copies are gone, an index of a view sees the view.
@@ -62,9 +64,11 @@ pub const PASSES: &[Pass] = &[
     Pass { info: fuse::PASS, run: fuse::fuse },
     // Fusion first: a reduction that has taken in its map has neighbours that have, too.
     Pass { info: siblings::PASS, run: siblings::siblings },
+    // When all is done: what the others left behind is for nobody.
+    Pass { info: compact::PASS, run: compact::compact },
 ];
 
-/// Runs the list again and again, until nothing changes.
+/// Runs the list as it is meant to be run.
 pub fn optimise(p: &mut Program) {
     let mut rounds = Rounds::default();
     while let Some(k) = rounds.next(p) {

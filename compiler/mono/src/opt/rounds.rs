@@ -1,4 +1,5 @@
-//! The order in which passes run: the list, again and again, until a round changes nothing.
+//! The order in which passes run: the list without its last pass, again and again, until a round changes
+//! nothing; then the last one.
 
 use super::{PASSES, key};
 use crate::ir::Program;
@@ -12,13 +13,18 @@ pub struct Rounds {
     round: usize,
     pass: usize,
     before: Option<key::Key>,
+    done: bool,
 }
 
 impl Rounds {
     /// The place in [`PASSES`] of the pass to run now on the program as it is; `None` when there is
     /// nothing left to do.
     pub fn next(&mut self, p: &Program) -> Option<usize> {
-        if self.pass == PASSES.len() {
+        if self.done {
+            return None;
+        }
+        let last = PASSES.len() - 1;
+        if self.pass == last {
             self.pass = 0;
             self.round += 1;
         }
@@ -26,7 +32,8 @@ impl Rounds {
             let now = key::of_body(&p.body);
             // Not by `==`, to which a NaN is another each time.
             if self.round == MOST_ROUNDS || self.before.as_ref() == Some(&now) {
-                return None;
+                self.done = true;
+                return Some(last);
             }
             self.before = Some(now);
         }

@@ -1,9 +1,10 @@
-//! The tests that are files: one test for each program, each program that must fail, and each page of
-//! an error code. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
+//! The tests that are files: one test for each program, each program that must fail, each page of an
+//! error code, and each page of the tour. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
 //! place of what was expected, for a person to read and commit.
 
 mod pages;
 mod programs;
+mod tour;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ fn main() {
     let mut trials: Vec<Trial> = vec![];
     trials.extend(programs::trials());
     trials.extend(pages::trials());
+    trials.extend(tour::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 

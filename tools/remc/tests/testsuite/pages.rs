@@ -62,13 +62,13 @@ fn every_code_has_a_page() -> Result<(), Failed> {
 }
 
 /// A fenced block: its info string and the lines within.
-struct Block {
-    info: String,
+pub struct Block {
+    pub info: String,
     /// Byte range of the content in the page.
-    content: std::ops::Range<usize>,
+    pub content: std::ops::Range<usize>,
 }
 
-fn blocks(page: &str) -> Result<Vec<Block>, Failed> {
+pub fn blocks(page: &str) -> Result<Vec<Block>, Failed> {
     let mut found = vec![];
     let mut open: Option<(String, usize)> = None;
     let mut at = 0;
@@ -171,7 +171,7 @@ fn without_hint(text: &str) -> String {
 }
 
 /// Runs the commands of a console block and gives the block with what they print.
-fn console(content: &str, folder: &Folder) -> Result<String, Failed> {
+pub fn console(content: &str, folder: &Folder) -> Result<String, Failed> {
     let mut out = String::new();
     for line in content.lines() {
         let Some(command) = line.strip_prefix("$ ") else { continue };
@@ -194,10 +194,10 @@ fn console(content: &str, folder: &Folder) -> Result<String, Failed> {
 }
 
 /// A folder of its own for a page's files, with `examples` in it.
-struct Folder(PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(code: &str) -> Result<Folder, Failed> {
+    pub fn new(code: &str) -> Result<Folder, Failed> {
         let folder = std::env::temp_dir().join(format!("remc-page-{}-{code}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         #[cfg(unix)]
