@@ -38,6 +38,9 @@ impl From<InternalBug> for CompileError {
     }
 }
 
+/// Told of a pass once it has run: its number, what it is, and the program's text on demand.
+pub type Watch<'o> = dyn FnMut(usize, Stage, &dyn Fn() -> String) + 'o;
+
 /// How far, and who watches.
 #[derive(Default)]
 pub struct Options<'o> {
@@ -45,8 +48,7 @@ pub struct Options<'o> {
     pub to: Option<&'static str>,
     /// The number of the last pass that runs; passes that another language needs run all the same.
     pub stop_after: Option<usize>,
-    /// Told of each pass once it has run: its number, name, the language, and the program's text.
-    pub watch: Option<&'o mut dyn FnMut(usize, Stage, &dyn Fn() -> String)>,
+    pub watch: Option<&'o mut Watch<'o>>,
 }
 
 /// The steps of one compilation.

@@ -203,7 +203,7 @@ fn stages_of_a_program() {
     assert_eq!(text(&again.stdout), text(&o.stdout), "{}", text(&again.stderr));
     let dump = folder.path("dump");
     assert!(remc(&["run", "-e", "(+ 1 [2 3])", "--dump-dir", &dump]).status.success());
-    assert!(Path::new(&dump).join("2-check.typed").is_file());
+    assert!(Path::new(&dump).join("02-check.typed").is_file());
     let broken = folder.file("broken.typed", "(typed 1 (");
     fails(&["opt", "--from", "typed", &broken], 2, "U0012");
     assert!(text(&remc(&["opt", "--list"]).stdout).contains("verify"));
