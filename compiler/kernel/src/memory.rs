@@ -189,3 +189,18 @@ pub(crate) fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
         }
     }
 }
+
+/// The buffers that statements load from.
+pub fn read(block: &[Stmt]) -> FxHashSet<Var> {
+    let mut found = FxHashSet::default();
+    let mut todo: Vec<&[Stmt]> = vec![block];
+    while let Some(b) = todo.pop() {
+        for s in b {
+            if let StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } = &s.kind {
+                found.insert(*buffer);
+            }
+            todo.extend(s.kind.blocks().into_iter().map(Vec::as_slice));
+        }
+    }
+    found
+}

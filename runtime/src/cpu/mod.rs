@@ -67,7 +67,7 @@ pub use boundary::{Input, read_buffer};
 pub use error::{Error, remc_fail};
 pub use memory::{ALIGNMENT, Usage};
 pub use pool::MOST_THREADS;
-pub use stats::{KernelStats, Stats};
+pub use stats::{KernelStats, Size, Stats, Touched};
 
 use error::read_values;
 use memory::{Buffer, Memory, OutOfMemory};
@@ -134,6 +134,8 @@ pub struct Context<'a> {
     buffers: HashMap<usize, Buffer>,
     stopped: Option<Stopped>,
     stats: Stats,
+    /// By kernel, what it reads and writes.
+    touched: &'a [Vec<Touched>],
 }
 
 /// The callbacks, for who links compiled code: names and addresses.
@@ -184,22 +186,24 @@ impl Cpu {
 
     /// Runs an entry on the slots of its parameters. One run at a time: another call waits.
     ///
-    /// `kernels` is the number of kernels in the program, for the statistics.
+    /// `kernels` says of each kernel of the program which buffers it reads and writes, for the statistics.
     ///
     /// # Safety
     /// `entry` is compiled code that keeps to the ABI above, takes so many parameters, each a scalar or
-    /// the address of a buffer that lives until the call returns, and writes so many results.
+    /// the address of a buffer that lives until the call returns, and writes so many results; its kernels
+    /// have the arguments that `kernels` mentions.
     pub unsafe fn run(
         &self,
         entry: EntryFn,
         params: &[u64],
         result_slots: usize,
-        kernels: usize,
+        kernels: &[Vec<Touched>],
     ) -> Result<Finished, Stopped> {
         let _one = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         self.memory.restart_counting();
-        let stats = Stats { kernels: vec![KernelStats::default(); kernels], ..Stats::default() };
-        let mut context = Context { cpu: self, buffers: HashMap::new(), stopped: None, stats };
+        let stats = Stats { kernels: vec![KernelStats::default(); kernels.len()], ..Stats::default() };
+        let mut context =
+            Context { cpu: self, buffers: HashMap::new(), stopped: None, stats, touched: kernels };
         let mut slots = vec![0; result_slots];
         let start = Instant::now();
         // SAFETY: the caller's promise; the context outlives the call. The lifetime is of no concern to
@@ -291,6 +295,11 @@ impl Context<'_> {
         });
         if let Some(stats) = self.stats.kernels.get_mut(kernel as usize) {
             stats.add(blocks, start.elapsed());
+            // SAFETY: the caller's promise; the kernel has as many arguments as its buffers mention.
+            let argument = |i: usize| unsafe { *args.add(i) };
+            let touched = self.touched.get(kernel as usize).map(Vec::as_slice).unwrap_or_default();
+            let bytes = touched.iter().map(|t| t.bytes(argument));
+            stats.bytes = bytes.fold(stats.bytes, u64::saturating_add);
         }
         match error.into_failure() {
             None => 0,

@@ -24,6 +24,35 @@ pub struct KernelStats {
     /// Blocks of all launches.
     pub blocks: u64,
     pub time: Duration,
+    /// The bytes of the buffers that all launches read and wrote, each buffer counted once a launch.
+    pub bytes: u64,
+}
+
+/// A buffer that a kernel reads or writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Touched {
+    pub element_bytes: u64,
+    /// Twice, if it is read and written.
+    pub times: u64,
+    pub dims: Vec<Size>,
+}
+
+/// A dim: a number, or an argument of the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Size {
+    Const(u64),
+    Argument(usize),
+}
+
+impl Touched {
+    /// How many bytes that is with these arguments.
+    pub(super) fn bytes(&self, argument: impl Fn(usize) -> u64) -> u64 {
+        let dims = self.dims.iter().map(|d| match d {
+            Size::Const(n) => *n,
+            Size::Argument(i) => argument(*i),
+        });
+        dims.fold(self.element_bytes.saturating_mul(self.times), u64::saturating_mul)
+    }
 }
 
 impl KernelStats {
@@ -35,6 +64,11 @@ impl KernelStats {
 }
 
 impl Stats {
+    /// The bytes that all kernels read and wrote.
+    pub fn bytes(&self) -> u64 {
+        self.kernels.iter().fold(0, |sum, k| sum.saturating_add(k.bytes))
+    }
+
     /// All time in kernels and sorts; what is left of `time` is the plan's own.
     pub fn kernel_time(&self) -> Duration {
         self.kernels.iter().chain([&self.sorts]).map(|k| k.time).sum()

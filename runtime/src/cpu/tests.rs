@@ -10,7 +10,7 @@ fn cpu(threads: usize) -> Cpu {
 
 fn run(cpu: &Cpu, entry: EntryFn, params: &[u64], results: usize) -> Result<Finished, Stopped> {
     // SAFETY: the entries below keep to the ABI and are given what they take.
-    unsafe { cpu.run(entry, params, results, 1) }
+    unsafe { cpu.run(entry, params, results, &[Vec::new()]) }
 }
 
 /// Adds 1 to the words of the block: `words, counts[workers]`.

@@ -6,10 +6,10 @@ use remc_base::{IVar, IndexValue, Prov, Scalar, Stop, Value};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_interp::RuntimeError;
-use remc_kernel::ir::Program;
+use remc_kernel::ir::{Atom, Program, Space, Ty};
 use remc_llvm::abi::{Interface, Slot};
 use remc_llvm::{Host, Loaded, Pipeline};
-use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Stats, Stopped};
+use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Size, Stats, Stopped, Touched};
 use std::time::Duration;
 
 /// A program's machine code, loaded.
@@ -99,6 +99,7 @@ pub fn run(
     #[expect(unsafe_code, reason = "an address becomes the function that it is")]
     let entry: EntryFn = unsafe { std::mem::transmute::<usize, EntryFn>(address) };
     let results = code.interface.results.iter().map(|s| s.result_slots()).sum();
+    let touched = touched(&code.program);
     let mut runs = Vec::new();
     let mut last = None;
     for _ in 0..repeat {
@@ -106,7 +107,7 @@ pub fn run(
         drop(last.take());
         // SAFETY: the slots are those of the interface of this very program, the buffers live on.
         #[expect(unsafe_code, reason = "compiled code is called")]
-        let finished = unsafe { cpu.run(entry, &slots, results, code.interface.kernels.len()) };
+        let finished = unsafe { cpu.run(entry, &slots, results, &touched) };
         match finished {
             Ok(f) => {
                 runs.push(f.stats.time);
@@ -120,6 +121,30 @@ pub fn run(
     let value =
         assemble(&code.program.output, &given, &boundary::closing(signature, indices)).map_err(wrong)?;
     Ok(Ok(Ran { value, runs, stats: finished.stats.clone() }))
+}
+
+/// Of each kernel, the buffers that it reads and writes.
+fn touched(p: &Program) -> Vec<Vec<Touched>> {
+    let written = remc_kernel::race::written(p);
+    let of = |(id, k): (remc_kernel::ir::KernelId, &remc_kernel::ir::Kernel)| {
+        let read = remc_kernel::memory::read(&k.body);
+        let buffer = |v: &remc_kernel::ir::Var| match p.ty(*v) {
+            Ty::Buffer(b) if b.space == Space::Global => {
+                let times = u64::from(read.contains(v)) + u64::from(written[id.0 as usize].contains(v));
+                let dim = |d: &Atom| match d {
+                    Atom::Const(c) => Size::Const(c.to_bits64() as u64),
+                    Atom::Var(v) => {
+                        k.params.iter().position(|x| x == v).map_or(Size::Const(1), Size::Argument)
+                    }
+                };
+                let element_bytes = u64::from(b.base.bits() / 8);
+                Some(Touched { element_bytes, times, dims: b.dims.iter().map(dim).collect() })
+            }
+            _ => None,
+        };
+        k.params.iter().filter_map(buffer).collect()
+    };
+    p.kernels.iter().map(of).collect()
 }
 
 /// The names of the kernels, in the order of the statistics.

@@ -202,14 +202,22 @@ fn compiled(
     let mut text = String::new();
     for (name, k) in cpu::kernels(&code).zip(&ran.stats.kernels).filter(|(_, k)| k.launches > 0) {
         let (launches, blocks, ms) = (k.launches, k.blocks, k.time.as_secs_f64() * 1e3);
-        text.push_str(&format!("  {name:<10} {launches:>6}×  {ms:>10.3} ms  {blocks:>8} blocks\n"));
+        let (moved, rate) = (mebibytes(k.bytes), k.bytes as f64 / k.time.as_secs_f64().max(1e-9) * 1e-9);
+        text.push_str(&format!(
+            "  {name:<10} {launches:>6}×  {ms:>10.3} ms  {blocks:>8} blocks  {moved:>9.1} MiB  {rate:>6.1} GB/s\n"
+        ));
     }
     text.push_str(&format!(
-        "  memory     {} arrays, {:.1} MiB at most\n",
+        "  memory     {} arrays, {:.1} MiB at most; {:.1} MiB moved\n",
         ran.stats.allocations,
-        ran.stats.peak_bytes as f64 / f64::from(1 << 20)
+        mebibytes(ran.stats.peak_bytes),
+        mebibytes(ran.stats.bytes())
     ));
     Ok((ran.value, Report { text, runs: ran.runs, peak: Some(ran.stats.peak_bytes) }))
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 /// Reports why a program stopped.
