@@ -12,7 +12,7 @@
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer)
 //!            | (launch kernel (a …)) | (sort …)                        each with its provenance
 //! exp      ::= a | (op o a …) | (cast t a) | (load buffer a …)
-//! how      ::= seq | unroll | (lanes w) | (jam k)
+//! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
 //! range    ::= (upto a a) | (tile b size limit)
 //! ```
 //!
@@ -31,6 +31,12 @@
 //!   value of the last one and of something that does not depend on it; lanes are combined at the end.
 //!   Everything inside is the same loop for all lanes: the bounds of inner loops and the conditions of
 //!   inner `if`s do not depend on the lane.
+//! - `scan w`: iterations are independent but for what they carry. A carried value needs `combine`, an
+//!   associative operator with a neutral element that makes the next value of the last one and of an item;
+//!   nothing that is carried may be in an item. So `w` iterations make their items in lanes, which are
+//!   scanned in registers. The rest of the body may mention what is carried, unlike that of `lanes`: the
+//!   last values (the exclusive prefixes) and the next ones (the inclusive ones), to store them for
+//!   example. It is the same loop for all lanes, too. [`crate::scan`] takes the body apart.
 //! - `jam k`: iterations are independent; `k` of them run at once, their inner loops fused, so that
 //!   what they read in common is read once.
 //!
@@ -44,7 +50,7 @@
 //! - scopes, types and numbers of operands; a kernel mentions its own parameters alone; kernels have no
 //!   `alloc` but of `Private` buffers of constant dims, no `free`, `launch` or `sort`;
 //! - **race freedom**: for every buffer that a kernel writes and for every parallel variable (a grid
-//!   variable, the variable of a `lanes` or `jam` loop) around a write, there is one position at which
+//!   variable, the variable of a `lanes`, `scan` or `jam` loop) around a write, there is one position at which
 //!   every access of the kernel to this buffer is owned by that variable: indexed by the variable
 //!   itself, or by the variable of a loop over its `tile` of one and the same size. So two iterations
 //!   never touch the same place, unless both only read. After Syntactic Control of Interference
@@ -198,7 +204,7 @@ pub struct Carried {
     pub param: Var,
     pub result: Var,
     pub init: Atom,
-    /// The operator that makes the next value; required where iterations run in lanes.
+    /// The operator that makes the next value; required where iterations run in lanes or are scanned.
     pub combine: Option<ScalarOp>,
 }
 
@@ -231,6 +237,8 @@ pub enum How {
     /// Written out; the range is constant.
     Unroll,
     Lanes(u32),
+    /// In lanes, but for carried values, which are scanned.
+    Scan(u32),
     Jam(u32),
 }
 
@@ -243,7 +251,7 @@ pub enum Range {
 impl How {
     /// Whether iterations run at the same time.
     pub fn is_parallel(self) -> bool {
-        matches!(self, How::Lanes(_) | How::Jam(_))
+        matches!(self, How::Lanes(_) | How::Scan(_) | How::Jam(_))
     }
 }
 

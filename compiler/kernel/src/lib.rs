@@ -6,4 +6,5 @@ pub mod memory;
 pub mod parse;
 pub mod print;
 pub mod race;
+pub mod scan;
 pub mod verify;

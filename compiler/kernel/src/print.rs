@@ -17,7 +17,7 @@
 //!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN)
 //!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 pN)
 //! i       ::= %i.1                               an int; else with its type, (%i.1 base)
-//! how     ::= seq | unroll | (lanes w) | (jam k)
+//! how     ::= seq | unroll | (lanes w) | (scan w) | (jam k)
 //! range   ::= (upto a a) | (tile a a a)          from and to; index, size and limit
 //! carried ::= (x x a o?)                         the parameter, the result, the first value, the operator
 //! exp     ::= a | (op o a …) | (cast base a) | (load %b.1 a …) | (workers)
@@ -433,6 +433,7 @@ pub fn how_text(how: How) -> String {
         How::Seq => "seq".to_owned(),
         How::Unroll => "unroll".to_owned(),
         How::Lanes(w) => format!("(lanes {w})"),
+        How::Scan(w) => format!("(scan {w})"),
         How::Jam(k) => format!("(jam {k})"),
     }
 }

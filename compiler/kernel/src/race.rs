@@ -1,7 +1,7 @@
 //! The race checker: no two iterations that may run at the same time touch one place, unless both only
 //! read.
 //!
-//! The *parallel variables* of a kernel are those of its grid and of its `lanes` and `jam` loops. Two
+//! The *parallel variables* of a kernel are those of its grid and of its `lanes`, `scan` and `jam` loops. Two
 //! values of one of them stand for two iterations that may run at the same time; what each of them may
 //! touch is found from the indices alone, by *ownership*. An index is owned
 //!
@@ -29,8 +29,8 @@
 //! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
 //! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
 //! variable is another one for each of its values; and two parameters that a launch gives the same
-//! memory must both be only read. Values carried by a `lanes` loop are reductions, which
-//! [`crate::verify`] checks.
+//! memory must both be only read. Values carried by a `lanes` loop are reductions, those
+//! by a `scan` prefixes, which [`crate::verify`] checks.
 
 use crate::ir::*;
 use crate::print;
@@ -277,6 +277,7 @@ impl<'p> Checker<'p> {
     fn enter(&mut self, how: How, var: Var, around: &mut Vec<usize>) {
         let what = match how {
             How::Jam(_) => "jammed iterations",
+            How::Scan(_) => "scanned iterations",
             _ => "lanes",
         };
         around.push(self.parallel.len());

@@ -1,8 +1,9 @@
-//! Loops in lanes: what they carry is reduced, and all lanes take the same way.
+//! Loops in lanes and scans: what they carry is reduced or scanned, and all lanes take the same way.
 //!
 //! Each lane has a carried value of its own, of which the last ones are combined at the end. So nobody
 //! but the operator may see it: its parameter is mentioned in the one statement that makes the next
 //! value, and that one as the next value alone. Then the other operand cannot depend on it.
+//! In a scan everybody may see it but what the other operand is made of ([`crate::scan`]).
 //!
 //! What differs between lanes is found by following data from the loop's variable: through operators,
 //! loads at an index that differs, and values that inner loops carry. A load at an index that is the same
@@ -12,12 +13,39 @@
 use super::{Result, Rule, Verifier};
 use crate::ir::*;
 use crate::memory::mentions;
+use crate::scan;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl<'p> Verifier<'p> {
     /// The rules of a loop in lanes whose statements are checked already.
     pub(super) fn lanes(&mut self, var: Var, carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Result {
         self.reductions(carried, body, next)?;
+        self.alike(var, carried, body)
+    }
+
+    /// The same of a scan.
+    pub(super) fn scan(&mut self, var: Var, carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Result {
+        for c in carried {
+            let ty = self.p.scalar_ty(Atom::Var(c.param));
+            let neutral = c.combine.zip(ty).and_then(|(op, ty)| neutral(op, ty));
+            self.ensure(neutral.is_some(), Rule::Scan, || {
+                format!("{} has no operator to scan with", self.name(c.param))
+            })?;
+        }
+        if let Err(k) = scan::phases(carried, body, next)
+            && let (Some(c), Some(next)) = (carried.get(k), next.get(k))
+        {
+            let (next, param) = (self.text(*next), self.name(c.param));
+            return self.broken(
+                Rule::Scan,
+                format!("{next} is not made by its operator of {param} and of something independent"),
+            );
+        }
+        self.alike(var, carried, body)
+    }
+
+    /// Whether all lanes take the same way.
+    fn alike(&mut self, var: Var, carried: &[Carried], body: &'p [Stmt]) -> Result {
         let mut varying = Varying::default();
         varying.vars.insert(var);
         varying.vars.extend(carried.iter().map(|c| c.param));

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | here | the program: its parameters, results, kernels, and who may mention what |
 //! | [`stmt`] | statements: types and numbers of operands, and what only a kernel or the plan has |
-//! | [`lanes`] | loops in lanes: their reductions, and that all lanes take the same way |
+//! | [`lanes`] | loops in lanes and scans: what they carry, and that all lanes take the same way |
 //! | [`owner`] | the plan's buffers, each freed or handed on once |
 //!
 //! A variable is bound once in the whole program, so that "a kernel mentions its own variables alone" is
@@ -113,7 +113,10 @@ rules! {
     /// A value carried in lanes has an operator that may combine lanes; its next value is made by it, of
     /// the last one and of something else, and nothing else mentions it.
     Combine,
-    /// Bounds and conditions inside a loop in lanes are the same for all lanes.
+    /// A value carried by a scan has an operator that lanes may be scanned with; its next value is made by
+    /// it, of the last one and of something that depends on nothing that the loop carries.
+    Scan,
+    /// Bounds and conditions inside a loop in lanes or a scan are the same for all lanes.
     Invariant,
     /// What is freed is a buffer that the plan owns by this name.
     Free,

@@ -45,8 +45,10 @@ impl<'p> Verifier<'p> {
                 self.prov = Some(s.prov);
                 self.nexts(carried, next)?;
                 self.leave(mark);
-                if let How::Lanes(_) = how {
-                    self.lanes(*var, carried, body, next)?;
+                match how {
+                    How::Lanes(_) => self.lanes(*var, carried, body, next)?,
+                    How::Scan(_) => self.scan(*var, carried, body, next)?,
+                    How::Seq | How::Unroll | How::Jam(_) => {}
                 }
                 self.results(carried)
             }
@@ -181,7 +183,7 @@ impl<'p> Verifier<'p> {
                 let constant = parts.iter().all(|a| a.as_int().is_some());
                 self.ensure(constant, Rule::Unroll, || "the range is not constant".to_owned())
             }
-            How::Lanes(w) => self.ensure(w > 0, Rule::Width, || "no lanes".to_owned()),
+            How::Lanes(w) | How::Scan(w) => self.ensure(w > 0, Rule::Width, || "no lanes".to_owned()),
             How::Jam(k) => {
                 self.ensure(k > 0, Rule::Width, || "no iterations".to_owned())?;
                 self.ensure(carried.is_empty(), Rule::Jam, || "carried values".to_owned())

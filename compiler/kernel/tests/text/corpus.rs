@@ -81,6 +81,15 @@ pub const KERNELS: &[(&str, &str)] = &[
            (let (%x float) (load %as %i %j) p0) (let (%q float) (op + %s %x) p0) (next %q) p0)
          (store %bs (%b %i) %r p0)",
     ),
+    // Prefixes: of the items before each, of each with those, of how many are positive.
+    (
+        "(%i %n)",
+        "(for (scan 16) %j (upto 0 %m) (((%s float) (%r float) -0.0 +) ((%g int) (%u int) 0 +))
+           (let (%x float) (load %as %i %j) p0) (let (%c bool) (op > %x 0.0) p0)
+           (let (%d int) (cast int %c) p0) (let (%q float) (op + %s %x) p0) (let (%h int) (op + %g %d) p0)
+           (let (%y float) (cast float %g) p0) (let (%z float) (op + %q %y) p0)
+           (store %cs (%i %j) %z p0) (next %q %h) p0)",
+    ),
     // Scratch memory, written and read by other loops of the same block; sums by block.
     (
         "(%b %nb)",

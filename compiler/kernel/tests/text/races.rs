@@ -121,6 +121,15 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "%i (lanes)",
     ),
     (
+        "a neighbour's cell in a scan",
+        "",
+        "(for (scan 8) %i (upto 1 %n) (((%s float) (%r float) 0.0 +)) (let (%j int) (op - %i 1) p0)
+           (let (%x float) (load %ys %j) p0) (let (%q float) (op + %s %x) p0)
+           (store %ys (%i) %q p0) (next %q) p0)",
+        &["`store %ys (%i)`", "`load %ys (%j)`"],
+        "%i (scanned iterations)",
+    ),
+    (
         "a place that data says",
         "(%b %nb)",
         "(for seq %i (tile %b 64 %n) () (let (%k int) (load %is %i) p0) (store %ys (%k) 1.0 p0) (next) p0)",

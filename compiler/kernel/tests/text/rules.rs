@@ -105,6 +105,55 @@ const KERNELS: &[(Rule, &str)] = &[
         "(for (lanes 4) %i (upto 0 %n) (((%s int) (%r int) 0 +) ((%g int) (%u int) 0 +))
            (let (%p int) (op + %s %i) p0) (let (%q int) (op + %g %p) p0) (next %p %q) p0)",
     ),
+    (Rule::Width, "(for (scan 0) %i (upto 0 %n) () (next) p0)"),
+    // A scan without an operator, with one that is not associative, one not for this type.
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0)) (let (%q int) (op + %s 1) p0) (next %q) p0)",
+    ),
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 -)) (let (%q int) (op - %s 1) p0) (next %q) p0)",
+    ),
+    (Rule::Scan, "(for (scan 4) %i (upto 0 %n) (((%s bool) (%r bool) true gcd)) (next %s) p0)"),
+    // Another operator; the last value twice; no operator; none of the last value.
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (let (%q int) (op * %s 2) p0) (next %q) p0)",
+    ),
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (let (%q int) (op + %s %s) p0) (next %q) p0)",
+    ),
+    (Rule::Scan, "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (next %s) p0)"),
+    (Rule::Scan, "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (next %i) p0)"),
+    // An item that depends on what is carried: through an operator, another value, memory, a loop.
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (let (%p int) (op * %s 2) p0)
+           (let (%q int) (op + %s %p) p0) (next %q) p0)",
+    ),
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +) ((%g int) (%u int) 0 +))
+           (let (%p int) (op + %s %i) p0) (let (%q int) (op + %g %p) p0) (next %p %q) p0)",
+    ),
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (store %is (%i) %s p0)
+           (let (%x int) (load %is %i) p0) (let (%q int) (op + %s %x) p0) (next %q) p0)",
+    ),
+    (
+        Rule::Scan,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +))
+           (for seq %k (upto 0 %m) (((%a int) (%x int) 0)) (let (%c int) (op + %a %s) p0) (next %c) p0)
+           (let (%q int) (op + %s %x) p0) (next %q) p0)",
+    ),
+    (
+        Rule::Invariant,
+        "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (let (%q int) (op + %s 1) p0)
+           (for seq %j (upto 0 %s) () (next) p0) (next %q) p0)",
+    ),
     // A bound, a condition, a test; through an operator, a load, a carried value, memory of a lane.
     (Rule::Invariant, "(for (lanes 4) %i (upto 0 %n) () (for seq %j (upto 0 %i) () (next) p0) (next) p0)"),
     (Rule::Invariant, "(for (lanes 4) %i (upto 0 %n) () (for seq %j (tile %i 4 %n) () (next) p0) (next) p0)"),
@@ -144,6 +193,7 @@ const PLANS: &[(Rule, &str)] = &[
     (Rule::Alloc, "(alloc (%a private int 4) p0) (free %a p0) (give)"),
     (Rule::Scratch, "(alloc (%a scratch int) p0) (free %a p0) (give)"),
     (Rule::PlanLoop, "(for (lanes 4) %i (upto 0 %n) () (next) p0) (give)"),
+    (Rule::PlanLoop, "(for (scan 4) %i (upto 0 %n) () (next) p0) (give)"),
     (Rule::PlanLoop, "(for (jam 4) %i (upto 0 %n) () (next) p0) (give)"),
     (Rule::Alias, "(alias (%ys global int %n) %xs p0) (give)"),
     (Rule::Alias, "(alias (%ys scratch float %n) %xs p0) (give)"),
