@@ -11,7 +11,7 @@
 use super::{scalar_ty, vary};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_kernel::ir::{Atom, Carried, Exp, Program, Stmt, StmtKind, Var};
+use remc_kernel::ir::{Atom, Carried, Exp, How, Program, Stmt, StmtKind, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Default)]
@@ -33,7 +33,10 @@ pub(super) fn fused(p: &Program, block: &[Stmt]) -> Fused {
 
 fn find(p: &Program, block: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut Fused) {
     for s in block {
-        if let StmtKind::For { carried, body, next, .. } = &s.kind {
+        // The products of a scan are its items, which lanes make before any sum.
+        if let StmtKind::For { how, carried, body, next, .. } = &s.kind
+            && !matches!(how, How::Scan(_))
+        {
             for (c, next) in carried.iter().zip(next) {
                 sum(p, c, *next, body, uses, out);
             }

@@ -5,9 +5,10 @@
 //! | `seq` | one iteration after the other |
 //! | `unroll` | the iterations written out |
 //! | `lanes w` | a loop of `w` lanes; loops of fewer lanes for what is left; at last one by one |
+//! | `scan w` | a loop of `w` lanes, whose prefixes `super::scan` makes; then one by one |
 //! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one |
 //!
-//! All loops of a `lanes` or `jam` loop are the same body emitted again, on other pieces
+//! All loops of a `lanes`, `scan` or `jam` loop are the same body emitted again, on other pieces
 //! (`super::pieces`). Where the body cannot run that way (`super::vary` says), the loop is a `seq`.
 //!
 //! A value carried by a `lanes` loop is accumulated in vectors that start from the operator's neutral
@@ -25,6 +26,7 @@ use inkwell::values::{BasicValueEnum, IntValue};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
+use remc_kernel::scan;
 
 /// The most iterations that are written out.
 const MOST_UNROLLED: i64 = 64;
@@ -67,9 +69,21 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                     return self.in_lanes(w, var, (from, to), carried, &sums, body, next);
                 }
             }
+            How::Scan(w) if self.lanes.is_none() && w.is_power_of_two() && w > 1 => {
+                let params = carried.iter().map(|c| c.param);
+                let sums = self.sums(carried).filter(|s| Self::scannable(s));
+                let phases = scan::phases(carried, body, next).ok();
+                if let (Some(set), Some(sums), Some(phases)) =
+                    (vary::varying(var, params, body), sums, phases)
+                {
+                    self.lane_varying.extend(set);
+                    return self.scan(w, var, (from, to), carried, (&sums, &phases), body, next);
+                }
+            }
             How::Jam(k) if self.lanes.is_none() && self.jam == 1 && k > 1 && carried.is_empty() => {
                 if let Some(set) = vary::varying(var, [], body) {
                     self.jam_varying.extend(set);
+                    self.jam_linear.insert(var);
                     return self.jammed(k, var, (from, to), body);
                 }
             }
@@ -165,7 +179,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// The end of as many whole steps as fit, a power of two each or any number.
-    fn whole_steps(
+    pub fn whole_steps(
         &self,
         (from, to): (IntValue<'ctx>, IntValue<'ctx>),
         step: u32,

@@ -8,6 +8,7 @@
 //! | the same in all lanes | of a scalar |
 //! | the last grows by one from lane to lane, the others are the same | of consecutive elements as a vector |
 //! | the last shrinks by one | the same, reversed |
+//! | contiguous in jammed iterations, strided in the lanes | of blocks, transposed (`super::transpose`) |
 //! | anything else | of each lane's element (LLVM's gathers are measured to be no faster) |
 //!
 //! A kernel's buffers do not overlap where one of them is written (the race checker proves it); LLVM is
@@ -34,7 +35,7 @@ pub(super) struct Scope<'ctx> {
 }
 
 /// The number of an element of a buffer, for the lanes of a vector.
-enum Offset<'ctx> {
+pub(super) enum Offset<'ctx> {
     Uniform(IntValue<'ctx>),
     /// Of the first lane, and the distance from lane to lane.
     Strided(IntValue<'ctx>, Stride<'ctx>),
@@ -42,7 +43,7 @@ enum Offset<'ctx> {
 }
 
 #[derive(Clone, Copy)]
-enum Stride<'ctx> {
+pub(super) enum Stride<'ctx> {
     Constant(i64),
     Value(IntValue<'ctx>),
 }
@@ -78,7 +79,10 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     pub fn load(&mut self, buffer: Var, at: &[Atom]) -> Result<Pieces<'ctx>, EmitError> {
         let (ty, base) = self.buffer(buffer)?;
-        let at = self.indices(at)?;
+        let (atoms, at) = (at, self.indices(at)?);
+        if let Some(side) = self.transposable(ty.base, atoms, &at) {
+            return self.load_transposed(buffer, &at, side);
+        }
         (0..count(&at))
             .map(|k| {
                 Ok(match self.offset(&ty, &at, k)? {
@@ -98,7 +102,10 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     pub fn store(&mut self, buffer: Var, at: &[Atom], value: Atom) -> Result<(), EmitError> {
         let (ty, base) = self.buffer(buffer)?;
-        let (at, value) = (self.indices(at)?, self.atom(value)?);
+        let (atoms, at, value) = (at, self.indices(at)?, self.atom(value)?);
+        if let Some(side) = self.transposable(ty.base, atoms, &at) {
+            return self.store_transposed(buffer, &at, &value, side);
+        }
         for k in 0..count(at.iter().chain([&value])) {
             let x = piece(&value, k)?;
             match self.offset(&ty, &at, k)? {
@@ -145,7 +152,7 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// The number of the element at the indices of iteration `k`. Indices are in bounds, so nothing
     /// wraps.
-    fn offset(&self, ty: &BufferTy, at: &[Pieces<'ctx>], k: usize) -> Result<Offset<'ctx>, EmitError> {
+    pub fn offset(&self, ty: &BufferTy, at: &[Pieces<'ctx>], k: usize) -> Result<Offset<'ctx>, EmitError> {
         if at.len() != ty.dims.len() {
             return Err(EmitError::Program("an access with another number of indices than dims".into()));
         }
@@ -247,7 +254,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         }
     }
 
-    fn offset_of_lane(&self, offset: &Offset<'ctx>, lane: u32) -> Result<IntValue<'ctx>, EmitError> {
+    pub fn offset_of_lane(&self, offset: &Offset<'ctx>, lane: u32) -> Result<IntValue<'ctx>, EmitError> {
         let b = self.e.builder;
         let n = self.i64(i64::from(lane));
         Ok(match *offset {
@@ -284,7 +291,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         Ok(all.into())
     }
 
-    fn read(
+    pub fn read(
         &self,
         buffer: Var,
         ty: BaseTy,
@@ -302,7 +309,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.e.from_memory(ty, v)
     }
 
-    fn write(
+    pub fn write(
         &self,
         buffer: Var,
         ty: BaseTy,

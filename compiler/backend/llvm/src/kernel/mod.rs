@@ -18,7 +18,9 @@
 //! | `contract` | nothing: it finds the products that a sum takes in fused |
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
+//! | `scan` | `for` whose carried values are scanned in lanes |
 //! | `memory` | addresses, loads, stores |
+//! | `transpose` | loads and stores of blocks that are transposed in registers |
 //! | `plan` | the entry: allocation, launches, sorts, results |
 
 mod contract;
@@ -26,7 +28,9 @@ mod loops;
 mod memory;
 mod pieces;
 mod plan;
+mod scan;
 mod stmt;
+mod transpose;
 mod vary;
 
 use crate::abi::{self, Interface};
@@ -140,6 +144,8 @@ struct Fun<'a, 'ctx> {
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
     jam_varying: FxHashSet<Var>,
+    /// Those that grow by one from iteration to iteration.
+    jam_linear: FxHashSet<Var>,
     /// Sums that take in a product, and the products that are left out therefore.
     fused: contract::Fused,
     scopes: FxHashMap<Var, Scope<'ctx>>,
@@ -168,6 +174,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             lane_varying: FxHashSet::default(),
             jam: 1,
             jam_varying: FxHashSet::default(),
+            jam_linear: FxHashSet::default(),
             fused: contract::Fused::default(),
             scopes: FxHashMap::default(),
             slots: None,

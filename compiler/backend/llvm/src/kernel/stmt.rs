@@ -15,7 +15,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         block.iter().try_for_each(|s| self.stmt(s))
     }
 
-    fn stmt(&mut self, s: &Stmt) -> Result<(), EmitError> {
+    pub fn stmt(&mut self, s: &Stmt) -> Result<(), EmitError> {
         match &s.kind {
             StmtKind::Let { var, exp } => self.let_(*var, exp),
             StmtKind::Store { buffer, at, value } => self.store(*buffer, at, *value),
@@ -68,6 +68,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             Exp::Workers => self.workers()?,
         };
         self.env.insert(var, value);
+        self.note_linear(var, exp);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{How, Program, Stmt, StmtKind, neutral};
 
 /// The program with every loop one iteration after the other.
-fn serial(p: &Program) -> Program {
+pub fn serial(p: &Program) -> Program {
     fn block(b: &mut [Stmt]) {
         for s in b {
             match &mut s.kind {
@@ -36,7 +36,7 @@ fn serial(p: &Program) -> Program {
 }
 
 /// Both programs give the same.
-fn agree(p: &Program, runs: impl IntoIterator<Item = Vec<Arg>>) {
+pub fn agree(p: &Program, runs: impl IntoIterator<Item = Vec<Arg>>) {
     let (fast, slow) = (Machine::new(p), Machine::new(&serial(p)));
     for args in runs {
         let (a, b) = (fast.run(&args), slow.run(&args));
@@ -53,7 +53,7 @@ fn agree(p: &Program, runs: impl IntoIterator<Item = Vec<Arg>>) {
 }
 
 /// One kernel over arrays of `n` and of `m` rows of `n`; its one block fills `ys` and `cs`.
-fn program_of(ty: &str, body: &str) -> Program {
+pub fn program_of(ty: &str, body: &str) -> Program {
     let k = kernel(
         0,
         "",
@@ -76,7 +76,7 @@ fn program_of(ty: &str, body: &str) -> Program {
     )
 }
 
-fn args(ty: BaseTy, m: i64, n: i64) -> Vec<Arg> {
+pub fn args(ty: BaseTy, m: i64, n: i64) -> Vec<Arg> {
     vec![
         int(m),
         int(n),
@@ -86,7 +86,7 @@ fn args(ty: BaseTy, m: i64, n: i64) -> Vec<Arg> {
     ]
 }
 
-fn sizes(w: i64) -> [i64; 9] {
+pub fn sizes(w: i64) -> [i64; 9] {
     [0, 1, 2, w - 1, w, w + 1, 2 * w - 1, 3 * w + 5, 5 * w]
 }
 

@@ -3,5 +3,7 @@
 mod lanes;
 mod plans;
 mod runtime;
+mod scan;
 mod speed;
 mod stmts;
+mod transpose;

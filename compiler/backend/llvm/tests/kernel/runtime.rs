@@ -94,8 +94,9 @@ extern "C" fn alloc(ctx: *mut c_void, _prov: u32, bytes: u64, rank: u32, dims: *
     let (ctx, dims) = unsafe { (&*ctx.cast::<Ctx>(), std::slice::from_raw_parts(dims, rank as usize)) };
     let elements = dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d)).filter(|n| *n <= ctx.most);
     let Some(elements) = elements else { return std::ptr::null_mut() };
-    let mut memory = vec![0xa5a5_a5a5_a5a5_a5a5u64; (elements * bytes) as usize / 8 + 2];
-    let at = memory.as_mut_ptr();
+    let mut memory = vec![0xa5a5_a5a5_a5a5_a5a5u64; (elements * bytes) as usize / 8 + 2 + LINE];
+    let line = aligned(&memory);
+    let at = memory[line..].as_mut_ptr();
     ctx.buffers.borrow_mut().insert(at as usize, memory);
     at.cast()
 }
@@ -172,13 +173,28 @@ fn read(ty: BaseTy, at: u64, n: usize) -> Vec<Scalar> {
         .collect()
 }
 
+/// Words of a cache line, of which memory begins a new one.
+const LINE: usize = 8;
+
+/// Where in these words a cache line begins.
+fn aligned(memory: &[u64]) -> usize {
+    (memory.as_ptr() as usize / 8).wrapping_neg() % LINE
+}
+
+/// The elements, where a cache line begins in the words.
 fn store(v: &[Scalar]) -> Vec<u64> {
     let mut all = Vec::new();
     for x in v {
         all.extend_from_slice(&x.to_bits64().to_le_bytes()[..bytes(x.ty())]);
     }
     all.resize(all.len().div_ceil(8) * 8 + 8, 0);
-    all.chunks(8).map(|c| u64::from_le_bytes(c.try_into().expect("eight"))).collect()
+    let words = all.len() / 8;
+    let mut memory = vec![0; words + LINE];
+    let at = aligned(&memory);
+    for (to, c) in memory[at..].iter_mut().zip(all.chunks(8)) {
+        *to = u64::from_le_bytes(c.try_into().expect("eight"));
+    }
+    memory
 }
 
 /// A program, compiled and loaded.
@@ -235,7 +251,7 @@ impl Machine {
             .zip(&memory)
             .map(|(a, m)| match a {
                 Arg::Scalar(s) => s.to_bits64() as u64,
-                Arg::Array(_) => m.as_ptr() as u64,
+                Arg::Array(_) => m[aligned(m)..].as_ptr() as u64,
             })
             .collect();
         assert_eq!(params.len(), self.code.interface.params.len());

@@ -92,3 +92,85 @@ fn speed() {
         std::fs::write(path, assembly(&matmul(4, 64), &jit::host(), Pipeline::default()).unwrap()).unwrap();
     }
 }
+
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_scans() {
+    let text = |how: &str, op: &str, value: &str| {
+        format!(
+            "(for {how} %i (upto 0 %n) (((%s TY) (%r TY) ZERO {op})) (let (%x TY) (load %xs %i) p0)
+               (let (%q TY) (op {op} %s %x) p0) (store %ys (%i) {value} p0) (next %q) p0)"
+        )
+    };
+    for n in [1i64 << 12, 1 << 24] {
+        for (ty, zero) in [
+            ("f32", "-0.0f32"),
+            ("float", "-0.0"),
+            ("i32", "0i32"),
+            ("int", "0"),
+            ("i16", "0i16"),
+            ("i8", "0i8"),
+        ] {
+            let ws = match ty {
+                "i8" => vec![16, 32, 64, 128],
+                "i16" => vec![8, 16, 32, 64],
+                "int" | "float" => vec![4, 8, 16, 32],
+                _ => vec![8, 16, 32, 64],
+            };
+            let hows = std::iter::once("seq".to_owned()).chain(ws.into_iter().map(|w| format!("(scan {w})")));
+            for how in hows {
+                for value in ["%q", "%s"] {
+                    let body = text(&how, "+", value).replace("ZERO", zero);
+                    // Short arrays are run over again and again.
+                    let again = ((1 << 24) / n).min(256);
+                    let body = format!("(for seq %z (upto 0 {again}) () {body} (next) p0)");
+                    let p = crate::lanes::program_of(ty, &body);
+                    let base = p.buffer_ty(p.params[2]).expect("a buffer").base;
+                    let xs = Arg::Array((0..n).map(|i| crate::stmts::sample(base, i % 19)).collect());
+                    let args = [int(0), int(n), xs, ints([]), Arg::Array(Vec::new())];
+                    let best = Machine::new(&p).best(&args, 4);
+                    let rate = 1e-9 * (n * again) as f64 / best;
+                    println!(
+                        "{n} {ty} {how} {value}: {rate:.2} G elements/s, {:.3} ms",
+                        best * 1e3 / again as f64
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_transpositions() {
+    let n = 4096i64;
+    for (ty, bytes) in [("f32", 4), ("float", 8)] {
+        let k = 64 / bytes;
+        let text = format!(
+            "(for (jam {k}) %i (tile %r R %n) () (for (lanes {k}) %j (tile %b B %m) ()
+               (let (%x TY) (load %xs %j %i) p0) (store %ys (%i %j) %x p0) (next) p0) (next) p0)"
+        );
+        for order in ["(%r %nb) (%b %mb)", "(%b %mb) (%r %nb)"] {
+            for (r, b) in [
+                (16, 64),
+                (16, 256),
+                (16, 4096),
+                (32, 32),
+                (32, 64),
+                (64, 64),
+                (64, 128),
+                (128, 64),
+                (256, 16),
+                (4096, 16),
+                (256, 64),
+            ] {
+                let body = text.replace('R', &r.to_string()).replace('B', &b.to_string());
+                let p = crate::transpose::transposition(ty, order, (r, b), &body);
+                let base = p.buffer_ty(p.params[2]).expect("a buffer").base;
+                let xs = Arg::Array((0..n * n).map(|i| crate::stmts::sample(base, i % 19)).collect());
+                let best = Machine::new(&p).best(&[int(n), int(n), xs], 4);
+                println!("{ty} {order} {r}x{b}: {:.2} ms", best * 1e3);
+            }
+        }
+    }
+}
