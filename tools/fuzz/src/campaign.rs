@@ -1,6 +1,7 @@
 //! A run of the fuzzer: cases until the time is up, failures minimised, saved and counted.
 
 use crate::corpus::Corpus;
+use crate::differential;
 use crate::generate;
 use crate::lab::{Fault, FaultKind, Lab, Verdict, hush_panics};
 use crate::minimise::minimise;
@@ -22,10 +23,12 @@ pub enum Only {
     Texts,
     /// Generated programs
     Generated,
+    /// Generated programs on the interpreter and on the cpu device
+    Differential,
 }
 
 pub struct Options {
-    /// All three, if absent.
+    /// All but the last, if absent.
     pub only: Option<Only>,
     pub seconds: f64,
     /// Ends earlier after so many cases.
@@ -43,6 +46,8 @@ pub struct Summary {
     pub passed: u64,
     pub failed: u64,
     pub accepted: u64,
+    /// What came of the programs of the differential test.
+    pub verdicts: std::collections::BTreeMap<String, u64>,
 }
 
 /// Stack of the thread that the cases run on: that of the command line.
@@ -71,7 +76,14 @@ pub fn run(options: &Options) -> Summary {
         }
     });
     let mut c =
-        Campaign { options, watch, lab: Lab::default(), summary: Summary::default(), seen: HashMap::new() };
+        Campaign {
+            options,
+            watch,
+            lab: Lab::default(),
+            devices: differential::Devices::default(),
+            summary: Summary::default(),
+            seen: HashMap::new(),
+        };
 
     let wanted = |kind| options.only.is_none_or(|only| only == kind);
     if wanted(Only::Stress) {
@@ -84,7 +96,9 @@ pub fn run(options: &Options) -> Summary {
     {
         // Each case has its own seed, so that one alone can be repeated.
         let seed = options.seed.wrapping_add(case);
-        if wanted(Only::Generated) && (case % 16 == 15 || !wanted(Only::Texts)) {
+        if options.only == Some(Only::Differential) {
+            c.differential(seed);
+        } else if wanted(Only::Generated) && (case % 16 == 15 || !wanted(Only::Texts)) {
             c.property(seed);
         } else {
             let mut rng = Rng::new(seed);
@@ -109,6 +123,7 @@ struct Campaign<'a> {
     options: &'a Options,
     watch: Watch,
     lab: Lab,
+    devices: differential::Devices,
     summary: Summary,
     /// How often each kind of failure was met.
     seen: HashMap<String, u64>,
@@ -162,6 +177,44 @@ impl Campaign<'_> {
         }
     }
 
+    /// A generated program on all devices; every eighth with several numbers of threads.
+    fn differential(&mut self, seed: u64) {
+        let program = differential::program_of(seed);
+        let all = seed.is_multiple_of(8);
+        self.enter(program.with_inputs().as_bytes());
+        let result = differential::check(&program, &self.devices, all);
+        self.watch.leave();
+        match result {
+            Ok(verdict) => {
+                self.summary.passed += 1;
+                use differential::Verdict;
+                self.summary.accepted += u64::from(verdict != Verdict::Refused);
+                *self.summary.verdicts.entry(format!("{verdict:?}")).or_default() += 1;
+                if verdict == Verdict::Refused && std::env::var_os("REMC_FUZZ_REFUSED").is_some() {
+                    let why = differential::refused(&program, &self.devices).unwrap_or_default();
+                    let first = why.lines().next().unwrap_or_default();
+                    say!("refused {seed}: {first}");
+                }
+            }
+            Err(fault) => {
+                self.summary.failed += 1;
+                if self.count(&fault) <= SHOWN {
+                    let small = differential::shrink::shrink(&program, Duration::from_secs(20), |p| {
+                        self.enter(p.with_inputs().as_bytes());
+                        let again = differential::check(p, &self.devices, all);
+                        self.watch.leave();
+                        matches!(again, Err(f) if f.kind == fault.kind && f.cause() == fault.cause())
+                    });
+                    let again = differential::check(&small, &self.devices, all).err().unwrap_or(fault);
+                    let text = format!("; seed {seed}\n{}", small.with_inputs());
+                    self.report(&format!("differential, seed {seed}"), &again, text.as_bytes());
+                } else {
+                    say!("FAILED (differential, seed {seed}): as before: {}", fault.cause());
+                }
+            }
+        }
+    }
+
     fn enter(&self, text: &[u8]) {
         if let Some(running) = &self.options.running {
             let _ = std::fs::write(running, text);
@@ -193,7 +246,7 @@ impl Campaign<'_> {
     fn report(&self, what: &str, fault: &Fault, text: &[u8]) {
         let at = save(&self.options.artifacts, &format!("{:?}", fault.kind).to_lowercase(), text);
         let shown = String::from_utf8_lossy(text);
-        let shown: String = shown.chars().take(600).collect();
+        let shown: String = shown.chars().take(2000).collect();
         say!("FAILED ({what}): {at}\n{:?}: {}\n{}\n", fault.kind, fault.message, shown.trim_end());
     }
 }

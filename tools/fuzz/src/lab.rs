@@ -51,6 +51,12 @@ pub enum FaultKind {
     Erasure,
     /// What `--show types` prints means something else.
     ShownTypes,
+    /// A stage past the checker made a mistake, or its verifier says so.
+    Compiler,
+    /// Compiled code gives another value than the interpreter, or stops otherwise.
+    Differs,
+    /// Another number of threads gives another value.
+    Threads,
 }
 
 impl Fault {
@@ -73,6 +79,17 @@ impl Fault {
             }
         }
         out
+    }
+}
+
+impl Fault {
+    /// The signature without what the values of a program decide.
+    pub fn cause(&self) -> String {
+        match self.kind {
+            // A stop tells itself from another value, and from another stop.
+            FaultKind::Differs => self.message.split([':', '\n']).find(|s| !s.starts_with("result")).unwrap_or_default().chars().filter(|c| !c.is_ascii_digit()).collect(),
+            _ => self.signature(),
+        }
     }
 }
 

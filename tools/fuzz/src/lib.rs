@@ -20,6 +20,7 @@ macro_rules! say {
 
 pub mod campaign;
 pub mod corpus;
+pub mod differential;
 pub mod generate;
 pub mod lab;
 pub mod minimise;

@@ -21,7 +21,7 @@ struct Cli {
     #[arg(long, default_value_t = 60.0)]
     seconds: f64,
     /// End after so many cases
-    #[arg(long)]
+    #[arg(long, visible_alias = "count")]
     cases: Option<u64>,
     /// Where the random sequence starts; the time if absent
     #[arg(long)]
@@ -47,6 +47,9 @@ struct Cli {
     /// Print the generated program with this seed, in its three grains, instead
     #[arg(long, value_name = "SEED")]
     show_generated: Option<u64>,
+    /// Print the program of the differential test with this seed, with its inputs, instead
+    #[arg(long, value_name = "SEED")]
+    show_differential: Option<u64>,
     /// Run in this process: a crash of the process is then not reported
     #[arg(long)]
     in_process: bool,
@@ -54,7 +57,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if cli.in_process || cli.replay.is_some() || cli.show.is_some() || cli.show_generated.is_some() {
+    if cli.in_process || cli.show_differential.is_some() || cli.replay.is_some() || cli.show.is_some() || cli.show_generated.is_some() {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || alone(&cli));
         return match thread.map(std::thread::JoinHandle::join) {
             Ok(Ok(code)) => code,
@@ -109,6 +112,10 @@ fn alone(cli: &Cli) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
+    if let Some(seed) = cli.show_differential {
+        say!("{}", remc_fuzz::differential::program_of(seed).with_inputs().trim_end());
+        return ExitCode::SUCCESS;
+    }
     if let Some(seed) = cli.show_generated {
         let program = generate::program(seed, 24);
         for grain in Grain::ALL {
@@ -145,6 +152,9 @@ fn alone(cli: &Cli) -> ExitCode {
         artifacts: cli.artifacts.clone(),
         running: std::env::var_os("REMC_FUZZ_RUNNING").map(PathBuf::from),
     });
+    for (verdict, n) in &summary.verdicts {
+        say!("{n} {verdict}");
+    }
     say!("{} of the passed were accepted by the checker", summary.accepted);
     say!("{} passed, {} failed", summary.passed, summary.failed);
     if summary.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

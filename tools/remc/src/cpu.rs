@@ -45,7 +45,19 @@ pub fn load(session: &Session, program: Program) -> Outcome<Code> {
     }
     let compiled = compile(&program, &host)?;
     cache.put(&compiled);
-    let loaded = Loaded::new(&compiled, &remc_runtime::cpu::symbols()).map_err(|e| bug(Stage::Codegen, e))?;
+    code(program, &compiled)
+}
+
+/// Compiles kernels for this processor, whatever the cache holds.
+pub fn build(session: &Session, program: Program) -> Outcome<Code> {
+    let _timed = session.db.timings().enter(Stage::Codegen);
+    let compiled = compile(&program, &remc_llvm::jit::host())?;
+    code(program, &compiled)
+}
+
+fn code(program: Program, object: &[u8]) -> Outcome<Code> {
+    let interface = remc_llvm::abi::interface(&program);
+    let loaded = Loaded::new(object, &remc_runtime::cpu::symbols()).map_err(|e| bug(Stage::Codegen, e))?;
     Ok(Code { program, interface, loaded })
 }
 

@@ -4,17 +4,17 @@
 //! error. The exit codes are in [`args::Cli`]'s help.
 
 mod args;
-mod boundary;
+pub mod boundary;
 mod cache;
 pub mod codes;
 mod commands;
 mod compile;
-mod cpu;
+pub mod cpu;
 mod explain;
 mod header;
 mod inputs;
 mod native;
-mod report;
+pub mod report;
 mod run;
 mod texts;
 

@@ -1,0 +1,134 @@
+//! One program on two devices, in this process: the interpreter's value and that of compiled code.
+
+use super::program::{ENTRY, Program};
+use remc::cpu;
+use remc::report::Failure;
+use remc_base::{Code, Diagnostic, Span, Value};
+use remc_driver::compile::{CompileError, Options, Stop};
+use remc_driver::render::{Style, render};
+use remc_driver::{Session, SourceFile};
+use remc_interp::{Interp, RuntimeError, solve_indices};
+use remc_runtime::cpu::{Cpu, CpuOptions};
+use std::cell::RefCell;
+use std::path::Path;
+
+/// Why a program stopped, as it is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stopped {
+    pub code: Code,
+    pub message: String,
+    pub at: Option<Span>,
+}
+
+/// What a device made of a program.
+pub type Made = Result<Value, Stopped>;
+
+/// What happened, up to the values.
+pub enum Ran {
+    /// The interpreter's, and for each number of threads the compiled code's.
+    Both(Box<Made>, Vec<(usize, Made)>),
+    /// A construct that is not compiled.
+    Limited(String),
+    /// The checker refuses it: the generator's mistake, or the checker's.
+    Refused(String),
+    /// The compiler's mistake.
+    Bug(String),
+}
+
+/// Devices with some numbers of threads.
+pub struct Devices(Vec<(usize, Cpu)>);
+
+impl Default for Devices {
+    fn default() -> Devices {
+        let with = |threads| (threads, Cpu::new(CpuOptions { threads, ..CpuOptions::default() }));
+        Devices([1, 2, 5].map(with).into())
+    }
+}
+
+/// The session of a thread is used for some edits, so that the prelude is checked seldom.
+const EDITS: usize = 400;
+
+thread_local! {
+    static SESSION: RefCell<Option<(Session, SourceFile, usize)>> = const { RefCell::new(None) };
+}
+
+/// Runs the program on the interpreter and on the devices; on all of them if `all` says so, else on the
+/// first alone.
+pub fn run(program: &Program, devices: &Devices, all: bool) -> Ran {
+    let text = program.text();
+    // Taken out while in use, so that none survives a panic.
+    let (session, file, edits) = match SESSION.take() {
+        Some((mut session, file, edits)) if edits < EDITS => {
+            session.set_text(file, text);
+            (session, file, edits + 1)
+        }
+        _ => {
+            let mut session = Session::default();
+            let file = session.load_text("generated.remora", Path::new(""), text);
+            (session, file, 0)
+        }
+    };
+    let count = if all { devices.0.len() } else { 1 };
+    let ran = in_session(&session, file, program, &devices.0[..count]);
+    SESSION.set(Some((session, file, edits)));
+    ran
+}
+
+fn in_session(session: &Session, file: SourceFile, program: &Program, devices: &[(usize, Cpu)]) -> Ran {
+    let errors: Vec<_> = session.diagnostics(file).into_iter().filter(Diagnostic::is_error).collect();
+    if !errors.is_empty() {
+        return Ran::Refused(render(session, &errors, Style::Short, false));
+    }
+    let entries = session.entries(file);
+    let Some(target) = entries.iter().find(|d| d.name(&session.db).as_str() == ENTRY).copied() else {
+        return Ran::Refused("there is no entry".into());
+    };
+    let linked = session.link(file, &[target]);
+    let global = target.global(&session.db);
+    let Some(definition) = linked.get(&global) else { return Ran::Bug("no definition".into()) };
+    let Some(signature) = &definition.entry else { return Ran::Bug("no signature".into()) };
+    if let Err(bug) = session.verify(&linked, file) {
+        return Ran::Bug(bug.message);
+    }
+    let inputs: Vec<Value> = program.params.iter().map(|p| p.input.clone()).collect();
+    let indices = match solve_indices(signature, &inputs) {
+        Ok(indices) => indices,
+        Err(m) => return Ran::Refused(format!("the inputs do not fit: {m:?}")),
+    };
+    let kernel = match session.compile(&linked, file, &global, &[], Options::default()) {
+        Ok(Stop::Kernel(kernel)) => kernel,
+        Ok(_) => return Ran::Bug("the pipeline ended early".into()),
+        Err(CompileError::Limitation(l)) => return Ran::Limited(format!("{}: {}", l.construct, l.message)),
+        Err(CompileError::Bug(bug)) => return Ran::Bug(format!("{}: {}", bug.stage, bug.message)),
+    };
+    let interp = Interp::new(&linked, session.first_user_module());
+    let expected = match interp.call_entry(definition, &indices, inputs.clone()) {
+        Ok(value) => Ok(value),
+        Err(e) if e.code == remc_interp::codes::INTERNAL => {
+            return Ran::Bug(format!("the interpreter: {}", e.message));
+        }
+        Err(e) => Err(stopped(session, &e)),
+    };
+    let failed = |f: Failure| match f {
+        Failure::Bug(bug) => Ran::Bug(format!("{}: {}", bug.stage, bug.message)),
+        f => Ran::Bug(format!("{f:?}")),
+    };
+    let code = match cpu::build(session, kernel) {
+        Ok(code) => code,
+        Err(f) => return failed(f),
+    };
+    let mut found = vec![];
+    for (threads, device) in devices {
+        match cpu::run(session, &code, device, &signature.indices, &indices, &inputs, 1) {
+            Ok(Ok(ran)) => found.push((*threads, Ok(ran.value))),
+            Ok(Err(e)) => found.push((*threads, Err(stopped(session, &e)))),
+            Err(f) => return failed(f),
+        }
+    }
+    Ran::Both(Box::new(expected), found)
+}
+
+fn stopped(session: &Session, e: &RuntimeError) -> Stopped {
+    let at = e.at.as_ref().and_then(|(global, node)| session.node_span(global, *node));
+    Stopped { code: e.code, message: e.message.clone(), at }
+}
