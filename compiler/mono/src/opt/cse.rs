@@ -62,7 +62,7 @@ impl Cse<'_> {
                 out.push(s);
                 continue;
             }
-            let key = key::of(&s.exp);
+            let key = key::of(self.p, &s);
             match self.known.get(&key) {
                 Some(vars) => {
                     for (v, w) in s.pat.iter().zip(vars) {

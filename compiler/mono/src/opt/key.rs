@@ -9,16 +9,17 @@ use rustc_hash::FxHashMap;
 
 pub type Key = Vec<u64>;
 
-/// The key of an expression.
-pub fn of(exp: &Exp) -> Key {
-    let mut w = Writer::default();
-    w.exp(exp);
+/// The key of a statement's expression.
+pub fn of(p: &Program, s: &Stmt) -> Key {
+    let mut w = Writer::new(p);
+    w.exp(&s.exp);
+    w.types(&s.pat);
     w.key
 }
 
 /// The key of a body: whether two states of a program differ.
-pub fn of_body(body: &Body) -> Key {
-    let mut w = Writer::default();
+pub fn of_body(p: &Program, body: &Body) -> Key {
+    let mut w = Writer::new(p);
     w.body(body);
     w.key
 }
@@ -29,13 +30,22 @@ fn commutes(op: ScalarOp) -> bool {
     matches!(op, Add | Mul | Min2 | Max2 | Eq | Ne | And | Or | Xor | BitAnd | BitOr | BitXor | Gcd)
 }
 
-#[derive(Default)]
-struct Writer {
+struct Writer<'p> {
+    p: &'p Program,
     key: Key,
     bound: FxHashMap<Var, u64>,
 }
 
-impl Writer {
+impl Writer<'_> {
+    fn new(p: &Program) -> Writer<'_> {
+        Writer { p, key: Key::new(), bound: FxHashMap::default() }
+    }
+
+    /// The element types of what is bound: an empty literal says nothing of its own.
+    fn types(&mut self, vars: &[Var]) {
+        vars.iter().for_each(|v| self.number(self.p.ty(*v).base as usize));
+    }
+
     fn number(&mut self, n: usize) {
         self.key.push(n as u64);
     }
@@ -48,12 +58,9 @@ impl Writer {
     }
 
     fn word(&self, a: Atom) -> [u64; 2] {
-        match a {
-            Atom::Const(c) => [c.ty() as u64, c.to_bits64() as u64],
-            Atom::Var(v) => match self.bound.get(&v) {
-                Some(n) => [100, *n],
-                None => [101, u64::from(v.0)],
-            },
+        match a.as_var().and_then(|v| self.bound.get(&v)) {
+            Some(n) => [100, *n],
+            None => word(a),
         }
     }
 
@@ -71,6 +78,7 @@ impl Writer {
         self.number(body.stmts.len());
         for s in &body.stmts {
             self.exp(&s.exp);
+            self.types(&s.pat);
             self.bind(s.pat.iter().copied());
         }
         self.atoms(&body.results);
@@ -138,5 +146,8 @@ impl Writer {
 
 /// A free atom as numbers.
 pub fn word(a: Atom) -> [u64; 2] {
-    Writer::default().word(a)
+    match a {
+        Atom::Const(c) => [c.ty() as u64, c.to_bits64() as u64],
+        Atom::Var(v) => [101, u64::from(v.0)],
+    }
 }

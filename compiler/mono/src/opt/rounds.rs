@@ -29,7 +29,7 @@ impl Rounds {
             self.round += 1;
         }
         if self.pass == 0 {
-            let now = key::of_body(&p.body);
+            let now = key::of_body(p, &p.body);
             // Not by `==`, to which a NaN is another each time.
             if self.round == MOST_ROUNDS || self.before.as_ref() == Some(&now) {
                 self.done = true;

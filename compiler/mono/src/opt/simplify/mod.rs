@@ -131,7 +131,8 @@ impl Simplifier<'_> {
     }
 
     fn stmt(&mut self, s: Stmt, out: &mut Vec<Stmt>) {
-        let Stmt { mut pat, mut exp, prov } = s;
+        let Stmt { mut pat, exp, prov } = s;
+        let mut exp = self.replicated_scalar(exp);
         exp.for_each_operand_mut(&mut |a| *a = self.resolve(*a));
         for v in exp.inner_binders().into_iter().chain(pat.iter().copied()) {
             self.retype(v);
@@ -145,6 +146,19 @@ impl Simplifier<'_> {
                 }
             }
             Outcome::Keep(exp) => self.push(Stmt { pat, exp, prov }, out),
+        }
+    }
+
+    /// A scalar for each element is a map that gives it. A view is of a variable, and what is known of the
+    /// scalar may be that it is a constant.
+    fn replicated_scalar(&mut self, exp: Exp) -> Exp {
+        match exp {
+            Exp::View { view: View::Replicate { dims }, array } if self.p.ty(array).is_scalar() => {
+                let axis = |size| Axis { var: self.p.fresh("i", Ty::int()), size };
+                let axes = dims.into_iter().map(axis).collect();
+                Exp::Map { axes, body: Body { stmts: Vec::new(), results: vec![Atom::Var(array)] } }
+            }
+            exp => exp,
         }
     }
 

@@ -8,7 +8,7 @@ use remc_base::{BaseTy, Class};
 pub const FORMS: &[Form] = &[
     reverse, rotate, transpose, append, part, part, subvector, subarray, reshape, indices, counted,
     replicated, with_shape, gather, gather, index, index, scatter, scatter, combine, histogram, sort, window,
-    tile, product, product, outer, mimd, mimd, reduction, sizes, axes,
+    tile, product, product, outer, mimd, mimd, reduction, sizes,
 ];
 
 fn view(ty: &Ty, part: Term, template: impl Into<String>) -> Option<Term> {
@@ -43,13 +43,6 @@ fn transpose(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let from = Ty::new(ty.atom, rest).framed(&[b.clone(), a.clone()]);
     let part = m.expr(&from);
     view(ty, part, "(transpose §)")
-}
-
-fn axes(m: &mut Maker, ty: &Ty) -> Option<Term> {
-    let [a, b, c] = ty.dims.as_slice() else { return None };
-    // The axes of the result are those of the argument, so numbered.
-    let part = m.expr(&Ty::new(ty.atom, [c.clone(), a.clone(), b.clone()]));
-    view(ty, part, "(transpose/axes § [1 2 0])")
 }
 
 fn append(m: &mut Maker, ty: &Ty) -> Option<Term> {
@@ -295,6 +288,10 @@ fn combine(m: &mut Maker, ty: &Ty) -> Option<Term> {
         Info { whole: both.whole, most: both.most * (n + 1.0) }.fit(ty.atom)
     } else {
         both
+    };
+    let op = match ty.item() {
+        item if item.dims.is_empty() && m.rng.one_in(2) => op.to_owned(),
+        item => format!("(λ ([a {item}] [b {item}]) ({op} a b))"),
     };
     Some(Term::call(ty.clone(), info, &format!("scatter/combine {op}"), vec![dest, at, from]))
 }
