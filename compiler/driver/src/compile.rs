@@ -11,6 +11,7 @@ use crate::queries;
 use crate::session::{InternalBug, Session};
 use remc_base::GlobalId;
 use remc_explicit::ir::Definition;
+use remc_flat::flatten::Thresholds;
 use remc_mono::limits::{BuildError, Limitation};
 use remc_mono::opt;
 use rustc_hash::FxHashMap;
@@ -38,8 +39,8 @@ impl From<InternalBug> for CompileError {
     }
 }
 
-/// Told of a pass once it has run: its number, what it is, and the program's text on demand.
-pub type Watch<'o> = dyn FnMut(usize, Stage, &dyn Fn() -> String) + 'o;
+/// Is told of a pass: its number, name, and how to print the program.
+pub type Watch<'o> = &'o mut dyn FnMut(usize, Stage, &dyn Fn() -> String);
 
 /// How far, and who watches.
 #[derive(Default)]
@@ -48,7 +49,24 @@ pub struct Options<'o> {
     pub to: Option<&'static str>,
     /// The number of the last pass that runs; passes that another language needs run all the same.
     pub stop_after: Option<usize>,
-    pub watch: Option<&'o mut Watch<'o>>,
+    /// Told of each pass once it has run: its number, name, the language, and the program's text.
+    pub watch: Option<Watch<'o>>,
+    pub tuning: Tuning,
+}
+
+/// The numbers of a device that choose between versions and cut work into blocks. They change the order
+/// in which reductions combine, and nothing else of what a program means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tuning {
+    pub thresholds: Thresholds,
+    /// How many operations make a block.
+    pub grain: i64,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { thresholds: Thresholds::CPU, grain: remc_kernel::lower::GRAIN }
+    }
 }
 
 /// The steps of one compilation.
@@ -122,20 +140,23 @@ impl Steps<'_, '_> {
         if self.wanted("explicit") {
             return Ok(Stop::Explicit(defs));
         }
+        let tuning = self.options.tuning;
         let mono = self.mono(&defs, target, ranks)?;
         if self.wanted("mono") {
             return Ok(Stop::Mono(mono));
         }
         let flat = self.step(Stage::Flatten, || {
-            remc_flat::flatten::flatten(&mono).map_err(|e| broken(Stage::Flatten, e.0))
+            remc_flat::flatten::flatten_with(&mono, &tuning.thresholds)
+                .map_err(|e| broken(Stage::Flatten, e.0))
         })?;
         self.verify("flatten", || remc_flat::verify::verify(&flat).map_err(|e| e.to_string()))?;
         self.done(Stage::Flatten, &|| remc_flat::print::print_program(&flat));
         if self.wanted("flat") {
             return Ok(Stop::Flat(flat));
         }
-        let kernel = self
-            .step(Stage::Lower, || remc_kernel::lower::lower(&flat).map_err(|e| broken(Stage::Lower, e.0)))?;
+        let kernel = self.step(Stage::Lower, || {
+            remc_kernel::lower::lower_with(&flat, tuning.grain).map_err(|e| broken(Stage::Lower, e.0))
+        })?;
         self.verify("lower", || {
             remc_kernel::verify::verify(&kernel).map_err(|e| e.to_string())?;
             remc_kernel::race::check(&kernel).map_err(|e| e.to_string())

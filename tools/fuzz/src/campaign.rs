@@ -75,15 +75,14 @@ pub fn run(options: &Options) -> Summary {
             std::process::exit(1);
         }
     });
-    let mut c =
-        Campaign {
-            options,
-            watch,
-            lab: Lab::default(),
-            devices: differential::Devices::default(),
-            summary: Summary::default(),
-            seen: HashMap::new(),
-        };
+    let mut c = Campaign {
+        options,
+        watch,
+        lab: Lab::default(),
+        devices: differential::Devices::default(),
+        summary: Summary::default(),
+        seen: HashMap::new(),
+    };
 
     let wanted = |kind| options.only.is_none_or(|only| only == kind);
     if wanted(Only::Stress) {

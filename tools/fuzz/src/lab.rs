@@ -87,7 +87,14 @@ impl Fault {
     pub fn cause(&self) -> String {
         match self.kind {
             // A stop tells itself from another value, and from another stop.
-            FaultKind::Differs => self.message.split([':', '\n']).find(|s| !s.starts_with("result")).unwrap_or_default().chars().filter(|c| !c.is_ascii_digit()).collect(),
+            FaultKind::Differs => self
+                .message
+                .split([':', '\n'])
+                .find(|s| !s.starts_with("result"))
+                .unwrap_or_default()
+                .chars()
+                .filter(|c| !c.is_ascii_digit())
+                .collect(),
             _ => self.signature(),
         }
     }

@@ -57,7 +57,12 @@ struct Cli {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if cli.in_process || cli.show_differential.is_some() || cli.replay.is_some() || cli.show.is_some() || cli.show_generated.is_some() {
+    if cli.in_process
+        || cli.show_differential.is_some()
+        || cli.replay.is_some()
+        || cli.show.is_some()
+        || cli.show_generated.is_some()
+    {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || alone(&cli));
         return match thread.map(std::thread::JoinHandle::join) {
             Ok(Ok(code)) => code,

@@ -21,6 +21,7 @@ const FIRST: u64 = 1;
 struct Counts {
     next: AtomicU64,
     values: AtomicU64,
+    parallel: AtomicU64,
     stops: AtomicU64,
     limited: AtomicU64,
     refused: AtomicU64,
@@ -43,6 +44,7 @@ fn work(counts: &Counts, wanted: u64) -> Result<(), String> {
             Ok(verdict) => {
                 let count = match verdict {
                     Verdict::Value => &counts.values,
+                    Verdict::Parallel => &counts.parallel,
                     Verdict::Stop => &counts.stops,
                     Verdict::Limited => &counts.limited,
                     Verdict::Refused => &counts.refused,
@@ -51,9 +53,11 @@ fn work(counts: &Counts, wanted: u64) -> Result<(), String> {
             }
             Err(fault) => {
                 counts.next.store(wanted, Ordering::Relaxed);
-                let small = shrink::shrink(&program, Duration::from_secs(30), |p| {
-                    matches!(differential::check(p, &devices, all), Err(f) if f.cause() == fault.cause())
-                });
+                let small = shrink::shrink(
+                    &program,
+                    Duration::from_secs(30),
+                    |p| matches!(differential::check(p, &devices, all), Err(f) if f.cause() == fault.cause()),
+                );
                 let told = differential::check(&small, &devices, all).err().unwrap_or(fault);
                 return Err(format!(
                     "seed {seed}\n{:?}: {}\n{}",
@@ -81,8 +85,10 @@ fn compiled_code_agrees_with_the_interpreter() {
     });
     assert!(told.is_empty(), "{}", told.join("\n\n"));
     let count = |c: &AtomicU64| c.load(Ordering::Relaxed);
-    let (values, stops) = (count(&counts.values), count(&counts.stops));
+    let (parallel, stops) = (count(&counts.parallel), count(&counts.stops));
+    let values = count(&counts.values) + parallel;
     // What is not compiled, or not well-typed, tests nothing.
     assert!(values + stops >= wanted * 9 / 10, "{} of {wanted} programs ran", values + stops);
+    assert!(parallel >= wanted / 10, "only {parallel} programs ran in parallel");
     assert!(stops >= wanted / 100, "only {stops} programs stopped");
 }

@@ -7,7 +7,7 @@ use crate::commands::{cannot_write, write};
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
 use crate::run::choose;
 use remc_base::{Diagnostic, Severity, Span};
-use remc_driver::compile::{CompileError, Options, Stop};
+use remc_driver::compile::{CompileError, Options, Stop, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, LinkedProgram, Session, SourceFile};
 use remc_mono::limits::{Construct, Limitation};
@@ -109,7 +109,8 @@ impl Dumps {
         self.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
         let folder = self.folder.is_some();
         let mut watch = |n: usize, s: Stage, t: &dyn Fn() -> String| self.add(n, s, t);
-        let options = Options { to, stop_after, watch: if folder { Some(&mut watch) } else { None } };
+        let watch: Option<Watch<'_>> = if folder { Some(&mut watch) } else { None };
+        let options = Options { to, stop_after, watch, ..Options::default() };
         let stop = session.compile(program, file, &global, ranks, options);
         match self.failed.take() {
             Some(failure) => Err(failure),

@@ -73,7 +73,6 @@ pub fn device(threads: Option<u16>) -> Cpu {
 }
 
 /// Runs a program on its arguments, some number of times. `signature` are the entry's indices.
-#[expect(clippy::too_many_arguments, reason = "what to run, where and on what")]
 pub fn run(
     session: &Session,
     code: &Code,

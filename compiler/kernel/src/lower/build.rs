@@ -105,6 +105,8 @@ pub(crate) trait Emit {
     fn program(&mut self) -> &mut Program;
     fn blocks(&mut self) -> &mut Blocks;
     fn prov(&self) -> Prov;
+    /// How many operations make a block.
+    fn grain(&self) -> i64;
 
     fn emit(&mut self, kind: StmtKind) {
         let prov = self.prov();

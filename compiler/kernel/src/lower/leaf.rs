@@ -53,6 +53,9 @@ impl Emit for Leaf<'_> {
     fn prov(&self) -> Prov {
         self.prov
     }
+    fn grain(&self) -> i64 {
+        self.plan.grain
+    }
 }
 
 impl<'l> Leaf<'l> {

@@ -39,6 +39,7 @@ use crate::memory;
 use remc_base::pass::PassInfo;
 use remc_flat::ir as flat;
 use rustc_hash::FxHashMap;
+pub use schedule::GRAIN;
 
 pub const PASS: PassInfo = PassInfo {
     name: "lower",
@@ -62,7 +63,12 @@ pub(crate) fn wrong<T>(message: impl Into<String>) -> L<T> {
 /// # Errors
 /// A form that Flat's verifier should have refused.
 pub fn lower(p: &flat::Program) -> L<Program> {
-    let mut l = plan::Plan::new(p);
+    lower_with(p, schedule::GRAIN)
+}
+
+/// The same with blocks of another number of operations, which is at least 1.
+pub fn lower_with(p: &flat::Program, grain: i64) -> L<Program> {
+    let mut l = plan::Plan::new(p, grain.max(1));
     l.params()?;
     let results = l.program_body(&p.body)?;
     let mut out = l.finish(results);

@@ -4,7 +4,7 @@ use super::build::{Emit, upto};
 use super::leaf::Leaf;
 use super::plan::Plan;
 use super::seg::Tiles;
-use super::{Bound, L, Place, schedule, wrong};
+use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
@@ -98,7 +98,7 @@ impl Plan {
         offsets: &Place,
         outs: &[Place],
     ) -> L<()> {
-        let size = Atom::int(schedule::GRAIN / 8);
+        let size = Atom::int((self.grain / 8).max(1));
         let count = self.tiles(total, size)?;
         self.kernel("compact", |l| {
             let (staging, outs, offsets) =

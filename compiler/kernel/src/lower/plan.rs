@@ -26,6 +26,7 @@ pub(crate) struct Plan {
     pub out: Program,
     pub blocks: Blocks,
     pub prov: Prov,
+    pub grain: i64,
     /// How many workers there are, where something depends on it.
     workers: Option<Var>,
     env: Env,
@@ -55,10 +56,13 @@ impl Emit for Plan {
     fn prov(&self) -> Prov {
         self.prov
     }
+    fn grain(&self) -> i64 {
+        self.grain
+    }
 }
 
 impl Plan {
-    pub fn new(p: &flat::Program) -> Plan {
+    pub fn new(p: &flat::Program, grain: i64) -> Plan {
         let mut blocks = Blocks::default();
         blocks.open();
         let out = Program {
@@ -77,6 +81,7 @@ impl Plan {
             out,
             blocks,
             prov: Prov(0),
+            grain,
             workers: None,
             env: Env::default(),
             names: FxHashMap::default(),

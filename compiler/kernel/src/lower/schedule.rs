@@ -20,8 +20,8 @@ use remc_base::{BaseTy, Scalar};
 use remc_mono::ir::*;
 use rustc_hash::FxHashSet;
 
-/// Operations of a block: about 10 µs.
-pub(crate) const GRAIN: i64 = 1 << 15;
+/// `grain`: operations of a block; so many take about 10 µs.
+pub const GRAIN: i64 = 1 << 15;
 /// Points of a tile are a multiple of this where there are that many.
 pub(crate) const ROUND: i64 = 64;
 /// How many iterations of the axis outside the lanes run together.
@@ -327,15 +327,16 @@ impl Cost {
 /// How many points of this cost make a block: at least one. Emits size arithmetic of the plan.
 pub(crate) fn points<E: Emit>(e: &mut E, cost: &Cost) -> super::L<crate::ir::Atom> {
     use crate::ir::Atom as A;
-    let mut all = A::int(cost.ops.clamp(1, GRAIN));
+    let grain = e.grain();
+    let mut all = A::int(cost.ops.clamp(1, grain));
     for s in &cost.sizes {
         // A size is cut off, so that the product stays far from overflow.
-        let s = e.int(ScalarOp::Min2, *s, A::int(GRAIN))?;
+        let s = e.int(ScalarOp::Min2, *s, A::int(grain))?;
         let s = e.int(ScalarOp::Max2, s, A::int(1))?;
         all = e.int(ScalarOp::Mul, all, s)?;
-        all = e.int(ScalarOp::Min2, all, A::int(GRAIN))?;
+        all = e.int(ScalarOp::Min2, all, A::int(grain))?;
     }
-    let n = e.int(ScalarOp::Quotient, A::int(GRAIN), all)?;
+    let n = e.int(ScalarOp::Quotient, A::int(grain), all)?;
     e.int(ScalarOp::Max2, n, A::int(1))
 }
 

@@ -24,9 +24,9 @@ fn values(program: &Program, a: &Value, b: &Value) -> Option<String> {
         return Some("no tuple".into());
     };
     let outputs = program.outputs.iter().enumerate();
-    outputs.zip(a.iter().zip(b.iter())).find_map(|((i, output), (a, b))| {
-        value(a, b, output.tolerance).map(|d| format!("result {i}: {d}"))
-    })
+    outputs
+        .zip(a.iter().zip(b.iter()))
+        .find_map(|((i, output), (a, b))| value(a, b, output.tolerance).map(|d| format!("result {i}: {d}")))
 }
 
 /// Bits, but for the payload of a NaN.
@@ -55,9 +55,7 @@ fn atom(x: &Atom, y: &Atom, tolerance: Tolerance) -> Option<String> {
         }
         (Atom::Box(x), Atom::Box(y)) if x.indices == y.indices => value(&x.value, &y.value, tolerance),
         (Atom::Box(x), Atom::Box(y)) => Some(format!("{:?}, not {:?}", y.indices, x.indices)),
-        (Atom::Tuple(x), Atom::Tuple(y)) => {
-            x.iter().zip(y.iter()).find_map(|(x, y)| value(x, y, tolerance))
-        }
+        (Atom::Tuple(x), Atom::Tuple(y)) => x.iter().zip(y.iter()).find_map(|(x, y)| value(x, y, tolerance)),
         _ => Some("another kind of atom".into()),
     }
 }

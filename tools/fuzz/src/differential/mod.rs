@@ -21,14 +21,16 @@ pub mod term;
 use crate::lab::{Fault, FaultKind, guarded};
 pub use make::program as program_of;
 use program::Program;
-use run::{Ran, run};
 pub use run::Devices;
+use run::{Ran, run};
 
 /// What came of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Both devices gave a value.
     Value,
+    /// They did, and a kernel had several blocks.
+    Parallel,
     /// Both devices stopped in the same way.
     Stop,
     /// It holds what is not compiled.
@@ -40,13 +42,14 @@ pub enum Verdict {
 /// Runs a program everywhere and compares. `all` runs it with every number of threads.
 pub fn check(program: &Program, devices: &Devices, all: bool) -> Result<Verdict, Fault> {
     guarded(|| match run(program, devices, all) {
-        Ran::Limited(_) => Ok(Verdict::Limited),
+        Ran::Limited => Ok(Verdict::Limited),
         Ran::Refused(_) => Ok(Verdict::Refused),
         Ran::Bug(message) => Err(Fault::new(FaultKind::Compiler, message)),
-        Ran::Both(expected, found) => {
+        Ran::Both { expected, found, parallel } => {
             for (threads, made) in &found {
                 if let Some(told) = compare::differ(program, &expected, made) {
-                    let message = format!("{told}\n; with {threads} threads\n{made:?}\n; and not\n{expected:?}");
+                    let message =
+                        format!("{told}\n; with {threads} threads\n{made:?}\n; and not\n{expected:?}");
                     return Err(Fault::new(FaultKind::Differs, shortened(&message)));
                 }
             }
@@ -56,7 +59,11 @@ pub fn check(program: &Program, devices: &Devices, all: bool) -> Result<Verdict,
                 let message = format!("another value with {threads} threads than with 1");
                 return Err(Fault::new(FaultKind::Threads, message));
             }
-            Ok(if expected.is_ok() { Verdict::Value } else { Verdict::Stop })
+            Ok(match *expected {
+                Ok(_) if parallel => Verdict::Parallel,
+                Ok(_) => Verdict::Value,
+                Err(_) => Verdict::Stop,
+            })
         }
     })
 }

@@ -43,6 +43,8 @@ pub struct Output {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
+    /// Compiled for blocks of few operations, so that small arrays have several.
+    pub fine: bool,
     pub definitions: Vec<Definition>,
     /// The dims of the entry's parameters, and their sizes.
     pub sizes: Vec<(String, usize)>,
@@ -87,6 +89,7 @@ impl Program {
             .iter()
             .map(|p| format!("; input: {}={}\n", p.name, remc_runtime::text::print(&p.input)))
             .collect();
-        format!("; entry: {ENTRY}\n{inputs}{}", self.text())
+        let fine = if self.fine { "; tuning: fine\n" } else { "" };
+        format!("; entry: {ENTRY}\n{fine}{inputs}{}", self.text())
     }
 }

@@ -4,9 +4,10 @@ use super::program::{ENTRY, Program};
 use remc::cpu;
 use remc::report::Failure;
 use remc_base::{Code, Diagnostic, Span, Value};
-use remc_driver::compile::{CompileError, Options, Stop};
+use remc_driver::compile::{CompileError, Options, Stop, Tuning};
 use remc_driver::render::{Style, render};
 use remc_driver::{Session, SourceFile};
+use remc_flat::flatten::Thresholds;
 use remc_interp::{Interp, RuntimeError, solve_indices};
 use remc_runtime::cpu::{Cpu, CpuOptions};
 use std::cell::RefCell;
@@ -25,10 +26,11 @@ pub type Made = Result<Value, Stopped>;
 
 /// What happened, up to the values.
 pub enum Ran {
-    /// The interpreter's, and for each number of threads the compiled code's.
-    Both(Box<Made>, Vec<(usize, Made)>),
+    /// The interpreter's, and for each number of threads the compiled code's. `parallel` says that a kernel
+    /// ran in several blocks.
+    Both { expected: Box<Made>, found: Vec<(usize, Made)>, parallel: bool },
     /// A construct that is not compiled.
-    Limited(String),
+    Limited,
     /// The checker refuses it: the generator's mistake, or the checker's.
     Refused(String),
     /// The compiler's mistake.
@@ -44,6 +46,9 @@ impl Default for Devices {
         Devices([1, 2, 5].map(with).into())
     }
 }
+
+/// Operations of a block, where blocks are small.
+const FINE: i64 = 16;
 
 /// The session of a thread is used for some edits, so that the prelude is checked seldom.
 const EDITS: usize = 400;
@@ -95,10 +100,16 @@ fn in_session(session: &Session, file: SourceFile, program: &Program, devices: &
         Ok(indices) => indices,
         Err(m) => return Ran::Refused(format!("the inputs do not fit: {m:?}")),
     };
-    let kernel = match session.compile(&linked, file, &global, &[], Options::default()) {
+    let tuning = if program.fine {
+        Tuning { thresholds: Thresholds { par_outer: 3 }, grain: FINE }
+    } else {
+        Tuning::default()
+    };
+    let options = Options { tuning, ..Options::default() };
+    let kernel = match session.compile(&linked, file, &global, &[], options) {
         Ok(Stop::Kernel(kernel)) => kernel,
         Ok(_) => return Ran::Bug("the pipeline ended early".into()),
-        Err(CompileError::Limitation(l)) => return Ran::Limited(format!("{}: {}", l.construct, l.message)),
+        Err(CompileError::Limitation(_)) => return Ran::Limited,
         Err(CompileError::Bug(bug)) => return Ran::Bug(format!("{}: {}", bug.stage, bug.message)),
     };
     let interp = Interp::new(&linked, session.first_user_module());
@@ -118,14 +129,18 @@ fn in_session(session: &Session, file: SourceFile, program: &Program, devices: &
         Err(f) => return failed(f),
     };
     let mut found = vec![];
+    let mut parallel = false;
     for (threads, device) in devices {
         match cpu::run(session, &code, device, &signature.indices, &indices, &inputs, 1) {
-            Ok(Ok(ran)) => found.push((*threads, Ok(ran.value))),
+            Ok(Ok(ran)) => {
+                parallel |= ran.stats.kernels.iter().any(|k| k.blocks > k.launches);
+                found.push((*threads, Ok(ran.value)));
+            }
             Ok(Err(e)) => found.push((*threads, Err(stopped(session, &e)))),
             Err(f) => return failed(f),
         }
     }
-    Ran::Both(Box::new(expected), found)
+    Ran::Both { expected: Box::new(expected), found, parallel }
 }
 
 fn stopped(session: &Session, e: &RuntimeError) -> Stopped {

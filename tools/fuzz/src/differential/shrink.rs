@@ -86,6 +86,9 @@ fn candidates(p: &Program) -> Vec<Program> {
             }
         }
     }
+    if p.fine {
+        push(&|p| p.fine = false);
+    }
     for i in 0..p.params.len() {
         push(&|p| zeros(&mut p.params[i].input));
     }
@@ -119,7 +122,7 @@ fn replacements(root: &Term, whole: bool) -> Vec<(Vec<usize>, Term)> {
         let mut at = 0;
         while at < inner.len() && at < 40 {
             let part = inner[at];
-            if (free || part.ty == term.ty) && (part.info.within(term.info) || free) {
+            if free || part.ty == term.ty && part.info.within(term.info) {
                 out.push((path.clone(), part.clone()));
             }
             inner.extend(&part.parts);
@@ -192,4 +195,3 @@ fn zeros(input: &mut Value) {
     let count = input.data.len();
     *input = Value::of_scalars(ty, input.shape.clone(), std::iter::repeat_n(zero, count));
 }
-

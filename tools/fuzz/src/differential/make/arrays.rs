@@ -56,7 +56,11 @@ fn append(m: &mut Maker, ty: &Ty) -> Option<Term> {
         Dim::Sum(a, b) => (*a, *b),
         _ => return None,
     };
-    let (a, b) = if m.rng.one_in(2) && matches!(first_of(ty), Dim::Known(_) | Dim::Plus(..)) { (b, a) } else { (a, b) };
+    let (a, b) = if m.rng.one_in(2) && matches!(first_of(ty), Dim::Known(_) | Dim::Plus(..)) {
+        (b, a)
+    } else {
+        (a, b)
+    };
     let parts = vec![m.expr(&item.of(&a)), m.expr(&item.of(&b))];
     let info = parts[0].info.or(parts[1].info);
     Some(Term::call(ty.clone(), info, "append", parts))
@@ -90,11 +94,8 @@ fn subvector(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let from = m.expr(&item.of(&whole));
     let start = if m.stops() { k + 1 } else { m.rng.range(0, k) };
     let info = from.info;
-    let template = format!(
-        "(subvector{{{} | {whole} {d} {}}} § {start})",
-        ty.atom.name(),
-        bracket(&item.dims)
-    );
+    let template =
+        format!("(subvector{{{} | {whole} {d} {}}} § {start})", ty.atom.name(), bracket(&item.dims));
     Some(Term::new(ty.clone(), info, template, vec![from]))
 }
 
@@ -368,8 +369,7 @@ fn product(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let mut parts = vec![m.expr(&a), m.expr(&b)];
     let exact = parts[0].info.whole
         && parts[1].info.whole
-        && parts[0].info.most * parts[1].info.most * count
-            <= crate::differential::term::exact_to(ty.atom);
+        && parts[0].info.most * parts[1].info.most * count <= crate::differential::term::exact_to(ty.atom);
     if ty.atom.is_float() && !exact {
         parts = parts
             .into_iter()
@@ -392,10 +392,7 @@ fn outer(m: &mut Maker, ty: &Ty) -> Option<Term> {
         return None;
     }
     let name = ["-", "*", "max2", "+"][m.rng.below(4)];
-    let parts = vec![
-        m.expr(&Ty::new(ty.atom, &ty.dims[..of])),
-        m.expr(&Ty::new(ty.atom, &ty.dims[of..])),
-    ];
+    let parts = vec![m.expr(&Ty::new(ty.atom, &ty.dims[..of])), m.expr(&Ty::new(ty.atom, &ty.dims[of..]))];
     let info = if ty.atom.is_float() { Info::ANY } else { Info::of(ty.atom) };
     Some(Term::call(ty.clone(), info, &format!("outer {name}"), parts))
 }
@@ -485,9 +482,7 @@ fn sizes(m: &mut Maker, ty: &Ty) -> Option<Term> {
             let name = if of.rank() == 1 && m.rng.one_in(2) { "size" } else { "length" };
             Some(Term::call(ty.clone(), Info::whole(most), name, vec![part]))
         }
-        [a, b] if a == b => {
-            Some(Term::leaf(ty.clone(), Info::whole(1.0), format!("(identity {a})")))
-        }
+        [a, b] if a == b => Some(Term::leaf(ty.clone(), Info::whole(1.0), format!("(identity {a})"))),
         _ => None,
     }
 }

@@ -8,8 +8,31 @@ use crate::differential::term::{Dim, Info, Term, Ty};
 use remc_base::BaseTy;
 
 pub const FORMS: &[Form] = &[
-    bound, branch, mapped, mapped, mapped, applied, reduce, reduce, reduce, scan, scan, scan, fold, fold, trace,
-    iterate, repeat, while_, opened, opened, tuple, record, folded_tuple, best, deep,
+    bound,
+    branch,
+    mapped,
+    mapped,
+    mapped,
+    applied,
+    reduce,
+    reduce,
+    reduce,
+    scan,
+    scan,
+    scan,
+    fold,
+    fold,
+    trace,
+    iterate,
+    repeat,
+    while_,
+    opened,
+    opened,
+    tuple,
+    record,
+    folded_tuple,
+    best,
+    deep,
 ];
 
 fn any(ty: &Ty) -> Info {
@@ -81,7 +104,8 @@ fn reduce(m: &mut Maker, ty: &Ty) -> Option<Term> {
         return None;
     }
     // Empty, it stops; there is a zero otherwise.
-    let without = m.is_inhabited(&d) && m.rng.one_in(2);
+    let stops = matches!(d, Dim::Var(_)) && m.is_certain(&d) && !m.is_inhabited(&d) && m.stops();
+    let without = stops || m.is_inhabited(&d) && m.rng.one_in(2);
     let items = m.items(&op, &from, count + 1.0);
     if without {
         let info = m.combined(&op, items.info, None, count, ty.atom);
@@ -197,10 +221,8 @@ fn repeat(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let times = m.rng.below(5);
     let init = m.expr(ty);
     let (i, x) = (m.fresh("i"), m.fresh("a"));
-    let bound = vec![
-        (i.clone(), Ty::scalar(BaseTy::I64), Info::whole(8.0)),
-        (x.clone(), ty.clone(), any(ty)),
-    ];
+    let bound =
+        vec![(i.clone(), Ty::scalar(BaseTy::I64), Info::whole(8.0)), (x.clone(), ty.clone(), any(ty))];
     let body = m.repeated(times as f64, |m| m.with(bound, |m| m.expr(ty)));
     let template = format!("(proj 1 (loop (({i} 0) ({x} §)) while (< {i} {times}) do (values (+ {i} 1) §)))");
     Some(Term::new(ty.clone(), any(ty), template, vec![init, body]))
@@ -216,9 +238,7 @@ fn while_(m: &mut Maker, ty: &Ty) -> Option<Term> {
         return Some(Term::new(ty.clone(), any(ty), template, vec![init]));
     }
     let [_] = ty.dims.as_slice() else { return None };
-    let template = format!(
-        "(while (λ ([w {ty}]) (any (> w 1))) (λ ([w {ty}]) (quotient w 2)) §)"
-    );
+    let template = format!("(while (λ ([w {ty}]) (any (> w 1))) (λ ([w {ty}]) (quotient w 2)) §)");
     Some(Term::new(ty.clone(), any(ty), template, vec![init]))
 }
 
@@ -424,4 +444,3 @@ impl Maker {
 fn fix_zero(t: Term) -> Term {
     Term::call(t.ty, t.info, "reduce/zero + 0.0f32", t.parts)
 }
-

@@ -18,7 +18,7 @@ use remc_base::{BaseTy, Scalar, Value};
 /// The program of a seed.
 pub fn program(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
-    let stop = rng.one_in(8).then(|| rng.below(4));
+    let stop = rng.one_in(5).then(|| rng.below(4));
     let fuel = 4 + rng.below(22) as i64;
     let mut m = Maker {
         rng,
@@ -128,7 +128,8 @@ impl Maker {
         if self.rng.one_in(5) {
             outputs.extend(self.boxed());
         }
-        Program { definitions, sizes: entry_dims, params, statements, outputs }
+        let fine = self.rng.one_in(2);
+        Program { fine, definitions, sizes: entry_dims, params, statements, outputs }
     }
 
     /// Each dim is that of at least one parameter.
@@ -217,7 +218,12 @@ impl Maker {
             self.times = 32.0;
             let body = self.with(bound, |m| m.expr(&result));
             self.times = 1.0;
-            self.functions.push(Function { name: name.clone(), cells, result: body.ty.clone(), info: body.info });
+            self.functions.push(Function {
+                name: name.clone(),
+                cells,
+                result: body.ty.clone(),
+                info: body.info,
+            });
             all.push(Definition { name, params, body });
         }
         self.sizes = sizes;
@@ -258,8 +264,13 @@ impl Maker {
                 None => known,
             },
             5 => {
-                let d = self.rng.pick(&self.sizes).map(|(name, _)| Dim::Var(name.clone()));
-                d.unwrap_or(known).plus(1)
+                let d = self.rng.pick(&self.sizes).cloned();
+                let d = d.map(|(name, n)| (Dim::Var(name.clone()), n > 0 && !name.starts_with('w')));
+                match d {
+                    Some((d, true)) if self.rng.one_in(4) => d.plus(-1),
+                    Some((d, _)) => d.plus(1),
+                    None => known,
+                }
             }
             _ => known,
         }
@@ -394,7 +405,11 @@ impl Maker {
                 return Term::leaf(ty.clone(), Info::whole(*n as f64), d.clone());
             }
             let n = self.rng.range(-3, 9);
-            return Term::leaf(ty.clone(), Info::whole(9.0_f64.max(Info::of(ty.atom).most.min(122.0))), literal(ty.atom, n));
+            return Term::leaf(
+                ty.clone(),
+                Info::whole(9.0_f64.max(Info::of(ty.atom).most.min(122.0))),
+                literal(ty.atom, n),
+            );
         }
         if number(ty.atom) && !self.rng.one_in(3) {
             return self.counted(ty);

@@ -110,7 +110,9 @@ impl Maker {
         let all: &[(&'static str, bool)] = match atom {
             BaseTy::Bool => &[("and", false), ("or", false), ("xor", false)],
             BaseTy::Char => return None,
-            a if a.is_integer() => &[("+", true), ("*", false), ("min2", false), ("max2", false), ("bit-xor", false)],
+            a if a.is_integer() => {
+                &[("+", true), ("*", false), ("min2", false), ("max2", false), ("bit-xor", false)]
+            }
             _ => &[("+", true), ("min2", false), ("max2", false)],
         };
         Some(all[self.rng.below(all.len())])
@@ -122,13 +124,9 @@ pub fn sum_of(atom: BaseTy, items: Info, count: f64) -> Info {
     sum_info(items, count).fit(atom)
 }
 
-pub fn scalar_ty(atom: BaseTy) -> Ty {
-    Ty::scalar(atom)
-}
-
 pub fn zero(m: &mut Maker, ty: &Ty, adds: bool) -> Term {
     if adds && ty.atom.is_float() {
-        let one = m.leaf(&scalar_ty(ty.atom));
+        let one = m.leaf(&Ty::scalar(ty.atom));
         let ok = one.info.whole && one.info.most <= 16.0;
         if ty.dims.is_empty() && ok {
             return one;

@@ -2,7 +2,7 @@
 
 use super::{Form, Maker};
 use crate::differential::term::{Info, Term, Ty};
-use remc_base::ops::{Operand, OpInfo, ResultTy, ScalarOp, TABLE};
+use remc_base::ops::{OpInfo, Operand, ResultTy, ScalarOp, TABLE};
 use remc_base::{BaseTy, Class};
 
 pub const FORMS: &[Form] = &[operator, operator, operator, operator, converted, chosen, reranked];
@@ -37,7 +37,9 @@ fn info(op: ScalarOp, result: BaseTy, of: &[Info]) -> Info {
         Add => Info { whole: both, most: a.most + b.most },
         Sub if result.is_float() || result.is_signed() => Info { whole: both, most: a.most + b.most },
         Mul if both => Info { whole: true, most: a.most * b.most },
-        Mul => Info { whole: false, most: if a.most * b.most >= 0.0 { a.most * b.most } else { f64::INFINITY } },
+        Mul => {
+            Info { whole: false, most: if a.most * b.most >= 0.0 { a.most * b.most } else { f64::INFINITY } }
+        }
         Min2 | Max2 => a.or(b),
         Abs => a,
         Negate if result.is_float() || result.is_signed() => a,
@@ -91,9 +93,7 @@ fn apply(m: &mut Maker, row: &OpInfo, t: BaseTy, ty: &Ty) -> Term {
     for (i, operand) in row.operands.iter().enumerate() {
         let atom = match operand {
             Operand::T => t,
-            Operand::U => {
-                [BaseTy::I64, BaseTy::I64, BaseTy::U8, BaseTy::I32, BaseTy::I8][m.rng.below(5)]
-            }
+            Operand::U => [BaseTy::I64, BaseTy::I64, BaseTy::U8, BaseTy::I32, BaseTy::I8][m.rng.below(5)],
             Operand::Base(b) => *b,
         };
         let rank = if i == whole || m.rng.one_in(2) { ty.rank() } else { m.rng.below(ty.rank() + 1) };
@@ -124,9 +124,9 @@ fn guard(m: &mut Maker, row: &OpInfo, i: usize, part: Term) -> Term {
             ["(bit-or 1 §)", "(max2 1 §)"][m.rng.below(2)]
         }
         (ScalarOp::Expt, 1) => {
-            // A whole exponent, which is negative only of a float.
-            let base_is_float = row.op == ScalarOp::Expt && m.rng.one_in(2);
-            let _ = base_is_float;
+            if m.stops() {
+                return Term::leaf(Ty::scalar(BaseTy::I64), Info::whole(2.0), "-2");
+            }
             "(bit-and 7 §)"
         }
         (ScalarOp::IntToChar, 0) => "(bit-and 1023 §)",
