@@ -318,7 +318,7 @@ impl Plan {
                 let to = self.atom(axis.size)?;
                 let var = self.out.scalar(self.flat.vars[axis.var].name.clone().as_str(), BaseTy::I64);
                 self.set(axis.var, Bound::Scalar(Atom::Var(var)));
-                let carried = self.states(&s.pat, state)?;
+                let carried = self.states(&s.pat, state, &[body])?;
                 let owned: Vec<Var> = carried.iter().map(|c| c.param).collect();
                 let (body, next) = self.block(body, owned)?;
                 let range = super::build::upto(to);
@@ -327,7 +327,7 @@ impl Plan {
                 self.bind_results(&s.pat, carried.iter().map(|c| c.result))
             }
             flat::Exp::While { state, cond, body } => {
-                let carried = self.states(&s.pat, state)?;
+                let carried = self.states(&s.pat, state, &[cond, body])?;
                 self.blocks.open();
                 self.scopes.push(Scope { last_use: last_uses(cond), ..Scope::default() });
                 for (k, s) in cond.stmts.iter().enumerate() {
@@ -400,8 +400,23 @@ impl Plan {
     }
 
     /// The states of a loop: what it carries, buffers among them, scalars first bound.
-    fn states(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<Vec<Carried>> {
+    fn states(
+        &mut self,
+        pat: &[mono::Var],
+        state: &[(mono::Var, mono::Atom)],
+        bodies: &[&flat::Body],
+    ) -> L<Vec<Carried>> {
+        // What the loop itself reads again is not its state's to overwrite.
         let mut moved = FxHashSet::default();
+        for b in bodies {
+            uses_of_body(b, &mut |a| {
+                if let mono::Atom::Var(v) = a
+                    && let Some(Bound::Array(p)) = self.env.get(&v)
+                {
+                    moved.insert(self.root(p.buffer));
+                }
+            });
+        }
         let mut carried = Vec::new();
         // Dims of array states may be scalar states.
         let mut scalars = FxHashMap::default();
