@@ -2,6 +2,7 @@
 //! error code, and each page of the tour. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
 //! place of what was expected, for a person to read and commit.
 
+mod cpu;
 mod pages;
 mod programs;
 mod tour;
@@ -16,6 +17,7 @@ fn main() {
     arguments.test_threads.get_or_insert(4);
     let mut trials: Vec<Trial> = vec![];
     trials.extend(programs::trials());
+    trials.extend(cpu::trials());
     trials.extend(pages::trials());
     trials.extend(tour::trials());
     libtest_mimic::run(&arguments, trials).exit();
@@ -43,11 +45,15 @@ pub fn stem(path: &Path) -> String {
     path.file_stem().expect("a file name").to_string_lossy().into_owned()
 }
 
-/// `remc`, in the root of the repository, as no terminal sees it.
+/// `remc`, in the root of the repository, as no terminal sees it. Its cache is the tests' own.
 pub fn remc() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_remc"));
-    command.current_dir(root()).env("NO_COLOR", "1").stdin(Stdio::null());
+    command.current_dir(root()).env("NO_COLOR", "1").env("REMC_CACHE", cache()).stdin(Stdio::null());
     command
+}
+
+pub fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
 pub fn stdout(o: &Output) -> String {

@@ -6,7 +6,7 @@
 //! - `remora NAME.remora`: a file for the commands below;
 //! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output.
 
-use crate::{differs, directives, files, remc, root, stderr, stdout, stem, updating};
+use crate::{cache, differs, directives, files, remc, root, stderr, stdout, stem, updating};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -186,6 +186,7 @@ pub fn console(content: &str, folder: &Folder) -> Result<String, Failed> {
             .current_dir(&folder.0)
             .env("PATH", path)
             .env("NO_COLOR", "1")
+            .env("REMC_CACHE", cache())
             .stdin(Stdio::null())
             .output()?;
         out.push_str(&without_hint(&stdout(&output)));

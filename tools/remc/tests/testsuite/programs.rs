@@ -1,4 +1,4 @@
-//! `programs/` and `reject/`.
+//! `programs/` and `reject/`, with the interpreter; [`crate::cpu`] runs them compiled.
 
 use crate::{Directives, differs, directives, expect_file, files, remc, root, stderr, stdout, stem};
 use libtest_mimic::{Failed, Trial};
@@ -24,15 +24,18 @@ pub fn trials() -> Vec<Trial> {
 }
 
 /// `remc run` with a path relative to the root, so that messages are the same on every machine.
-fn run(path: &Path, d: &Directives) -> Command {
+pub fn run(path: &Path, d: &Directives, device: &str) -> Command {
     let mut command = remc();
-    command.arg("run").arg(path.strip_prefix(root()).unwrap_or(path)).args(&d.arguments);
+    command
+        .args(["run", "--device", device])
+        .arg(path.strip_prefix(root()).unwrap_or(path))
+        .args(&d.arguments);
     command
 }
 
 fn gives_its_value(path: &Path) -> Result<(), Failed> {
     let text = std::fs::read_to_string(path)?;
-    let output = run(path, &directives(&text)).output()?;
+    let output = run(path, &directives(&text), "interp").output()?;
     if output.status.code() != Some(0) {
         return Err(format!("exit code {:?}\n{}", output.status.code(), stderr(&output)).into());
     }
@@ -85,7 +88,7 @@ fn shown_types_check_again(path: &Path) -> Result<(), Failed> {
     }
     let d = directives(&std::fs::read_to_string(path)?);
     let mut child = remc()
-        .args(["run", "-"])
+        .args(["run", "--device", "interp", "-"])
         .args(&d.arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -107,7 +110,7 @@ fn is_rejected(path: &Path) -> Result<(), Failed> {
     // Some of these files are no UTF-8.
     let text = String::from_utf8_lossy(&std::fs::read(path)?).into_owned();
     let d = directives(&text);
-    let output = run(path, &d).output()?;
+    let output = run(path, &d, "interp").output()?;
     let wanted = d.exit.unwrap_or(1);
     if output.status.code() != Some(wanted) {
         return Err(format!(
