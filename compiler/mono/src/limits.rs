@@ -60,7 +60,9 @@ impl Construct {
 
     pub fn summary(self) -> &'static str {
         match self {
-            Construct::ArrayOfBoxes => "an array of boxes whose number is known only when the program runs",
+            Construct::ArrayOfBoxes => {
+                "an array of boxes that is a result or in a loop, or whose number is known only when the program runs"
+            }
             Construct::ComputedFunction => {
                 "a function that leaves the map, branch or loop in which what it mentions is computed"
             }
@@ -75,7 +77,7 @@ impl Construct {
 
     pub fn workaround(self) -> &'static str {
         match self {
-            Construct::ArrayOfBoxes => "pad the parts to one length, or run the program with the interpreter",
+            Construct::ArrayOfBoxes => "pad the parts to one length, and keep their lengths beside them",
             Construct::ComputedFunction => "pass what the function mentions as an argument",
             Construct::FunctionAtBoundary => "apply the function in the program, and return its value",
             Construct::BoxAsInput => "take the contents as an array; its sizes are the entry's indices",

@@ -56,13 +56,21 @@ fn ranks(
     if vars.len() == given.len() {
         return Ok(given.to_vec());
     }
-    let d = usage(
-        codes::RANKS,
-        format!("`{global}` has {} shape variables, but {} ranks were given", vars.len(), given.len()),
-    );
+    let given = match given.len() {
+        0 => "no ranks were given".to_owned(),
+        1 => "one rank was given".to_owned(),
+        n => format!("{n} ranks were given"),
+    };
     fail(match vars.as_slice() {
-        [] => d.help("leave out --ranks"),
-        vars => d.help(format!("give the number of axes of {} with --ranks N,…", vars.join(", "))),
+        [] => usage(codes::RANKS, format!("`{global}` has no shape variables, but {given}"))
+            .help("leave out --ranks"),
+        [one] => usage(codes::RANKS, format!("`{global}` has the shape variable {one}, but {given}"))
+            .help(format!("say how many axes {one} stands for, for example --ranks 1")),
+        all => {
+            let (list, ones) = (all.join(", "), vec!["1"; all.len()].join(","));
+            usage(codes::RANKS, format!("`{global}` has the shape variables {list}, but {given}"))
+                .help(format!("say how many axes each stands for, in this order, for example --ranks {ones}"))
+        }
     })
 }
 
@@ -133,7 +141,9 @@ fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Outcome
 /// A construct that is not compiled, as an error.
 pub fn limitation(session: &Session, l: &Limitation) -> Diagnostic<Span> {
     let mut d = Diagnostic::error(code(l.construct), format!("not compiled yet: {}", l.message));
-    let user = l.at.iter().find(|(g, _)| g.module >= session.first_user_module());
+    let mut users = l.at.iter().filter(|(g, _)| g.module >= session.first_user_module());
+    // What grows is the whole program: the innermost place is where the limit happened to be passed.
+    let user = if l.construct == Construct::ProgramTooLarge { users.next_back() } else { users.next() };
     if let Some(span) = user.or(l.at.first()).and_then(|(g, node)| session.node_span(g, *node)) {
         d = d.primary(span, format!("{} (`{}`)", l.construct.summary(), l.construct));
     }

@@ -75,7 +75,8 @@ impl<'a> Build<'a> {
     pub fn emit(&mut self, pat: Vec<Var>, exp: Exp) -> R<()> {
         self.statements += 1;
         if self.statements > MOST_STATEMENTS {
-            return limit(self, Construct::ProgramTooLarge, "the program grows too large when it is inlined");
+            let message = super::expr::too_large(MOST_STATEMENTS, "statements");
+            return limit(self, Construct::ProgramTooLarge, &message);
         }
         let prov = self.at;
         self.scope().stmts.push(Stmt { pat, exp, prov });

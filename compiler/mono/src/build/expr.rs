@@ -18,11 +18,16 @@ use std::sync::Arc;
 /// More expressions than this, those of inlined bodies counted each time, are a limitation.
 const MOST_EVALUATED: usize = 1 << 21;
 
+/// What is said of a program that passes a limit.
+pub fn too_large(most: usize, what: &str) -> String {
+    format!("with its functions written out where they are called, the program has more than {most} {what}")
+}
+
 impl<'a> Build<'a> {
     pub fn eval(&mut self, e: &'a Expr, env: &Env<'a>, cx: Cx<'a>) -> R<Val<'a>> {
         self.evaluated += 1;
         if self.evaluated > MOST_EVALUATED {
-            return limit(self, Construct::ProgramTooLarge, "the program grows too large when it is inlined");
+            return limit(self, Construct::ProgramTooLarge, &too_large(MOST_EVALUATED, "expressions"));
         }
         let saved = self.at;
         self.at = self.program.provs.add(cx.def.clone(), e.node, cx.caller);
