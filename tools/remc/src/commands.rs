@@ -59,7 +59,7 @@ pub fn show_timings(session: &Session) {
     let mut text = String::new();
     for (stage, count, time) in session.db.timings().report() {
         text.push_str(&format!(
-            "{:<8} {:>6}×  {:>10.3} ms\n",
+            "{:<12} {:>6}×  {:>10.3} ms\n",
             stage.info().name,
             count,
             time.as_secs_f64() * 1e3

@@ -1,75 +1,9 @@
 //! Exit codes and streams of the command line.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod support;
 
-fn remc(args: &[&str]) -> Output {
-    with_input(args, b"")
-}
-
-fn with_input(args: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_remc"))
-        .args(args)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A process that does not read its input closes it; that is no failure here.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The command fails with this code, says this on standard error, and nothing on standard output.
-#[track_caller]
-fn fails(args: &[&str], code: i32, says: &str) {
-    let o = remc(args);
-    let message = text(&o.stderr);
-    assert_eq!(o.status.code(), Some(code), "{args:?}: {message}");
-    assert!(message.contains(says), "{args:?} says\n{message}");
-    assert_eq!(text(&o.stdout), "", "{args:?}");
-}
-
-#[track_caller]
-fn gives(args: &[&str], value: &str) {
-    let o = remc(args);
-    assert_eq!(o.status.code(), Some(0), "{args:?}: {}", text(&o.stderr));
-    assert_eq!(text(&o.stdout), format!("{value}\n"));
-    assert_eq!(text(&o.stderr), "");
-}
-
-/// A folder that is gone after the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("remc-cli-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
+use std::process::{Command, Stdio};
+use support::{Folder, fails, gives, remc, text, with_input};
 
 #[test]
 fn values_and_nothing_else_on_standard_output() {
@@ -201,9 +135,6 @@ fn stages_of_a_program() {
     let file = folder.file("p.typed", &o.stdout);
     let again = remc(&["opt", "--from", "typed", &file]);
     assert_eq!(text(&again.stdout), text(&o.stdout), "{}", text(&again.stderr));
-    let dump = folder.path("dump");
-    assert!(remc(&["run", "-e", "(+ 1 [2 3])", "--dump-dir", &dump]).status.success());
-    assert!(Path::new(&dump).join("02-check.typed").is_file());
     let broken = folder.file("broken.typed", "(typed 1 (");
     fails(&["opt", "--from", "typed", &broken], 2, "U0012");
     assert!(text(&remc(&["opt", "--list"]).stdout).contains("verify"));

@@ -72,7 +72,7 @@ uint64_t remc_workers(remc_context *context);
 /* The program's checks, by number. */
 static const char *const remc_checks[] = {
 @TRAPS@
-  0
+  ""
 };
 
 typedef struct {

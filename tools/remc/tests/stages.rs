@@ -1,0 +1,313 @@
+//! Devices, timings, and every stage of the pipeline from the command line: dumps that read back, passes
+//! that are left out, and what `remc compile` writes.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use support::{Folder, fails, gives, remc, text};
+
+/// A program, and how it is run.
+struct Program {
+    name: &'static str,
+    source: &'static str,
+    inputs: &'static [&'static str],
+}
+
+const DOT: Program = Program {
+    name: "dot",
+    source: "(entry (main [xs [float n]] [ys [float n]]) (sum (* xs ys)))",
+    inputs: &["xs=[1. 2. 3.]", "ys=[4. 5. 6.]"],
+};
+
+/// One for each way in which programs differ by the time they are kernels.
+const PROGRAMS: [Program; 9] = [
+    DOT,
+    Program { name: "map", source: "(* 2 [[1 2] [3 4]])", inputs: &[] },
+    Program {
+        name: "scan",
+        source: "(entry (main [xs [int n]]) (values (iscan/zero + 0 xs) (sort xs)))",
+        inputs: &["xs=[3 1 2]"],
+    },
+    Program {
+        name: "product",
+        source: "(entry (main [a [int n k]] [b [int k m]]) (transpose (m*m a b)))",
+        inputs: &["a=[[1 2] [3 4]]", "b=[[5 6 7] [8 9 10]]"],
+    },
+    Program {
+        name: "box",
+        source: "(entry (main [xs [int n]]) (filter (< xs 3) xs))",
+        inputs: &["xs=[3 1 2]"],
+    },
+    Program { name: "histogram", source: "(histogram 4 [0 1 1 3 3 3])", inputs: &[] },
+    Program {
+        name: "loop",
+        source: "(define (steps [x 0]) (while (λ ([y int]) (> y 1)) (λ ([y int]) (quotient y 2)) x))
+                 (values (steps [9 2 70]) (fold (λ ([x 0] [a 0]) (+ x (* 10 a))) 0 [1 2 3]))",
+        inputs: &[],
+    },
+    Program {
+        name: "records",
+        source: "(define ps (record (x [0. 3.]) (y [0. 4.])))
+                 (values ps (sqrt (+ (square (field ps x)) (square (field ps y)))) \"text\")",
+        inputs: &[],
+    },
+    Program {
+        name: "ragged",
+        source: "(define (up-to [k 0]) (reduce/zero + 0 (iota [k]))) (entry (main [ks [int n]]) (up-to ks))",
+        inputs: &["ks=[3 0 5]"],
+    },
+];
+
+impl Program {
+    fn arguments(&self) -> Vec<String> {
+        let inputs = self.inputs.iter().flat_map(|i| ["--input".to_owned(), (*i).to_owned()]);
+        ["-e".to_owned(), self.source.to_owned()].into_iter().chain(inputs).collect()
+    }
+
+    fn run(&self, more: &[&str]) -> String {
+        let arguments = self.arguments();
+        let all: Vec<&str> = ["run"]
+            .into_iter()
+            .chain(arguments.iter().map(String::as_str))
+            .chain(more.iter().copied())
+            .collect();
+        let o = remc(&all);
+        assert!(o.status.success(), "{}, {more:?}: {}", self.name, text(&o.stderr));
+        text(&o.stdout)
+    }
+}
+
+/// The files of a folder by name, which is the order of the passes.
+fn dumps(folder: &str) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    all.sort();
+    all
+}
+
+fn ending(path: &Path) -> String {
+    path.extension().unwrap().to_str().unwrap().to_owned()
+}
+
+/// Numbered without a gap, in order of the languages, and each read back as itself.
+fn all_read_back(name: &str, folder: &str) {
+    let mut languages: Vec<String> = vec![];
+    for (k, path) in dumps(folder).iter().enumerate() {
+        let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(file.starts_with(&format!("{:02}-", k + 2)), "{name}: {file}");
+        let language = ending(path);
+        let back = remc(&["opt", "--from", &language, path.to_str().unwrap()]);
+        assert!(back.status.success(), "{name}, {file}: {}", text(&back.stderr));
+        assert!(
+            text(&back.stdout) == std::fs::read_to_string(path).unwrap(),
+            "{name}, {file}: it reads back as another text"
+        );
+        languages.push(language);
+    }
+    languages.dedup();
+    assert_eq!(languages, ["typed", "explicit", "mono", "flat", "kernel"], "{name}");
+}
+
+#[test]
+fn every_dump_reads_back_as_itself() {
+    for p in &PROGRAMS {
+        let folder = Folder::new(&format!("dumps-{}", p.name));
+        let dump = folder.path("made/on/the/way");
+        p.run(&["--device", "cpu", "--dump-dir", &dump]);
+        all_read_back(p.name, &dump);
+    }
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for name in ["digits", "blur", "sobel"] {
+        let folder = Folder::new(&format!("dumps-{name}"));
+        let file = examples.join(format!("{name}.remora")).display().to_string();
+        let o = remc(&[
+            "compile",
+            &file,
+            "--emit",
+            "kernel",
+            "--dump-dir",
+            &folder.path("d"),
+            "-o",
+            &folder.path("k"),
+        ]);
+        assert!(o.status.success(), "{name}: {}", text(&o.stderr));
+        all_read_back(name, &folder.path("d"));
+        // What is written is what the last pass made.
+        let last = dumps(&folder.path("d")).pop().unwrap();
+        assert_eq!(std::fs::read(last).unwrap(), std::fs::read(folder.path("k")).unwrap());
+    }
+}
+
+/// Leaving out ever more of the optimiser does not change the value.
+#[test]
+fn a_pass_more_or_less_gives_the_same_value() {
+    for p in &PROGRAMS {
+        let folder = Folder::new(&format!("stop-{}", p.name));
+        let wanted = p.run(&["--device", "interp"]);
+        p.run(&["--device", "cpu", "--dump-dir", &folder.path("all")]);
+        let last = dumps(&folder.path("all")).len() + 1;
+        let mut counts = BTreeSet::new();
+        for n in 0..=last {
+            let n = n.to_string();
+            let dump = folder.path(&n);
+            assert_eq!(
+                p.run(&["--device", "cpu", "--stop-after-pass", &n, "--dump-dir", &dump]),
+                wanted,
+                "{} {n}",
+                p.name
+            );
+            counts.insert(dumps(&dump).len());
+        }
+        assert!(counts.len() > 5, "{}: passes are left out one by one: {counts:?}", p.name);
+    }
+}
+
+#[test]
+fn devices() {
+    for p in &PROGRAMS {
+        let wanted = p.run(&["--device", "interp"]);
+        for threads in ["1", "2", "5"] {
+            assert_eq!(
+                p.run(&["--device", "cpu", "--threads", threads, "--repeat", "3"]),
+                wanted,
+                "{}",
+                p.name
+            );
+        }
+        assert_eq!(p.run(&[]), wanted, "{}", p.name);
+    }
+    fails(&["run", "-e", "1", "--device", "gpu"], 2, "interp");
+    fails(&["run", "-e", "1", "--threads", "0"], 2, "1..=1024");
+    fails(&["run", "-e", "1", "--threads", "many"], 2, "many");
+    fails(&["run", "-e", "1", "--repeat", "0"], 2, "--repeat");
+    fails(&["run", "-e", "1", "--device", "interp", "--threads", "2"], 2, "U0014");
+    fails(&["run", "-e", "1", "--device", "interp", "--repeat", "2"], 2, "U0014");
+}
+
+/// What is not compiled is refused where the cpu device was asked for, and says so where it was not.
+#[test]
+fn what_is_not_compiled() {
+    let adders = "(define (adder [n 0]) (λ ([x 0]) (+ n x))) ((adder [1 2 3]) 10)";
+    fails(&["run", "-e", adders, "--device", "cpu"], 2, "[L0002] Error: not compiled yet");
+    fails(&["compile", "-e", adders, "--emit", "kernel"], 2, "[L0002] Error: not compiled yet");
+    gives(&["run", "-e", adders, "--device", "interp"], "[11 12 13]");
+    let o = remc(&["run", "-e", adders]);
+    assert_eq!((o.status.code(), text(&o.stdout).as_str()), (Some(0), "[11 12 13]\n"));
+    assert!(text(&o.stderr).contains("[L0002] Warning: not compiled yet, so the interpreter runs it"));
+}
+
+#[test]
+fn timings() {
+    let arguments = DOT.arguments();
+    let run = |more: &[&str]| {
+        let all: Vec<&str> = ["run"]
+            .into_iter()
+            .chain(arguments.iter().map(String::as_str))
+            .chain(more.iter().copied())
+            .collect();
+        let o = remc(&all);
+        assert_eq!((o.status.code(), text(&o.stdout).as_str()), (Some(0), "32.0\n"), "{}", text(&o.stderr));
+        text(&o.stderr)
+    };
+    let said = run(&["--device", "cpu", "--timings"]);
+    for stage in ["parse", "check", "build", "fuse", "flatten", "lower", "codegen", "run", "verify", "memory"]
+    {
+        assert!(said.lines().any(|l| l.trim_start().starts_with(stage)), "no {stage} in\n{said}");
+    }
+    assert!(run(&["--device", "interp", "--timings=text"]).contains("interp"));
+    for (device, repeat, runs) in [("cpu", "1", 1), ("cpu", "4", 4), ("interp", "1", 1)] {
+        let said = run(&["--device", device, "--timings=json", "--repeat", repeat]);
+        let v: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert!(v["compile"].as_f64().unwrap() > 0.0, "{said}");
+        assert_eq!(v["runs"].as_array().unwrap().len(), runs, "{said}");
+        assert!(v["runs"].as_array().unwrap().iter().all(|r| r.as_f64().unwrap() >= 0.0), "{said}");
+        assert_eq!(v["peak_bytes"].is_u64(), device == "cpu", "{said}");
+    }
+    fails(&["run", "-e", "1", "--timings=xml"], 2, "json");
+}
+
+#[test]
+fn everything_that_compile_writes() {
+    let folder = Folder::new("emit");
+    let emit = |what: &str, more: &[&str]| {
+        let mut all = vec!["compile", "-e", DOT.source, "--emit", what];
+        all.extend(more);
+        let o = remc(&all);
+        assert!(o.status.success(), "{what}: {}", text(&o.stderr));
+        o.stdout
+    };
+    for what in ["typed", "explicit", "mono", "flat", "kernel"] {
+        let file = folder.file(&format!("p.{what}"), emit(what, &[]));
+        let back = remc(&["opt", "--from", what, &file]);
+        assert_eq!(text(&back.stdout), std::fs::read_to_string(&file).unwrap(), "{}", text(&back.stderr));
+        // To a file, the same.
+        let again = folder.path("again");
+        assert_eq!(emit(what, &["-o", &again]), b"");
+        assert_eq!(std::fs::read(again).unwrap(), std::fs::read(&file).unwrap());
+    }
+    assert!(text(&emit("llvm", &[])).contains("define i32 @remc_entry("));
+    assert!(text(&emit("asm", &[])).contains("remc_entry:"));
+    assert!(text(&emit("header", &[])).contains("remc_entry"));
+    let object = emit("object", &[]);
+    assert_eq!(&object[..4], b"\x7fELF");
+    assert!(String::from_utf8_lossy(&object).contains("remc_entry"));
+    // Without optimisation, `mono` is what its first pass makes.
+    let unoptimised = emit("mono", &["--stop-after-pass", "0"]);
+    assert_ne!(unoptimised, emit("mono", &[]));
+}
+
+/// The passes by name, one after the other, give what the pipeline gives.
+#[test]
+fn passes_from_typed_to_kernels() {
+    let folder = Folder::new("passes");
+    for p in &PROGRAMS {
+        let dump = folder.path(p.name);
+        p.run(&["--device", "cpu", "--dump-dir", &dump]);
+        let all = dumps(&dump);
+        let mut arguments = vec!["opt".to_owned(), "--from".to_owned(), "typed".to_owned()];
+        for path in &all[1..] {
+            let name = path.file_stem().unwrap().to_str().unwrap().split_once('-').unwrap().1;
+            arguments.extend(["--pass".to_owned(), name.to_owned()]);
+        }
+        arguments.push(all[0].display().to_string());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let o = remc(&arguments);
+        assert!(o.status.success(), "{}: {}", p.name, text(&o.stderr));
+        assert_eq!(text(&o.stdout), std::fs::read_to_string(all.last().unwrap()).unwrap(), "{}", p.name);
+    }
+}
+
+#[test]
+fn wrong_uses() {
+    let folder = Folder::new("wrong-uses");
+    let mono = folder.file("p.mono", remc(&["compile", "-e", "(+ 1 2)", "--emit", "mono"]).stdout);
+    fails(&["compile", "-e", "1"], 2, "--emit");
+    fails(&["compile", "-e", "1", "--emit", "wasm"], 2, "possible values");
+    fails(&["compile", "-e", "1", "--emit", "object", "-o", &folder.path("no/such/o")], 2, "U0010");
+    fails(&["compile", "-e", "1", "--emit", "mono", "--ranks", "2"], 2, "U0013");
+    let any_rank = "(entry (main [xs [int @s]]) (* 2 xs))";
+    fails(&["compile", "-e", any_rank, "--emit", "mono"], 2, "U0013");
+    let o = remc(&["compile", "-e", any_rank, "--emit", "mono", "--ranks", "2"]);
+    assert!(o.status.success(), "{}", text(&o.stderr));
+    let two = "(entry (f [x int]) x) (entry (g [x int]) x)";
+    fails(&["compile", "-e", two, "--emit", "kernel"], 2, "U0004");
+    fails(&["compile", "-e", two, "--emit", "kernel", "--entry", "h"], 2, "U0003");
+    fails(&["compile", "-e", "(+ 1", "--emit", "kernel"], 1, "E0102");
+    fails(&["opt", &mono], 2, "--from");
+    fails(&["opt", "--from", "mono"], 2, "required");
+    fails(&["opt", "--from", "flat", &mono], 2, "U0012");
+    fails(&["opt", "--from", "llvm", &mono], 2, "no pass reads");
+    fails(&["opt", "--from", "mono", "--pass", "lower", &mono], 2, "no pass `lower` reads mono");
+    fails(&["opt", "--from", "mono", "--pass", "nonsense", &mono], 2, "no pass `nonsense` reads mono");
+    fails(&["opt", "--from", "mono", "--pass", "flatten", "--pass", "fuse", &mono], 2, "reads flat");
+    fails(&["opt", "--from", "mono", "/no/such/file"], 2, "U0001");
+    for (language, broken) in
+        [("explicit", "(explicit 1 ("), ("mono", "(mono 1)"), ("flat", ""), ("kernel", "(kernel 2)")]
+    {
+        let file = folder.file("broken", broken);
+        fails(&["opt", "--from", language, &file], 2, "U0012");
+    }
+    let not_a_folder = folder.file("file", "");
+    fails(&["run", "-e", "1", "--dump-dir", &not_a_folder], 2, "U0010");
+    fails(&["run", "-e", "1", "--stop-after-pass", "fuse"], 2, "fuse");
+}
