@@ -13,6 +13,8 @@
 //! for longest go. Nothing here is an error of the program: a cache that cannot be read or written is as
 //! good as none.
 
+#![forbid(unsafe_code)]
+
 use std::ffi::OsString;
 use std::fs::{self, File, FileTimes};
 use std::io::{self, Read, Write};

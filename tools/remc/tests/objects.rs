@@ -119,7 +119,13 @@ fn one_that_stops() {
   printf("%lld\n", (long long)r[0]);
   free(xs);"#;
     for (name, flags) in [("stops", OPENMP), ("stops-alone", &[] as &[&str])] {
-        prints(name, entry, body, flags, "1 1 0 200001\n");
+        prints(
+            name,
+            entry,
+            body,
+            flags,
+            "1 check (division \"quotient\" int) failed, with 100 0; 0 200001\n",
+        );
     }
 }
 

@@ -76,7 +76,7 @@ impl<'a> Build<'a> {
         self.statements += 1;
         if self.statements > MOST_STATEMENTS {
             let message = super::expr::too_large(MOST_STATEMENTS, "statements");
-            return limit(self, Construct::ProgramTooLarge, &message);
+            return limit(self, Construct::ProgramTooLarge, message);
         }
         let prov = self.at;
         self.scope().stmts.push(Stmt { pat, exp, prov });

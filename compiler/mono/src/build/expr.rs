@@ -27,7 +27,7 @@ impl<'a> Build<'a> {
     pub fn eval(&mut self, e: &'a Expr, env: &Env<'a>, cx: Cx<'a>) -> R<Val<'a>> {
         self.evaluated += 1;
         if self.evaluated > MOST_EVALUATED {
-            return limit(self, Construct::ProgramTooLarge, &too_large(MOST_EVALUATED, "expressions"));
+            return limit(self, Construct::ProgramTooLarge, too_large(MOST_EVALUATED, "expressions"));
         }
         let saved = self.at;
         self.at = self.program.provs.add(cx.def.clone(), e.node, cx.caller);
