@@ -227,6 +227,21 @@ impl Leaf<'_> {
         op: &mono::Combine,
         outs: &[Place],
     ) -> L<()> {
+        if self.inner == Inner::Lanes
+            && let Some((width, ops)) = self.scan_lanes(op, body, index)
+        {
+            let start = match &op.start {
+                Some(s) => self.atoms(s)?,
+                None => ops.iter().map(|(_, neutral)| Atom::Const(*neutral)).collect(),
+            };
+            let init: Vec<_> = start.into_iter().zip(ops).map(|(a, (o, _))| (a, Some(o))).collect();
+            let how = How::Scan(width);
+            let last = self.scan_loop(how, upto(n), &init, index, kind, op, body, &[], outs)?;
+            if kind == mono::ScanKind::Full {
+                outs.iter().zip(last).for_each(|(to, x)| self.store(to, &[n], x));
+            }
+            return Ok(());
+        }
         let store = |l: &mut Self, at: Atom, values: &[Atom]| {
             for (to, v) in outs.iter().zip(values) {
                 l.store(to, &[at], *v);

@@ -296,19 +296,27 @@ impl Leaf<'_> {
     ) -> L<()> {
         let Range::Tile { index: b, .. } = tile else { return wrong("no tile") };
         let there = |i: Atom| -> Vec<Atom> { at.iter().copied().chain([i]).collect() };
+        if let Some((width, ops)) = self.scan_lanes(op, leaf, index) {
+            let some = self.int(ScalarOp::Gt, b, Atom::int(0))?;
+            let previous = self.int(ScalarOp::Sub, b, Atom::int(1))?;
+            let previous = self.int(ScalarOp::Max2, previous, Atom::int(0))?;
+            let mut init = Vec::new();
+            for (p, (combine, neutral)) in befores.iter().zip(ops) {
+                let before = if op.start.is_some() {
+                    self.load(p, &there(b))?
+                } else {
+                    let x = self.load(p, &there(previous))?;
+                    self.op(ScalarOp::Select, &[some, x, Atom::Const(neutral)])?
+                };
+                init.push((before, Some(combine)));
+            }
+            self.scan_loop(How::Scan(width), tile, &init, index, kind, op, leaf, at, outs)?;
+            return Ok(());
+        }
         if op.start.is_some() {
             let init = befores.iter().map(|p| self.load(p, &there(b))).collect::<L<Vec<_>>>()?;
             let init: Vec<_> = init.into_iter().map(|a| (a, None)).collect();
-            self.carry(How::Seq, tile, &init, |l, i, accs| {
-                l.set(index, i);
-                let elems = l.body(leaf)?;
-                let next = l.combine(op, accs, elems)?;
-                let stored = if kind == mono::ScanKind::Inclusive { &next } else { accs };
-                for (to, x) in outs.iter().zip(stored) {
-                    l.store(to, &there(i), *x);
-                }
-                Ok(next)
-            })?;
+            self.scan_loop(How::Seq, tile, &init, index, kind, op, leaf, at, outs)?;
             return Ok(());
         }
         // Without a start, the first element of a tile is combined with what the tiles before it gave,
@@ -335,5 +343,48 @@ impl Leaf<'_> {
             Ok(std::iter::once(Atom::Const(remc_base::Scalar::Bool(true))).chain(next).collect())
         })?;
         Ok(())
+    }
+
+    /// Stores the combinations of the prefixes of a range; what it begins with is `init`.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a scan")]
+    pub fn scan_loop(
+        &mut self,
+        how: How,
+        range: Range,
+        init: &[(Atom, Option<ScalarOp>)],
+        index: mono::Var,
+        kind: mono::ScanKind,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        at: &[Atom],
+        outs: &[Place],
+    ) -> L<Vec<Atom>> {
+        self.carry(how, range, init, |l, i, accs| {
+            l.set(index, i);
+            let elems = l.body(leaf)?;
+            let next = l.combine(op, accs, elems)?;
+            let stored = if kind == mono::ScanKind::Inclusive { &next } else { accs };
+            let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
+            for (to, x) in outs.iter().zip(stored) {
+                l.store(to, &there, *x);
+            }
+            Ok(next)
+        })
+    }
+
+    /// In how many lanes a scan may run, with the operators of its accumulators and what they start from.
+    pub fn scan_lanes(
+        &self,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        index: mono::Var,
+    ) -> Option<(u32, Vec<(ScalarOp, remc_base::Scalar)>)> {
+        let vars = &self.plan.flat.vars;
+        let count = op.lambda.body.results.len();
+        let tys: Vec<_> = op.lambda.params.iter().take(count).map(|v| vars[*v].ty.base).collect();
+        let ops = schedule::lane_ops(op, &tys)?;
+        schedule::lanes_of_body(self, leaf, index)?;
+        let widest = tys.iter().map(|t| t.bits() / 8).max()?;
+        Some((schedule::lanes(widest, 1), ops))
     }
 }
