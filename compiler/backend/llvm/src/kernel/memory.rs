@@ -81,6 +81,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at) = (at, self.indices(at)?);
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
+            self.transposes = true;
             return self.load_transposed(buffer, &at, side);
         }
         (0..count(&at))
@@ -105,6 +106,9 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (atoms, at, value) = (at, self.indices(at)?, self.atom(value)?);
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
             return self.store_transposed(buffer, &at, &value, side);
+        }
+        if let Some(stores) = self.streamable(&ty, base, &at, &value)? {
+            return self.stream(buffer, &ty, &stores);
         }
         for k in 0..count(at.iter().chain([&value])) {
             let x = piece(&value, k)?;
@@ -325,7 +329,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// Says which buffer an access is of.
-    fn tag(&self, buffer: Var, i: InstructionValue<'ctx>) -> Result<(), EmitError> {
+    pub fn tag(&self, buffer: Var, i: InstructionValue<'ctx>) -> Result<(), EmitError> {
         let Some(scope) = self.scopes.get(&buffer) else { return Ok(()) };
         let c = self.e.context;
         let wrong = |_| EmitError::WrongValue("metadata");

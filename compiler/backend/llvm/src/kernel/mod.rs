@@ -146,6 +146,10 @@ struct Fun<'a, 'ctx> {
     jam_varying: FxHashSet<Var>,
     /// Those that grow by one from iteration to iteration.
     jam_linear: FxHashSet<Var>,
+    /// Whether the jammed loop around has loaded blocks that it transposes.
+    transposes: bool,
+    /// Whether there are stores past the caches.
+    streams: bool,
     /// Sums that take in a product, and the products that are left out therefore.
     fused: contract::Fused,
     scopes: FxHashMap<Var, Scope<'ctx>>,
@@ -175,6 +179,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             jam: 1,
             jam_varying: FxHashSet::default(),
             jam_linear: FxHashSet::default(),
+            transposes: false,
+            streams: false,
             fused: contract::Fused::default(),
             scopes: FxHashMap::default(),
             slots: None,
@@ -463,6 +469,9 @@ fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
         f.block(&k.body)?;
         Ok(Vec::new())
     })?;
+    if f.streams {
+        f.fence()?;
+    }
     f.e.builder.build_return(None)?;
     Ok(())
 }

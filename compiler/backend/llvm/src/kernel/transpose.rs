@@ -12,20 +12,35 @@
 //! d0 d1 d2 d3                     b2 b3 d2 d3                     a3 b3 c3 d3
 //! ```
 //!
+//! What is written row by row meanwhile goes to as many places, a power of two apart as often as not, which
+//! the caches cannot keep at once. So where the rows are whole cache lines of a buffer too large for them,
+//! they are written past the caches (measured: four times as fast). Such stores are not ordered with
+//! others; a kernel that has some ends with a fence.
+//!
 //! A step exchanges, between rows of that distance, the lanes that have the bit of the distance in one of
 //! them alone (Eklundh, "A fast computer method for matrix transposing", 1972).
 
 use super::Fun;
-use super::pieces::{Piece, Pieces, piece};
+use super::memory::{Offset, Stride};
+use super::pieces::{Piece, Pieces, count, piece};
 use super::scan::vector;
 use crate::error::EmitError;
-use inkwell::values::VectorValue;
+use crate::values::{Value, element_bytes};
+use inkwell::IntPredicate;
+use inkwell::intrinsics::Intrinsic;
+use inkwell::values::{PointerValue, VectorValue};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_kernel::ir::{Atom, Exp, Var};
+use remc_kernel::ir::{Atom, BufferTy, Exp, Var};
 
 /// The most lanes, or iterations, of a block: rows are kept in registers.
 const MOST_ROWS: u32 = 16;
+
+/// The bytes of a cache line.
+const LINE: u32 = 64;
+
+/// The bytes from which on a buffer is written past the caches: several times a core's own.
+const LARGE: i64 = 8 << 20;
 
 impl<'ctx> Fun<'_, 'ctx> {
     /// Keeps in mind the variables that grow by one from jammed iteration to iteration.
@@ -121,6 +136,82 @@ impl<'ctx> Fun<'_, 'ctx> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The addresses and values of stores that may go past the caches: those of a whole cache line for each
+    /// jammed iteration.
+    pub fn streamable(
+        &self,
+        ty: &BufferTy,
+        base: PointerValue<'ctx>,
+        at: &[Pieces<'ctx>],
+        value: &Pieces<'ctx>,
+    ) -> Result<Option<Vec<(PointerValue<'ctx>, Value<'ctx>)>>, EmitError> {
+        let Some(w) = self.lanes else { return Ok(None) };
+        let line = w * element_bytes(self.e.memory_ty(ty.base, None)) == LINE && self.host.vector_bits == 512;
+        if !(cfg!(target_arch = "x86_64") && self.transposes && line && count(at) == self.jam) {
+            return Ok(None);
+        }
+        let mut stores = Vec::new();
+        for k in 0..self.jam {
+            let Offset::Strided(i, Stride::Constant(1)) = self.offset(ty, at, k)? else { return Ok(None) };
+            let x = self.vector(piece(value, k)?)?;
+            stores.push((self.e.element(ty.base, base, i)?, self.e.to_memory(ty.base, x)?));
+        }
+        Ok(Some(stores))
+    }
+
+    /// Stores past the caches, if the buffer is large and the addresses begin cache lines.
+    pub fn stream(
+        &mut self,
+        buffer: Var,
+        ty: &BufferTy,
+        stores: &[(PointerValue<'ctx>, Value<'ctx>)],
+    ) -> Result<(), EmitError> {
+        self.streams = true;
+        let b = self.e.builder;
+        let mut bytes = self.i64(i64::from(element_bytes(self.e.memory_ty(ty.base, None))));
+        for d in &ty.dims {
+            bytes = b.build_int_mul(bytes, self.size(*d)?, "")?;
+        }
+        let large = self.e.icmp(IntPredicate::SGE, bytes.into(), self.i64(LARGE).into())?;
+        let mut bits = self.i64(0);
+        for (address, _) in stores {
+            let number = b.build_ptr_to_int(*address, self.e.context.i64_type(), "")?;
+            bits = b.build_or(bits, number, "")?;
+        }
+        let bits = b.build_and(bits, self.i64(i64::from(LINE) - 1), "")?;
+        let aligned = self.e.icmp(IntPredicate::EQ, bits.into(), self.i64(0).into())?;
+        let (past, through, on) = (self.append(), self.append(), self.append());
+        self.branch(self.e.and(large, aligned)?, past, through)?;
+        let wrong = |_| EmitError::WrongValue("store");
+        for (block, streams) in [(past, true), (through, false)] {
+            self.position(block);
+            for (address, x) in stores {
+                let i = b.build_store(*address, *x)?;
+                let align = if streams { LINE } else { element_bytes(x.get_type()) };
+                i.set_alignment(align).map_err(wrong)?;
+                self.tag(buffer, i)?;
+                if streams {
+                    let c = self.e.context;
+                    let one = c.metadata_node(&[self.i32(1).into()]);
+                    i.set_metadata(one, c.get_kind_id("nontemporal"))
+                        .map_err(|_| EmitError::WrongValue("metadata"))?;
+                }
+            }
+            self.jump(on)?;
+        }
+        self.position(on);
+        Ok(())
+    }
+
+    /// Waits until what was stored past the caches can be seen.
+    pub fn fence(&self) -> Result<(), EmitError> {
+        let f = Intrinsic::find("llvm.x86.sse.sfence")
+            .and_then(|i| i.get_declaration(self.e.module, &[]))
+            .ok_or(EmitError::NoIntrinsic("llvm.x86.sse.sfence"))?;
+        self.e.builder.build_direct_call(f, &[], "")?;
         Ok(())
     }
 

@@ -82,3 +82,23 @@ fn blocks_of_a_grid() {
     let ir = remc_llvm::llvm_ir(&p, &remc_llvm::jit::host(), None).unwrap();
     assert_eq!(ir.lines().filter(|l| l.contains("load <16 x float>")).count(), 16, "{ir}");
 }
+
+#[test]
+fn large_arrays_go_past_the_caches() {
+    let body = "(for (jam 16) %i (tile %r 32 %n) () (for (lanes 16) %j (tile %b 64 %m) ()
+        (let (%x TY) (load %xs %j %i) p0) (store %ys (%i %j) %x p0) (next) p0) (next) p0)";
+    let p = transposition("f32", "(%b %mb) (%r %nb)", (32, 64), body);
+    // Rows of whole cache lines, and others.
+    for (m, n) in [(1600, 1504), (1601, 1503)] {
+        let xs = (0..m * n).map(|i| i as f32);
+        let out = run(&p, &[int(m), int(n), floats(xs)]).unwrap().remove(0);
+        assert_eq!(out.dims, [n as usize, m as usize]);
+        for (k, x) in (0..).zip(out.elements) {
+            assert_eq!(x, remc_base::Scalar::F32((k % m * n + k / m) as f32), "{k}");
+        }
+    }
+    let host = remc_llvm::jit::host();
+    let ir = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+    assert_eq!(ir.contains("!nontemporal"), host.vector_bits == 512 && cfg!(target_arch = "x86_64"));
+    assert_eq!(ir.contains("!nontemporal"), ir.contains("sfence"));
+}
