@@ -249,10 +249,53 @@ impl Plan {
         Ok(Some(Tiles { size, count: self.tiles(n, size)? }))
     }
 
+    /// A view whose indices are those of the array, moved and shifted, as the map that it is: maps have
+    /// better schedules than views.
+    fn as_map(
+        &mut self,
+        v: mono::Var,
+        view: &mono::View,
+        array: mono::Var,
+    ) -> Option<(Vec<mono::Axis>, mono::Body)> {
+        let (source, dims) = (self.flat.vars[array].ty.clone(), self.flat.vars[v].ty.dims.clone());
+        let axes: Vec<mono::Axis> = dims
+            .iter()
+            .map(|size| mono::Axis { var: self.fresh("i", mono::Ty::int()), size: *size })
+            .collect();
+        let mut at: Vec<mono::Atom> = axes.iter().map(|a| mono::Atom::Var(a.var)).collect();
+        let mut stmts = Vec::new();
+        match view {
+            mono::View::Permute { perm } => {
+                let moved = at.clone();
+                for (a, k) in moved.iter().zip(perm) {
+                    *at.get_mut(*k)? = *a;
+                }
+            }
+            mono::View::Replicate { dims } => {
+                at.drain(..dims.len());
+            }
+            mono::View::Slice { start, .. } => {
+                for (a, s) in at.iter_mut().zip(start) {
+                    let sum = self.fresh("i", mono::Ty::int());
+                    let exp = mono::Exp::Op(ScalarOp::Add, vec![*a, *s]);
+                    stmts.push(mono::Stmt { pat: vec![sum], exp, prov: self.prov });
+                    *a = mono::Atom::Var(sum);
+                }
+            }
+            _ => return None,
+        }
+        let x = self.fresh("x", mono::Ty::scalar(source.base));
+        let exp = mono::Exp::Index { array, at };
+        stmts.push(mono::Stmt { pat: vec![x], exp, prov: self.prov });
+        Some((axes, mono::Body { stmts, results: vec![mono::Atom::Var(x)] }))
+    }
+
     /// A copy of a view of an array that is wanted as a whole.
     pub fn view_copy(&mut self, v: mono::Var, view: &mono::View, array: mono::Var) -> L<()> {
+        if let Some((axes, leaf)) = self.as_map(v, view, array) {
+            return self.seg_map(&[v], &axes, &leaf);
+        }
         let out = self.alloc_for(v)?;
-        let ty = self.flat.vars[v].ty.clone();
         let (source, dims) = (self.dims(array)?, self.dims(v)?);
         let from = self.place(array)?;
         let row = Cost { ops: 8, sizes: dims[1.min(dims.len())..].to_vec() };
@@ -275,7 +318,6 @@ impl Plan {
                 _ => l.view(v, &view, array, &from, &to),
             }
         })?;
-        debug_assert!(!ty.is_scalar());
         self.set(v, Bound::Array(out));
         Ok(())
     }
