@@ -103,6 +103,12 @@ pub fn build(
     let mut program = b.program;
     let old = std::mem::take(&mut program.provs);
     keep_places(&mut program.body, &old, &mut program.provs);
+    // A program without statements is at one place all the same: its result may have to be copied.
+    if program.provs.is_empty()
+        && let Some((_, place)) = old.iter().next()
+    {
+        program.provs.add(place.def.clone(), place.node, None);
+    }
     Ok(program)
 }
 

@@ -31,6 +31,12 @@ pub fn compact(p: &mut Program) {
     old.extend(&p.params);
     let mut provs = vec![false; p.provs.len()];
     binders(&p.body, &mut old, &mut provs);
+    // A program without statements is at one place all the same: its result may have to be copied.
+    if !provs.contains(&true)
+        && let Some(first) = provs.first_mut()
+    {
+        *first = true;
+    }
     let Some(vars) = Numbers::of(&old, p.vars.len()) else { return };
     // The type of a variable mentions what is in scope; if it does not, the verifier has to see that.
     let dims = old.iter().flat_map(|v| &p.vars[*v].ty.dims).filter_map(|d| d.as_var());
