@@ -29,7 +29,7 @@ pub(crate) const JAM: u32 = 4;
 
 /// Rows shorter than this are reduced many at a time, longer ones along the row.
 pub(crate) const SHORT: i64 = 32;
-/// The side of the blocks that a transposition moves.
+/// The columns of the blocks that a transposition moves; they have half as many rows.
 pub(crate) const TRANSPOSED: i64 = 64;
 
 /// Bytes of the widest vectors.

@@ -198,8 +198,10 @@ impl Plan {
             let outs = l.import_all(outs);
             let last_tile = l.grid_axis("b", tile.count);
             let first_tile = rows.map(|r| l.grid_axis("r", r.count));
-            // Blocks that follow one another share what they read: the columns of a product.
-            if !matches!(how, Points::Lanes { contraction: true, .. }) {
+            // Blocks that follow one another share what they read: the columns of a product, the pages of
+            // what is transposed.
+            let shares = matches!(how, Points::Transposed | Points::Lanes { contraction: true, .. });
+            if !shares {
                 l.kernel.grid.reverse();
             }
             let mut loops: Vec<(mono::Axis, How, Range)> = Vec::new();
@@ -231,6 +233,11 @@ impl Plan {
         wide: Atom,
     ) -> L<Option<Tiles>> {
         let [first, mid @ ..] = outer else { return Ok(None) };
+        if how == Points::Transposed {
+            let size = Atom::int(schedule::TRANSPOSED / 2);
+            let n = self.atom(first.size)?;
+            return Ok(Some(Tiles { size, count: self.tiles(n, size)? }));
+        }
         let mut row = self.int(ScalarOp::Min2, n, wide)?;
         for a in mid {
             let n = self.atom(a.size)?;
@@ -240,7 +247,6 @@ impl Plan {
         row = self.int(ScalarOp::Max2, row, Atom::int(1))?;
         let mut size = self.int(ScalarOp::Quotient, points, row)?;
         let least = match how {
-            Points::Transposed => schedule::TRANSPOSED,
             Points::Lanes { jam: true, .. } if mid.is_empty() => i64::from(schedule::JAM),
             _ => 1,
         };

@@ -14,7 +14,7 @@
 //!
 //! What is written row by row meanwhile goes to as many places, a power of two apart as often as not, which
 //! the caches cannot keep at once. So where the rows are whole cache lines of a buffer too large for them,
-//! they are written past the caches (measured: four times as fast). Such stores are not ordered with
+//! they are written past the caches (measured: two and a half times as fast). Such stores are not ordered with
 //! others; a kernel that has some ends with a fence.
 //!
 //! A step exchanges, between rows of that distance, the lanes that have the bit of the distance in one of
