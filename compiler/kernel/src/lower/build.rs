@@ -235,12 +235,18 @@ pub(crate) trait Emit {
         Self: Sized,
     {
         let var = self.program().scalar("i", BaseTy::I64);
-        let carried = self.carried(init)?;
+        let mut carried = self.carried(init)?;
         let params: Vec<Atom> = carried.iter().map(|c| Atom::Var(c.param)).collect();
         let results = carried.iter().map(|c| Atom::Var(c.result)).collect();
         self.blocks().open();
         let next = body(self, Atom::Var(var), &params)?;
         let body = self.blocks().close();
+        // An operator that was folded away, as the sum of zeros is, leaves nothing to scan by.
+        let scans = !matches!(how, How::Scan(_)) || crate::scan::phases(&carried, &body, &next).is_ok();
+        let how = if scans { how } else { How::Seq };
+        if !scans {
+            carried.iter_mut().for_each(|c| c.combine = None);
+        }
         self.emit(StmtKind::For { how, var, range, carried, body, next });
         Ok(results)
     }
