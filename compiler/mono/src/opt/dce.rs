@@ -116,10 +116,22 @@ impl<'p> Live<'p> {
             };
             if operator.is_some_and(|l| l.body.can_stop()) {
                 (0..s.pat.len()).for_each(|k| self.slot(id, k));
+                self.elements(s);
             }
             any |= stops;
         }
         any
+    }
+
+    /// The elements of a serial reduction without accumulators, which is here for its operator's checks.
+    fn elements(&mut self, s: &'p Stmt) {
+        if let Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } = &s.exp
+            && s.pat.is_empty()
+        {
+            self.atoms(&body.results);
+            let p = self.p;
+            op.lambda.params.iter().for_each(|v| self.atoms(&p.ty(*v).dims));
+        }
     }
 
     fn atom(&mut self, a: Atom) {
