@@ -308,8 +308,9 @@ impl Maker {
         }
     }
 
+    /// How many there are; an empty axis counts as one, since something may be done along the others.
     fn atoms(&self, dims: &[Dim]) -> f64 {
-        dims.iter().map(|d| self.size(d) as f64).product()
+        dims.iter().map(|d| self.size(d).max(1) as f64).product()
     }
 
     fn affordable(&self, ty: &Ty) -> bool {
