@@ -45,6 +45,11 @@ enum Points {
 impl Points {
     fn lanes(p: &Plan, leaf: &mono::Body, last: &mono::Axis, outer: &[mono::Axis]) -> Points {
         let shape = p.shape(leaf, last.var);
+        // Reads across rows come element by element: more lanes would be more code and no faster.
+        if shape.inner.strided > 0 {
+            let width = schedule::lanes(shape.widest, 1);
+            return Points::Lanes { width, jam: false, contraction: true };
+        }
         let jam = shape.loops
             && outer.last().is_some_and(|a| {
                 let s = p.shape(leaf, a.var);
