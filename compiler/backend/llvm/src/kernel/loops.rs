@@ -205,7 +205,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     ) -> Result<(), EmitError> {
         let end = self.whole_steps((from, to), k)?;
         self.jam = k as usize;
-        self.transposes = false;
+        self.writes_lines = false;
         self.counted(from, end, k, Vec::new(), &mut |f, i, _| {
             let pieces = (0..k)
                 .map(|t| {

@@ -81,7 +81,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at) = (at, self.indices(at)?);
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
-            self.transposes = true;
+            self.writes_lines = true;
             return self.load_transposed(buffer, &at, side);
         }
         (0..count(&at))

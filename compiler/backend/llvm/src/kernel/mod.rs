@@ -146,8 +146,9 @@ struct Fun<'a, 'ctx> {
     jam_varying: FxHashSet<Var>,
     /// Those that grow by one from iteration to iteration.
     jam_linear: FxHashSet<Var>,
-    /// Whether the jammed loop around has loaded blocks that it transposes.
-    transposes: bool,
+    /// Whether the loop around writes whole cache lines that it does not read: the jammed loop of a
+    /// transposition, or a scan.
+    writes_lines: bool,
     /// Whether there are stores past the caches.
     streams: bool,
     /// Sums that take in a product, and the products that are left out therefore.
@@ -179,7 +180,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             jam: 1,
             jam_varying: FxHashSet::default(),
             jam_linear: FxHashSet::default(),
-            transposes: false,
+            writes_lines: false,
             streams: false,
             fused: contract::Fused::default(),
             scopes: FxHashMap::default(),

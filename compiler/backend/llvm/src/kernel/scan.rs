@@ -81,7 +81,10 @@ impl<'ctx> Fun<'_, 'ctx> {
                 }
                 all.push(carry);
             }
+            // Prefixes are written one line after the other, and past the caches where they are many.
+            let around = std::mem::replace(&mut f.writes_lines, true);
             phases.after.iter().try_for_each(|s| f.stmt(s))?;
+            f.writes_lines = around;
             f.lanes = None;
             Ok(all)
         })?;

@@ -150,7 +150,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     ) -> Result<Option<Vec<(PointerValue<'ctx>, Value<'ctx>)>>, EmitError> {
         let Some(w) = self.lanes else { return Ok(None) };
         let line = w * element_bytes(self.e.memory_ty(ty.base, None)) == LINE && self.host.vector_bits == 512;
-        if !(cfg!(target_arch = "x86_64") && self.transposes && line && count(at) == self.jam) {
+        if !(cfg!(target_arch = "x86_64") && self.writes_lines && line && count(at) == self.jam) {
             return Ok(None);
         }
         let mut stores = Vec::new();
