@@ -179,7 +179,8 @@ pub enum StmtKind {
     Free {
         buffer: Var,
     },
-    /// `buffer` is the memory of `of` under other dims of the same product; it takes over ownership.
+    /// `buffer` is a second name for the memory of `of`, under other dims of the same product. The memory
+    /// still belongs to `of`: freeing that ends both; handing on `buffer` hands on `of`.
     Alias {
         buffer: Var,
         of: Var,

@@ -282,38 +282,28 @@ pub enum View {
 }
 
 impl Combine {
-    /// Whether the operator is one scalar operator of its two parameters, in this order or the other,
-    /// that is known to commute; then the operator.
-    pub fn scalar_op(&self) -> Option<ScalarOp> {
-        let ([a, b], [stmt]) = (self.lambda.params.as_slice(), self.lambda.body.stmts.as_slice()) else {
-            return None;
-        };
-        let (Exp::Op(op, args), [Atom::Var(r)]) = (&stmt.exp, self.lambda.body.results.as_slice()) else {
-            return None;
-        };
-        let direct = *args == [Atom::Var(*a), Atom::Var(*b)];
-        let swapped = *args == [Atom::Var(*b), Atom::Var(*a)];
-        (stmt.pat == [*r] && (direct || swapped && commutes(*op))).then_some(*op)
-    }
-
-    /// Whether elements may be combined in any order: each accumulator is combined with its own element
-    /// by one operator that is known to commute.
-    pub fn is_commutative(&self) -> bool {
+    /// For each accumulator the one operator, known to commute, that combines it with its own element; if
+    /// the combination is associative and nothing but that. Then elements may be combined in any order.
+    pub fn component_ops(&self) -> Option<Vec<ScalarOp>> {
         let Lambda { params, body } = &self.lambda;
-        let Some((accs, elems)) = params.split_at_checked(body.results.len()) else { return false };
+        let (accs, elems) = params.split_at_checked(body.results.len())?;
         let component = |((acc, elem), result): ((&Var, &Var), &Atom)| {
-            body.stmts.iter().any(|s| match (&s.exp, s.pat.as_slice(), result) {
-                (Exp::Op(op, args), [v], Atom::Var(r)) if v == r && commutes(*op) => {
-                    let (a, b) = (Atom::Var(*acc), Atom::Var(*elem));
-                    *args == [a, b] || *args == [b, a]
+            let (a, b) = (Atom::Var(*acc), Atom::Var(*elem));
+            body.stmts.iter().find_map(|s| match (&s.exp, s.pat.as_slice()) {
+                (Exp::Op(op, args), [v]) if Atom::Var(*v) == *result && commutes(*op) => {
+                    (*args == [a, b] || *args == [b, a]).then_some(*op)
                 }
-                _ => false,
+                _ => None,
             })
         };
-        self.assoc
-            && body.stmts.len() == accs.len()
-            && accs.len() == elems.len()
-            && accs.iter().zip(elems).zip(&body.results).all(component)
+        let alone = self.assoc && body.stmts.len() == accs.len() && accs.len() == elems.len();
+        let ops = accs.iter().zip(elems).zip(&body.results).map(component).collect::<Option<Vec<_>>>();
+        ops.filter(|_| alone)
+    }
+
+    /// Whether elements may be combined in any order.
+    pub fn is_commutative(&self) -> bool {
+        self.component_ops().is_some()
     }
 }
 

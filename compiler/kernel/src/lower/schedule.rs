@@ -32,36 +32,18 @@ pub(crate) const SHORT: i64 = 32;
 /// The columns of the blocks that a transposition moves; they have half as many rows.
 pub(crate) const TRANSPOSED: i64 = 64;
 
-/// Bytes of the widest vectors.
+/// Bytes of the widest vectors that there are; a backend splits them where its own are narrower.
 const VECTOR_BYTES: u32 = 64;
 
 /// For each accumulator its own commutative operator and what it starts from, if the operator of a
 /// reduction is that: then its elements may be combined in lanes.
 pub(crate) fn lane_ops(op: &Combine, tys: &[BaseTy]) -> Option<Vec<(ScalarOp, Scalar)>> {
-    if !op.assoc {
-        return None;
-    }
-    let count = tys.len();
-    let (accs, elems) = op.lambda.params.split_at_checked(count)?;
-    let body = &op.lambda.body;
-    let mut ops = vec![None; count];
-    for s in &body.stmts {
-        let Exp::Op(o, args) = &s.exp else { return None };
-        let [v] = s.pat.as_slice() else { return None };
-        let k = body.results.iter().position(|r| *r == Atom::Var(*v))?;
-        let (a, e) = (Atom::Var(accs[k]), Atom::Var(elems[k]));
-        let fits = *args == [a, e] || *args == [e, a];
-        if !fits || !commutes(*o) {
-            return None;
-        }
-        ops[k] = Some((*o, neutral(*o, tys[k])?));
-    }
-    ops.into_iter().collect()
-}
-
-fn commutes(op: ScalarOp) -> bool {
-    use ScalarOp::*;
-    matches!(op, Add | Mul | Min2 | Max2 | And | Or | Xor | BitAnd | BitOr | BitXor)
+    let ops = op.component_ops()?;
+    let with_neutral = |(op, ty): (ScalarOp, &BaseTy)| {
+        // There are no vectors of greatest common divisors.
+        (op != ScalarOp::Gcd).then(|| Some((op, neutral(op, *ty)?))).flatten()
+    };
+    ops.into_iter().zip(tys).map(with_neutral).collect()
 }
 
 /// What a leaf does along one of its variables.

@@ -161,3 +161,20 @@ fn registers_are_scanned() {
     assert!(ir.contains("store <16 x float>") && ir.contains("shufflevector"), "{ir}");
     assert!(!ir.contains("fmuladd"), "{ir}");
 }
+
+#[test]
+fn long_results_go_past_the_caches() {
+    let p = program_of(
+        "i64",
+        "(for (scan 8) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (let (%x int) (load %xs %i) p0)
+           (let (%q int) (op + %s %x) p0) (store %ys (%i) %q p0) (next %q) p0)
+         (for seq %j (upto 0 %n) () (store %cs (0 %j) %r p0) (next) p0)",
+    );
+    // Just more than 8 MiB, and a remainder.
+    let n = (1 << 20) + 11;
+    agree(&p, [arrays(BaseTy::I64, ScalarOp::Add, 1, n)]);
+    let host = remc_llvm::jit::host();
+    let ir = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+    assert_eq!(ir.contains("!nontemporal"), host.vector_bits == 512 && cfg!(target_arch = "x86_64"));
+    assert_eq!(ir.contains("!nontemporal"), ir.contains("sfence"));
+}
