@@ -10,14 +10,15 @@ use remc_base::ids::{Id, IdVec};
 use remc_base::ops::ScalarOp;
 use remc_base::sexp::{self, Sexp, SexpError, SexpKind};
 use remc_base::{BaseTy, Name, Prov, Provenance, Trap};
-use remc_mono::ir::{Input, Output, Witness};
-use remc_mono::parse::constant;
+use remc_mono::interface::ReadInterface;
+use remc_mono::ir::{Input, Output};
+use remc_mono::parse::{Deep, MAX_BODY_DEPTH, around, constant};
 pub use remc_typed::parse::ParseError;
 use remc_typed::parse::{Items, Types, fail, id, int, string, symbol, value_var};
 use rustc_hash::FxHashMap;
 
 /// How deep blocks may nest, and tuples of inputs or results.
-pub const MAX_BLOCK_DEPTH: usize = 2_000;
+pub const MAX_BLOCK_DEPTH: usize = MAX_BODY_DEPTH;
 
 type Result<T, E = SexpError> = std::result::Result<T, E>;
 
@@ -98,9 +99,6 @@ fn program(text: &str) -> Result<Program> {
     })
 }
 
-/// What was read, and how deep it nests.
-type Deep<T> = (T, usize);
-
 enum Part {
     Block(Deep<Vec<Stmt>>),
     Input(Deep<Input>),
@@ -115,14 +113,6 @@ struct Parser<'t> {
     uses: FxHashMap<u32, usize>,
     /// The parts read so far that nothing has taken yet.
     parts: FxHashMap<&'t str, Part>,
-}
-
-/// The depth of what is around `below` levels, if that is not too deep.
-fn around(s: &Sexp, below: usize) -> Result<usize> {
-    if below >= MAX_BLOCK_DEPTH {
-        return fail(s, format!("this nests deeper than {MAX_BLOCK_DEPTH}"));
-    }
-    Ok(below + 1)
 }
 
 impl<'t> Parser<'t> {
@@ -227,87 +217,6 @@ impl<'t> Parser<'t> {
         match self.parts.remove(symbol(s)?).and_then(of) {
             Some(part) => Ok(part),
             None => fail(s, "this is not a later part of the kind wanted, or is used twice"),
-        }
-    }
-
-    /// A field's label and the rest, which is one item.
-    fn field<'s>(s: &'s Sexp<'t>) -> Result<(Option<Name>, &'s Sexp<'t>)> {
-        let mut items = Items::list(s, "a field")?;
-        let label = match items.rest.first() {
-            Some(Sexp { kind: SexpKind::Str(label), .. }) => {
-                items.next("a label")?;
-                Some(Name::new(label))
-            }
-            _ => None,
-        };
-        let rest = items.next("what the field is")?;
-        items.end()?;
-        Ok((label, rest))
-    }
-
-    fn input(&mut self, s: &Sexp<'t>) -> Result<Deep<Input>> {
-        if let SexpKind::Atom(word) = s.kind {
-            if word.starts_with('%') {
-                return Ok((Input::Array(self.var(s)?), 1));
-            }
-            return self.take(s, |part| if let Part::Input(i) = part { Some(i) } else { None });
-        }
-        let (mut below, mut fields) = (0, Vec::new());
-        for s in Items::form(s, "tuple")?.rest {
-            let (label, s) = Self::field(s)?;
-            let (field, depth) = self.input(s)?;
-            below = depth.max(below);
-            fields.push((label, field));
-        }
-        Ok((Input::Tuple(fields), around(s, below)?))
-    }
-
-    fn output(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>> {
-        match s.kind {
-            SexpKind::Int(_) => return Ok((Output::Array(id(s)?), 1)),
-            SexpKind::Atom(_) => {
-                return self.take(s, |part| if let Part::Output(o) = part { Some(o) } else { None });
-            }
-            _ => {}
-        }
-        let (head, mut items) = Items::headed(s)?;
-        match head {
-            "tuple" => {
-                let frame = numbers(Items::list(items.next("a frame")?, "a list of positions")?.rest)?;
-                let (mut below, mut fields) = (0, Vec::new());
-                for s in items.rest {
-                    let (label, s) = Self::field(s)?;
-                    let (field, depth) = self.output(s)?;
-                    below = depth.max(below);
-                    fields.push((label, field));
-                }
-                Ok((Output::Tuple { frame, fields }, around(s, below)?))
-            }
-            "box" => {
-                let ty = items.next("a type")?;
-                let read = self.types.ty(ty)?;
-                if !read.shape.is_scalar() {
-                    return fail(ty, "the type of one box was expected");
-                }
-                let mut witnesses = Vec::new();
-                for s in Items::list(items.next("witnesses")?, "a list of witnesses")?.rest {
-                    let (head, mut items) = Items::headed(s)?;
-                    witnesses.push(match head {
-                        "dim" => {
-                            let dim = Witness::Dim(id(items.next("a position")?)?);
-                            items.end()?;
-                            dim
-                        }
-                        "shape" => Witness::Shape(numbers(items.rest)?),
-                        _ => return fail(s, "(dim …) or (shape …) was expected"),
-                    });
-                }
-                let (contents, below) = self.output(items.next("the contents")?)?;
-                items.end()?;
-                let contents = Box::new(contents);
-                Ok((Output::Box { ty: read.atom, witnesses, contents }, around(s, below)?))
-            }
-            _ => fail(s, "a position, (tuple …) or (box …) was expected"),
         }
     }
 
@@ -553,6 +462,20 @@ fn base(s: &Sexp) -> Result<BaseTy> {
     BaseTy::from_name(symbol(s)?).map_or_else(|| fail(s, "the name of a base type was expected"), Ok)
 }
 
-fn numbers(items: &[Sexp]) -> Result<Vec<usize>> {
-    items.iter().map(id).collect()
+impl<'t> ReadInterface<'t> for Parser<'t> {
+    fn input_var(&mut self, s: &Sexp<'t>) -> Result<Var> {
+        self.var(s)
+    }
+
+    fn types(&mut self) -> &mut Types<'t> {
+        &mut self.types
+    }
+
+    fn input_part(&mut self, s: &Sexp<'t>) -> Result<Deep<Input>> {
+        self.take(s, |part| if let Part::Input(i) = part { Some(i) } else { None })
+    }
+
+    fn output_part(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>> {
+        self.take(s, |part| if let Part::Output(o) = part { Some(o) } else { None })
+    }
 }

@@ -43,18 +43,16 @@
 use crate::ir::*;
 use remc_base::ids::Id;
 use remc_base::sexp::quoted;
-use remc_base::{ArrTy, BaseTy, Name, Prov, VarId};
-use remc_mono::ir::{Input, Output, Witness};
-use remc_mono::print::constant;
+use remc_base::{ArrTy, BaseTy, Prov, VarId};
+use remc_mono::interface::PrintInterface;
+use remc_mono::ir::{Input, Output};
+use remc_mono::print::{IN_PLACE, constant};
 use remc_typed::print::{TypeTexts, value_var};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
 /// The version of the text form.
 pub const VERSION: i128 = 1;
-
-/// How many blocks (or tuples of inputs or results) nest in place; each is up to three lists.
-const IN_PLACE: usize = 32;
 
 /// The text of a program.
 pub fn print_program(p: &Program) -> String {
@@ -247,50 +245,6 @@ impl<'p> Printer<'p> {
         if is_int { self.var(v) } else { full }
     }
 
-    // ---- inputs and results ----
-
-    fn field<'a>(label: &'a Option<Name>) -> impl Fn(String) -> String + use<'a> {
-        move |text| match label {
-            Some(l) => format!(" ({} {text})", quoted(l.as_str())),
-            None => format!(" ({text})"),
-        }
-    }
-
-    fn input(&mut self, input: &'p Input, depth: usize) -> String {
-        match input {
-            Input::Array(v) => self.var(*v),
-            Input::Tuple(_) if depth == IN_PLACE => self.later(Part::Input(input)),
-            Input::Tuple(fields) => {
-                let fields: String =
-                    fields.iter().map(|(l, i)| Self::field(l)(self.input(i, depth + 1))).collect();
-                format!("(tuple{fields})")
-            }
-        }
-    }
-
-    fn output(&mut self, output: &'p Output, depth: usize) -> String {
-        match output {
-            Output::Array(k) => k.to_string(),
-            _ if depth == IN_PLACE => self.later(Part::Output(output)),
-            Output::Tuple { frame, fields } => {
-                let fields: String =
-                    fields.iter().map(|(l, o)| Self::field(l)(self.output(o, depth + 1))).collect();
-                format!("(tuple ({}){fields})", numbers(frame).trim_start())
-            }
-            Output::Box { ty, witnesses, contents } => {
-                let ty = self.types.arr(&ArrTy::scalar(ty.clone()));
-                let witnesses: Vec<_> = witnesses
-                    .iter()
-                    .map(|w| match w {
-                        Witness::Dim(k) => format!("(dim {k})"),
-                        Witness::Shape(ks) => format!("(shape{})", numbers(ks)),
-                    })
-                    .collect();
-                format!("(box {ty} ({}) {})", witnesses.join(" "), self.output(contents, depth + 1))
-            }
-        }
-    }
-
     // ---- kernels and statements ----
 
     fn line(&mut self, indent: usize) {
@@ -438,7 +392,20 @@ pub fn how_text(how: How) -> String {
     }
 }
 
-/// Numbers, a space before each.
-fn numbers(ns: &[usize]) -> String {
-    ns.iter().fold(String::new(), |acc, n| acc + &format!(" {n}"))
+impl<'p> PrintInterface<'p> for Printer<'p> {
+    fn input_name(&mut self, v: Var) -> String {
+        self.var(v)
+    }
+
+    fn type_text(&mut self, ty: &ArrTy) -> String {
+        self.types.arr(ty)
+    }
+
+    fn later_input(&mut self, input: &'p Input) -> String {
+        self.later(Part::Input(input))
+    }
+
+    fn later_output(&mut self, output: &'p Output) -> String {
+        self.later(Part::Output(output))
+    }
 }

@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod eval;
+pub mod interface;
 pub mod ir;
 pub mod limits;
 pub mod opt;

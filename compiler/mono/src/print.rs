@@ -47,10 +47,11 @@
 //!
 //! `unbound` lists what is in the table of variables and bound nowhere, as passes leave behind.
 
+use crate::interface::{PrintInterface, positions};
 use crate::ir::*;
 use remc_base::ids::Id;
 use remc_base::sexp::quoted;
-use remc_base::{ArrTy, Name, Scalar, VarId};
+use remc_base::{ArrTy, Scalar, VarId};
 use remc_typed::print::{TypeTexts, value_var};
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -235,50 +236,6 @@ impl<'p> Printer<'p> {
         format!("({})", items.join(" "))
     }
 
-    // ---- inputs and results ----
-
-    fn field<'a>(label: &'a Option<Name>) -> impl Fn(String) -> String + use<'a> {
-        move |text| match label {
-            Some(l) => format!(" ({} {text})", quoted(l.as_str())),
-            None => format!(" ({text})"),
-        }
-    }
-
-    fn input(&mut self, input: &'p Input, depth: usize) -> String {
-        match input {
-            Input::Array(v) => self.var(*v),
-            Input::Tuple(_) if depth == IN_PLACE => self.later(Part::Input(input)),
-            Input::Tuple(fields) => {
-                let fields: String =
-                    fields.iter().map(|(l, i)| Self::field(l)(self.input(i, depth + 1))).collect();
-                format!("(tuple{fields})")
-            }
-        }
-    }
-
-    fn output(&mut self, output: &'p Output, depth: usize) -> String {
-        match output {
-            Output::Array(k) => k.to_string(),
-            _ if depth == IN_PLACE => self.later(Part::Output(output)),
-            Output::Tuple { frame, fields } => {
-                let fields: String =
-                    fields.iter().map(|(l, o)| Self::field(l)(self.output(o, depth + 1))).collect();
-                format!("(tuple ({}){fields})", numbers(frame).trim_start())
-            }
-            Output::Box { ty, witnesses, contents } => {
-                let ty = self.types.arr(&ArrTy::scalar(ty.clone()));
-                let witnesses: Vec<_> = witnesses
-                    .iter()
-                    .map(|w| match w {
-                        Witness::Dim(k) => format!("(dim {k})"),
-                        Witness::Shape(ks) => format!("(shape{})", numbers(ks)),
-                    })
-                    .collect();
-                format!("(box {ty} ({}) {})", witnesses.join(" "), self.output(contents, depth + 1))
-            }
-        }
-    }
-
     // ---- statements ----
 
     pub fn line(&mut self, indent: usize) {
@@ -393,7 +350,7 @@ impl<'p> Printer<'p> {
     fn view(&self, view: &View) -> String {
         match view {
             View::Reshape { dims } => format!("(reshape{})", self.atoms(dims)),
-            View::Permute { perm } => format!("(permute{})", numbers(perm)),
+            View::Permute { perm } => format!("(permute{})", positions(perm)),
             View::Reverse => "(reverse)".to_owned(),
             View::Rotate { amounts } => format!("(rotate{})", self.atoms(amounts)),
             View::Append { with } => format!("(append {})", self.var(*with)),
@@ -414,7 +371,20 @@ pub fn scan_kind(kind: ScanKind) -> &'static str {
     }
 }
 
-/// Numbers, a space before each.
-fn numbers(ns: &[usize]) -> String {
-    ns.iter().fold(String::new(), |acc, n| acc + &format!(" {n}"))
+impl<'p> PrintInterface<'p> for Printer<'p> {
+    fn input_name(&mut self, v: Var) -> String {
+        self.var(v)
+    }
+
+    fn type_text(&mut self, ty: &ArrTy) -> String {
+        self.types.arr(ty)
+    }
+
+    fn later_input(&mut self, input: &'p Input) -> String {
+        self.later(Part::Input(input))
+    }
+
+    fn later_output(&mut self, output: &'p Output) -> String {
+        self.later(Part::Output(output))
+    }
 }

@@ -1,0 +1,170 @@
+//! The text of an entry's inputs and results, which every IR from Mono on writes alike.
+//!
+//! ```text
+//! input  ::= x | (tuple ("label"? input) …) | iN
+//! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output) | oN
+//! witness ::= (dim position) | (shape position …)
+//! ```
+//!
+//! What nests too deep for its place is a part of its own, `iN` or `oN`, further on in the text; how parts
+//! are kept is the IR's own matter.
+
+use crate::ir::{Input, Output, Var, Witness};
+use crate::parse::{Deep, around};
+use crate::print::IN_PLACE;
+use remc_base::sexp::{Sexp, SexpError, SexpKind, quoted};
+use remc_base::{ArrTy, Name};
+use remc_typed::parse::{Items, Types, fail, id};
+
+type Result<T> = std::result::Result<T, SexpError>;
+
+/// A printer, as far as inputs and results need one.
+pub trait PrintInterface<'p> {
+    fn input_name(&mut self, v: Var) -> String;
+    fn type_text(&mut self, ty: &ArrTy) -> String;
+    /// The name of a part that is printed later.
+    fn later_input(&mut self, input: &'p Input) -> String;
+    fn later_output(&mut self, output: &'p Output) -> String;
+
+    fn input(&mut self, input: &'p Input, depth: usize) -> String {
+        match input {
+            Input::Array(v) => self.input_name(*v),
+            Input::Tuple(_) if depth == IN_PLACE => self.later_input(input),
+            Input::Tuple(fields) => {
+                let fields: String =
+                    fields.iter().map(|(l, i)| labelled(l)(self.input(i, depth + 1))).collect();
+                format!("(tuple{fields})")
+            }
+        }
+    }
+
+    fn output(&mut self, output: &'p Output, depth: usize) -> String {
+        match output {
+            Output::Array(k) => k.to_string(),
+            _ if depth == IN_PLACE => self.later_output(output),
+            Output::Tuple { frame, fields } => {
+                let fields: String =
+                    fields.iter().map(|(l, o)| labelled(l)(self.output(o, depth + 1))).collect();
+                format!("(tuple ({}){fields})", positions(frame).trim_start())
+            }
+            Output::Box { ty, witnesses, contents } => {
+                let ty = self.type_text(&ArrTy::scalar(ty.clone()));
+                let witnesses: Vec<_> = witnesses
+                    .iter()
+                    .map(|w| match w {
+                        Witness::Dim(k) => format!("(dim {k})"),
+                        Witness::Shape(ks) => format!("(shape{})", positions(ks)),
+                    })
+                    .collect();
+                format!("(box {ty} ({}) {})", witnesses.join(" "), self.output(contents, depth + 1))
+            }
+        }
+    }
+}
+
+/// A reader, as far as inputs and results need one.
+pub trait ReadInterface<'t> {
+    fn input_var(&mut self, s: &Sexp<'t>) -> Result<Var>;
+    fn types(&mut self) -> &mut Types<'t>;
+    /// The part of that name, which has been read already.
+    fn input_part(&mut self, s: &Sexp<'t>) -> Result<Deep<Input>>;
+    fn output_part(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>>;
+
+    fn input(&mut self, s: &Sexp<'t>) -> Result<Deep<Input>> {
+        if let SexpKind::Atom(word) = s.kind {
+            if word.starts_with('%') {
+                return Ok((Input::Array(self.input_var(s)?), 1));
+            }
+            return self.input_part(s);
+        }
+        let (mut below, mut fields) = (0, Vec::new());
+        for s in Items::form(s, "tuple")?.rest {
+            let (label, s) = field(s)?;
+            let (field, depth) = self.input(s)?;
+            below = depth.max(below);
+            fields.push((label, field));
+        }
+        Ok((Input::Tuple(fields), around(s, below)?))
+    }
+
+    fn output(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>> {
+        match s.kind {
+            SexpKind::Int(_) => return Ok((Output::Array(id(s)?), 1)),
+            SexpKind::Atom(_) => {
+                return self.output_part(s);
+            }
+            _ => {}
+        }
+        let (head, mut items) = Items::headed(s)?;
+        match head {
+            "tuple" => {
+                let frame = numbers(Items::list(items.next("a frame")?, "a list of positions")?.rest)?;
+                let (mut below, mut fields) = (0, Vec::new());
+                for s in items.rest {
+                    let (label, s) = field(s)?;
+                    let (field, depth) = self.output(s)?;
+                    below = depth.max(below);
+                    fields.push((label, field));
+                }
+                Ok((Output::Tuple { frame, fields }, around(s, below)?))
+            }
+            "box" => {
+                let ty = items.next("a type")?;
+                let read = self.types().ty(ty)?;
+                if !read.shape.is_scalar() {
+                    return fail(ty, "the type of one box was expected");
+                }
+                let mut witnesses = Vec::new();
+                for s in Items::list(items.next("witnesses")?, "a list of witnesses")?.rest {
+                    let (head, mut items) = Items::headed(s)?;
+                    witnesses.push(match head {
+                        "dim" => {
+                            let dim = Witness::Dim(id(items.next("a position")?)?);
+                            items.end()?;
+                            dim
+                        }
+                        "shape" => Witness::Shape(numbers(items.rest)?),
+                        _ => return fail(s, "(dim …) or (shape …) was expected"),
+                    });
+                }
+                let (contents, below) = self.output(items.next("the contents")?)?;
+                items.end()?;
+                let contents = Box::new(contents);
+                Ok((Output::Box { ty: read.atom, witnesses, contents }, around(s, below)?))
+            }
+            _ => fail(s, "a position, (tuple …) or (box …) was expected"),
+        }
+    }
+}
+
+fn labelled<'a>(label: &'a Option<Name>) -> impl Fn(String) -> String + use<'a> {
+    move |text| match label {
+        Some(l) => format!(" ({} {text})", quoted(l.as_str())),
+        None => format!(" ({text})"),
+    }
+}
+
+/// A field's label and the rest, which is one item.
+fn field<'s, 't>(s: &'s Sexp<'t>) -> Result<(Option<Name>, &'s Sexp<'t>)> {
+    let mut items = Items::list(s, "a field")?;
+    let label = match items.rest.first() {
+        Some(Sexp { kind: SexpKind::Str(label), .. }) => {
+            items.next("a label")?;
+            Some(Name::new(label))
+        }
+        _ => None,
+    };
+    let rest = items.next("what the field is")?;
+    items.end()?;
+    Ok((label, rest))
+}
+
+/// A list of positions.
+pub(crate) fn numbers(items: &[Sexp]) -> Result<Vec<usize>> {
+    items.iter().map(id).collect()
+}
+
+/// Positions, each after a space.
+pub(crate) fn positions(all: &[usize]) -> String {
+    all.iter().map(|k| format!(" {k}")).collect()
+}
