@@ -9,6 +9,7 @@
 //!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
 //!            | (if a (then stmt …) (else stmt …) ((x a a) …))
 //!            | (check trap a a …)
+//!            | (chain state (b …) ((x x a a kept) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer)
 //!            | (launch kernel (a …)) | (sort …)                        each with its provenance
 //! exp      ::= a | (op o a …) | (cast t a) | (load buffer a …)
@@ -39,6 +40,15 @@
 //!   example. It is the same loop for all lanes, too. [`crate::scan`] takes the body apart.
 //! - `jam k`: iterations are independent; `k` of them run at once, their inner loops fused, so that
 //!   what they read in common is read once.
+//! - `(chain state (b …) ((before x init item kept) …) stmt … (next a …))` hands values from each block
+//!   to the next along the last axis of the grid. In the first block `before` is `init`; in any other it
+//!   is what the block before it gave as its next value. The statements make that of `before` and of `x`,
+//!   which stands for this block's own `item`, by an operator that is associative. What blocks give is in
+//!   `kept`, and whether they have given it in `state`, which is 0 everywhere at the launch: memory of the
+//!   chain's own, with a place for each block. So a scan reads its array once from memory: each block
+//!   reduces its tile, takes its place in the chain, and goes through the tile again while a cache has it
+//!   (Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016; Yan et al.,
+//!   StreamScan, PPoPP 2013). Whoever runs the blocks starts them in ascending order.
 //!
 //! ```text
 //! (kernel "scale" (grid (%b nb)) (worker %w) (params %n %nb %xs %ys)
@@ -166,6 +176,16 @@ pub enum StmtKind {
         otherwise: Vec<Stmt>,
         results: Vec<Choice>,
     },
+    /// Hands values from block to block along the last axis of the grid.
+    Chain {
+        /// An `int` for each block: not 0 once the block has given its values.
+        state: Var,
+        /// The grid's variables: where this block is in `state` and in what is kept.
+        at: Vec<Atom>,
+        links: Vec<Link>,
+        body: Vec<Stmt>,
+        next: Vec<Atom>,
+    },
     /// Stops the program with these values unless `cond` holds.
     Check {
         trap: Trap,
@@ -207,6 +227,19 @@ pub struct Carried {
     pub init: Atom,
     /// The operator that makes the next value; required where iterations run in lanes or are scanned.
     pub combine: Option<ScalarOp>,
+}
+
+/// A value that blocks hand on: `before` from then on, `x` in the chain's statements alone.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Link {
+    pub before: Var,
+    /// Stands for `item` in the operator.
+    pub x: Var,
+    /// What the first block starts from.
+    pub init: Atom,
+    pub item: Atom,
+    /// What each block gave.
+    pub kept: Var,
 }
 
 /// The value of an `if`, by branch.
@@ -316,11 +349,18 @@ pub fn neutral(op: ScalarOp, ty: BaseTy) -> Option<Scalar> {
     }
 }
 
+impl Kernel {
+    /// Whether blocks wait for those before them.
+    pub fn is_chained(&self) -> bool {
+        self.body.iter().any(|s| matches!(s.kind, StmtKind::Chain { .. }))
+    }
+}
+
 impl StmtKind {
     /// The blocks inside, in order of execution.
     pub fn blocks(&self) -> Vec<&Vec<Stmt>> {
         match self {
-            StmtKind::For { body, .. } => vec![body],
+            StmtKind::For { body, .. } | StmtKind::Chain { body, .. } => vec![body],
             StmtKind::While { cond, body, .. } => vec![cond, body],
             StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
             _ => Vec::new(),

@@ -168,6 +168,15 @@ pub(crate) fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
                 atom(&c.otherwise);
             }
         }
+        StmtKind::Chain { state, at, links, next, .. } => {
+            at.iter().chain(next).for_each(&mut atom);
+            for l in links {
+                atom(&l.init);
+                atom(&l.item);
+            }
+            links.iter().for_each(|l| f(l.kept));
+            f(*state);
+        }
         StmtKind::Check { cond, values, .. } => {
             atom(cond);
             values.iter().for_each(&mut atom);
@@ -196,8 +205,14 @@ pub fn read(block: &[Stmt]) -> FxHashSet<Var> {
     let mut todo: Vec<&[Stmt]> = vec![block];
     while let Some(b) = todo.pop() {
         for s in b {
-            if let StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } = &s.kind {
-                found.insert(*buffer);
+            match &s.kind {
+                StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } => {
+                    found.insert(*buffer);
+                }
+                StmtKind::Chain { state, links, .. } => {
+                    found.extend(links.iter().map(|l| l.kept).chain([*state]));
+                }
+                _ => {}
             }
             todo.extend(s.kind.blocks().into_iter().map(Vec::as_slice));
         }

@@ -318,6 +318,19 @@ impl<'t> Parser<'t> {
         Ok(carried)
     }
 
+    fn link(&mut self, s: &Sexp<'t>) -> Result<Link> {
+        let mut items = Items::list(s, "a link of a chain")?;
+        let link = Link {
+            before: self.binder(items.next("a variable")?)?,
+            x: self.binder(items.next("a variable")?)?,
+            init: self.atom(items.next("a first value")?)?,
+            item: self.atom(items.next("an item")?)?,
+            kept: self.var(items.next("a buffer")?)?,
+        };
+        items.end()?;
+        Ok(link)
+    }
+
     fn choices(&mut self, s: &Sexp<'t>) -> Result<Vec<Choice>> {
         let mut choices = Vec::new();
         for s in Items::list(s, "a list of results")?.rest {
@@ -369,6 +382,14 @@ impl<'t> Parser<'t> {
                 otherwise: self.section(&mut items, "else", None, below)?.0,
                 results: self.choices(items.next("results")?)?,
             },
+            "chain" => {
+                let state = self.var(items.next("a buffer")?)?;
+                let at = self.list(items.next("indices")?)?;
+                let links = Items::list(items.next("what is handed on")?, "a list of links")?.rest;
+                let links = links.iter().map(|s| self.link(s)).collect::<Result<_>>()?;
+                let (body, next) = self.block_until(&mut items, "next", below)?;
+                StmtKind::Chain { state, at, links, body, next }
+            }
             "check" => StmtKind::Check {
                 trap: Trap::parse(items.next("a trap")?)?,
                 cond: self.atom(items.next("a condition")?)?,

@@ -14,6 +14,7 @@
 //!           | (while (carried …) (cond stmt … (test a)) (do stmt … (next a …)) pN)
 //!           | (if a (then stmt …) (else stmt …) ((x a a) …) pN)
 //!           | (check trap a a … pN)
+//!           | (chain %b.1 (a …) ((x x a a %b.1) …) stmt … (next a …) pN)
 //!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN)
 //!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 pN)
 //! i       ::= %i.1                               an int; else with its type, (%i.1 base)
@@ -306,6 +307,11 @@ impl<'p> Printer<'p> {
         format!("({})", items.join(" "))
     }
 
+    fn link(&mut self, l: &Link) -> String {
+        let (before, x) = (self.binder(l.before), self.binder(l.x));
+        format!("({before} {x} {} {} {})", self.atom(l.init), self.atom(l.item), self.var(l.kept))
+    }
+
     /// A statement without its provenance and the parenthesis that closes it.
     fn stmt(&mut self, s: &'p StmtKind, depth: usize, margin: usize) {
         let head = match s {
@@ -319,6 +325,10 @@ impl<'p> Printer<'p> {
             }
             StmtKind::While { carried, .. } => format!("(while {}", self.carried(carried)),
             StmtKind::If { cond, .. } => format!("(if {}", self.atom(*cond)),
+            StmtKind::Chain { state, at, links, .. } => {
+                let links: Vec<_> = links.iter().map(|l| self.link(l)).collect();
+                format!("(chain {} {} ({})", self.var(*state), self.list(at), links.join(" "))
+            }
             StmtKind::Check { trap, cond, values } => {
                 format!("(check {} {}{}", trap.print(), self.atom(*cond), self.atoms(values))
             }
@@ -332,7 +342,7 @@ impl<'p> Printer<'p> {
         };
         self.out += &head;
         match s {
-            StmtKind::For { body, next, .. } => {
+            StmtKind::For { body, next, .. } | StmtKind::Chain { body, next, .. } => {
                 self.block(body, depth, margin);
                 self.line(margin + 2);
                 let next = self.atoms(next);

@@ -29,7 +29,7 @@
 //! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
 //! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
 //! variable is another one for each of its values; and two parameters that a launch gives the same
-//! memory must both be only read. Values carried by a `lanes` loop are reductions, those
+//! memory must both be only read. The memory of a `chain` is touched by that statement alone. Values carried by a `lanes` loop are reductions, those
 //! by a `scan` prefixes, which [`crate::verify`] checks.
 
 use crate::ir::*;
@@ -83,11 +83,20 @@ pub fn written(p: &Program) -> Vec<FxHashSet<Var>> {
 
 fn stores(block: &[Stmt], out: &mut FxHashSet<Var>) {
     for s in block {
-        if let StmtKind::Store { buffer, .. } = &s.kind {
-            out.insert(*buffer);
+        match &s.kind {
+            StmtKind::Store { buffer, .. } => {
+                out.insert(*buffer);
+            }
+            StmtKind::Chain { state, links, .. } => out.extend(handed_on(*state, links)),
+            _ => {}
         }
         s.kind.blocks().into_iter().for_each(|b| stores(b, out));
     }
+}
+
+/// The memory of a chain.
+fn handed_on(state: Var, links: &[Link]) -> impl Iterator<Item = Var> + '_ {
+    links.iter().map(|l| l.kept).chain([state])
 }
 
 // ---- launches ----
@@ -187,6 +196,8 @@ struct Checker<'p> {
     /// The grid's variables come first.
     parallel: Vec<Parallel>,
     accesses: Vec<Access<'p>>,
+    /// The memory of chains, and where they are.
+    chained: Vec<(Var, Prov)>,
     /// What a loop over a tile belongs to: the tile's index and size.
     tiles: FxHashMap<Var, (Atom, Atom)>,
     /// Variables that are another name of an atom.
@@ -204,6 +215,7 @@ impl<'p> Checker<'p> {
             kernel,
             parallel: Vec::new(),
             accesses: Vec::new(),
+            chained: Vec::new(),
             tiles: FxHashMap::default(),
             copies: FxHashMap::default(),
             uniform: kernel.params.iter().copied().collect(),
@@ -223,6 +235,7 @@ impl<'p> Checker<'p> {
             self.parallel[k].fixed = self.uniform.clone();
         }
         self.scratch()?;
+        self.chains()?;
         (0..self.parallel.len()).try_for_each(|k| self.variable(k))
     }
 
@@ -257,6 +270,11 @@ impl<'p> Checker<'p> {
                     self.block(then, around);
                     self.block(otherwise, around);
                     self.bound.extend(results.iter().map(|c| c.var));
+                }
+                StmtKind::Chain { state, links, body, .. } => {
+                    self.chained.extend(handed_on(*state, links).map(|v| (v, s.prov)));
+                    self.bound.extend(links.iter().flat_map(|l| [l.before, l.x]));
+                    self.block(body, around);
                 }
                 StmtKind::Alloc { buffer } => {
                     let grid = 0..self.kernel.grid.len();
@@ -375,6 +393,24 @@ impl<'p> Checker<'p> {
             let accesses = &by_buffer[&buffer];
             if !apart && !owner.own.contains(&buffer) && !self.common(accesses, owner) {
                 return Err(self.race(accesses, owner));
+            }
+        }
+        Ok(())
+    }
+
+    /// What blocks hand on is seen by their chain alone, and by one.
+    fn chains(&self) -> Result<(), Race> {
+        for (k, (buffer, prov)) in self.chained.iter().enumerate() {
+            let others = self.accesses.iter().filter(|a| a.buffer == *buffer).map(|a| (self.text(a), a.prov));
+            let again = self.chained[k + 1..].iter().filter(|(b, _)| b == buffer);
+            let name = print::var(self.p, *buffer);
+            let again = again.map(|(_, prov)| (format!("`chain … {name}`"), *prov));
+            if let Some((what, at)) = others.chain(again).next() {
+                let message = format!(
+                    "in kernel {}, {what} touches `{name}`, which blocks hand on by the chain at {prov:?}",
+                    name_of(self.id, self.kernel),
+                );
+                return Err(Race { kernel: self.id, buffer: *buffer, prov: at, message });
             }
         }
         Ok(())

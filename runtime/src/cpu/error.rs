@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use remc_base::trap::MOST_VALUES;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What compiled code is given as `error`; it hands it on to [`remc_fail`] and looks at nothing in it.
@@ -40,6 +40,14 @@ impl Error {
         self.failed.store(true, Ordering::Relaxed);
     }
 
+    /// Whether a block below this one has failed.
+    fn has_failed_below(&self, block: u64) -> bool {
+        self.has_failed() && {
+            let lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);
+            lowest.as_ref().is_some_and(|l| l.block < block)
+        }
+    }
+
     /// The failure of the lowest block, once the launch is over.
     pub fn into_failure(self) -> Option<Failure> {
         self.lowest.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -61,6 +69,37 @@ pub unsafe extern "C" fn remc_fail(
     // SAFETY: the caller's promise.
     let (error, values) = unsafe { (&*error, read_values(n, values)) };
     error.record(Failure { block, trap, prov, values });
+}
+
+/// How often a block looks whether it may go on before it lets other threads run; a look is some 50 ns.
+const LOOKS: u32 = 200;
+
+/// Called by a block that goes on when another one has called [`remc_pass`]. Not 0 if that will not be,
+/// since a block below has failed.
+///
+/// # Safety
+/// `error` is the kernel's own, and `state` is the address of a number that is written by `remc_pass` alone.
+pub unsafe extern "C" fn remc_await(error: *mut Error, block: u64, state: *mut i64) -> i32 {
+    // SAFETY: the caller's promise.
+    let (error, state) = unsafe { (&*error, AtomicI64::from_ptr(state)) };
+    let mut looks = 0;
+    while state.load(Ordering::Acquire) == 0 {
+        if error.has_failed_below(block) {
+            return 1;
+        }
+        looks += 1;
+        if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+    0
+}
+
+/// Called by a block that has written what another one awaits.
+///
+/// # Safety
+/// As of [`remc_await`].
+pub unsafe extern "C" fn remc_pass(state: *mut i64) {
+    // SAFETY: the caller's promise.
+    unsafe { AtomicI64::from_ptr(state) }.store(1, Ordering::Release);
 }
 
 /// The values of a trap.

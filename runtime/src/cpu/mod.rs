@@ -28,6 +28,9 @@
 //! returns. The failure of the lowest block counts: blocks below the lowest recorded failure still run,
 //! those above need not, so what is reported is the same for any number of threads.
 //!
+//! A block may wait for one below it, by `remc_await(error, block: u64, state: *mut i64) -> i32`, which
+//! returns when that one has called `remc_pass(state)`, and not with 0 if a block below has failed.
+//!
 //! # A plan
 //!
 //! ```text
@@ -42,7 +45,7 @@
 //! | --- | --- |
 //! | `remc_alloc(ctx, prov: u32, element_bytes: u64, rank: u32, dims: *const u64) -> *mut u8` | gives a buffer of unspecified contents; null: stopped |
 //! | `remc_free(ctx, buffer: *mut u8)` | takes it back |
-//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks; not 0: stopped |
+//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, together: u64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `together` in a call if that is not 0; not 0: stopped |
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
@@ -64,7 +67,7 @@ mod stats;
 mod tests;
 
 pub use boundary::{Input, read_buffer};
-pub use error::{Error, remc_fail};
+pub use error::{Error, remc_await, remc_fail, remc_pass};
 pub use memory::{ALIGNMENT, Usage};
 pub use pool::MOST_THREADS;
 pub use stats::{KernelStats, Size, Stats, Touched};
@@ -142,6 +145,8 @@ pub struct Context<'a> {
 pub fn symbols() -> Vec<(&'static str, usize)> {
     vec![
         ("remc_fail", remc_fail as *const () as usize),
+        ("remc_await", remc_await as *const () as usize),
+        ("remc_pass", remc_pass as *const () as usize),
         ("remc_alloc", remc_alloc as *const () as usize),
         ("remc_free", remc_free as *const () as usize),
         ("remc_launch", remc_launch as *const () as usize),
@@ -281,11 +286,18 @@ impl Context<'_> {
 
     /// # Safety
     /// `f` is a kernel that takes `args`.
-    unsafe fn launch(&mut self, kernel: u32, f: KernelFn, args: *const u64, blocks: u64) -> i32 {
+    unsafe fn launch(
+        &mut self,
+        kernel: u32,
+        f: KernelFn,
+        args: *const u64,
+        blocks: u64,
+        together: u64,
+    ) -> i32 {
         let start = Instant::now();
         let mut error = Error::default();
         let shared = Shared { args, error: &raw mut error };
-        self.cpu.pool.run(blocks, &|lo, hi, worker| {
+        self.cpu.pool.run(blocks, together, &|lo, hi, worker| {
             // SAFETY: the caller's promise. All calls return before `run` does, so that `error` is alive;
             // it is shared, and only looked at through shared references.
             unsafe {
@@ -394,9 +406,10 @@ pub unsafe extern "C" fn remc_launch(
     args: *const u64,
     _nargs: u64,
     blocks: u64,
+    together: u64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { (*context).launch(kernel, f, args, blocks) }
+    unsafe { (*context).launch(kernel, f, args, blocks, together) }
 }
 
 /// # Safety

@@ -122,8 +122,8 @@ impl Pool {
     }
 
     /// Runs `work` on all blocks below `blocks`, or on all below the first one after which it says stop.
-    /// Returns when all calls have returned.
-    pub fn run(&self, blocks: u64, work: &Work<'_>) {
+    /// Returns when all calls have returned. A call gets at most `together` blocks, if that is not 0.
+    pub fn run(&self, blocks: u64, together: u64, work: &Work<'_>) {
         if blocks == 0 {
             return;
         }
@@ -134,6 +134,7 @@ impl Pool {
         let _one = self.launch.lock().unwrap_or_else(PoisonError::into_inner);
         let shared = &*self.shared;
         let chunk = (blocks / (self.workers() as u64 * CHUNKS_PER_WORKER)).max(1);
+        let chunk = if together == 0 { chunk } else { chunk.min(together) };
         // SAFETY: only the lifetime changes. The pointer is followed by threads that have joined this
         // launch, and `Launch::drop` returns only when none is left, also if `work` panics here.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };

@@ -259,7 +259,7 @@ unsafe fn written<T: Item>(items: &mut [MaybeUninit<T>]) -> &mut [T] {
 /// Does each task once, on any worker.
 fn each<T: Send>(pool: &Pool, tasks: Vec<T>, act: impl Fn(T) + Sync) {
     let tasks: Vec<_> = tasks.into_iter().map(|t| Mutex::new(Some(t))).collect();
-    pool.run(tasks.len() as u64, &|lo, hi, _| {
+    pool.run(tasks.len() as u64, 0, &|lo, hi, _| {
         for task in tasks.get(lo as usize..hi as usize).unwrap_or_default() {
             let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(task) = task {

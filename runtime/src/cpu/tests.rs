@@ -38,7 +38,7 @@ unsafe extern "C" fn bumps(ctx: *mut Context, params: *const u64, results: *mut 
         counts.write_bytes(0, workers as usize);
         let args = [words as u64, counts as u64];
         for _ in 0..rounds {
-            if remc_launch(ctx, 0, bump, args.as_ptr(), 2, n) != 0 {
+            if remc_launch(ctx, 0, bump, args.as_ptr(), 2, n, 0) != 0 {
                 return 1;
             }
         }
@@ -158,7 +158,54 @@ unsafe extern "C" fn failing(ctx: *mut Context, params: *const u64, _: *mut u64)
         let n = 64;
         // Left behind.
         assert!(!remc_alloc(ctx, 0, 8, 1, &n).is_null());
-        remc_launch(ctx, 0, fails, params, 2, *params.add(2))
+        remc_launch(ctx, 0, fails, params, 2, *params.add(2), 0)
+    }
+}
+
+/// `first, states`: each block waits for the one before it, and adds its number to what that one has
+/// passed on; the block `first` fails instead.
+unsafe extern "C" fn waits(args: *const u64, lo: u64, hi: u64, _: u64, error: *mut Error) {
+    unsafe {
+        let (first, sums, states) = (*args, *args.add(1) as *mut u64, *args.add(2) as *mut i64);
+        for b in lo..hi {
+            if b > 0 && remc_await(error, b, states.add(b as usize - 1)) != 0 {
+                return;
+            }
+            if b == first {
+                remc_fail(error, b, 7, 40, 1, [b as i64].as_ptr());
+                return;
+            }
+            let before = if b == 0 { 0 } else { *sums.add(b as usize - 1) };
+            *sums.add(b as usize) = before + b;
+            remc_pass(states.add(b as usize));
+        }
+    }
+}
+
+/// `first, n`
+unsafe extern "C" fn chained(ctx: *mut Context, params: *const u64, results: *mut u64) -> i32 {
+    unsafe {
+        let (first, n) = (*params, *params.add(1));
+        let (sums, states) = (remc_alloc(ctx, 0, 8, 1, &n), remc_alloc(ctx, 0, 8, 1, &n));
+        states.write_bytes(0, 8 * n as usize);
+        let status = remc_launch(ctx, 0, waits, [first, sums as u64, states as u64].as_ptr(), 3, n, 1);
+        *results = *sums.cast::<u64>().add(n as usize - 1);
+        status
+    }
+}
+
+#[test]
+fn blocks_wait_for_those_before_them() {
+    for threads in [1, 2, 5] {
+        let cpu = cpu(threads);
+        for n in [1, 2, 1000] {
+            let done = run(&cpu, chained, &[n, n], 1).map(|f| f.slots);
+            assert_eq!(done.ok(), Some(vec![n * (n - 1) / 2]), "{threads} {n}");
+            // Nobody waits for what comes after a failure.
+            let stopped = run(&cpu, chained, &[n / 2, n], 1).err();
+            let values = vec![n as i64 / 2];
+            assert_eq!(stopped, Some(Stopped::Trap { trap: 7, prov: 40, values }), "{threads} {n}");
+        }
     }
 }
 
@@ -215,7 +262,7 @@ unsafe extern "C" fn nested(ctx: *mut Context, params: *const u64, results: *mut
                     return 1;
                 }
                 words.write_bytes(0, n as usize);
-                if remc_launch(ctx, 0, bump, [words as u64, counts as u64].as_ptr(), 2, n) != 0 {
+                if remc_launch(ctx, 0, bump, [words as u64, counts as u64].as_ptr(), 2, n, 0) != 0 {
                     return 1;
                 }
                 *results += *words.add(inner as usize);
@@ -356,7 +403,7 @@ fn sorts_as_the_table_of_operators_says() {
 fn every_callback_has_an_address() {
     let symbols = symbols();
     assert!(symbols.iter().all(|(name, at)| name.starts_with("remc_") && *at != 0));
-    assert_eq!(symbols.len(), 7);
+    assert_eq!(symbols.len(), 9);
 }
 
 /// `cargo test --release -p remc-runtime -- --ignored --nocapture costs`

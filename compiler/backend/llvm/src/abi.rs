@@ -7,7 +7,8 @@
 //! void k<N>(const u64 *args, u64 lo, u64 hi, u64 worker, void *error);
 //!     runs the blocks lo … hi of kernel N; a block's number counts the points of the grid, the last axis
 //!     fastest. args has one slot for each parameter of the kernel. worker is below remc_workers().
-//!     Kernels of one launch run at the same time on several threads, with disjoint blocks.
+//!     Kernels of one launch run at the same time on several threads, with disjoint blocks; a call with
+//!     lower blocks begins before one with higher ones.
 //! i32 remc_entry(void *ctx, const u64 *params, u64 *results);
 //!     runs the plan. params has one slot for each parameter of the program (sizes come first). 0 means
 //!     finished; then results holds for each result a slot if it is a scalar, else the buffer's address
@@ -19,13 +20,19 @@
 //! ```text
 //! void  remc_fail(void *error, u64 block, u32 trap, u32 prov, u32 n, const i64 *values);
 //!     a check of a kernel has failed, in that block; the kernel returns at once after it.
+//! i32   remc_await(void *error, u64 block, const i64 *state);
+//!     returns when another block has passed on what belongs to this state, 0 before the launch; nonzero
+//!     if that will not be, because a check has failed below this block: the kernel returns at once.
+//! void  remc_pass(i64 *state);
+//!     lets the one go on that awaits it, which then sees what this thread has written.
 //! void  remc_stop(void *ctx, u32 trap, u32 prov, u32 n, const i64 *values);
 //!     a check of the plan has failed; the plan returns 1 at once after it.
 //! void *remc_alloc(void *ctx, u32 prov, u64 element_bytes, u32 rank, const u64 *dims);
 //!     memory for a buffer, aligned to 64 bytes; null means stopped (too large, and reported).
 //! void  remc_free(void *ctx, void *buffer);
-//! i32   remc_launch(void *ctx, u32 kernel, kernel *f, const u64 *args, u64 nargs, u64 blocks);
-//!     runs blocks 0 … blocks; nonzero means stopped. blocks is never 0.
+//! i32   remc_launch(void *ctx, u32 kernel, kernel *f, const u64 *args, u64 nargs, u64 blocks, u64 together);
+//!     runs blocks 0 … blocks; nonzero means stopped. blocks is never 0. One call of f gets at most
+//!     `together` blocks, any number if that is 0.
 //! i32   remc_sort(void *ctx, u32 nkeys, const u64 *keys, u64 n, i64 *out);
 //!     keys has three slots for each key: its address, the index of its base type in BaseTy::ALL, and the
 //!     number of elements of an item. Fills out with the stable permutation that sorts the n items;
@@ -46,6 +53,8 @@ use rustc_hash::FxHashMap;
 /// The name of the plan's function.
 pub const ENTRY: &str = "remc_entry";
 pub const FAIL: &str = "remc_fail";
+pub const AWAIT: &str = "remc_await";
+pub const PASS: &str = "remc_pass";
 pub const STOP: &str = "remc_stop";
 pub const ALLOC: &str = "remc_alloc";
 pub const FREE: &str = "remc_free";

@@ -5,6 +5,7 @@
 
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
+use super::scan::Scan;
 use super::{Bound, L, Place};
 use crate::ir::*;
 use remc_base::BaseTy;
@@ -236,7 +237,8 @@ impl Leaf<'_> {
             };
             let init: Vec<_> = start.into_iter().zip(ops).map(|(a, (o, _))| (a, Some(o))).collect();
             let how = How::Scan(width);
-            let last = self.scan_loop(how, upto(n), &init, index, kind, op, body, &[], outs)?;
+            let scan = Scan { index, kind, op, leaf: body };
+            let last = self.scan_loop(how, upto(n), &init, scan, &[], outs)?;
             if kind == mono::ScanKind::Full {
                 outs.iter().zip(last).for_each(|(to, x)| self.store(to, &[n], x));
             }

@@ -15,7 +15,7 @@
 //! | module | what it lowers |
 //! | --- | --- |
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
-//! | [`seg`], [`reduce`], [`pack`] | parallel operators: maps, reductions and scans, results of computed places |
+//! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
@@ -29,6 +29,7 @@ mod leaf;
 mod pack;
 mod plan;
 mod reduce;
+mod scan;
 mod schedule;
 mod seg;
 mod views;

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `seg-map` | one: a grid of tiles of the first and the last axis of the space |
 //! | `seg-red` | the partial results of tiles of the axis; a map of serial reductions over those |
-//! | `seg-scan` | the partial results of tiles; a map of serial scans over those; the scan of each tile from what comes before it |
+//! | `seg-scan` | one, in which blocks hand on what the tiles before combine to |
 //! | `filter` | each tile moves what it keeps to the front of its part of a staging buffer; a scan of the numbers kept; a map over the result that finds its tile by binary search |
 //! | `scatter` | a copy of the destination; the writes in order, in one block |
 //! | `grade` | the keys; a sort by the runtime |

@@ -106,6 +106,9 @@ rules! {
     Launch,
     /// What is sorted are buffers of one first dim; the permutation is a vector of `int`s of its own.
     Sort,
+    /// A chain is a statement of a kernel's body itself, and hands on values of one type by memory that has
+    /// a place for each block, at the grid's variables.
+    Chain,
     /// At least one lane, or iteration at a time.
     Width,
     /// Iterations that are jammed carry no values.
@@ -174,6 +177,7 @@ pub fn verify(p: &Program) -> Result {
         in_scope: vec![false; p.vars.len()],
         bound: vec![false; p.vars.len()],
         scope: Vec::new(),
+        depth: 0,
     };
     for (id, kernel) in p.kernels.iter() {
         v.kernel = Some(id);
@@ -195,6 +199,8 @@ struct Verifier<'p> {
     bound: Vec<bool>,
     /// The variables in scope, the innermost last.
     scope: Vec<Var>,
+    /// How many blocks are around the statement.
+    depth: usize,
 }
 
 impl<'p> Verifier<'p> {

@@ -157,7 +157,8 @@ impl<'p> Owner<'p> {
                 Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Workers => Ok(()),
             },
             StmtKind::Store { buffer, .. } => self.write(*buffer),
-            StmtKind::Check { .. } => Ok(()),
+            // No plan has a chain.
+            StmtKind::Check { .. } | StmtKind::Chain { .. } => Ok(()),
             StmtKind::For { carried, body, next, .. } => {
                 self.hand_on(carried.iter().map(|c| c.init))?;
                 let params: Vec<Var> = carried.iter().map(|c| c.param).collect();

@@ -8,12 +8,14 @@ use remc_base::ops::{OpError, cast, zero};
 impl<'p> Verifier<'p> {
     /// The statements of a block; what they bind stays in scope.
     pub(super) fn block(&mut self, block: &'p [Stmt]) -> Result {
+        self.depth += 1;
         for s in block {
             self.prov = Some(s.prov);
             let known = self.p.provs.contains(s.prov);
             self.ensure(known, Rule::Provenance, || format!("there is no place {:?}", s.prov))?;
             self.stmt(s)?;
         }
+        self.depth -= 1;
         Ok(())
     }
 
@@ -86,6 +88,21 @@ impl<'p> Verifier<'p> {
                 self.bind_all(&vars)?;
                 self.scalars_in_kernels(&vars)
             }
+            StmtKind::Chain { state, at, links, body, next } => {
+                self.chain(*state, at, links)?;
+                let befores: Vec<Var> = links.iter().map(|l| l.before).collect();
+                let items: Vec<Var> = links.iter().map(|l| l.x).collect();
+                self.bind_all(&befores)?;
+                let mark = self.scope.len();
+                self.bind_all(&items)?;
+                self.block(body)?;
+                self.prov = Some(s.prov);
+                let (found, want) = (next.len(), links.len());
+                self.ensure(found == want, Rule::Chain, || format!("{found} next values of {want}"))?;
+                links.iter().zip(next).try_for_each(|(l, a)| self.like(l.before, *a, Rule::Chain))?;
+                self.leave(mark);
+                Ok(())
+            }
             StmtKind::Check { trap, cond, values } => {
                 self.of_type(*cond, BaseTy::Bool, Rule::Check)?;
                 for a in values {
@@ -119,6 +136,33 @@ impl<'p> Verifier<'p> {
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
             StmtKind::Sort { keys, out } => self.sort(keys, *out),
         }
+    }
+
+    /// What a chain is made of but for its operator.
+    fn chain(&self, state: Var, at: &[Atom], links: &[Link]) -> Result {
+        let Some(kernel) = self.kernel.and_then(|k| self.p.kernels.get(k)).filter(|_| self.depth == 1) else {
+            return self.broken(Rule::Chain, "a chain inside of a statement, or in the plan");
+        };
+        let grid: Vec<Atom> = kernel.grid.iter().map(|(v, _)| Atom::Var(*v)).collect();
+        self.ensure(!grid.is_empty() && grid == at, Rule::Chain, || {
+            "the indices are not the variables of the grid".to_owned()
+        })?;
+        let memory = |v: Var, base: Option<BaseTy>| {
+            let ty = self.buffer(v, Rule::Chain)?;
+            let fits = Some(ty.base) == base && ty.space == Space::Global && ty.dims.len() == at.len();
+            self.ensure(fits, Rule::Chain, || {
+                format!("{} has no place for a value of each block", self.name(v))
+            })
+        };
+        memory(state, Some(BaseTy::I64))?;
+        for l in links {
+            for a in [l.init, l.item] {
+                self.like(l.before, a, Rule::Chain)?;
+                self.like(l.x, a, Rule::Chain)?;
+            }
+            memory(l.kept, self.p.scalar_ty(Atom::Var(l.before)))?;
+        }
+        Ok(())
     }
 
     // ---- scalars ----

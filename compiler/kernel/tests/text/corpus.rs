@@ -41,7 +41,8 @@ pub fn program(params: &str, kernels: &str, plan: &str) -> String {
 /// What the kernels of [`kernel`] are given.
 const PARAMS: &str = "(%n int) (%m int) (%nb int) (%mb int) (%t int) (%xs global float %n)
     (%ys global float %n) (%as global float %n %m) (%bs global float %m %n) (%is global int %n)
-    (%cs global float %n %m) (%tmp scratch float %n %m)";
+    (%cs global float %n %m) (%ds global float %n %m) (%iis global int %n %m) (%fs global bool %n)
+    (%tmp scratch float %n %m)";
 
 /// A program of one kernel, which is not launched.
 pub fn kernel(grid: &str, body: &str) -> String {
@@ -123,6 +124,24 @@ pub const KERNELS: &[(&str, &str)] = &[
              (do (let (%e int) (op quotient %s 2) p0) (next %e)) p0)
            (let (%f float) (cast float %r) p0) (let (%g float) (op + %f %y) p0)
            (store %ys (%i) %g p0) (next) p0)",
+    ),
+    // Prefixes by a chain: of rows in tiles, from a start; and of an operator that has none.
+    (
+        "(%i %n) (%b %m)",
+        "(for (lanes 8) %j (tile %b 512 %m) (((%s float) (%r float) -0.0 +))
+           (let (%x float) (load %as %i %j) p0) (let (%q float) (op + %s %x) p0) (next %q) p0)
+         (chain %iis (%i %b) (((%before float) (%e float) 0.0 %r %cs))
+           (let (%g float) (op + %before %e) p0) (next %g) p0)
+         (for (scan 8) %k (tile %b 512 %m) (((%t2 float) (%u float) %before +))
+           (let (%y float) (load %as %i %k) p0) (let (%z float) (op + %t2 %y) p0)
+           (store %ds (%i %k) %z p0) (next %z) p0)",
+    ),
+    (
+        "(%b %nb)",
+        "(let (%x float) (load %xs %b) p0)
+         (chain %is (%b) (((%some bool) (%yes bool) false true %fs) ((%before float) (%e float) 0.0 %x %ys))
+           (if %some (then (let (%q float) (op - %before %e) p0)) (else) (((%r float) %q %e)) p0)
+           (next %yes %r) p0)",
     ),
     // Constants of several types; a copy.
     (

@@ -130,6 +130,30 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "%i (scanned iterations)",
     ),
     (
+        "what blocks hand on, read beside their chain",
+        "(%b %nb)",
+        "(let (%x float) (load %ys %b) p0)
+         (chain %is (%b) (((%p float) (%e float) 0.0 %x %ys)) (let (%q float) (op + %p %e) p0) (next %q) p0)",
+        &["`load %ys (%b)`", "p0"],
+        "%ys",
+    ),
+    (
+        "what blocks hand on, written beside their chain",
+        "(%b %nb)",
+        "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (let (%q float) (op + %p %e) p0) (next %q) p0)
+         (store %is (%b) 0 p0)",
+        &["`store %is (%b)`", "p0"],
+        "%is",
+    ),
+    (
+        "two chains of one memory",
+        "(%b %nb)",
+        "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (let (%q float) (op + %p %e) p0) (next %q) p0)
+         (chain %is (%b) (((%r float) (%f float) 0.0 1.0 %xs)) (let (%s float) (op + %r %f) p0) (next %s) p0)",
+        &["`chain … %is", "p0"],
+        "%is",
+    ),
+    (
         "a place that data says",
         "(%b %nb)",
         "(for seq %i (tile %b 64 %n) () (let (%k int) (load %is %i) p0) (store %ys (%k) 1.0 p0) (next) p0)",

@@ -154,6 +154,27 @@ const KERNELS: &[(Rule, &str)] = &[
         "(for (scan 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (let (%q int) (op + %s 1) p0)
            (for seq %j (upto 0 %s) () (next) p0) (next %q) p0)",
     ),
+    // Other indices than the grid's; memory of another rank, type or space; values of other types.
+    (Rule::Chain, "(chain %is (0) (((%p float) (%e float) 0.0 1.0 %ys)) (next %e) p0)"),
+    (Rule::Chain, "(chain %is () (((%p float) (%e float) 0.0 1.0 %ys)) (next %e) p0)"),
+    (Rule::Chain, "(chain %iis (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next %e) p0)"),
+    (Rule::Chain, "(chain %xs (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next %e) p0)"),
+    (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %cs)) (next %e) p0)"),
+    (Rule::Chain, "(chain %is (%b) (((%p int) (%e int) 0 1 %ys)) (next %e) p0)"),
+    (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0 1.0 %ys)) (next %e) p0)"),
+    (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0.0 1 %ys)) (next %e) p0)"),
+    (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next 1) p0)"),
+    (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next) p0)"),
+    (Rule::Chain, "(chain %is (%b) (((%p float) (%e int) 0.0 1.0 %ys)) (next %p) p0)"),
+    // Inside of another statement; an item outside of its chain.
+    (
+        Rule::Chain,
+        "(for seq %i (upto 0 %n) () (chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next %e) p0) (next) p0)",
+    ),
+    (
+        Rule::Scope,
+        "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next %e) p0) (store %xs (%b) %e p0)",
+    ),
     // A bound, a condition, a test; through an operator, a load, a carried value, memory of a lane.
     (Rule::Invariant, "(for (lanes 4) %i (upto 0 %n) () (for seq %j (upto 0 %i) () (next) p0) (next) p0)"),
     (Rule::Invariant, "(for (lanes 4) %i (upto 0 %n) () (for seq %j (tile %i 4 %n) () (next) p0) (next) p0)"),
@@ -192,6 +213,7 @@ const PLANS: &[(Rule, &str)] = &[
     (Rule::Scope, "(launch k0 (%kn 4 %xs %xs) p0) (give)"),
     (Rule::Alloc, "(alloc (%a private int 4) p0) (free %a p0) (give)"),
     (Rule::Scratch, "(alloc (%a scratch int) p0) (free %a p0) (give)"),
+    (Rule::Chain, "(alloc (%s global int 1) p0) (chain %s () () (next) p0) (free %s p0) (give)"),
     (Rule::PlanLoop, "(for (lanes 4) %i (upto 0 %n) () (next) p0) (give)"),
     (Rule::PlanLoop, "(for (scan 4) %i (upto 0 %n) () (next) p0) (give)"),
     (Rule::PlanLoop, "(for (jam 4) %i (upto 0 %n) () (next) p0) (give)"),

@@ -46,10 +46,12 @@ void remc_release(remc_context *context);
 /* What compiled code calls. */
 typedef void (*remc_kernel)(const uint64_t *args, uint64_t lo, uint64_t hi, uint64_t worker, void *error);
 void remc_fail(void *error, uint64_t block, uint32_t trap, uint32_t prov, uint32_t n, const int64_t *values);
+int32_t remc_await(void *error, uint64_t block, const int64_t *state);
+void remc_pass(int64_t *state);
 void *remc_alloc(remc_context *context, uint32_t prov, uint64_t element_bytes, uint32_t rank, const uint64_t *dims);
 void remc_free(remc_context *context, void *block);
 int32_t remc_launch(remc_context *context, uint32_t kernel, remc_kernel f, const uint64_t *args, uint64_t nargs,
-                    uint64_t blocks);
+                    uint64_t blocks, uint64_t together);
 void remc_stop(remc_context *context, uint32_t trap, uint32_t prov, uint32_t n, const int64_t *values);
 int32_t remc_sort(remc_context *context, uint32_t nkeys, const uint64_t *keys, uint64_t n, int64_t *out);
 uint64_t remc_workers(remc_context *context);
@@ -67,6 +69,7 @@ uint64_t remc_workers(remc_context *context);
 #include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
+#include <sched.h>
 #endif
 
 /* The program's checks, by number. */
@@ -100,6 +103,20 @@ void remc_fail(void *error, uint64_t block, uint32_t trap, uint32_t prov, uint32
     memcpy(e->values, values, e->n * sizeof *values);
   }
 }
+
+int32_t remc_await(void *error, uint64_t block, const int64_t *state) {
+  const remc_error *e = (const remc_error *)error;
+  for (int looks = 0; !__atomic_load_n(state, __ATOMIC_ACQUIRE); looks++) {
+    int64_t failed = __atomic_load_n(&e->block, __ATOMIC_RELAXED);
+    if (failed >= 0 && failed < (int64_t)block) return 1;
+#ifdef _OPENMP
+    if (looks >= 200) sched_yield();
+#endif
+  }
+  return 0;
+}
+
+void remc_pass(int64_t *state) { __atomic_store_n(state, 1, __ATOMIC_RELEASE); }
 
 void *remc_alloc(remc_context *c, uint32_t prov, uint64_t element_bytes, uint32_t rank, const uint64_t *dims) {
   uint64_t bytes = element_bytes;
@@ -144,14 +161,15 @@ void remc_release(remc_context *c) {
 }
 
 int32_t remc_launch(remc_context *c, uint32_t kernel, remc_kernel f, const uint64_t *args, uint64_t nargs,
-                    uint64_t blocks) {
+                    uint64_t blocks, uint64_t together) {
   remc_error e = {-1, 0, 0, {0}};
   (void)kernel;
   (void)nargs;
+  (void)together; /* A block may wait for those below it: they are begun in ascending order. */
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(monotonic : dynamic, 1)
   for (int64_t b = 0; b < (int64_t)blocks; b++)
-    if (e.block < 0 || b < e.block) f(args, b, b + 1, (uint64_t)omp_get_thread_num(), &e);
+    if (__atomic_load_n(&e.block, __ATOMIC_RELAXED) < 0 || b < e.block) f(args, b, b + 1, (uint64_t)omp_get_thread_num(), &e);
 #else
   f(args, 0, blocks, 0, &e);
 #endif

@@ -18,11 +18,13 @@
 //! | `contract` | nothing: it finds the products that a sum takes in fused |
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
+//! | `chain` | values that blocks hand on to one another |
 //! | `scan` | `for` whose carried values are scanned in lanes |
 //! | `memory` | addresses, loads, stores |
 //! | `transpose` | loads and stores of blocks that are transposed in registers |
 //! | `plan` | the entry: allocation, launches, sorts, results |
 
+mod chain;
 mod contract;
 mod loops;
 mod memory;

@@ -139,13 +139,15 @@ impl<'ctx> Fun<'_, 'ctx> {
             slots.push(self.to_slot(ty, self.scalar(*a)?)?);
         }
         let at = self.slots(&slots)?;
-        let call: [Value<'ctx>; 6] = [
+        let together = if k.is_chained() { 1 } else { 0 };
+        let call: [Value<'ctx>; 7] = [
             ctx,
             self.i32(id.0).into(),
             function.as_global_value().as_pointer_value().into(),
             at.into(),
             self.i64(slots.len() as i64).into(),
             blocks.into(),
+            self.i64(together).into(),
         ];
         let code = self.call_for(abi::LAUNCH, self.e.context.i32_type().into(), &call)?;
         self.unless_nonzero(code)?;

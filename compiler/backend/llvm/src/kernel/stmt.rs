@@ -26,6 +26,7 @@ impl<'ctx> Fun<'_, 'ctx> {
                 self.while_(carried, cond, *test, body, next)
             }
             StmtKind::If { cond, then, otherwise, results } => self.if_(*cond, then, otherwise, results),
+            StmtKind::Chain { state, at, links, body, next } => self.chain(*state, at, links, body, next),
             StmtKind::Check { trap, cond, values } => self.check(trap, *cond, values, s.prov),
             StmtKind::Alloc { buffer } => match self.buffer_ty(*buffer).map(|t| t.space) {
                 Some(Space::Private) => self.private(*buffer),

@@ -160,6 +160,10 @@ pub(super) fn uses(block: &[Stmt], count: &mut FxHashMap<Var, u32>) {
                     atom(&c.otherwise);
                 }
             }
+            StmtKind::Chain { at, links, next, .. } => {
+                at.iter().chain(next).for_each(&mut atom);
+                links.iter().for_each(|l| [l.init, l.item].iter().for_each(&mut atom));
+            }
             StmtKind::Check { cond, values, .. } => {
                 atom(cond);
                 values.iter().for_each(&mut atom);

@@ -1,0 +1,283 @@
+//! `seg-scan`: each tile of an axis is reduced, waits for what comes before it, and is scanned.
+//!
+//! ```text
+//! (kernel "scan" (grid (%b tiles)) …
+//!   (for (lanes 32) %i (tile %b size %n) ((%acc %sum 0 +)) …)               the tile's sum
+//!   (chain %state (%b) ((%before %x 0 %sum %kept)) (let %q (op + %before %x)) (next %q))
+//!   (for (scan 8) %i (tile %b size %n) ((%acc.1 %all %before +)) … (store %ys (%i) …)))
+//! ```
+//!
+//! A tile is small enough for a cache to have it when it is gone through again, so that the array is read
+//! from memory once. The chain adds tile after tile, so that the result depends on the sizes alone.
+
+use super::build::Emit;
+use super::leaf::{Inner, Leaf};
+use super::plan::Plan;
+use super::seg::Tiles;
+use super::{Bound, L, Place, schedule, wrong};
+use crate::ir::*;
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::{BaseTy, Scalar};
+use remc_mono::ir as mono;
+
+/// What the blocks of a scan hand on, and whether they have.
+struct Handed {
+    state: Place,
+    kept: Vec<Place>,
+    /// Whether there is anything before, kept where the operator has no start.
+    some: Option<Place>,
+}
+
+/// What comes before a tile.
+struct Before {
+    /// Whether there is anything; where the operator has a start there always is.
+    some: Option<Atom>,
+    values: Vec<Atom>,
+}
+
+/// A scan.
+#[derive(Clone, Copy)]
+pub(crate) struct Scan<'s> {
+    pub index: mono::Var,
+    pub kind: mono::ScanKind,
+    pub op: &'s mono::Combine,
+    pub leaf: &'s mono::Body,
+}
+
+impl Plan {
+    pub fn seg_scan(
+        &mut self,
+        pat: &[mono::Var],
+        space: &[mono::Axis],
+        axis: mono::Axis,
+        kind: mono::ScanKind,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let tiles = self.axis_tiles(n, leaf)?;
+        let mut outs = Vec::new();
+        for v in pat {
+            let place = self.alloc_for(*v)?;
+            outs.push(place);
+        }
+        let handed = self.handed(space, tiles, op)?;
+        let scan = Scan { index: axis.var, kind, op, leaf };
+        self.kernel("scan", |l| {
+            l.inner = Inner::Lanes;
+            let outs = l.import_all(&outs);
+            let (at, tile) = l.segments(space, axis, tiles)?;
+            // Every tile has an element, so none needs the start.
+            let items = l.reduce_scalars(axis.var, tile, leaf, op, None)?;
+            let before = l.chain(&handed, &at, tile, &items, op)?;
+            l.scan_tile(scan, tile, before, &at, &outs)
+        })?;
+        if kind == mono::ScanKind::Full {
+            self.total(space, n, tiles, op, &outs, &handed.kept)?;
+        }
+        for (v, out) in pat.iter().zip(outs) {
+            self.set(*v, Bound::Array(out));
+        }
+        Ok(())
+    }
+
+    /// Memory for what blocks hand on, in which nobody has handed on anything yet.
+    fn handed(&mut self, space: &[mono::Axis], tiles: Tiles, op: &mono::Combine) -> L<Handed> {
+        let tiles = self.bind_size("tiles", tiles.count);
+        let sizes: Vec<mono::Atom> = space.iter().map(|a| a.size).chain([tiles]).collect();
+        let alloc = |p: &mut Plan, name: &str, base: BaseTy| {
+            let v = p.fresh(name, mono::Ty::scalar(base).over(&sizes));
+            p.alloc_for(v)
+        };
+        let state = alloc(self, "state", BaseTy::I64)?;
+        let mut kept = Vec::new();
+        for v in &op.lambda.params[..op.lambda.body.results.len()] {
+            let base = self.flat.vars[*v].ty.base;
+            kept.push(alloc(self, "kept", base)?);
+        }
+        let some = match op.start {
+            Some(_) => None,
+            None => Some(alloc(self, "some", BaseTy::Bool)?),
+        };
+        let nothing = mono::Body { stmts: Vec::new(), results: vec![mono::Atom::Const(Scalar::I64(0))] };
+        let axes: Vec<mono::Axis> = sizes
+            .iter()
+            .map(|size| mono::Axis { var: self.fresh("i", mono::Ty::int()), size: *size })
+            .collect();
+        self.fill("clear", std::slice::from_ref(&state), &axes, &nothing)?;
+        Ok(Handed { state, kept, some })
+    }
+
+    /// The whole, at the end of a full scan: what the last tile has handed on.
+    fn total(
+        &mut self,
+        space: &[mono::Axis],
+        n: Atom,
+        tiles: Tiles,
+        op: &mono::Combine,
+        outs: &[Place],
+        kept: &[Place],
+    ) -> L<()> {
+        let Some(start) = &op.start else { return wrong("a full scan without a start") };
+        self.kernel("total", |l| {
+            let (outs, kept) = (l.import_all(outs), l.import_all(kept));
+            let (n, count) = (l.outer(n), l.outer(tiles.count));
+            let start = l.atoms(start)?;
+            let dims: Vec<Atom> = space.iter().map(|a| l.atom(a.size)).collect::<L<Vec<_>>>()?;
+            let last = l.int(ScalarOp::Sub, count, Atom::int(1))?;
+            let some = l.int(ScalarOp::Gt, count, Atom::int(0))?;
+            l.each_of(&dims, &mut |l, at| {
+                let whole = l.choose(
+                    some,
+                    |l| kept.iter().map(|k| l.load(&k.cell(at), &[last])).collect(),
+                    |_| Ok(start.clone()),
+                )?;
+                outs.iter().zip(whole).for_each(|(to, x)| l.store(&to.cell(at), &[n], x));
+                Ok(())
+            })
+        })
+    }
+}
+
+impl Leaf<'_> {
+    /// Hands on what a tile's elements combine to; what comes before them.
+    fn chain(
+        &mut self,
+        handed: &Handed,
+        at: &[Atom],
+        tile: Range,
+        items: &[Atom],
+        op: &mono::Combine,
+    ) -> L<Before> {
+        let Range::Tile { index, .. } = tile else { return wrong("no tile") };
+        let state = self.import_place(&handed.state).buffer;
+        let kept = self.import_all(&handed.kept);
+        let mut links = Vec::new();
+        if let Some(some) = &handed.some {
+            let kept = self.import_place(some);
+            let (no, yes) = (Scalar::Bool(false), Scalar::Bool(true));
+            links.push(self.link("some", Atom::Const(no), Atom::Const(yes), &kept)?);
+        }
+        for (k, (item, kept)) in items.iter().zip(&kept).enumerate() {
+            let init = match &op.start {
+                Some(start) => self.atom(start[k])?,
+                None => match self.program().scalar_ty(*item) {
+                    Some(ty) => Atom::Const(zero(ty)),
+                    None => return wrong("an array that is scanned"),
+                },
+            };
+            links.push(self.link("before", init, *item, kept)?);
+        }
+        let values: Vec<Atom> = links.iter().map(|l| Atom::Var(l.before)).collect();
+        let xs: Vec<Atom> = links.iter().map(|l| Atom::Var(l.x)).collect();
+        let scalars = |xs: &[Atom]| xs.iter().map(|x| Bound::Scalar(*x)).collect();
+        self.blocks.open();
+        let (before, next) = match handed.some {
+            None => {
+                let next = self.combine(op, &values, scalars(&xs))?;
+                (Before { some: None, values }, next)
+            }
+            Some(_) => {
+                let (some, values) = (values[0], values[1..].to_vec());
+                let mut next = self.choose(
+                    some,
+                    |l| l.combine(op, &values, scalars(&xs[1..])),
+                    |_| Ok(xs[1..].to_vec()),
+                )?;
+                next.insert(0, xs[0]);
+                (Before { some: Some(some), values }, next)
+            }
+        };
+        let body = self.blocks.close();
+        let at = at.iter().copied().chain([index]).collect();
+        self.emit(StmtKind::Chain { state, at, links, body, next });
+        Ok(before)
+    }
+
+    fn link(&mut self, name: &str, init: Atom, item: Atom, kept: &Place) -> L<Link> {
+        let p = self.program();
+        let Some(ty) = p.scalar_ty(item) else { return wrong("an array that is handed on") };
+        let (before, x) = (p.scalar(name, ty), p.scalar("x", ty));
+        Ok(Link { before, x, init, item, kept: kept.buffer })
+    }
+
+    fn scan_tile(&mut self, scan: Scan, tile: Range, before: Before, at: &[Atom], outs: &[Place]) -> L<()> {
+        let Scan { index, op, leaf, .. } = scan;
+        if let Some((width, ops)) = self.scan_lanes(op, leaf, index) {
+            let mut init = Vec::new();
+            for (x, (combine, neutral)) in before.values.iter().zip(ops) {
+                let x = match before.some {
+                    Some(some) => self.op(ScalarOp::Select, &[some, *x, Atom::Const(neutral)])?,
+                    None => *x,
+                };
+                init.push((x, Some(combine)));
+            }
+            self.scan_loop(How::Scan(width), tile, &init, scan, at, outs)?;
+            return Ok(());
+        }
+        let init = before.values.iter().map(|a| (*a, None));
+        let Some(some) = before.some else {
+            let init: Vec<_> = init.collect();
+            self.scan_loop(How::Seq, tile, &init, scan, at, outs)?;
+            return Ok(());
+        };
+        // Without a start, the first element of a tile is combined with what the tiles before it gave,
+        // unless there are none. It is an iteration of the tile's loop like any other: so the loop
+        // carries whether there is something yet.
+        let init: Vec<_> = std::iter::once((some, None)).chain(init).collect();
+        self.carry(How::Seq, tile, &init, |l, i, accs| {
+            l.set(index, i);
+            let elems = l.scalars(leaf)?;
+            let next = l.choose(
+                accs[0],
+                |l| l.combine(op, &accs[1..], elems.iter().map(|a| Bound::Scalar(*a)).collect()),
+                |_| Ok(elems.clone()),
+            )?;
+            let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
+            for (to, x) in outs.iter().zip(&next) {
+                l.store(to, &there, *x);
+            }
+            Ok(std::iter::once(Atom::Const(Scalar::Bool(true))).chain(next).collect())
+        })?;
+        Ok(())
+    }
+
+    /// Stores the combinations of the prefixes of a range; what it begins with is `init`.
+    pub fn scan_loop(
+        &mut self,
+        how: How,
+        range: Range,
+        init: &[(Atom, Option<ScalarOp>)],
+        scan: Scan,
+        at: &[Atom],
+        outs: &[Place],
+    ) -> L<Vec<Atom>> {
+        self.carry(how, range, init, |l, i, accs| {
+            l.set(scan.index, i);
+            let elems = l.body(scan.leaf)?;
+            let next = l.combine(scan.op, accs, elems)?;
+            let stored = if scan.kind == mono::ScanKind::Inclusive { &next } else { accs };
+            let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
+            for (to, x) in outs.iter().zip(stored) {
+                l.store(to, &there, *x);
+            }
+            Ok(next)
+        })
+    }
+
+    /// In how many lanes a scan may run, with the operators of its accumulators and what they start from.
+    pub fn scan_lanes(
+        &self,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        index: mono::Var,
+    ) -> Option<(u32, Vec<(ScalarOp, remc_base::Scalar)>)> {
+        let vars = &self.plan.flat.vars;
+        let count = op.lambda.body.results.len();
+        let tys: Vec<_> = op.lambda.params.iter().take(count).map(|v| vars[*v].ty.base).collect();
+        let ops = schedule::lane_ops(op, &tys)?;
+        schedule::lanes_of_body(self, leaf, index)?;
+        let widest = tys.iter().map(|t| t.bits() / 8).max()?;
+        Some((schedule::lanes(widest, 1), ops))
+    }
+}
