@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Makes the .npy files in this folder from two published Python wheels; see ORIGINS.md.
+"""Makes the .npy files in this folder from three published Python wheels; see ORIGINS.md.
 
-    pip download --no-deps scikit-learn scikit-image
-    python3 make-data.py scikit_learn-*.whl scikit_image-*.whl [FOLDER]
+    pip download --no-deps scikit-learn scikit-image skyfield-data
+    python3 make-data.py scikit_learn-*.whl scikit_image-*.whl skyfield_data-*.whl [FOLDER]
 
 Needs the standard library alone: the wheels are read as zip files, nothing of them is installed.
 """
 
 import gzip
 import hashlib
+import math
 import pathlib
 import struct
 import sys
@@ -19,8 +20,31 @@ TRAIN = 1500  # the first 1500 of the 1797 digits; the last 297 are the test
 
 # What the files inside the wheels hashed to when the data here was made.
 SOURCES = {
+    "sklearn/datasets/data/iris.csv": "f13ffa8fdd56fd8e6c8d16d4081a3fbd3114bcd0aae4256c43205169cd9d1449",
     "sklearn/datasets/data/digits.csv.gz": "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22",
     "skimage/data/camera.png": "b0793d2adda0fa6ae899c03989482bff9a42d3d5690fc7e3648f2795d730c23a",
+    "skyfield_data/data/de421.bsp": "a20a7139da04cbc462454634918e9a9ca69127044e2cc9d4f9c16e238d2deedc",
+}
+
+AU = 149_597_870.7  # kilometres
+DAY = 86_400.0  # seconds
+GAUSS = 0.01720209895  # the square root of the Sun's mass times the constant of gravity, in AU and days
+
+# The segments of the ephemeris that lead from the solar system's centre of mass to a body, (target, centre) by
+# NAIF's numbers, and how many times as heavy as the body the Sun is, as the ephemeris DE405 has it. For the
+# Earth and the Moon together that is 328900.5614, and the Earth is 81.30056 times as heavy as the Moon.
+BODIES = {
+    "Sun": ([(10, 0)], 1.0),
+    "Mercury": ([(1, 0), (199, 1)], 6_023_600.0),
+    "Venus": ([(2, 0), (299, 2)], 408_523.71),
+    "Earth": ([(3, 0), (399, 3)], 328_900.5614 * 82.30056 / 81.30056),
+    "Moon": ([(3, 0), (301, 3)], 328_900.5614 * 82.30056),
+    "Mars": ([(4, 0), (499, 4)], 3_098_708.0),
+    "Jupiter": ([(5, 0)], 1_047.3486),
+    "Saturn": ([(6, 0)], 3_497.898),
+    "Uranus": ([(7, 0)], 22_902.98),
+    "Neptune": ([(8, 0)], 19_412.24),
+    "Pluto": ([(9, 0)], 135_200_000.0),
 }
 
 
@@ -91,11 +115,77 @@ def camera(wheel):
     yield "camera.npy", npy("<f4", shape, struct.pack(f"<{len(pixels)}f", *pixels))
 
 
+def iris(wheel):
+    """Rows of four measurements in centimetres; the species at the end of a row is left off."""
+    lines = read(wheel, "sklearn/datasets/data/iris.csv").decode("ascii").split()[1:]
+    values = [float(field) for line in lines for field in line.split(",")[:4]]
+    yield "iris.npy", npy("<f8", (len(lines), 4), struct.pack(f"<{len(values)}d", *values))
+
+
+def segments(spk):
+    """The segments of a JPL ephemeris by (target, centre): SPK files keep them in a chain of summaries."""
+    (record,) = struct.unpack_from("<I", spk, 76)
+    found = {}
+    while record:
+        following, _, count = struct.unpack_from("<3d", spk, 1024 * (record - 1))
+        for k in range(int(count)):
+            at = 1024 * (record - 1) + 24 + 40 * k
+            target, centre, _, kind, start, end = struct.unpack_from("<6i", spk, at + 16)
+            assert kind == 2, "Chebyshev polynomials of positions are expected"
+            found[target, centre] = start, end
+        record = int(following)
+    return found
+
+
+def state(spk, segment, seconds):
+    """Position and velocity, in kilometres and seconds, so many seconds after noon of 1 January 2000."""
+    start, end = segment
+    first, length, width, _ = struct.unpack_from("<4d", spk, 8 * (end - 4))
+    width = int(width)
+    record = struct.unpack_from(f"<{width}d", spk, 8 * (start - 1 + int((seconds - first) // length) * width))
+    middle, radius = record[:2]
+    x = (seconds - middle) / radius
+    terms = (width - 2) // 3
+    position, velocity = [], []
+    for axis in range(3):
+        coefficients = record[2 + axis * terms : 2 + (axis + 1) * terms]
+        # The polynomials T and their slopes D: T[k+1] = 2 x T[k] - T[k-1], and its derivative.
+        t, d = [1.0, x], [0.0, 1.0]
+        for _ in range(terms - 2):
+            d.append(2 * t[-1] + 2 * x * d[-1] - d[-2])
+            t.append(2 * x * t[-1] - t[-2])
+        position.append(math.fsum(c * p for c, p in zip(coefficients, t)))
+        velocity.append(math.fsum(c * p for c, p in zip(coefficients, d)) / radius)
+    return position, velocity
+
+
+def planets(wheel):
+    """The Sun, the planets, the Moon and Pluto, in astronomical units and days.
+
+    A mass comes multiplied by the constant of gravity: for the Sun that is the square of Gauss's constant.
+    """
+    spk = read(wheel, "skyfield_data/data/de421.bsp")
+    found = segments(spk)
+    for year, days in ((2000, 0), (2001, 366)):
+        positions, velocities = [], []
+        for chain, _ in BODIES.values():
+            states = [state(spk, found[link], days * DAY) for link in chain]
+            for axis in range(3):
+                positions.append(math.fsum(p[axis] for p, _ in states) / AU)
+                velocities.append(math.fsum(v[axis] for _, v in states) / AU * DAY)
+        shape = (len(BODIES), 3)
+        yield f"planets-positions-{year}.npy", npy("<f8", shape, struct.pack(f"<{len(positions)}d", *positions))
+        if year == 2000:
+            yield "planets-velocities-2000.npy", npy("<f8", shape, struct.pack(f"<{len(velocities)}d", *velocities))
+    masses = [GAUSS * GAUSS / ratio for _, ratio in BODIES.values()]
+    yield "planets-masses.npy", npy("<f8", (len(masses),), struct.pack(f"<{len(masses)}d", *masses))
+
+
 def main():
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[3] if len(sys.argv) == 4 else pathlib.Path(__file__).parent)
-    for files in (digits(sys.argv[1]), camera(sys.argv[2])):
+    folder = pathlib.Path(sys.argv[4] if len(sys.argv) == 5 else pathlib.Path(__file__).parent)
+    for files in (digits(sys.argv[1]), camera(sys.argv[2]), iris(sys.argv[1]), planets(sys.argv[3])):
         for name, content in files:
             (folder / name).write_bytes(content)
             print(hashlib.sha256(content).hexdigest(), name)

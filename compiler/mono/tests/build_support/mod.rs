@@ -87,7 +87,11 @@ pub fn examples() -> Vec<Case> {
     let image = "; entry: main\n; input: image=[[1 2 3 4] [5 6 7 8] [9 10 11 12] [1 4 9 16]]\n";
     let digits = "; entry: main\n; input: train-images=[[0 0] [1 1] [5 2]]\n; input: train-labels=[7 8 9]\n\
         ; input: test-images=[[0 1] [4 2]]\n; input: test-labels=[7 8]\n";
-    [("blur", image), ("sobel", image), ("digits", digits)]
+    // What is added here is exact, in any order.
+    let table = "; entry: main\n; input: table=[[1 2] [3 6] [5 1]]\n";
+    let bodies = "; entry: main\n; input: positions=[[0 0 0] [3 4 0]]\n; input: velocities=[[0 0 0] [0 1 2]]\n\
+        ; input: masses=[2 1]\n; input: softening=0.5\n; input: step=0.25\n; input: steps=3\n";
+    [("blur", image), ("sobel", image), ("digits", digits), ("covariance", table), ("n-body", bodies)]
         .into_iter()
         .map(|(name, inputs)| {
             let text = std::fs::read_to_string(root().join(format!("examples/{name}.remora"))).unwrap();
