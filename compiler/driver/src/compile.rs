@@ -12,6 +12,7 @@ use crate::session::{InternalBug, Session};
 use remc_base::GlobalId;
 use remc_explicit::ir::Definition;
 use remc_flat::flatten::Thresholds;
+pub use remc_kernel::lower::Target;
 use remc_mono::limits::{BuildError, Limitation};
 use remc_mono::opt;
 use rustc_hash::FxHashMap;
@@ -59,13 +60,19 @@ pub struct Options<'o> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     pub thresholds: Thresholds,
-    /// How many operations make a block.
-    pub grain: i64,
+    pub target: Target,
 }
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { thresholds: Thresholds::CPU, grain: remc_kernel::lower::GRAIN }
+        Tuning { thresholds: Thresholds::CPU, target: Target::default() }
+    }
+}
+
+impl Tuning {
+    /// For a GPU.
+    pub fn gpu() -> Tuning {
+        Tuning { thresholds: Thresholds::GPU, target: Target::GPU }
     }
 }
 
@@ -155,7 +162,7 @@ impl Steps<'_, '_> {
             return Ok(Stop::Flat(flat));
         }
         let kernel = self.step(Stage::Lower, || {
-            remc_kernel::lower::lower_with(&flat, tuning.grain).map_err(|e| broken(Stage::Lower, e.0))
+            remc_kernel::lower::lower_with(&flat, tuning.target).map_err(|e| broken(Stage::Lower, e.0))
         })?;
         self.verify("lower", || {
             remc_kernel::verify::verify(&kernel).map_err(|e| e.to_string())?;

@@ -125,7 +125,7 @@ impl Frees {
 }
 
 /// Every variable that a statement mentions, inside it too.
-pub(crate) fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
+pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
     let mut atom = |a: &Atom| {
         if let Atom::Var(v) = a {
             f(*v);

@@ -195,6 +195,8 @@ pub enum Ir {
     Object,
     /// A C header for the object file
     Header,
+    /// CUDA C++ for NVIDIA's GPUs: a program of its own
+    Cuda,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -7,7 +7,7 @@ use crate::commands::{cannot_write, write};
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
 use crate::run::choose;
 use remc_base::{Diagnostic, Severity, Span};
-use remc_driver::compile::{CompileError, Options, Stop, Watch};
+use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, LinkedProgram, Session, SourceFile};
 use remc_mono::limits::{Construct, Limitation};
@@ -23,16 +23,19 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
         Ir::Typed | Ir::Explicit => "explicit",
         Ir::Mono => "mono",
         Ir::Flat => "flat",
-        Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header => "kernel",
+        Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda => "kernel",
     };
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
-    let stop = dumps.compile(session, &program, file, target, &ranks, Some(to), args.stop_after_pass);
+    let tuning = if args.emit == Ir::Cuda { Tuning::gpu() } else { Tuning::default() };
+    let options = Options { to: Some(to), stop_after: args.stop_after_pass, tuning, ..Options::default() };
+    let stop = dumps.compile(session, &program, file, target, &ranks, options);
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     let bytes = match (&stop, args.emit) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
         (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
         (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
         (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),
+        (Stop::Kernel(p), Ir::Cuda) => crate::cuda::emit(session, p)?,
         (Stop::Kernel(p), what) => crate::native::emit(p, what)?,
     };
     write(&args.output, &bytes)
@@ -102,7 +105,6 @@ impl Dumps {
     }
 
     /// Compiles as far as is wanted, with a dump of each step.
-    #[expect(clippy::too_many_arguments, reason = "what to compile, and how far")]
     pub fn compile(
         &mut self,
         session: &Session,
@@ -110,15 +112,14 @@ impl Dumps {
         file: SourceFile,
         target: Def<'_>,
         ranks: &[usize],
-        to: Option<&'static str>,
-        stop_after: Option<usize>,
+        options: Options<'_>,
     ) -> Outcome<Result<Stop, CompileError>> {
         let global = target.global(&session.db);
         self.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
         let folder = self.folder.is_some();
         let mut watch = |n: usize, s: Stage, t: &dyn Fn() -> String| self.add(n, s, t);
         let watch: Option<Watch<'_>> = if folder { Some(&mut watch) } else { None };
-        let options = Options { to, stop_after, watch, ..Options::default() };
+        let options = Options { watch, ..options };
         let stop = session.compile(program, file, &global, ranks, options);
         match self.failed.take() {
             Some(failure) => Err(failure),

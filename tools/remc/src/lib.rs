@@ -10,6 +10,7 @@ pub mod codes;
 mod commands;
 mod compile;
 pub mod cpu;
+mod cuda;
 mod explain;
 mod header;
 mod inputs;

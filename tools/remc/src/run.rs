@@ -8,7 +8,7 @@ use crate::cpu;
 use crate::inputs;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
 use remc_base::{Diagnostic, IVar, IndexValue, Span, Value};
-use remc_driver::compile::{CompileError, Stop};
+use remc_driver::compile::{CompileError, Options, Stop};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
@@ -142,7 +142,8 @@ fn evaluate(
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
     if args.device != Some(Device::Interp) {
         let ranks = crate::boundary::ranks(&indices);
-        let stop = dumps.compile(session, program, file, target, &ranks, None, args.stop_after_pass)?;
+        let options = Options { stop_after: args.stop_after_pass, ..Options::default() };
+        let stop = dumps.compile(session, program, file, target, &ranks, options)?;
         match stop {
             Ok(Stop::Kernel(kernel)) => {
                 let signature = definition.entry.as_ref().map(|e| e.indices.as_slice()).unwrap_or_default();

@@ -55,6 +55,8 @@ pub struct Thresholds {
 impl Thresholds {
     /// For a processor with some dozens of cores.
     pub const CPU: Thresholds = Thresholds { par_outer: 512 };
+    /// For a GPU: as many as it has threads at a time, or so.
+    pub const GPU: Thresholds = Thresholds { par_outer: 1 << 15 };
 }
 
 /// Arrays and iterations of up to this many elements, if it is a constant, are not worth a launch.

@@ -54,7 +54,7 @@ impl Emit for Leaf<'_> {
         self.prov
     }
     fn grain(&self) -> i64 {
-        self.plan.grain
+        self.plan.target.grain
     }
 }
 

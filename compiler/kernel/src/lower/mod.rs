@@ -64,12 +64,36 @@ pub(crate) fn wrong<T>(message: impl Into<String>) -> L<T> {
 /// # Errors
 /// A form that Flat's verifier should have refused.
 pub fn lower(p: &flat::Program) -> L<Program> {
-    lower_with(p, schedule::GRAIN)
+    lower_with(p, Target::default())
 }
 
-/// The same with blocks of another number of operations, which is at least 1.
-pub fn lower_with(p: &flat::Program, grain: i64) -> L<Program> {
-    let mut l = plan::Plan::new(p, grain.max(1));
+/// For whom kernels are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// Whether threads of a block run side by side, as on a GPU; else a block is a thread's, and has lanes.
+    pub threads: bool,
+    /// How many operations make a block of one thread; at least 1.
+    pub grain: i64,
+}
+
+impl Target {
+    pub const GPU: Target = Target { threads: true, grain: schedule::THREAD_GRAIN };
+
+    /// A processor, with blocks of so many operations.
+    pub fn cpu(grain: i64) -> Target {
+        Target { threads: false, grain: grain.max(1) }
+    }
+}
+
+impl Default for Target {
+    fn default() -> Target {
+        Target::cpu(schedule::GRAIN)
+    }
+}
+
+/// The same for some target.
+pub fn lower_with(p: &flat::Program, target: Target) -> L<Program> {
+    let mut l = plan::Plan::new(p, target);
     l.params()?;
     let results = l.program_body(&p.body)?;
     let mut out = l.finish(results);

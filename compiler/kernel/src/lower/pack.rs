@@ -98,7 +98,7 @@ impl Plan {
         offsets: &Place,
         outs: &[Place],
     ) -> L<()> {
-        let size = Atom::int((self.grain / 8).max(1));
+        let size = Atom::int((self.target.grain / 8).max(1));
         let count = self.tiles(total, size)?;
         self.kernel("compact", |l| {
             let (staging, outs, offsets) =

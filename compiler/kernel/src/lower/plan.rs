@@ -8,7 +8,7 @@
 
 use super::build::{Blocks, Emit, KernelBuilder};
 use super::leaf::Leaf;
-use super::{Bound, Env, L, Place, wrong};
+use super::{Bound, Env, L, Place, Target, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, IdVec, Prov};
@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     pub out: Program,
     pub blocks: Blocks,
     pub prov: Prov,
-    pub grain: i64,
+    pub target: Target,
     /// How many workers there are, where something depends on it.
     workers: Option<Var>,
     env: Env,
@@ -57,12 +57,12 @@ impl Emit for Plan {
         self.prov
     }
     fn grain(&self) -> i64 {
-        self.grain
+        self.target.grain
     }
 }
 
 impl Plan {
-    pub fn new(p: &flat::Program, grain: i64) -> Plan {
+    pub fn new(p: &flat::Program, target: Target) -> Plan {
         let mut blocks = Blocks::default();
         blocks.open();
         let out = Program {
@@ -81,7 +81,7 @@ impl Plan {
             out,
             blocks,
             prov: Prov(0),
-            grain,
+            target,
             workers: None,
             env: Env::default(),
             names: FxHashMap::default(),

@@ -22,6 +22,8 @@ use rustc_hash::FxHashSet;
 
 /// `grain`: operations of a block; so many take about 10 µs.
 pub const GRAIN: i64 = 1 << 15;
+/// `thread-grain`: the same of a block that is one of a GPU's threads.
+pub(crate) const THREAD_GRAIN: i64 = 64;
 /// Points of a tile are a multiple of this where there are that many.
 pub(crate) const ROUND: i64 = 64;
 /// How many iterations of the axis outside the lanes run together.

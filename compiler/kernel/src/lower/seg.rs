@@ -246,7 +246,7 @@ impl Plan {
         let mut row = self.int(ScalarOp::Min2, n, wide)?;
         for a in mid {
             let n = self.atom(a.size)?;
-            let n = self.int(ScalarOp::Min2, n, Atom::int(self.grain))?;
+            let n = self.int(ScalarOp::Min2, n, Atom::int(self.target.grain))?;
             row = self.int(ScalarOp::Mul, row, n)?;
         }
         row = self.int(ScalarOp::Max2, row, Atom::int(1))?;

@@ -4,7 +4,7 @@ use super::program::{ENTRY, Program};
 use remc::cpu;
 use remc::report::Failure;
 use remc_base::{Code, Diagnostic, Span, Value};
-use remc_driver::compile::{CompileError, Options, Stop, Tuning};
+use remc_driver::compile::{CompileError, Options, Stop, Target, Tuning};
 use remc_driver::render::{Style, render};
 use remc_driver::{Session, SourceFile};
 use remc_flat::flatten::Thresholds;
@@ -101,7 +101,7 @@ fn in_session(session: &Session, file: SourceFile, program: &Program, devices: &
         Err(m) => return Ran::Refused(format!("the inputs do not fit: {m:?}")),
     };
     let tuning = if program.fine {
-        Tuning { thresholds: Thresholds { par_outer: 3 }, grain: FINE }
+        Tuning { thresholds: Thresholds { par_outer: 3 }, target: Target::cpu(FINE) }
     } else {
         Tuning::default()
     };

@@ -15,7 +15,6 @@
 //! | --- | --- |
 //! | `pieces` | values: of one iteration, of the lanes of a vector, of jammed iterations |
 //! | `vary` | nothing: it finds what depends on the variable of a parallel loop |
-//! | `contract` | nothing: it finds the products that a sum takes in fused |
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
 //! | `chain` | values that blocks hand on to one another |
@@ -25,7 +24,6 @@
 //! | `plan` | the entry: allocation, launches, sorts, results |
 
 mod chain;
-mod contract;
 mod loops;
 mod memory;
 mod pieces;
@@ -50,6 +48,7 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use memory::Scope;
 use pieces::{Pieces, uniform};
 use remc_base::{BaseTy, Trap};
+use remc_kernel::contract;
 use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Ty, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 

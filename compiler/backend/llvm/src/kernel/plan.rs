@@ -21,7 +21,7 @@ pub(super) fn entry(c: Common<'_, '_>) -> Result<(), EmitError> {
     let [ctx, params, results] = parameters(function)?;
     let mut f = Fun::new(c, function, Side::Plan { ctx })?;
     f.load_slots(pointer(params)?, &c.p.params)?;
-    f.fused = super::contract::fused(c.p, &c.p.plan);
+    f.fused = remc_kernel::contract::fused(c.p, &c.p.plan);
     f.block(&c.p.plan)?;
     f.give(pointer(results)?, &c.p.results)?;
     f.e.builder.build_return(Some(&f.i32(0)))?;

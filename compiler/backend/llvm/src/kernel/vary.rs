@@ -7,7 +7,7 @@
 //! iteration, the loop is emitted one iteration after the other, which is always right.
 
 use remc_kernel::ir::{Atom, Exp, How, Range, Stmt, StmtKind, Var};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// The variables bound in the body of a loop over `var` that depend on it, if several iterations can run
 /// at once.
@@ -117,67 +117,4 @@ pub(super) fn has_loop(block: &[Stmt]) -> bool {
         };
         own || s.kind.blocks().into_iter().any(|b| has_loop(b))
     })
-}
-
-/// How often each variable is mentioned.
-pub(super) fn uses(block: &[Stmt], count: &mut FxHashMap<Var, u32>) {
-    let mut atom = |a: &Atom| {
-        if let Atom::Var(v) = a {
-            *count.entry(*v).or_insert(0) += 1;
-        }
-    };
-    for s in block {
-        match &s.kind {
-            StmtKind::Let { exp, .. } => match exp {
-                Exp::Atom(a) | Exp::Cast(_, a) => atom(a),
-                Exp::Op(_, args) => args.iter().for_each(&mut atom),
-                Exp::Load { at, .. } => at.iter().for_each(&mut atom),
-                Exp::Workers => {}
-            },
-            StmtKind::Store { at, value, .. } => {
-                at.iter().for_each(&mut atom);
-                atom(value);
-            }
-            StmtKind::For { range, carried, next, .. } => {
-                let (Range::Upto { from: a, to: b } | Range::Tile { size: a, limit: b, .. }) = range;
-                atom(a);
-                atom(b);
-                if let Range::Tile { index, .. } = range {
-                    atom(index);
-                }
-                carried.iter().for_each(|c| atom(&c.init));
-                next.iter().for_each(&mut atom);
-            }
-            StmtKind::While { carried, test, next, .. } => {
-                carried.iter().for_each(|c| atom(&c.init));
-                atom(test);
-                next.iter().for_each(&mut atom);
-            }
-            StmtKind::If { cond, results, .. } => {
-                atom(cond);
-                for c in results {
-                    atom(&c.then);
-                    atom(&c.otherwise);
-                }
-            }
-            StmtKind::Chain { at, links, next, .. } => {
-                at.iter().chain(next).for_each(&mut atom);
-                links.iter().for_each(|l| [l.init, l.item].iter().for_each(&mut atom));
-            }
-            StmtKind::Check { cond, values, .. } => {
-                atom(cond);
-                values.iter().for_each(&mut atom);
-            }
-            StmtKind::Launch { args, .. } => args.iter().for_each(&mut atom),
-            StmtKind::Alloc { .. }
-            | StmtKind::Free { .. }
-            | StmtKind::Alias { .. }
-            | StmtKind::Sort { .. } => {}
-        }
-    }
-    for s in block {
-        for b in s.kind.blocks() {
-            uses(b, count);
-        }
-    }
 }

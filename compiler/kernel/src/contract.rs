@@ -1,4 +1,4 @@
-//! Products that a sum takes in without rounding them.
+//! Products that a sum takes in without rounding them, on every device that has the instruction.
 //!
 //! The language lets a reduction be reassociated and contracted, and nothing else. So where a loop
 //! carries a float sum, that is, its next value is `acc + m` and its operator is said to be `+`, and `m` is
@@ -8,14 +8,14 @@
 //! (let %m (op * %a %b)) (let %s (op + %acc %m)) (next %s)        %s = fma(%a, %b, %acc)
 //! ```
 
-use super::{scalar_ty, vary};
+use crate::ir::{Atom, Carried, Exp, How, Program, Stmt, StmtKind, Var};
+use crate::memory::mentions;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_kernel::ir::{Atom, Carried, Exp, How, Program, Stmt, StmtKind, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Default)]
-pub(super) struct Fused {
+pub struct Fused {
     /// For a sum the two factors and the summand.
     pub sums: FxHashMap<Var, [Atom; 3]>,
     /// Products that are nothing but a part of a sum.
@@ -23,9 +23,11 @@ pub(super) struct Fused {
 }
 
 /// The fused multiply-adds of a block and all inside it.
-pub(super) fn fused(p: &Program, block: &[Stmt]) -> Fused {
+pub fn fused(p: &Program, block: &[Stmt]) -> Fused {
     let mut uses = FxHashMap::default();
-    vary::uses(block, &mut uses);
+    for s in block {
+        mentions(&s.kind, &mut |v| *uses.entry(v).or_insert(0) += 1);
+    }
     let mut out = Fused::default();
     find(p, block, &uses, &mut out);
     out
@@ -48,7 +50,7 @@ fn find(p: &Program, block: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut Fused
 }
 
 fn sum(p: &Program, c: &Carried, next: Atom, body: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut Fused) {
-    let float = matches!(scalar_ty(p, c.init), Some(BaseTy::F32 | BaseTy::F64));
+    let float = matches!(p.scalar_ty(c.init), Some(BaseTy::F32 | BaseTy::F64));
     let (true, Some(ScalarOp::Add), Atom::Var(next)) = (float, c.combine, next) else { return };
     let acc = Atom::Var(c.param);
     let Some([a, b]) = operands(body, next, ScalarOp::Add) else { return };

@@ -1,0 +1,353 @@
+//! Statements as C++: what kernels and the host's plan have in common.
+//!
+//! ```text
+//! (let %y (op * %x 2.0))                     const f32 y = remc::mul(x, 2.0f);
+//! (for seq %i (tile %b 64 %n) ((%s %r 0)) …) i64 s = 0;
+//!                                            for (i64 i = …; i < …; ++i) { … s = t; }     %r is s, too
+//! (check (index 1 1) %c %i %n)               if (!c) { tell the error slot; return; }
+//! ```
+//!
+//! Loops `in lanes`, scanned or jammed are loops: on this device it is threads that run side by side.
+
+use crate::Error;
+use crate::names::Names;
+use crate::scalar::{self, type_name};
+use crate::writer::Writer;
+use remc_base::{BaseTy, Prov, Scalar, Trap};
+use remc_kernel::contract::Fused;
+use remc_kernel::ir::*;
+use rustc_hash::FxHashMap;
+
+/// Where the statements are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// In a kernel, some of whose checks may fail.
+    Kernel,
+    /// In the plan.
+    Host,
+}
+
+/// A function under construction.
+pub struct Body<'a> {
+    pub p: &'a Program,
+    pub side: Side,
+    pub names: Names,
+    pub w: Writer,
+    pub traps: &'a FxHashMap<Trap, u32>,
+    pub fused: Fused,
+}
+
+pub type Printed<T = ()> = Result<T, Error>;
+
+pub fn wrong<T>(message: impl Into<String>) -> Printed<T> {
+    Err(Error(message.into()))
+}
+
+impl<'a> Body<'a> {
+    pub fn new(p: &'a Program, side: Side, traps: &'a FxHashMap<Trap, u32>, fused: Fused) -> Body<'a> {
+        Body { p, side, names: Names::default(), w: Writer::default(), traps, fused }
+    }
+
+    pub fn name(&mut self, v: Var) -> String {
+        self.names.of(self.p, v)
+    }
+
+    pub fn atom(&mut self, a: Atom) -> String {
+        match a {
+            Atom::Const(c) => scalar::constant(c),
+            Atom::Var(v) => self.name(v),
+        }
+    }
+
+    pub fn ty(&self, a: Atom) -> Printed<BaseTy> {
+        self.p.scalar_ty(a).ok_or_else(|| Error(format!("{a:?} is no scalar")))
+    }
+
+    pub fn buffer_ty(&self, v: Var) -> Printed<&'a BufferTy> {
+        self.p.buffer_ty(v).ok_or_else(|| Error(format!("{v:?} is no buffer")))
+    }
+
+    fn declare(&mut self, v: Var) -> Printed<String> {
+        let ty = self.ty(Atom::Var(v))?;
+        Ok(format!("{} {}", type_name(ty), self.name(v)))
+    }
+
+    pub fn block(&mut self, block: &[Stmt]) -> Printed {
+        block.iter().try_for_each(|s| self.stmt(s))
+    }
+
+    pub fn stmt(&mut self, s: &Stmt) -> Printed {
+        match &s.kind {
+            StmtKind::Let { var, exp } => self.let_(*var, exp),
+            StmtKind::Store { buffer, at, value } => self.store(*buffer, at, *value),
+            StmtKind::For { how, var, range, carried, body, next } => {
+                self.for_(*how, *var, range, carried, body, next)
+            }
+            StmtKind::While { carried, cond, test, body, next } => {
+                self.while_(carried, cond, *test, body, next)
+            }
+            StmtKind::If { cond, then, otherwise, results } => self.if_(*cond, then, otherwise, results),
+            StmtKind::Check { trap, cond, values } => self.check(trap, *cond, values, s.prov),
+            StmtKind::Alloc { buffer } => match self.buffer_ty(*buffer)?.space {
+                Space::Private => self.private(*buffer),
+                _ => self.alloc(*buffer, s.prov),
+            },
+            StmtKind::Chain { state, at, links, body, next } => self.chain(*state, at, links, body, next),
+            StmtKind::Free { buffer } => {
+                let buffer = self.name(*buffer);
+                self.w.line(format!("remc_free(context, {buffer});"));
+                Ok(())
+            }
+            StmtKind::Alias { buffer, of } => {
+                let of = self.name(*of);
+                self.names.alias(*buffer, of);
+                Ok(())
+            }
+            StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
+            StmtKind::Sort { keys, out } => self.sort(keys, *out),
+        }
+    }
+
+    // ---- expressions ----
+
+    fn let_(&mut self, var: Var, exp: &Exp) -> Printed {
+        if self.fused.products.contains(&var) {
+            return Ok(());
+        }
+        if let (Side::Host, Exp::Load { buffer, at }) = (self.side, exp) {
+            let declared = self.declare(var)?;
+            let (from, index, name) = (self.name(*buffer), self.offset(*buffer, at)?, self.name(var));
+            self.w.line(format!("{declared};"));
+            self.w.line(format!("if (!remc_load(context, {from}, {index}, &{name})) return 1;"));
+            return Ok(());
+        }
+        let text = match exp {
+            Exp::Atom(a) => self.atom(*a),
+            Exp::Op(..) if self.fused.sums.contains_key(&var) => {
+                let args = self.fused.sums[&var].map(|a| self.atom(a));
+                format!("remc::fused({})", args.join(", "))
+            }
+            Exp::Op(op, args) => {
+                let tys = args.iter().map(|a| self.ty(*a)).collect::<Printed<Vec<_>>>()?;
+                let args: Vec<String> = args.iter().map(|a| self.atom(*a)).collect();
+                match scalar::apply(*op, &tys, &args) {
+                    Some(text) => text,
+                    None => return wrong(format!("`{op}` of {tys:?}")),
+                }
+            }
+            Exp::Cast(to, a) => {
+                let (from, text) = (self.ty(*a)?, self.atom(*a));
+                match scalar::cast(from, *to, &text) {
+                    Some(text) => text,
+                    None => return wrong(format!("a cast of `{from}` to `{to}`")),
+                }
+            }
+            Exp::Load { buffer, at } => self.element(*buffer, at)?,
+            Exp::Workers => "remc_workers(context)".to_owned(),
+        };
+        let declared = self.declare(var)?;
+        self.w.line(format!("const {declared} = {text};"));
+        Ok(())
+    }
+
+    /// The number of an element of a buffer.
+    pub fn offset(&mut self, buffer: Var, at: &[Atom]) -> Printed<String> {
+        let dims = self.buffer_ty(buffer)?.dims.clone();
+        let mut text = String::new();
+        for (k, (i, d)) in at.iter().zip(&dims).enumerate() {
+            let (i, d) = (self.atom(*i), self.atom(*d));
+            text = match (k, text.as_str()) {
+                (0, _) | (_, "0") => i,
+                (1, first) => format!("{first} * {d} + {i}"),
+                (_, before) => format!("({before}) * {d} + {i}"),
+            };
+        }
+        Ok(if text.is_empty() { "0".to_owned() } else { text })
+    }
+
+    pub fn element(&mut self, buffer: Var, at: &[Atom]) -> Printed<String> {
+        let offset = self.offset(buffer, at)?;
+        Ok(format!("{}[{offset}]", self.name(buffer)))
+    }
+
+    fn store(&mut self, buffer: Var, at: &[Atom], value: Atom) -> Printed {
+        let value = self.atom(value);
+        if self.side == Side::Host {
+            let ty = type_name(self.buffer_ty(buffer)?.base);
+            let (to, index) = (self.name(buffer), self.offset(buffer, at)?);
+            self.w.line(format!("if (!remc_store(context, {to}, {index}, ({ty}){value})) return 1;"));
+            return Ok(());
+        }
+        let place = self.element(buffer, at)?;
+        self.w.line(format!("{place} = {value};"));
+        Ok(())
+    }
+
+    fn private(&mut self, buffer: Var) -> Printed {
+        let ty = self.buffer_ty(buffer)?;
+        let elements = ty.dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?));
+        let Some(elements) = elements else { return wrong("a private buffer's dims") };
+        let name = self.name(buffer);
+        self.w.line(format!("{} {name}[{}];", type_name(ty.base), elements.max(1)));
+        Ok(())
+    }
+
+    // ---- control ----
+
+    /// Variables that a loop changes, with their first values; what it gives has the same names.
+    fn carried(&mut self, carried: &[Carried]) -> Printed {
+        for c in carried {
+            let buffer = self.p.buffer_ty(c.param);
+            let init = self.atom(c.init);
+            let name = self.name(c.param);
+            match buffer {
+                Some(ty) => self.w.line(format!("{} *{name} = {init};", type_name(ty.base))),
+                None => {
+                    let declared = self.declare(c.param)?;
+                    self.w.line(format!("{declared} = {init};"));
+                }
+            }
+            self.names.alias(c.result, name);
+        }
+        Ok(())
+    }
+
+    /// The values of the next iteration, all made before any is replaced.
+    fn next(&mut self, carried: &[Carried], next: &[Atom]) -> Printed {
+        let params: Vec<Var> = carried.iter().map(|c| c.param).collect();
+        let moves: Vec<(Var, Atom)> =
+            params.iter().copied().zip(next.iter().copied()).filter(|(p, a)| Atom::Var(*p) != *a).collect();
+        let mut texts = Vec::new();
+        for (k, (_, a)) in moves.iter().enumerate() {
+            let replaced = moves[..k].iter().any(|(p, _)| Atom::Var(*p) == *a);
+            let text = self.atom(*a);
+            texts.push(if replaced {
+                let kept = self.names.fresh("kept");
+                self.w.line(format!("const auto {kept} = {text};"));
+                kept
+            } else {
+                text
+            });
+        }
+        for ((p, _), text) in moves.iter().zip(texts) {
+            let name = self.name(*p);
+            self.w.line(format!("{name} = {text};"));
+        }
+        Ok(())
+    }
+
+    fn for_(
+        &mut self,
+        how: How,
+        var: Var,
+        range: &Range,
+        carried: &[Carried],
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Printed {
+        self.carried(carried)?;
+        let name = self.name(var);
+        let (from, to) = match range {
+            Range::Upto { from, to } => (self.atom(*from), self.atom(*to)),
+            Range::Tile { index, size, limit } => {
+                let (b, size, limit) = (self.atom(*index), self.atom(*size), self.atom(*limit));
+                let end = self.names.fresh(&format!("{name}_end"));
+                self.w
+                    .line(format!("const i64 {end} = remc::min2((i64){b} * {size} + {size}, (i64){limit});"));
+                (format!("{b} * {size}"), end)
+            }
+        };
+        if how == How::Unroll {
+            self.w.line("#pragma unroll");
+        }
+        self.w.open(format!("for (i64 {name} = {from}; {name} < {to}; ++{name}) {{"));
+        self.block(body)?;
+        self.next(carried, next)?;
+        self.w.close("}");
+        Ok(())
+    }
+
+    fn while_(
+        &mut self,
+        carried: &[Carried],
+        cond: &[Stmt],
+        test: Atom,
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Printed {
+        self.carried(carried)?;
+        self.w.open("for (;;) {");
+        self.block(cond)?;
+        let test = self.atom(test);
+        self.w.line(format!("if (!{test}) break;"));
+        self.block(body)?;
+        self.next(carried, next)?;
+        self.w.close("}");
+        Ok(())
+    }
+
+    fn if_(&mut self, cond: Atom, then: &[Stmt], otherwise: &[Stmt], results: &[Choice]) -> Printed {
+        for c in results {
+            let name = self.name(c.var);
+            match self.p.buffer_ty(c.var) {
+                Some(ty) => self.w.line(format!("{} *{name};", type_name(ty.base))),
+                None => {
+                    let declared = self.declare(c.var)?;
+                    self.w.line(format!("{declared};"));
+                }
+            }
+        }
+        let cond = self.atom(cond);
+        self.w.open(format!("if ({cond}) {{"));
+        self.block(then)?;
+        self.choose(results, |c| c.then);
+        if !otherwise.is_empty() || !results.is_empty() {
+            self.w.turn("} else {");
+            self.block(otherwise)?;
+            self.choose(results, |c| c.otherwise);
+        }
+        self.w.close("}");
+        Ok(())
+    }
+
+    fn choose(&mut self, results: &[Choice], value: impl Fn(&Choice) -> Atom) {
+        for c in results {
+            let (name, value) = (self.name(c.var), self.atom(value(c)));
+            self.w.line(format!("{name} = {value};"));
+        }
+    }
+
+    fn check(&mut self, trap: &Trap, cond: Atom, values: &[Atom], prov: Prov) -> Printed {
+        if cond == Atom::Const(Scalar::Bool(true)) {
+            return Ok(());
+        }
+        let Some(number) = self.traps.get(trap).copied() else { return wrong("an unknown check") };
+        let cond = self.atom(cond);
+        self.w.open(format!("if (!{cond}) {{  // {}", trap.print()));
+        let mut words = Vec::new();
+        for a in values {
+            let ty = self.ty(*a)?;
+            let text = self.atom(*a);
+            words.push(format!("remc::word(({}){text})", type_name(ty)));
+        }
+        let at = match words.is_empty() {
+            true => "nullptr".to_owned(),
+            false => {
+                self.w.line(format!("const i64 remc_values[] = {{{}}};", words.join(", ")));
+                "remc_values".to_owned()
+            }
+        };
+        let (prov, n) = (prov.0, values.len());
+        match self.side {
+            Side::Kernel => {
+                self.w.line(format!("remc_fail(remc_error, remc_place, {number}, {prov}, {n}, {at});"));
+                self.w.line("return;");
+            }
+            Side::Host => {
+                self.w.line(format!("return remc_stop(context, {number}, {prov}, {n}, {at});"));
+            }
+        }
+        self.w.close("}");
+        Ok(())
+    }
+}

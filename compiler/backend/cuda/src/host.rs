@@ -1,0 +1,164 @@
+//! The plan: a function of the host that allocates, launches and decides.
+//!
+//! ```text
+//! extern "C" i32 remc_entry(remc_context *context, const u64 *params, u64 *results);
+//! ```
+//!
+//! takes a word for each parameter of the program, a scalar's bits or a buffer's address in the device's
+//! memory, and gives for each result its bits, or the buffer's address and its dims. 0 means finished;
+//! else the context says what has stopped the program.
+
+use crate::body::{Body, Printed, Side, wrong};
+use crate::kernel;
+use crate::scalar::{self, type_name};
+use remc_base::{BaseTy, Prov, Trap};
+use remc_kernel::contract;
+use remc_kernel::ir::*;
+use rustc_hash::FxHashMap;
+
+/// The text of the plan.
+pub fn print(p: &Program, traps: &FxHashMap<Trap, u32>) -> Printed<String> {
+    let mut b = Body::new(p, Side::Host, traps, contract::fused(p, &p.plan));
+    b.w.open("extern \"C\" i32 remc_entry(remc_context *context, const u64 *params, u64 *results) {");
+    for (k, v) in p.params.iter().enumerate() {
+        let name = b.name(*v);
+        match p.ty(*v) {
+            Ty::Scalar(t) => {
+                b.w.line(format!(
+                    "const {} {name} = {};",
+                    type_name(*t),
+                    from_word(*t, &format!("params[{k}]"))
+                ));
+            }
+            Ty::Buffer(t) => {
+                let ty = type_name(t.base);
+                b.w.line(format!("{ty} *const {name} = ({ty} *)params[{k}];"));
+            }
+        }
+    }
+    b.block(&p.plan)?;
+    let mut at = 0;
+    for a in &p.results {
+        let text = b.atom(*a);
+        match a.as_var().and_then(|v| p.buffer_ty(v)) {
+            Some(ty) => {
+                b.w.line(format!("results[{at}] = (u64){text};"));
+                for (k, d) in ty.dims.iter().enumerate() {
+                    let d = b.atom(*d);
+                    b.w.line(format!("results[{}] = (u64){d};", at + k + 1));
+                }
+                at += 1 + ty.dims.len();
+            }
+            None => {
+                let ty = b.ty(*a)?;
+                b.w.line(format!("results[{at}] = (u64)remc::word(({}){text});", type_name(ty)));
+                at += 1;
+            }
+        }
+    }
+    b.w.line("return 0;");
+    b.w.close("}");
+    Ok(b.w.finish())
+}
+
+/// The scalar whose bits a word has.
+fn from_word(t: BaseTy, word: &str) -> String {
+    match t {
+        BaseTy::F16 => format!("remc::f16_bits((u16){word})"),
+        BaseTy::F32 => format!("remc::f32_bits((u32){word})"),
+        BaseTy::F64 => format!("remc::f64_bits({word})"),
+        BaseTy::Bool => format!("{word} != 0"),
+        t => format!("({}){word}", type_name(t)),
+    }
+}
+
+impl Body<'_> {
+    pub fn alloc(&mut self, buffer: Var, prov: Prov) -> Printed {
+        let ty = self.buffer_ty(buffer)?.clone();
+        let dims: Vec<String> = ty.dims.iter().map(|d| self.atom(*d)).collect();
+        let (base, name) = (type_name(ty.base), self.name(buffer));
+        let dims =
+            format!("{{{}}}", std::iter::once("1".to_owned()).chain(dims).collect::<Vec<_>>().join(", "));
+        let (prov, rank) = (prov.0, ty.dims.len());
+        self.w.line(format!(
+            "{base} *const {name} = ({base} *)remc_alloc(context, {prov}, sizeof({base}), {rank}, \
+             remc_dims<{}>{dims}.at + 1);",
+            rank + 1
+        ));
+        self.w.line(format!("if (!{name}) return 1;"));
+        Ok(())
+    }
+
+    pub fn launch(&mut self, id: KernelId, args: &[Atom], prov: Prov) -> Printed {
+        let p = self.p;
+        let Some(k) = p.kernels.get(id) else { return Err(kernel::missing(id)) };
+        let given: FxHashMap<Var, Atom> = k.params.iter().copied().zip(args.iter().copied()).collect();
+        let mut sizes = vec!["1".to_owned()];
+        for (_, size) in &k.grid {
+            let size = match size {
+                Atom::Var(v) => *given.get(v).ok_or_else(|| kernel::missing(id))?,
+                c => *c,
+            };
+            sizes.push(self.atom(size));
+        }
+        let (rank, threads) = (k.grid.len(), kernel::threads(k));
+        let mut texts: Vec<String> = args.iter().map(|a| self.atom(*a)).collect();
+        // A constant has the type of its parameter.
+        for (text, v) in texts.iter_mut().zip(&k.params) {
+            if let Ty::Scalar(t) = p.ty(*v) {
+                *text = format!("({}){text}", type_name(*t));
+            }
+        }
+        texts.extend(["blocks".to_owned(), "context->failure".to_owned()]);
+        self.w.open("{");
+        self.w.line("u64 blocks;");
+        self.w.line(format!(
+            "if (!remc_grid(context, {}, {rank}, remc_dims<{}>{{{}}}.at + 1, &blocks)) return 1;",
+            prov.0,
+            rank + 1,
+            sizes.join(", ")
+        ));
+        self.w.open("if (blocks != 0) {");
+        if k.is_chained() {
+            texts.push("context->ticket".to_owned());
+            self.w.line("if (!remc_take_tickets(context)) return 1;");
+        }
+        let per_thread = threads == kernel::PACKED;
+        let most = if kernel::has_scratch(p, k) { "remc_workers(context)" } else { "0" };
+        self.w.line(format!(
+            "REMC_LAUNCH({}, remc_size(blocks, {}, {threads}, {most}), {threads}, 0, context->stream, {});",
+            kernel::symbol(id, k),
+            if per_thread { threads } else { 1 },
+            texts.join(", ")
+        ));
+        let checks = kernel::has_checks(&k.body);
+        self.w.line(format!("if (!remc_launched(context, {checks})) return 1;"));
+        self.w.close("}");
+        self.w.close("}");
+        Ok(())
+    }
+
+    pub fn sort(&mut self, keys: &[Var], out: Var) -> Printed {
+        let mut texts = Vec::new();
+        let mut items = None;
+        for k in keys {
+            let ty = self.buffer_ty(*k)?.clone();
+            let Some((first, cell)) = ty.dims.split_first() else { return wrong("a sort by a scalar") };
+            let cell: Vec<String> = cell.iter().map(|d| format!(" * {}", self.atom(*d))).collect();
+            let (name, base) = (self.name(*k), scalar::type_name(ty.base));
+            let order = match ty.base {
+                BaseTy::F16 => "remc_compare_half".to_owned(),
+                _ => format!("remc_compare<{base}>"),
+            };
+            texts.push(format!("{{{name}, sizeof({base}), {order}, (u64)(1{})}}", cell.concat()));
+            items = Some(*first);
+        }
+        let Some(items) = items else { return wrong("a sort by nothing") };
+        let (items, out) = (self.atom(items), self.name(out));
+        self.w.open("{");
+        self.w.line(format!("const remc_key keys[] = {{{}}};", texts.join(", ")));
+        self.w.line(format!("if (!remc_sort(context, {}, keys, (u64){items}, {out})) return 1;", keys.len()));
+        self.w.close("}");
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Kernel → CUDA C++: text that people can read, and that stands on its own.
+//!
+//! | module | what it prints |
+//! | --- | --- |
+//! | [`kernel`] | kernels: signatures, blocks, what blocks hand on |
+//! | [`host`] | the plan, as a function of the host |
+//! | [`body`] | statements, in both |
+//! | [`scalar`] | operators, casts, constants |
+//! | [`names`], [`keywords`] | what variables are called |
+//! | [`writer`] | lines at an indentation |
+//!
+//! Printing decides nothing: which loop runs in which threads, what is in shared memory and where threads
+//! wait for each other is in the program. The text begins with a prelude, `src/text/*.cuh`, for what C++
+//! and the language mean differently, and for what kernels and host need to talk to each other.
+
+mod body;
+mod host;
+mod kernel;
+mod keywords;
+mod names;
+mod scalar;
+mod writer;
+
+use remc_base::{BaseTy, Prov, Trap};
+use remc_kernel::ir::{Atom, Exp, Program, Stmt, StmtKind, Ty};
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+const SCALAR: &str = include_str!("text/scalar.cuh");
+const HALF: &str = include_str!("text/half.cuh");
+const DEVICE: &str = include_str!("text/device.cuh");
+const HOST: &str = include_str!("text/host.cuh");
+
+/// What has no text: a mistake of the compiler, since the verifier has accepted the program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Error(pub String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Says where a statement comes from, as `line 3 of main` does; nothing if that is not known.
+pub type Places<'p> = &'p dyn Fn(Prov) -> Option<String>;
+
+/// The kernels alone, for a compiler that runs in this process.
+///
+/// # Errors
+/// A program that the verifier should have refused.
+pub fn kernels(p: &Program, places: Places<'_>) -> Result<String, Error> {
+    let traps = numbers(&traps(p));
+    let written = kernel::written(p);
+    let mut out = prelude(p);
+    for ((id, k), written) in p.kernels.iter().zip(&written) {
+        let mut about: Vec<String> = k.provs.iter().filter_map(|prov| places(*prov)).collect();
+        about.dedup();
+        let about = if about.is_empty() { String::new() } else { format!(": {}", about.join(", ")) };
+        out.push('\n');
+        out.push_str(&kernel::print(p, id, k, &traps, written, &about)?);
+    }
+    Ok(out)
+}
+
+/// A program of its own: the kernels, and a function of the host that runs the plan.
+///
+/// # Errors
+/// As of [`kernels`].
+pub fn program(p: &Program, places: Places<'_>) -> Result<String, Error> {
+    let mut out = format!(
+        "// {} as CUDA C++. Build it with: nvcc -std=c++17 -O3 -arch=native\n\n#ifndef REMC_EMULATED\n\
+         #include <cuda_runtime.h>\n#endif\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
+         #include <math.h>\n\n",
+        p.name
+    );
+    out += &kernels(p, places)?;
+    out.push('\n');
+    out += HOST;
+    out.push('\n');
+    out += &host::print(p, &numbers(&traps(p)))?;
+    Ok(out)
+}
+
+/// What comes before the kernels.
+fn prelude(p: &Program) -> String {
+    let half = if mentions_half(p) { HALF } else { "" };
+    format!("{SCALAR}{half}\n{DEVICE}")
+}
+
+fn mentions_half(p: &Program) -> bool {
+    let var = |ty: &Ty| match ty {
+        Ty::Scalar(b) => *b == BaseTy::F16,
+        Ty::Buffer(b) => b.base == BaseTy::F16,
+    };
+    let constant = |a: &Atom| matches!(a, Atom::Const(c) if c.ty() == BaseTy::F16);
+    fn any(block: &[Stmt], constant: &dyn Fn(&Atom) -> bool) -> bool {
+        block.iter().any(|s| {
+            let own = match &s.kind {
+                StmtKind::Let { exp: Exp::Cast(BaseTy::F16, _), .. } => true,
+                StmtKind::Let { exp: Exp::Op(_, args), .. } => args.iter().any(constant),
+                StmtKind::Let { exp: Exp::Atom(a) | Exp::Cast(_, a), .. }
+                | StmtKind::Store { value: a, .. } => constant(a),
+                _ => false,
+            };
+            own || s.kind.blocks().into_iter().any(|b| any(b, constant))
+        })
+    }
+    p.vars.iter().any(|(_, i)| var(&i.ty))
+        || p.kernels.iter().any(|(_, k)| any(&k.body, &constant))
+        || any(&p.plan, &constant)
+        || p.results.iter().any(constant)
+}
+
+/// The checks of a program, by the numbers that the text tells them by: in the order of kernels, then the
+/// plan, each once.
+pub fn traps(p: &Program) -> Vec<Trap> {
+    fn collect(block: &[Stmt], all: &mut Vec<Trap>) {
+        for s in block {
+            if let StmtKind::Check { trap, .. } = &s.kind
+                && !all.contains(trap)
+            {
+                all.push(trap.clone());
+            }
+            s.kind.blocks().into_iter().for_each(|b| collect(b, all));
+        }
+    }
+    let mut all = Vec::new();
+    p.kernels.iter().for_each(|(_, k)| collect(&k.body, &mut all));
+    collect(&p.plan, &mut all);
+    all
+}
+
+fn numbers(traps: &[Trap]) -> FxHashMap<Trap, u32> {
+    traps.iter().cloned().zip(0..).collect()
+}

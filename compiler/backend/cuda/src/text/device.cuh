@@ -1,0 +1,50 @@
+// ---- kernels tell what has stopped them ----
+
+// The first check that failed: the one at the lowest place in the order of the program's work, wherever
+// it ran. `lock` is held while it is written.
+struct remc_failure {
+  u64 place;
+  u32 trap, prov, count, lock;
+  i64 values[16];
+};
+
+[[maybe_unused]] static __device__ __attribute__((noinline)) void remc_fail(remc_failure *failure, u64 place, u32 trap, u32 prov, u32 count,
+                                              const i64 *values) {
+  bool told = false;
+  while (!told && *(volatile u64 *)&failure->place > place) {
+    if (atomicCAS(&failure->lock, 0u, 1u) != 0) continue;
+    __threadfence();
+    if (*(volatile u64 *)&failure->place > place) {
+      failure->trap = trap;
+      failure->prov = prov;
+      failure->count = count;
+      for (u32 i = 0; i < count; ++i) failure->values[i] = values[i];
+      __threadfence();
+      *(volatile u64 *)&failure->place = place;
+    }
+    told = true;
+    __threadfence();
+    atomicExch(&failure->lock, 0u);
+  }
+}
+
+// Waits until a block has handed on its values; false if a check has failed at a place below, so that it
+// may never do so.
+[[maybe_unused]] static __device__ __forceinline__ bool remc_await(const i64 *state, const remc_failure *failure, u64 place) {
+  while (*(const volatile i64 *)state == 0) {
+    if (*(const volatile u64 *)&failure->place < place) return false;
+    __nanosleep(20);
+  }
+  __threadfence();
+  return true;
+}
+
+[[maybe_unused]] static __device__ __forceinline__ void remc_pass(i64 *state) {
+  __threadfence();
+  *(volatile i64 *)state = 1;
+}
+
+// What another block has written lately, past the caches of this one.
+template <class T> static __device__ __forceinline__ T remc_latest(const T *from) {
+  return *(const volatile T *)from;
+}

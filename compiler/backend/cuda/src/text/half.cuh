@@ -1,0 +1,22 @@
+#include <cuda_fp16.h>
+typedef __half f16;
+
+// Half floats are computed with in f32; each result is rounded once.
+namespace remc {
+REMC_FN f32 wide(f16 x) { return __half2float(x); }
+REMC_FN f16 narrow(f32 x) { return __float2half_rn(x); }
+REMC_FN f16 narrow(f64 x) { return __double2half(x); }
+REMC_FN f16 f16_bits(u16 bits) {
+  __half_raw raw;
+  raw.x = bits;
+  return f16(raw);
+}
+REMC_FN i64 word(f16 x) { return ((__half_raw)x).x; }
+}  // namespace remc
+
+#ifndef __CUDACC_RTC__
+static i32 remc_compare_half(const void *a, const void *b) {
+  const f32 x = remc::wide(*(const f16 *)a), y = remc::wide(*(const f16 *)b);
+  return x < y ? -1 : y < x ? 1 : (i32)(x != x) - (i32)(y != y);
+}
+#endif

@@ -1,0 +1,293 @@
+// ---- the host: memory, launches, and what has stopped the program ----
+
+#ifndef REMC_EMULATED
+#define REMC_LAUNCH(kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
+#endif
+
+template <int N> struct remc_dims { i64 at[N]; };
+
+enum remc_reason { REMC_FINISHED, REMC_TRAP, REMC_TOO_LARGE, REMC_DEVICE };
+
+struct remc_memory {
+  void *at;
+  u64 bytes;
+  bool used;
+};
+
+struct remc_context {
+  cudaStream_t stream;
+  remc_failure *failure;  // in the device's memory
+  u64 *ticket;            // there, too
+  u64 workers;
+  // What has stopped the program: a check and its values; a shape that is too large; or the device.
+  remc_reason reason;
+  u32 trap, prov, count;
+  i64 values[16];
+  u64 element_bytes;
+  char message[256];
+  // Memory that is in use, and that was.
+  remc_memory *blocks;
+  u64 have, room, live, peak;
+};
+
+static bool remc_device(remc_context *context, cudaError_t status, const char *what) {
+  if (status == cudaSuccess) return true;
+  if (context->reason == REMC_FINISHED) {
+    context->reason = REMC_DEVICE;
+    snprintf(context->message, sizeof context->message, "%s: %s", what, cudaGetErrorString(status));
+  }
+  return false;
+}
+
+[[maybe_unused]] static u64 remc_workers(remc_context *context) { return context->workers; }
+
+[[maybe_unused]] static i32 remc_stop(remc_context *context, u32 trap, u32 prov, u32 count, const i64 *values) {
+  if (context->reason == REMC_FINISHED) {
+    context->reason = REMC_TRAP;
+    context->trap = trap;
+    context->prov = prov;
+    context->count = count;
+    for (u32 i = 0; i < count; ++i) context->values[i] = values[i];
+  }
+  return 1;
+}
+
+static void *remc_too_large(remc_context *context, u32 prov, u64 element_bytes, u32 rank, const i64 *dims) {
+  if (context->reason == REMC_FINISHED) {
+    context->reason = REMC_TOO_LARGE;
+    context->prov = prov;
+    context->element_bytes = element_bytes;
+    context->count = rank < 16 ? rank : 16;
+    for (u32 i = 0; i < context->count; ++i) context->values[i] = dims[i];
+  }
+  return 0;
+}
+
+// The product of dims; false past 63 bits. A dim of 0 or less makes it 0.
+static bool remc_product(u32 rank, const i64 *dims, u64 *product) {
+  bool fits = true, empty = false;
+  *product = 1;
+  for (u32 i = 0; i < rank; ++i) {
+    if (dims[i] <= 0) empty = true;
+    else if (*product > 0x7fffffffffffffffull / (u64)dims[i]) fits = false;
+    else *product *= (u64)dims[i];
+  }
+  if (empty) *product = 0;
+  return fits || empty;
+}
+
+[[maybe_unused]] static void remc_free(remc_context *context, void *buffer) {
+  for (u64 i = 0; i < context->have; ++i)
+    if (context->blocks[i].at == buffer && context->blocks[i].used) {
+      context->blocks[i].used = false;
+      context->live -= context->blocks[i].bytes;
+      return;
+    }
+}
+
+// Gives back to the device what is not in use.
+static void remc_trim(remc_context *context) {
+  u64 kept = 0;
+  for (u64 i = 0; i < context->have; ++i) {
+    if (context->blocks[i].used) context->blocks[kept++] = context->blocks[i];
+    else cudaFree(context->blocks[i].at);
+  }
+  context->have = kept;
+}
+
+[[maybe_unused]] static void *remc_alloc(remc_context *context, u32 prov, u64 element_bytes, u32 rank, const i64 *dims) {
+  u64 bytes;
+  if (!remc_product(rank, dims, &bytes) || bytes > (1ull << 60) / element_bytes)
+    return remc_too_large(context, prov, element_bytes, rank, dims);
+  bytes = (bytes * element_bytes + 511) / 512 * 512;
+  if (bytes == 0) bytes = 512;
+  remc_memory *found = 0;
+  // What was freed and is not much larger serves again.
+  for (u64 i = 0; i < context->have; ++i) {
+    remc_memory *m = &context->blocks[i];
+    if (!m->used && m->bytes >= bytes && m->bytes <= bytes + bytes / 8 && (!found || m->bytes < found->bytes))
+      found = m;
+  }
+  if (!found) {
+    if (context->have == context->room) {
+      const u64 room = context->room ? 2 * context->room : 64;
+      remc_memory *more = (remc_memory *)realloc(context->blocks, room * sizeof *more);
+      if (!more) return remc_too_large(context, prov, element_bytes, rank, dims);
+      context->blocks = more;
+      context->room = room;
+    }
+    void *at = 0;
+    if (cudaMalloc(&at, bytes) != cudaSuccess) {
+      cudaGetLastError();
+      remc_trim(context);
+      if (cudaMalloc(&at, bytes) != cudaSuccess) {
+        cudaGetLastError();
+        return remc_too_large(context, prov, element_bytes, rank, dims);
+      }
+    }
+    found = &context->blocks[context->have++];
+    found->at = at;
+    found->bytes = bytes;
+  }
+  found->used = true;
+  context->live += found->bytes;
+  if (context->live > context->peak) context->peak = context->live;
+  return found->at;
+}
+
+template <class T> [[maybe_unused]] static bool remc_load(remc_context *context, const T *from, i64 index, T *to) {
+  return remc_device(context, cudaMemcpyAsync(to, from + index, sizeof(T), cudaMemcpyDeviceToHost, context->stream),
+                     "reading a scalar") &&
+         remc_device(context, cudaStreamSynchronize(context->stream), "running kernels");
+}
+
+template <class T> [[maybe_unused]] static bool remc_store(remc_context *context, T *to, i64 index, T value) {
+  return remc_device(context,
+                     cudaMemcpyAsync(to + index, &value, sizeof(T), cudaMemcpyHostToDevice, context->stream),
+                     "writing a scalar") &&
+         remc_device(context, cudaStreamSynchronize(context->stream), "running kernels");
+}
+
+// How many blocks a grid has.
+[[maybe_unused]] static bool remc_grid(remc_context *context, u32 prov, u32 rank, const i64 *sizes, u64 *blocks) {
+  if (remc_product(rank, sizes, blocks)) return true;
+  remc_too_large(context, prov, 1, rank, sizes);
+  return false;
+}
+
+// How many blocks of the device a launch has, if each runs so many of the grid's at a time: no more than
+// there can be, nor threads than workers where their number is limited.
+[[maybe_unused]] static u32 remc_size(u64 blocks, u64 at_once, u64 threads, u64 workers) {
+  u64 size = (blocks + at_once - 1) / at_once;
+  if (workers != 0 && size > workers / threads) size = workers / threads;
+  return size > 0x7fffffff ? 0x7fffffffu : size < 1 ? 1u : (u32)size;
+}
+
+[[maybe_unused]] static bool remc_take_tickets(remc_context *context) {
+  return remc_device(context, cudaMemsetAsync(context->ticket, 0, sizeof(u64), context->stream), "a launch");
+}
+
+// After a launch: whether the program may go on. Where a check may have failed the host waits to know.
+[[maybe_unused]] static bool remc_launched(remc_context *context, bool checks) {
+  if (!remc_device(context, cudaPeekAtLastError(), "launching a kernel")) return false;
+  if (!checks) return true;
+  remc_failure failure;
+  if (!remc_device(context, cudaMemcpyAsync(&failure, context->failure, sizeof failure, cudaMemcpyDeviceToHost,
+                                            context->stream), "running kernels") ||
+      !remc_device(context, cudaStreamSynchronize(context->stream), "running kernels"))
+    return false;
+  if (failure.place == ~(u64)0) return true;
+  remc_stop(context, failure.trap, failure.prov, failure.count, failure.values);
+  return false;
+}
+
+// ---- sorting, on the host ----
+
+struct remc_key {
+  const void *at;
+  u64 element_bytes;
+  i32 (*compare)(const void *, const void *);
+  u64 elements;
+};
+
+// Numbers by value, what is no number last.
+template <class T> static i32 remc_compare(const void *a, const void *b) {
+  const T x = *(const T *)a, y = *(const T *)b;
+  if (x < y) return -1;
+  if (y < x) return 1;
+  return (i32)(x != x) - (i32)(y != y);
+}
+
+[[maybe_unused]] static i32 remc_before(u32 keys, const remc_key *all, i64 a, i64 b) {
+  for (u32 k = 0; k < keys; ++k)
+    for (u64 e = 0; e < all[k].elements; ++e) {
+      const u64 bytes = all[k].element_bytes;
+      const char *at = (const char *)all[k].at;
+      const i32 order = all[k].compare(at + ((u64)a * all[k].elements + e) * bytes,
+                                       at + ((u64)b * all[k].elements + e) * bytes);
+      if (order != 0) return order;
+    }
+  return 0;
+}
+
+[[maybe_unused]] static bool remc_sort(remc_context *context, u32 nkeys, const remc_key *keys, u64 n, i64 *out) {
+  if (n == 0) return true;
+  if (!remc_device(context, cudaStreamSynchronize(context->stream), "running kernels")) return false;
+  remc_key local[16];
+  i64 *order = (i64 *)malloc(n * sizeof(i64)), *spare = (i64 *)malloc(n * sizeof(i64));
+  bool done = order && spare && nkeys <= 16;
+  u32 copied = 0;
+  for (; done && copied < nkeys; ++copied) {
+    local[copied] = keys[copied];
+    const u64 bytes = n * keys[copied].elements * keys[copied].element_bytes;
+    void *copy = malloc(bytes ? bytes : 1);
+    local[copied].at = copy;
+    done = copy && remc_device(context, cudaMemcpy(copy, keys[copied].at, bytes, cudaMemcpyDeviceToHost), "sorting");
+  }
+  if (done) {
+    for (u64 i = 0; i < n; ++i) order[i] = (i64)i;
+    // Merges runs that grow from one item: equal items keep their order.
+    for (u64 run = 1; run < n; run *= 2) {
+      for (u64 from = 0; from < n; from += 2 * run) {
+        const u64 mid = from + run < n ? from + run : n, end = mid + run < n ? mid + run : n;
+        u64 a = from, b = mid;
+        for (u64 i = from; i < end; ++i)
+          spare[i] = b >= end || (a < mid && remc_before(nkeys, local, order[a], order[b]) <= 0) ? order[a++] : order[b++];
+      }
+      i64 *merged = spare;
+      spare = order;
+      order = merged;
+    }
+    done = remc_device(context, cudaMemcpy(out, order, n * sizeof(i64), cudaMemcpyHostToDevice), "sorting");
+  } else if (context->reason == REMC_FINISHED) {
+    context->reason = REMC_DEVICE;
+    snprintf(context->message, sizeof context->message, "sorting: no memory");
+  }
+  while (copied > 0) free((void *)local[--copied].at);
+  free(order);
+  free(spare);
+  return done;
+}
+
+// ---- contexts ----
+
+extern "C" void remc_context_free(remc_context *context) {
+  if (!context) return;
+  for (u64 i = 0; i < context->have; ++i) cudaFree(context->blocks[i].at);
+  if (context->failure) cudaFree(context->failure);
+  if (context->ticket) cudaFree(context->ticket);
+  if (context->stream) cudaStreamDestroy(context->stream);
+  free(context->blocks);
+  free(context);
+}
+
+// Takes back all memory that a run has left or given; it serves the next one.
+extern "C" void remc_context_release(remc_context *context) {
+  for (u64 i = 0; i < context->have; ++i) context->blocks[i].used = false;
+  context->live = 0;
+}
+
+// Forgets what has stopped the last run.
+extern "C" bool remc_context_clear(remc_context *context) {
+  remc_failure none;
+  memset(&none, 0, sizeof none);
+  none.place = ~(u64)0;
+  context->reason = REMC_FINISHED;
+  context->message[0] = 0;
+  return remc_device(context, cudaMemcpy(context->failure, &none, sizeof none, cudaMemcpyHostToDevice), "starting");
+}
+
+// A context on the current device; null where there is none.
+extern "C" remc_context *remc_context_new(void) {
+  remc_context *context = (remc_context *)calloc(1, sizeof *context);
+  if (!context) return 0;
+  int processors = 1;
+  bool done = cudaStreamCreate(&context->stream) == cudaSuccess &&
+              cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0) == cudaSuccess &&
+              cudaMalloc((void **)&context->failure, sizeof *context->failure) == cudaSuccess &&
+              cudaMalloc((void **)&context->ticket, sizeof *context->ticket) == cudaSuccess;
+  context->workers = (u64)processors * 2048;
+  if (done && remc_context_clear(context)) return context;
+  remc_context_free(context);
+  return 0;
+}
