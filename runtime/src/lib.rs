@@ -1,17 +1,27 @@
-//! What runs beside compiled code and the interpreter: the cpu device, and data in and out of programs.
+//! What runs beside compiled code and the interpreter: the devices, and data in and out of programs.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`cpu`] | the cpu device: threads, memory, the calls that compiled code makes |
+//! | [`cuda`] | the cuda device: NVRTC, the GPU's memory, launches; found when the program runs, or not |
+//! | [`heap`] | memory of a device, kept for reuse |
+//! | [`bytes`] | arrays as the devices' memory has them |
+//! | [`cache`] | compiled code on disk |
+//! | [`stop`] | why a run stopped |
 //! | [`text`] | a value as re-readable Remora |
 //! | [`literal`] | a literal read against the type that an entry wants |
 //! | [`npy`] | NumPy's file format, read and written |
 //! | [`files`] | files replaced whole or not at all |
 //!
-//! `unsafe` code is in [`cpu`] alone.
+//! `unsafe` code is in [`cpu`], [`cuda`] and [`bytes`] alone.
 
+pub mod bytes;
+pub mod cache;
 pub mod cpu;
+pub mod cuda;
 pub mod files;
+pub mod heap;
 pub mod literal;
 pub mod npy;
+pub mod stop;
 pub mod text;

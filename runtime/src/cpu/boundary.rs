@@ -17,31 +17,11 @@ impl Input {
 
     /// Copies the array into a buffer, of at least its size.
     pub(super) fn write(buffer: Buffer, value: &Value) -> Input {
-        macro_rules! copy {
-            ($v:expr) => {{
-                debug_assert!(size_of_val($v.as_slice()) <= buffer.bytes());
-                // SAFETY: the buffer is of at least the vector's size and no other memory. Rust's own
-                // format of these types is the memory format: `bool` is a byte 0 or 1, `char` a `u32`.
-                unsafe { std::ptr::copy_nonoverlapping($v.as_ptr(), buffer.address().cast(), $v.len()) }
-            }};
-        }
-        match &value.data {
-            Data::Bool(v) => copy!(v),
-            Data::Char(v) => copy!(v),
-            Data::I8(v) => copy!(v),
-            Data::I16(v) => copy!(v),
-            Data::I32(v) => copy!(v),
-            Data::I64(v) => copy!(v),
-            Data::U8(v) => copy!(v),
-            Data::U16(v) => copy!(v),
-            Data::U32(v) => copy!(v),
-            Data::U64(v) => copy!(v),
-            Data::F16(v) => copy!(v),
-            Data::F32(v) => copy!(v),
-            Data::F64(v) => copy!(v),
-            // `base` has said no.
-            Data::Box(_) | Data::Tuple(_) | Data::Function(_) => {}
-        }
+        // `base` has made sure that there are some.
+        let bytes = crate::bytes::of(value).unwrap_or_default();
+        debug_assert!(bytes.len() <= buffer.bytes());
+        // SAFETY: the buffer is of at least the array's size and no other memory.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.address(), bytes.len()) };
         Input(buffer)
     }
 }

@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::stop::Failure;
 use remc_base::trap::MOST_VALUES;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,15 +16,6 @@ use std::sync::{Mutex, PoisonError};
 pub struct Error {
     failed: AtomicBool,
     lowest: Mutex<Option<Failure>>,
-}
-
-/// A failed check: its number in the program's table of traps, its provenance, its values.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
-    pub block: u64,
-    pub trap: u32,
-    pub prov: u32,
-    pub values: Vec<i64>,
 }
 
 impl Error {

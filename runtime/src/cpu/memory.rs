@@ -1,31 +1,37 @@
-//! The device's memory: blocks by size class, kept for reuse.
+//! The blocks of the device's memory, which [`crate::heap`] gives out and keeps for reuse.
 //!
 //! A buffer of up to a few MiB comes from the process's allocator, rounded up to a size class (eight to
 //! an octave, so that at most an eighth is lost); a larger one is mapped on its own, at a boundary of huge
 //! pages, with the advice to use them. Memory is never touched here: the worker that first writes a page
 //! gets it near itself.
-//!
-//! A freed block is kept and given out again, to a buffer that fills at least four fifths of it, within
-//! the run and in later runs. What is kept is bounded by what is in use: see [`Heap::make_room`].
 
 #![allow(unsafe_code)]
 
+use crate::heap::{self, Source};
 use std::alloc::Layout;
-use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What every buffer is aligned to: a cache line, and the widest vector.
 pub const ALIGNMENT: usize = 64;
 const HUGE_PAGE: usize = 2 << 20;
 /// From which size on blocks are mapped.
 const MAPPED: usize = 4 << 20;
-/// What is kept for reuse even where nothing is in use.
-const ALWAYS_KEPT: usize = 64 << 20;
+
+/// The memory of this process, as [`crate::heap`] asks for it.
+pub struct Process;
+
+pub type Memory = heap::Memory<Process>;
+/// A piece of the device's memory, 64-byte aligned, which goes back when it is dropped.
+pub type Buffer = heap::Buffer<Process>;
+
+/// At most `limit` bytes are alive at a time, by default what the machine has.
+pub fn new(limit: Option<u64>) -> Memory {
+    Memory::new(Process, limit.unwrap_or_else(of_the_machine))
+}
 
 /// Memory of its own, `capacity` bytes; the elements are unspecified.
 #[derive(Debug)]
-struct Block {
+pub struct Block {
     start: NonNull<u8>,
     capacity: usize,
 }
@@ -44,6 +50,25 @@ fn class(bytes: usize) -> Option<usize> {
         _ => 1 << (bytes.ilog2() - 3),
     };
     bytes.max(1).checked_next_multiple_of(step).filter(|n| *n <= isize::MAX as usize - HUGE_PAGE)
+}
+
+impl Source for Process {
+    type Block = Block;
+
+    fn class(&self, bytes: usize) -> Option<usize> {
+        class(bytes)
+    }
+
+    fn block(&self, capacity: usize) -> Option<Block> {
+        Block::new(capacity)
+    }
+}
+
+impl Buffer {
+    pub fn address(&self) -> *mut u8 {
+        // Null only while it is dropped.
+        self.block().map_or(std::ptr::null_mut(), |b| b.start.as_ptr())
+    }
 }
 
 impl Block {
@@ -112,171 +137,6 @@ impl Drop for Block {
     }
 }
 
-/// Why there is no buffer: more than so many bytes are not given out at a time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OutOfMemory {
-    pub most: u64,
-}
-
-/// The memory of a device, shared by its runs and what they leave.
-#[derive(Clone)]
-pub struct Memory(Arc<Mutex<Heap>>);
-
-struct Heap {
-    limit: u64,
-    /// By capacity.
-    kept: BTreeMap<usize, Vec<Block>>,
-    kept_bytes: usize,
-    live: u64,
-    peak: u64,
-    allocations: u64,
-    reused: u64,
-}
-
-/// What has been given out, since some moment.
-#[derive(Clone, Copy, Debug)]
-pub struct Usage {
-    pub live: u64,
-    pub peak: u64,
-    pub allocations: u64,
-    pub reused: u64,
-    /// Bytes of freed blocks that wait for reuse.
-    pub kept: usize,
-}
-
-/// A piece of the device's memory, 64-byte aligned, which goes back when it is dropped.
-pub struct Buffer {
-    /// Only taken when dropped.
-    block: Option<Block>,
-    bytes: usize,
-    memory: Memory,
-}
-
-impl Memory {
-    /// At most `limit` bytes are alive at a time, by default what the machine has.
-    pub fn new(limit: Option<u64>) -> Memory {
-        Memory(Arc::new(Mutex::new(Heap {
-            limit: limit.unwrap_or_else(of_the_machine),
-            kept: BTreeMap::new(),
-            kept_bytes: 0,
-            live: 0,
-            peak: 0,
-            allocations: 0,
-            reused: 0,
-        })))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Heap> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn buffer(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
-        let block = self.lock().take(bytes)?;
-        Ok(Buffer { block: Some(block), bytes, memory: self.clone() })
-    }
-
-    /// Why a buffer of more bytes than there are addresses is not given out.
-    pub fn never(&self) -> OutOfMemory {
-        OutOfMemory { most: self.lock().limit }
-    }
-
-    pub fn usage(&self) -> Usage {
-        let heap = self.lock();
-        Usage {
-            live: heap.live,
-            peak: heap.peak,
-            allocations: heap.allocations,
-            reused: heap.reused,
-            kept: heap.kept_bytes,
-        }
-    }
-
-    /// Forgets how much was in use before now, and how often.
-    pub fn restart_counting(&self) {
-        let heap = &mut *self.lock();
-        (heap.peak, heap.allocations, heap.reused) = (heap.live, 0, 0);
-    }
-}
-
-impl Heap {
-    fn take(&mut self, bytes: usize) -> Result<Block, OutOfMemory> {
-        let too_large = OutOfMemory { most: self.limit };
-        let live = self.live.checked_add(bytes as u64).filter(|n| *n <= self.limit).ok_or(too_large)?;
-        let capacity = class(bytes).ok_or(too_large)?;
-        let fits = self.kept.range(capacity..=capacity + capacity / 4).next().map(|(n, _)| *n);
-        let block = match fits.and_then(|n| self.take_kept(n)) {
-            Some(block) => {
-                self.reused += 1;
-                block
-            }
-            None => {
-                self.make_room(capacity);
-                let fresh = Block::new(capacity).or_else(|| {
-                    // What is kept may be what is missing.
-                    self.release_all();
-                    Block::new(capacity)
-                });
-                fresh.ok_or(too_large)?
-            }
-        };
-        self.allocations += 1;
-        self.live = live;
-        self.peak = self.peak.max(live);
-        Ok(block)
-    }
-
-    fn take_kept(&mut self, capacity: usize) -> Option<Block> {
-        let blocks = self.kept.get_mut(&capacity)?;
-        let block = blocks.pop();
-        if blocks.is_empty() {
-            self.kept.remove(&capacity);
-        }
-        self.kept_bytes -= block.as_ref().map_or(0, |b| b.capacity);
-        block
-    }
-
-    /// Releases blocks, the largest first, until no more is kept than is in use, so that a program whose
-    /// sizes change holds at most twice what it needs.
-    fn make_room(&mut self, capacity: usize) {
-        let in_use = usize::try_from(self.live).unwrap_or(usize::MAX).saturating_add(capacity);
-        while self.kept_bytes > in_use.max(ALWAYS_KEPT) {
-            let Some((largest, _)) = self.kept.last_key_value().map(|(n, b)| (*n, b.len())) else { return };
-            drop(self.take_kept(largest));
-        }
-    }
-
-    fn release_all(&mut self) {
-        self.kept.clear();
-        self.kept_bytes = 0;
-    }
-
-    fn give_back(&mut self, block: Block, bytes: usize) {
-        self.live = self.live.saturating_sub(bytes as u64);
-        self.kept_bytes += block.capacity;
-        self.kept.entry(block.capacity).or_default().push(block);
-    }
-}
-
-impl Buffer {
-    pub fn address(&self) -> *mut u8 {
-        // Dangling only while it is dropped.
-        self.block.as_ref().map_or(std::ptr::null_mut(), |b| b.start.as_ptr())
-    }
-
-    /// How many bytes were asked for.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        if let Some(block) = self.block.take() {
-            self.memory.lock().give_back(block, self.bytes);
-        }
-    }
-}
-
 /// The machine's memory in bytes, or the part of it that this process's group is given: past that the
 /// system would end the process instead of refusing.
 fn of_the_machine() -> u64 {
@@ -310,7 +170,7 @@ mod tests {
 
     #[test]
     fn buffers_are_aligned_and_reused() {
-        let memory = Memory::new(None);
+        let memory = new(None);
         for bytes in [0, 1, 1000, 5 << 20] {
             let buffer = memory.buffer(bytes).unwrap();
             let address = buffer.address();
@@ -328,21 +188,7 @@ mod tests {
 
     #[test]
     fn limits() {
-        let memory = Memory::new(Some(1000));
-        let first = memory.buffer(600).unwrap();
-        assert_eq!(memory.buffer(600).err(), Some(OutOfMemory { most: 1000 }));
-        drop(first);
-        assert!(memory.buffer(600).is_ok());
-        assert!(Memory::new(Some(u64::MAX)).buffer(usize::MAX).is_err());
-        assert!(Memory::new(Some(u64::MAX)).buffer(1 << 60).is_err(), "the system refuses");
-    }
-
-    #[test]
-    fn what_is_kept_is_bounded() {
-        let memory = Memory::new(None);
-        for mib in (8..400).step_by(7) {
-            drop(memory.buffer(mib << 20).unwrap());
-            assert!(memory.usage().kept <= ALWAYS_KEPT + (mib << 21), "{mib}");
-        }
+        assert!(new(Some(u64::MAX)).buffer(usize::MAX).is_err());
+        assert!(new(Some(u64::MAX)).buffer(1 << 60).is_err(), "the system refuses");
     }
 }

@@ -5,9 +5,8 @@
 //!
 //! # Values in memory
 //!
-//! A buffer is an array in row-major order, its elements little-endian as on the host: `bool` is a byte, 0
-//! or 1; `char` is a `u32`, a Unicode scalar value; `f16` is its 16 bits. Buffers that the device gives out
-//! begin at a multiple of [`ALIGNMENT`] bytes. A *slot* is a `u64`: the address of a buffer, or a scalar
+//! A buffer is an array as [`crate::bytes`] lays it out. Buffers that the device gives out begin at a
+//! multiple of [`ALIGNMENT`] bytes. A *slot* is a `u64`: the address of a buffer, or a scalar
 //! as [`Scalar::to_bits64`] (signed integers sign-extended, all else zero-extended).
 //!
 //! # A kernel
@@ -56,7 +55,6 @@
 #![allow(unsafe_code)]
 
 mod boundary;
-pub mod cache;
 mod error;
 mod memory;
 mod pool;
@@ -66,16 +64,19 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+pub use crate::heap::Usage;
+pub use crate::stop::Stopped;
 pub use boundary::{Input, read_buffer};
 pub use error::{Error, remc_await, remc_fail, remc_pass};
-pub use memory::{ALIGNMENT, Usage};
+pub use memory::ALIGNMENT;
 pub use pool::MOST_THREADS;
 pub use stats::{KernelStats, Size, Stats, Touched};
 
+use crate::heap::OutOfMemory;
 use error::read_values;
-use memory::{Buffer, Memory, OutOfMemory};
+use memory::{Buffer, Memory};
 use pool::Pool;
-use remc_base::{BaseTy, Scalar, Trap, Value};
+use remc_base::{BaseTy, Scalar, Value};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -110,18 +111,6 @@ pub struct Cpu {
     memory: Memory,
     /// Held during a run.
     run: Mutex<()>,
-}
-
-/// Why a run stopped.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Stopped {
-    /// A check of the program failed: its number in the table of traps, its provenance, its values.
-    Trap { trap: u32, prov: u32, values: Vec<i64> },
-    /// A buffer is larger than the device allocates. `prov` is `None` where the place is not known (the
-    /// working memory of a sort).
-    TooLarge { trap: Trap, prov: Option<u32>, values: Vec<i64> },
-    /// The plan said that it stopped and not why: a mistake of the compiler.
-    Unexplained,
 }
 
 /// What a run leaves: its results, and the buffers among them.
@@ -160,7 +149,7 @@ impl Cpu {
     pub fn new(options: CpuOptions) -> Cpu {
         Cpu {
             pool: Pool::new(options.threads),
-            memory: Memory::new(options.memory_limit),
+            memory: memory::new(options.memory_limit),
             run: Mutex::new(()),
         }
     }
@@ -316,8 +305,7 @@ impl Context<'_> {
         match error.into_failure() {
             None => 0,
             Some(failure) => {
-                let error::Failure { trap, prov, values, .. } = failure;
-                self.stop(Stopped::Trap { trap, prov, values });
+                self.stop(failure.into());
                 1
             }
         }
@@ -360,9 +348,7 @@ impl Shared {
 }
 
 fn too_large(prov: Option<u32>, shape: &[i64], element_bytes: u64, why: OutOfMemory) -> Stopped {
-    let most = why.most / element_bytes.max(1);
-    let trap = Trap::TooLarge { rank: shape.len(), by: DEVICE.into(), most };
-    Stopped::TooLarge { values: trap.pack(&[shape]).to_vec(), trap, prov }
+    Stopped::too_large(DEVICE, prov, shape, element_bytes, why.most)
 }
 
 /// The array at an address that compiled code gave.

@@ -12,8 +12,9 @@
 
 #![allow(unsafe_code)]
 
-use super::memory::{Buffer, Memory, OutOfMemory};
+use super::memory::{Buffer, Memory};
 use super::pool::Pool;
+use crate::heap::OutOfMemory;
 use half::f16;
 use remc_base::BaseTy;
 use std::cmp::Ordering;

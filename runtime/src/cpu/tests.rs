@@ -1,6 +1,7 @@
 //! Hand-written kernels and plans in place of compiled ones.
 
 use super::*;
+use remc_base::Trap;
 use remc_base::ops::total_cmp;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -2,7 +2,7 @@
 
 use remc_kernel::ir::Program;
 use remc_llvm::Host;
-use remc_runtime::cpu::cache::{Cache, Key};
+use remc_runtime::cache::{Cache, Key};
 
 /// The place of one program's machine code in the cache.
 pub struct Entry {

@@ -207,6 +207,7 @@ fn explain(session: &Session, code: &Code, stopped: Stopped) -> Outcome<RuntimeE
             None => return Err(bug(Stage::Execute, format!("there is no check {trap}"))),
         },
         Stopped::TooLarge { trap, prov, values } => (trap.report(&values), prov),
+        Stopped::Device(why) => return Err(bug(Stage::Execute, why)),
         Stopped::Unexplained => return Err(bug(Stage::Execute, "the program stopped and did not say why")),
     };
     let provs = &code.program.provs;

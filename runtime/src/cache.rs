@@ -5,15 +5,13 @@
 //! ```
 //!
 //! An entry's file is named by its key, a hash of everything that the content depends on: what was
-//! compiled, the versions of remc and LLVM, the processor with its features. So an entry is never out of
-//! date, only unused. It is written under a temporary name and renamed: readers and other writers see all
+//! compiled, the versions of remc and of LLVM or NVRTC, the processor with its features. So an entry is never
+//! out of date, only unused. It is written under a temporary name and renamed: readers and other writers see all
 //! of it or nothing. What is damaged all the same is recognised by the checksum, ignored and replaced.
 //!
 //! The cache is bounded: after a write that takes it past its limit, the entries that have not been used
 //! for longest go. Nothing here is an error of the program: a cache that cannot be read or written is as
 //! good as none.
-
-#![forbid(unsafe_code)]
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileTimes};
