@@ -3,18 +3,20 @@
 //! ```text
 //! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (output …) (results a …)
 //!                kernel … (plan stmt …))
-//! kernel   ::= (kernel name (grid (b a) …) (worker w) (params x …) stmt …)
+//! kernel   ::= (kernel name (grid (b a) …) (worker w) (threads t n)? (params x …) stmt …)
 //! stmt     ::= (let x exp) | (store buffer (a …) a)
 //!            | (for how i range ((x y a) …) stmt … (next a …))
 //!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
 //!            | (if a (then stmt …) (else stmt …) ((x a a) …))
 //!            | (check trap a a …)
 //!            | (chain state (b …) ((x x a a kept) …) stmt … (next a …))
+//!            | (points (x …) a (a …)) | (barrier)
+//!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer)
 //!            | (launch kernel (a …)) | (sort …)                        each with its provenance
 //! exp      ::= a | (op o a …) | (cast t a) | (load buffer a …)
 //! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
-//! range    ::= (upto a a) | (tile b size limit)
+//! range    ::= (upto a a) | (tile b size limit) | (share t n b size limit)
 //! ```
 //!
 //! Gone since Flat: arrays as values. New: buffers, in a memory space; loads and stores; loops with
@@ -50,6 +52,22 @@
 //!   (Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016; Yan et al.,
 //!   StreamScan, PPoPP 2013). Whoever runs the blocks starts them in ascending order.
 //!
+//! On a GPU a block has **threads**, `n` of them, which run its body at the same time; `t` is a thread's
+//! number. What is not indexed by `t` all of them do alike, so a store for the block is in an `if` on
+//! `(op = t 0)`. Buffers in `shared` memory belong to the block.
+//!
+//! - `(share t n b size limit)` are those of the iterations of `(tile b size limit)` that belong to `t`:
+//!   every `n`-th, from number `t` of the tile on. Neighbours are at the same time, so that what they read
+//!   side by side is read at once.
+//! - `(points (x …) p (d …))` binds the indices of the point number `p` of a space of these dims, in
+//!   row-major order.
+//! - `(barrier)`: no thread goes on before all threads of the block are there.
+//! - `(collective a ((x y item total) …) stmt … (next b …))` combines the items of the first `a` threads,
+//!   in the order of their numbers, by an associative operator, which the statements make of `x` and `y`;
+//!   all threads get the `total`. `(collective scan a ((x y item before total) …) …)` gives each thread
+//!   also the combination of the items of the threads before it; the first has none, and `before` is
+//!   unspecified there. Neither is anything specified of a `total` of no items. It is a barrier, too.
+//!
 //! ```text
 //! (kernel "scale" (grid (%b nb)) (worker %w) (params %n %nb %xs %ys)
 //!   (for (lanes 16) %i (tile %b 16384 %n) ()
@@ -60,8 +78,8 @@
 //! - scopes, types and numbers of operands; a kernel mentions its own parameters alone; kernels have no
 //!   `alloc` but of `Private` buffers of constant dims, no `free`, `launch` or `sort`;
 //! - **race freedom**: for every buffer that a kernel writes and for every parallel variable (a grid
-//!   variable, the variable of a `lanes`, `scan` or `jam` loop) around a write, there is one position at which
-//!   every access of the kernel to this buffer is owned by that variable: indexed by the variable
+//!   variable, that of the threads, the variable of a `lanes`, `scan` or `jam` loop) around a write, there is
+//!   one position at which every access of the kernel to this buffer is owned by that variable: indexed by the variable
 //!   itself, or by the variable of a loop over its `tile` of one and the same size. So two iterations
 //!   never touch the same place, unless both only read. After Syntactic Control of Interference
 //!   (Reynolds; DPIA). A `Scratch` buffer is instead addressed by `worker` first, in every access;
@@ -122,6 +140,8 @@ pub enum Space {
     Scratch,
     /// Registers, or a thread's stack: a few elements, of constant dims.
     Private,
+    /// Memory that the threads of a block share, of constant dims.
+    Shared,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -130,6 +150,8 @@ pub struct Kernel {
     /// Block indices and how many there are of each, atoms of the parameters or constants.
     pub grid: Vec<(Var, Atom)>,
     pub worker: Var,
+    /// The threads of a block: their number's variable, and how many there are.
+    pub threads: Option<(Var, u32)>,
     /// Bound here: scalars, and buffers whose dims mention scalars among them. Each is the kernel's own
     /// variable; a launch gives its value.
     pub params: Vec<Var>,
@@ -183,6 +205,24 @@ pub enum StmtKind {
         /// The grid's variables: where this block is in `state` and in what is kept.
         at: Vec<Atom>,
         links: Vec<Link>,
+        body: Vec<Stmt>,
+        next: Vec<Atom>,
+    },
+    /// The indices of a point of a space, by its number in row-major order.
+    Points {
+        vars: Vec<Var>,
+        index: Atom,
+        dims: Vec<Atom>,
+    },
+    /// The threads of a block wait for each other.
+    Barrier,
+    /// Combines values of the threads of a block.
+    Collective {
+        /// Whether each thread gets what comes before its own.
+        scan: bool,
+        /// How many threads have an item: the first ones.
+        count: Atom,
+        joined: Vec<Joined>,
         body: Vec<Stmt>,
         next: Vec<Atom>,
     },
@@ -242,6 +282,17 @@ pub struct Link {
     pub kept: Var,
 }
 
+/// A value of each thread that a collective combines: `x` and `y` in its statements alone.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Joined {
+    pub x: Var,
+    pub y: Var,
+    pub item: Atom,
+    /// Of a scan: what the threads before have.
+    pub before: Option<Var>,
+    pub total: Var,
+}
+
 /// The value of an `if`, by branch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
@@ -278,8 +329,36 @@ pub enum How {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Range {
-    Upto { from: Atom, to: Atom },
-    Tile { index: Atom, size: Atom, limit: Atom },
+    Upto {
+        from: Atom,
+        to: Atom,
+    },
+    Tile {
+        index: Atom,
+        size: Atom,
+        limit: Atom,
+    },
+    /// What belongs to `thread`, of so many, of a tile.
+    Share {
+        thread: Atom,
+        threads: Atom,
+        index: Atom,
+        size: Atom,
+        limit: Atom,
+    },
+}
+
+impl Range {
+    /// What it is made of, in the order of the text.
+    pub fn atoms(&self) -> Vec<Atom> {
+        match *self {
+            Range::Upto { from, to } => vec![from, to],
+            Range::Tile { index, size, limit } => vec![index, size, limit],
+            Range::Share { thread, threads, index, size, limit } => {
+                vec![thread, threads, index, size, limit]
+            }
+        }
+    }
 }
 
 impl How {
@@ -360,7 +439,9 @@ impl StmtKind {
     /// The blocks inside, in order of execution.
     pub fn blocks(&self) -> Vec<&Vec<Stmt>> {
         match self {
-            StmtKind::For { body, .. } | StmtKind::Chain { body, .. } => vec![body],
+            StmtKind::For { body, .. } | StmtKind::Chain { body, .. } | StmtKind::Collective { body, .. } => {
+                vec![body]
+            }
             StmtKind::While { cond, body, .. } => vec![cond, body],
             StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
             _ => Vec::new(),

@@ -147,12 +147,7 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
             f(*buffer);
         }
         StmtKind::For { range, carried, next, .. } => {
-            let (Range::Upto { from: a, to: b } | Range::Tile { size: a, limit: b, .. }) = range;
-            atom(a);
-            atom(b);
-            if let Range::Tile { index, .. } = range {
-                atom(index);
-            }
+            range.atoms().iter().for_each(&mut atom);
             carried.iter().for_each(|c| atom(&c.init));
             next.iter().for_each(&mut atom);
         }
@@ -176,6 +171,16 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
             }
             links.iter().for_each(|l| f(l.kept));
             f(*state);
+        }
+        StmtKind::Points { index, dims, .. } => {
+            atom(index);
+            dims.iter().for_each(&mut atom);
+        }
+        StmtKind::Barrier => {}
+        StmtKind::Collective { count, joined, next, .. } => {
+            atom(count);
+            joined.iter().for_each(|j| atom(&j.item));
+            next.iter().for_each(&mut atom);
         }
         StmtKind::Check { cond, values, .. } => {
             atom(cond);

@@ -241,11 +241,24 @@ impl<'t> Parser<'t> {
         let mut worker = Items::form(items.next("(worker …)")?, "worker")?;
         let var = self.index(worker.next("a variable")?)?;
         worker.end()?;
-        let params = self.binders(Items::form(items.next("(params …)")?, "params")?.rest)?;
+        let mut threads = None;
+        let mut params = Items::headed(items.next("(params …)")?)?;
+        if params.0 == "threads" {
+            let mut of = params.1;
+            let var = self.index(of.next("a variable")?)?;
+            let count = u32::try_from(number(of.next("how many threads")?)?).unwrap_or(u32::MAX);
+            threads = Some((var, count));
+            of.end()?;
+            params = Items::headed(items.next("(params …)")?)?;
+        }
+        if params.0 != "params" {
+            return fail(s, "(params …) was expected");
+        }
+        let params = self.binders(params.1.rest)?;
         let mut depth = 0;
         let body = self.section(&mut items, "body", None, &mut depth)?.0;
         items.end()?;
-        Ok(Kernel { name, grid, worker: var, params, body, provs })
+        Ok(Kernel { name, grid, worker: var, threads, params, body, provs })
     }
 
     /// The statements up to the end, or the name of a part; and how deep the blocks nest here.
@@ -331,6 +344,19 @@ impl<'t> Parser<'t> {
         Ok(link)
     }
 
+    fn joined(&mut self, s: &Sexp<'t>, scan: bool) -> Result<Joined> {
+        let mut items = Items::list(s, "an item of each thread")?;
+        let joined = Joined {
+            x: self.binder(items.next("a variable")?)?,
+            y: self.binder(items.next("a variable")?)?,
+            item: self.atom(items.next("an item")?)?,
+            before: if scan { Some(self.binder(items.next("a variable")?)?) } else { None },
+            total: self.binder(items.next("a variable")?)?,
+        };
+        items.end()?;
+        Ok(joined)
+    }
+
     fn choices(&mut self, s: &Sexp<'t>) -> Result<Vec<Choice>> {
         let mut choices = Vec::new();
         for s in Items::list(s, "a list of results")?.rest {
@@ -382,6 +408,25 @@ impl<'t> Parser<'t> {
                 otherwise: self.section(&mut items, "else", None, below)?.0,
                 results: self.choices(items.next("results")?)?,
             },
+            "points" => {
+                let vars = Items::list(items.next("variables")?, "a list of variables")?.rest;
+                let vars = vars.iter().map(|s| self.index(s)).collect::<Result<_>>()?;
+                let index = self.atom(items.next("a number")?)?;
+                StmtKind::Points { vars, index, dims: self.list(items.next("dims")?)? }
+            }
+            "barrier" => StmtKind::Barrier,
+            "collective" => {
+                let mut count = items.next("how many threads")?;
+                let scan = matches!(count.kind, SexpKind::Atom("scan"));
+                if scan {
+                    count = items.next("how many threads")?;
+                }
+                let count = self.atom(count)?;
+                let joined = Items::list(items.next("what is combined")?, "a list of items")?.rest;
+                let joined = joined.iter().map(|s| self.joined(s, scan)).collect::<Result<_>>()?;
+                let (body, next) = self.block_until(&mut items, "next", below)?;
+                StmtKind::Collective { scan, count, joined, body, next }
+            }
             "chain" => {
                 let state = self.var(items.next("a buffer")?)?;
                 let at = self.list(items.next("indices")?)?;
@@ -421,7 +466,10 @@ impl<'t> Parser<'t> {
         match (head, self.atoms(items.rest)?.as_slice()) {
             ("upto", &[from, to]) => Ok(Range::Upto { from, to }),
             ("tile", &[index, size, limit]) => Ok(Range::Tile { index, size, limit }),
-            _ => fail(s, "(upto from to) or (tile index size limit) was expected"),
+            ("share", &[thread, threads, index, size, limit]) => {
+                Ok(Range::Share { thread, threads, index, size, limit })
+            }
+            _ => fail(s, "(upto from to), (tile index size limit) or (share thread threads …) was expected"),
         }
     }
 
@@ -446,6 +494,10 @@ impl<'t> Parser<'t> {
         items.end()?;
         Ok(exp)
     }
+}
+
+fn number(s: &Sexp) -> Result<usize> {
+    id(s)
 }
 
 fn how(s: &Sexp) -> Result<How> {

@@ -3,23 +3,25 @@
 //! ```text
 //! program ::= (kernel 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (output out)
 //!               k … (plan stmt … (give a …)) part … (unbound x …)?)
-//! k       ::= (k0 "name" (from pN …) (grid (x a) …) (worker x) (params x …) (body stmt …))
+//! k       ::= (k0 "name" (from pN …) (grid (x a) …) (worker x) (threads i n)? (params x …) (body stmt …))
 //! x       ::= (%x.1 base) | (%x.1 space base a …)
 //!                                                a binder: its name, its id, its type; of a buffer its dims
-//! space   ::= global | scratch | private
+//! space   ::= global | scratch | private | shared
 //! part    ::= (block bN stmt …) | (input bN in) | (output bN out)
 //! stmt    ::= (let x exp pN)                     pN is its provenance, a row of the table `provs`
 //!           | (store %b.1 (a …) a pN)
 //!           | (for how i range (carried …) stmt … (next a …) pN)
 //!           | (while (carried …) (cond stmt … (test a)) (do stmt … (next a …)) pN)
 //!           | (if a (then stmt …) (else stmt …) ((x a a) …) pN)
-//!           | (check trap a a … pN)
+//!           | (points (x …) a (a …) pN) | (barrier pN) | (check trap a a … pN)
+//!           | (collective scan? a ((x x a x x?) …) stmt … (next a …) pN)
 //!           | (chain %b.1 (a …) ((x x a a %b.1) …) stmt … (next a …) pN)
 //!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN)
 //!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 pN)
 //! i       ::= %i.1                               an int; else with its type, (%i.1 base)
 //! how     ::= seq | unroll | (lanes w) | (scan w) | (jam k)
 //! range   ::= (upto a a) | (tile a a a)          from and to; index, size and limit
+//!           | (share a a a a a)                  thread, threads; and the tile's
 //! carried ::= (x x a o?)                         the parameter, the result, the first value, the operator
 //! exp     ::= a | (op o a …) | (cast base a) | (load %b.1 a …) | (workers)
 //! ```
@@ -122,13 +124,14 @@ pub(crate) fn atom(p: &Program, a: Atom) -> String {
 }
 
 impl Space {
-    pub const ALL: [Space; 3] = [Space::Global, Space::Scratch, Space::Private];
+    pub const ALL: [Space; 4] = [Space::Global, Space::Scratch, Space::Private, Space::Shared];
 
     pub fn name(self) -> &'static str {
         match self {
             Space::Global => "global",
             Space::Scratch => "scratch",
             Space::Private => "private",
+            Space::Shared => "shared",
         }
     }
 }
@@ -259,7 +262,9 @@ impl<'p> Printer<'p> {
             kernel.grid.iter().map(|(b, n)| format!(" ({} {})", self.index(*b), self.atom(*n))).collect();
         let worker = self.index(kernel.worker);
         let name = quoted(kernel.name.as_str());
-        let _ = write!(self.out, "({k:?} {name} (from{from}) (grid{grid}) (worker {worker})");
+        let threads = kernel.threads.map(|(t, n)| format!(" (threads {} {n})", self.index(t)));
+        let threads = threads.unwrap_or_default();
+        let _ = write!(self.out, "({k:?} {name} (from{from}) (grid{grid}) (worker {worker}){threads}");
         self.line(margin + 2);
         let params = self.binders(&kernel.params);
         let _ = write!(self.out, "(params {params})");
@@ -312,6 +317,12 @@ impl<'p> Printer<'p> {
         format!("({before} {x} {} {} {})", self.atom(l.init), self.atom(l.item), self.var(l.kept))
     }
 
+    fn joined(&mut self, j: &Joined) -> String {
+        let (x, y) = (self.binder(j.x), self.binder(j.y));
+        let before = j.before.map(|v| format!(" {}", self.binder(v))).unwrap_or_default();
+        format!("({x} {y} {}{before} {})", self.atom(j.item), self.binder(j.total))
+    }
+
     /// A statement without its provenance and the parenthesis that closes it.
     fn stmt(&mut self, s: &'p StmtKind, depth: usize, margin: usize) {
         let head = match s {
@@ -325,6 +336,16 @@ impl<'p> Printer<'p> {
             }
             StmtKind::While { carried, .. } => format!("(while {}", self.carried(carried)),
             StmtKind::If { cond, .. } => format!("(if {}", self.atom(*cond)),
+            StmtKind::Points { vars, index, dims } => {
+                let vars: Vec<_> = vars.iter().map(|v| self.index(*v)).collect();
+                format!("(points ({}) {} {}", vars.join(" "), self.atom(*index), self.list(dims))
+            }
+            StmtKind::Barrier => "(barrier".to_owned(),
+            StmtKind::Collective { scan, count, joined, .. } => {
+                let joined: Vec<_> = joined.iter().map(|j| self.joined(j)).collect();
+                let scan = if *scan { "scan " } else { "" };
+                format!("(collective {scan}{} ({})", self.atom(*count), joined.join(" "))
+            }
             StmtKind::Chain { state, at, links, .. } => {
                 let links: Vec<_> = links.iter().map(|l| self.link(l)).collect();
                 format!("(chain {} {} ({})", self.var(*state), self.list(at), links.join(" "))
@@ -342,7 +363,9 @@ impl<'p> Printer<'p> {
         };
         self.out += &head;
         match s {
-            StmtKind::For { body, next, .. } | StmtKind::Chain { body, next, .. } => {
+            StmtKind::For { body, next, .. }
+            | StmtKind::Chain { body, next, .. }
+            | StmtKind::Collective { body, next, .. } => {
                 self.block(body, depth, margin);
                 self.line(margin + 2);
                 let next = self.atoms(next);
@@ -377,6 +400,7 @@ impl<'p> Printer<'p> {
             Range::Tile { index, size, limit } => {
                 format!("(tile{})", self.atoms(&[*index, *size, *limit]))
             }
+            Range::Share { .. } => format!("(share{})", self.atoms(&range.atoms())),
         }
     }
 

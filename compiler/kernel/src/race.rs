@@ -26,9 +26,14 @@
 //! Steuwer, Lindley and Dubach, 2017), where an iteration gets its part of an array as an acceptor of its
 //! own.
 //!
+//! The threads of a block are a parallel variable as well, whose iterations may use what others have written
+//! once they have met: accesses with a `barrier` between them on every way are ordered, so that ownership
+//! is asked for of those that have none, a *phase*, alone. What is in an `if` on `(op = t 0)` is done by one
+//! thread. The indices of a point are owned together: by whoever owns the point's number.
+//!
 //! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
 //! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
-//! variable is another one for each of its values; and two parameters that a launch gives the same
+//! variable is another one for each of its values, and so is a `Shared` one for each block; and two parameters that a launch gives the same
 //! memory must both be only read. The memory of a `chain` is touched by that statement alone. Values carried by a `lanes` loop are reductions, those
 //! by a `scan` prefixes, which [`crate::verify`] checks.
 
@@ -176,6 +181,17 @@ struct Access<'p> {
     prov: Prov,
     /// The parallel loops around it, as positions in [`Checker::parallel`], outermost first.
     around: Vec<usize>,
+    /// How many times the threads have met before.
+    phase: usize,
+    /// Whether one thread does it.
+    single: bool,
+}
+
+/// The indices of a point.
+struct Point<'p> {
+    vars: &'p [Var],
+    index: Atom,
+    dims: &'p [Atom],
 }
 
 /// A parallel variable, and what its iterations have of their own.
@@ -200,6 +216,15 @@ struct Checker<'p> {
     chained: Vec<(Var, Prov)>,
     /// What a loop over a tile belongs to: the tile's index and size.
     tiles: FxHashMap<Var, (Atom, Atom)>,
+    /// Of a loop over a thread's share of a tile also the thread, and how many there are.
+    shares: FxHashMap<Var, (Atom, Atom)>,
+    points: Vec<Point<'p>>,
+    /// Conditions that hold for one thread.
+    one: FxHashSet<Var>,
+    single: bool,
+    phase: usize,
+    /// Phases between which there may be no barrier, as the lowest one of each group.
+    phases: Vec<usize>,
     /// Variables that are another name of an atom.
     copies: FxHashMap<Var, Atom>,
     /// The scalars that are the same in all blocks, as far as can be seen, and those bound so far.
@@ -217,6 +242,12 @@ impl<'p> Checker<'p> {
             accesses: Vec::new(),
             chained: Vec::new(),
             tiles: FxHashMap::default(),
+            shares: FxHashMap::default(),
+            points: Vec::new(),
+            one: FxHashSet::default(),
+            single: false,
+            phase: 0,
+            phases: vec![0],
             copies: FxHashMap::default(),
             uniform: kernel.params.iter().copied().collect(),
             bound: kernel.params.iter().copied().collect(),
@@ -229,9 +260,13 @@ impl<'p> Checker<'p> {
             let (fixed, own) = Default::default();
             self.parallel.push(Parallel { var: *var, what, fixed, own });
         }
+        if let Some((var, _)) = self.kernel.threads {
+            let (fixed, own) = Default::default();
+            self.parallel.push(Parallel { var, what: "threads".to_owned(), fixed, own });
+        }
         let kernel = self.kernel;
         self.block(&kernel.body, &mut Vec::new());
-        for k in 0..kernel.grid.len() {
+        for k in 0..self.outer() {
             self.parallel[k].fixed = self.uniform.clone();
         }
         self.scratch()?;
@@ -252,10 +287,19 @@ impl<'p> Checker<'p> {
                     let parallel = how.is_parallel().then(|| self.enter(*how, *var, around));
                     self.bound.insert(*var);
                     self.bound.extend(carried.iter().map(|c| c.param));
-                    if let Range::Tile { index, size, .. } = range {
-                        self.tiles.insert(*var, (*index, *size));
+                    match range {
+                        Range::Upto { .. } => {}
+                        Range::Tile { index, size, .. } => {
+                            self.tiles.insert(*var, (*index, *size));
+                        }
+                        Range::Share { thread, threads, index, size, .. } => {
+                            self.tiles.insert(*var, (*index, *size));
+                            self.shares.insert(*var, (*thread, *threads));
+                        }
                     }
+                    let before = self.phase;
                     self.block(body, around);
+                    self.same_phase(before, self.phase);
                     self.bound.extend(carried.iter().map(|c| c.result));
                     if parallel.is_some() {
                         around.pop();
@@ -263,21 +307,43 @@ impl<'p> Checker<'p> {
                 }
                 StmtKind::While { carried, cond, body, .. } => {
                     self.bound.extend(carried.iter().flat_map(|c| [c.param, c.result]));
+                    let before = self.phase;
                     self.block(cond, around);
                     self.block(body, around);
+                    self.same_phase(before, self.phase);
                 }
-                StmtKind::If { then, otherwise, results, .. } => {
+                StmtKind::If { cond, then, otherwise, results } => {
+                    let before = self.phase;
+                    let outer = self.single;
+                    self.single |= cond.as_var().is_some_and(|v| self.one.contains(&v));
                     self.block(then, around);
+                    self.single = outer;
                     self.block(otherwise, around);
+                    (before..=self.phase).for_each(|k| self.same_phase(before, k));
                     self.bound.extend(results.iter().map(|c| c.var));
                 }
                 StmtKind::Chain { state, links, body, .. } => {
                     self.chained.extend(handed_on(*state, links).map(|v| (v, s.prov)));
                     self.bound.extend(links.iter().flat_map(|l| [l.before, l.x]));
+                    self.meet();
                     self.block(body, around);
+                    self.meet();
+                }
+                StmtKind::Points { vars, index, dims } => {
+                    self.points.push(Point { vars, index: *index, dims });
+                    self.bound.extend(vars);
+                }
+                StmtKind::Barrier => self.meet(),
+                StmtKind::Collective { joined, body, .. } => {
+                    self.bound.extend(joined.iter().flat_map(|j| [j.x, j.y, j.total]));
+                    self.bound.extend(joined.iter().filter_map(|j| j.before));
+                    self.meet();
+                    self.block(body, around);
+                    self.meet();
                 }
                 StmtKind::Alloc { buffer } => {
-                    let grid = 0..self.kernel.grid.len();
+                    let shared = self.p.buffer_ty(*buffer).is_some_and(|t| t.space == Space::Shared);
+                    let grid = 0..if shared { self.kernel.grid.len() } else { self.outer() };
                     for k in grid.chain(around.iter().copied()) {
                         self.parallel[k].own.insert(*buffer);
                     }
@@ -313,7 +379,13 @@ impl<'p> Checker<'p> {
                     self.uniform.insert(var);
                 }
             }
-            Exp::Op(_, args) => {
+            Exp::Op(op, args) => {
+                if let (remc_base::ops::ScalarOp::Eq, [a, Atom::Const(_)], Some((thread, _))) =
+                    (op, args.as_slice(), self.kernel.threads)
+                    && self.origin(*a) == Atom::Var(thread)
+                {
+                    self.one.insert(var);
+                }
                 if args.iter().all(uniform) {
                     self.uniform.insert(var);
                 }
@@ -328,7 +400,30 @@ impl<'p> Checker<'p> {
     }
 
     fn access(&mut self, buffer: Var, at: &'p [Atom], write: bool, prov: Prov, around: &[usize]) {
-        self.accesses.push(Access { buffer, at, write, prov, around: around.to_vec() });
+        let (phase, single) = (self.phase, self.single);
+        self.accesses.push(Access { buffer, at, write, prov, around: around.to_vec(), phase, single });
+    }
+
+    /// The parallel variables around the whole body: the grid's, and that of the threads.
+    fn outer(&self) -> usize {
+        self.kernel.grid.len() + usize::from(self.kernel.threads.is_some())
+    }
+
+    // ---- phases ----
+
+    fn meet(&mut self) {
+        self.phase = self.phases.len();
+        self.phases.push(self.phase);
+    }
+
+    fn group(&self, phase: usize) -> usize {
+        self.phases.get(phase).copied().unwrap_or(phase)
+    }
+
+    fn same_phase(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.group(a), self.group(b));
+        let (low, high) = (a.min(b), a.max(b));
+        self.phases.iter_mut().filter(|p| **p == high).for_each(|p| *p = low);
     }
 
     // ---- ownership ----
@@ -355,6 +450,13 @@ impl<'p> Checker<'p> {
             if v == owner.var {
                 return Some(sizes);
             }
+            if let Some((thread, threads)) = self.shares.get(&v)
+                && self.origin(*thread) == Atom::Var(owner.var)
+            {
+                let (index, size) = self.tiles.get(&v)?;
+                sizes.extend([*threads, *index, *size].map(|a| self.origin(a)));
+                return Some(sizes);
+            }
             let (index, size) = self.tiles.get(&v)?;
             let size = self.origin(*size);
             if size.as_var().is_some_and(|s| !owner.fixed.contains(&s)) {
@@ -369,28 +471,54 @@ impl<'p> Checker<'p> {
     /// The positions at which `owner` owns all of these accesses alike.
     fn common(&self, accesses: &[&Access], owner: &Parallel) -> bool {
         let Some(first) = accesses.first() else { return true };
-        (0..first.at.len()).any(|k| {
-            let sizes = self.owned(first.at[k], owner);
-            sizes.is_some()
-                && accesses.iter().all(|a| a.at.get(k).and_then(|i| self.owned(*i, owner)) == sizes)
-        })
+        self.common_point(accesses, owner)
+            || (0..first.at.len()).any(|k| {
+                let sizes = self.owned(first.at[k], owner);
+                sizes.is_some()
+                    && accesses.iter().all(|a| a.at.get(k).and_then(|i| self.owned(*i, owner)) == sizes)
+            })
+    }
+
+    /// Whether all mention the indices of a point that `owner` owns, at the same positions.
+    fn common_point(&self, accesses: &[&Access], owner: &Parallel) -> bool {
+        // The positions of a point's indices in an access, which point it is, and how it is owned.
+        let found = |a: &Access| {
+            self.points.iter().find_map(|p| {
+                let position = |v: &Var| a.at.iter().position(|i| self.origin(*i) == Atom::Var(*v));
+                let at: Vec<usize> = p.vars.iter().map(position).collect::<Option<_>>()?;
+                let dims: Vec<Atom> = p.dims.iter().map(|d| self.origin(*d)).collect();
+                Some((at, dims, self.owned(p.index, owner)?))
+            })
+        };
+        let first = accesses.first().and_then(|a| found(a));
+        first.is_some() && accesses.iter().all(|a| found(a) == first)
     }
 
     fn variable(&self, k: usize) -> Result<(), Race> {
+        // There is one block along this axis.
+        if self.kernel.grid.get(k).is_some_and(|(_, n)| n.as_int() == Some(1)) {
+            return Ok(());
+        }
         let owner = &self.parallel[k];
-        let in_extent = |a: &&Access| k < self.kernel.grid.len() || a.around.contains(&k);
-        let mut by_buffer: FxHashMap<Var, Vec<&Access>> = FxHashMap::default();
+        let threads = k == self.kernel.grid.len() && self.kernel.threads.is_some();
+        let in_extent = |a: &&Access| k < self.outer() || a.around.contains(&k);
+        // Of threads by phase, too.
+        let mut by_buffer: FxHashMap<(Var, usize), Vec<&Access>> = FxHashMap::default();
         let mut written = Vec::new();
         for a in self.accesses.iter().filter(in_extent) {
-            by_buffer.entry(a.buffer).or_default().push(a);
-            if a.write && !written.contains(&a.buffer) {
-                written.push(a.buffer);
+            let key = (a.buffer, if threads { self.group(a.phase) } else { 0 });
+            by_buffer.entry(key).or_default().push(a);
+            if a.write && !written.contains(&key) {
+                written.push(key);
             }
         }
-        for buffer in written {
+        for key in written {
+            let buffer = key.0;
             let space = self.p.buffer_ty(buffer).map(|t| t.space);
-            let apart = k < self.kernel.grid.len() && space == Some(Space::Scratch);
-            let accesses = &by_buffer[&buffer];
+            let apart = k < self.outer() && space == Some(Space::Scratch);
+            let accesses = &by_buffer[&key];
+            // What one thread does it does in order.
+            let apart = apart || threads && accesses.iter().all(|a| a.single);
             if !apart && !owner.own.contains(&buffer) && !self.common(accesses, owner) {
                 return Err(self.race(accesses, owner));
             }

@@ -16,7 +16,7 @@ use crate::writer::Writer;
 use remc_base::{BaseTy, Prov, Scalar, Trap};
 use remc_kernel::contract::Fused;
 use remc_kernel::ir::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where the statements are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,14 @@ pub struct Body<'a> {
     pub w: Writer,
     pub traps: &'a FxHashMap<Trap, u32>,
     pub fused: Fused,
+    /// How many threads a block has, in a kernel whose blocks have threads of their own.
+    pub threads: Option<u32>,
+    /// What a failed check does once it has told.
+    pub bail: &'static str,
+    /// What it does before.
+    pub told: Option<String>,
+    /// Variables that are declared already, outside of the function that gives them values.
+    pub hoisted: FxHashSet<Var>,
 }
 
 pub type Printed<T = ()> = Result<T, Error>;
@@ -45,7 +53,18 @@ pub fn wrong<T>(message: impl Into<String>) -> Printed<T> {
 
 impl<'a> Body<'a> {
     pub fn new(p: &'a Program, side: Side, traps: &'a FxHashMap<Trap, u32>, fused: Fused) -> Body<'a> {
-        Body { p, side, names: Names::default(), w: Writer::default(), traps, fused }
+        Body {
+            p,
+            side,
+            names: Names::default(),
+            w: Writer::default(),
+            traps,
+            fused,
+            threads: None,
+            bail: "return;",
+            told: None,
+            hoisted: FxHashSet::default(),
+        }
     }
 
     pub fn name(&mut self, v: Var) -> String {
@@ -67,9 +86,15 @@ impl<'a> Body<'a> {
         self.p.buffer_ty(v).ok_or_else(|| Error(format!("{v:?} is no buffer")))
     }
 
+    /// How a variable begins: with its type, unless it is declared already.
     fn declare(&mut self, v: Var) -> Printed<String> {
-        let ty = self.ty(Atom::Var(v))?;
-        Ok(format!("{} {}", type_name(ty), self.name(v)))
+        let (ty, name) = (self.ty(Atom::Var(v))?, self.name(v));
+        Ok(if self.hoisted.contains(&v) { name } else { format!("{} {name}", type_name(ty)) })
+    }
+
+    fn define(&mut self, v: Var) -> Printed<String> {
+        let constness = if self.hoisted.contains(&v) { "" } else { "const " };
+        Ok(format!("{constness}{}", self.declare(v)?))
     }
 
     pub fn block(&mut self, block: &[Stmt]) -> Printed {
@@ -89,9 +114,18 @@ impl<'a> Body<'a> {
             StmtKind::If { cond, then, otherwise, results } => self.if_(*cond, then, otherwise, results),
             StmtKind::Check { trap, cond, values } => self.check(trap, *cond, values, s.prov),
             StmtKind::Alloc { buffer } => match self.buffer_ty(*buffer)?.space {
-                Space::Private => self.private(*buffer),
+                Space::Private => self.local(*buffer, ""),
+                Space::Shared => self.local(*buffer, "__shared__ "),
                 _ => self.alloc(*buffer, s.prov),
             },
+            StmtKind::Points { vars, index, dims } => self.points(vars, *index, dims),
+            StmtKind::Barrier => {
+                self.w.line("__syncthreads();");
+                Ok(())
+            }
+            StmtKind::Collective { count, joined, body, next, .. } => {
+                self.collective(*count, joined, body, next)
+            }
             StmtKind::Chain { state, at, links, body, next } => self.chain(*state, at, links, body, next),
             StmtKind::Free { buffer } => {
                 let buffer = self.name(*buffer);
@@ -145,8 +179,8 @@ impl<'a> Body<'a> {
             Exp::Load { buffer, at } => self.element(*buffer, at)?,
             Exp::Workers => "remc_workers(context)".to_owned(),
         };
-        let declared = self.declare(var)?;
-        self.w.line(format!("const {declared} = {text};"));
+        let defined = self.define(var)?;
+        self.w.line(format!("{defined} = {text};"));
         Ok(())
     }
 
@@ -183,12 +217,12 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    fn private(&mut self, buffer: Var) -> Printed {
+    fn local(&mut self, buffer: Var, space: &str) -> Printed {
         let ty = self.buffer_ty(buffer)?;
         let elements = ty.dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?));
         let Some(elements) = elements else { return wrong("a private buffer's dims") };
         let name = self.name(buffer);
-        self.w.line(format!("{} {name}[{}];", type_name(ty.base), elements.max(1)));
+        self.w.line(format!("{space}{} {name}[{}];", type_name(ty.base), elements.max(1)));
         Ok(())
     }
 
@@ -247,23 +281,56 @@ impl<'a> Body<'a> {
     ) -> Printed {
         self.carried(carried)?;
         let name = self.name(var);
+        let mut step = format!("++{name}");
         let (from, to) = match range {
             Range::Upto { from, to } => (self.atom(*from), self.atom(*to)),
-            Range::Tile { index, size, limit } => {
-                let (b, size, limit) = (self.atom(*index), self.atom(*size), self.atom(*limit));
-                let end = self.names.fresh(&format!("{name}_end"));
-                self.w
-                    .line(format!("const i64 {end} = remc::min2((i64){b} * {size} + {size}, (i64){limit});"));
-                (format!("{b} * {size}"), end)
+            Range::Share { thread, threads, index, size, limit } => {
+                let (t, n) = (self.atom(*thread), self.atom(*threads));
+                step = format!("{name} += {n}");
+                let (from, end) = self.tile(&name, *index, *size, *limit);
+                (if from == "0" { t } else { format!("{from} + {t}") }, end)
             }
+            Range::Tile { index, size, limit } => self.tile(&name, *index, *size, *limit),
         };
         if how == How::Unroll {
             self.w.line("#pragma unroll");
         }
-        self.w.open(format!("for (i64 {name} = {from}; {name} < {to}; ++{name}) {{"));
+        self.w.open(format!("for (i64 {name} = {from}; {name} < {to}; {step}) {{"));
         self.block(body)?;
         self.next(carried, next)?;
         self.w.close("}");
+        Ok(())
+    }
+
+    /// Where a tile begins, and where it ends.
+    fn tile(&mut self, name: &str, index: Atom, size: Atom, limit: Atom) -> (String, String) {
+        let end = self.names.fresh(&format!("{name}_end"));
+        let (b, s, limit) = (self.atom(index), self.atom(size), self.atom(limit));
+        if index.as_int() == Some(0) {
+            self.w.line(format!("const i64 {end} = remc::min2((i64){s}, (i64){limit});"));
+            return ("0".to_owned(), end);
+        }
+        self.w.line(format!("const i64 {end} = remc::min2((i64){b} * {s} + {s}, (i64){limit});"));
+        (format!("{b} * {s}"), end)
+    }
+
+    /// The indices of a point, the last one first.
+    fn points(&mut self, vars: &[Var], index: Atom, dims: &[Atom]) -> Printed {
+        let mut rest = self.atom(index);
+        for (k, (v, d)) in vars.iter().zip(dims).enumerate().rev() {
+            let (name, d) = (self.name(*v), self.atom(*d));
+            if k == 0 {
+                let defined = self.define(*v)?;
+                self.w.line(format!("{defined} = {rest};"));
+                break;
+            }
+            if !self.hoisted.contains(v) {
+                self.w.line(format!("i64 {name};"));
+            }
+            let outer = self.names.fresh("rest");
+            self.w.line(format!("const i64 {outer} = remc::split({rest}, {d}, &{name});"));
+            rest = outer;
+        }
         Ok(())
     }
 
@@ -292,8 +359,10 @@ impl<'a> Body<'a> {
             match self.p.buffer_ty(c.var) {
                 Some(ty) => self.w.line(format!("{} *{name};", type_name(ty.base))),
                 None => {
-                    let declared = self.declare(c.var)?;
-                    self.w.line(format!("{declared};"));
+                    if !self.hoisted.contains(&c.var) {
+                        let declared = self.declare(c.var)?;
+                        self.w.line(format!("{declared};"));
+                    }
                 }
             }
         }
@@ -341,7 +410,10 @@ impl<'a> Body<'a> {
         match self.side {
             Side::Kernel => {
                 self.w.line(format!("remc_fail(remc_error, remc_place, {number}, {prov}, {n}, {at});"));
-                self.w.line("return;");
+                if let Some(told) = self.told.clone() {
+                    self.w.line(told);
+                }
+                self.w.line(self.bail);
             }
             Side::Host => {
                 self.w.line(format!("return remc_stop(context, {number}, {prov}, {n}, {at});"));

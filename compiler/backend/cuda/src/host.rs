@@ -123,12 +123,11 @@ impl Body<'_> {
             texts.push("context->ticket".to_owned());
             self.w.line("if (!remc_take_tickets(context)) return 1;");
         }
-        let per_thread = threads == kernel::PACKED;
         let most = if kernel::has_scratch(p, k) { "remc_workers(context)" } else { "0" };
         self.w.line(format!(
             "REMC_LAUNCH({}, remc_size(blocks, {}, {threads}, {most}), {threads}, 0, context->stream, {});",
             kernel::symbol(id, k),
-            if per_thread { threads } else { 1 },
+            kernel::packed(k),
             texts.join(", ")
         ));
         let checks = kernel::has_checks(&k.body);

@@ -14,7 +14,7 @@
 //! A launch may have fewer threads than there are blocks: each takes one after the other.
 
 use crate::Error;
-use crate::body::{Body, Printed, Side, wrong};
+use crate::body::{Body, Printed, Side};
 use crate::names::identifier;
 use crate::scalar::type_name;
 use remc_base::Trap;
@@ -31,8 +31,19 @@ pub fn symbol(id: KernelId, k: &Kernel) -> String {
 }
 
 /// How many threads a block of the device has.
-pub fn threads(_k: &Kernel) -> u32 {
-    PACKED
+pub fn threads(k: &Kernel) -> u32 {
+    k.threads.map_or(PACKED, |(_, n)| n)
+}
+
+/// How many blocks of the kernel are one of the device.
+pub fn packed(k: &Kernel) -> u32 {
+    if k.threads.is_some() { 1 } else { PACKED }
+}
+
+/// Whether the threads of a block meet in a statement, or inside of it.
+pub fn meets(s: &StmtKind) -> bool {
+    matches!(s, StmtKind::Barrier | StmtKind::Collective { .. } | StmtKind::Chain { .. })
+        || s.blocks().into_iter().flatten().any(|s| meets(&s.kind))
 }
 
 /// Whether a check of the kernel may fail.
@@ -76,14 +87,24 @@ pub fn print(
     }
     b.w.open(format!("extern \"C\" __global__ void __launch_bounds__({})", threads(k)));
     b.w.line(format!("{}({}) {{", symbol(id, k), params.join(", ")));
+    match k.threads {
+        Some((thread, n)) => threaded(&mut b, k, thread, n)?,
+        None => serial(&mut b, k)?,
+    }
+    b.w.close("}");
+    Ok(b.w.finish())
+}
+
+/// A kernel each of whose blocks is a thread's.
+fn serial(b: &mut Body, k: &Kernel) -> Printed {
     let worker = b.name(k.worker);
     if !k.is_chained() || mentioned(k, k.worker) {
         b.w.line(format!("const i64 {worker} = (i64)blockIdx.x * blockDim.x + threadIdx.x;"));
     }
-    let step = "(u64)gridDim.x * blockDim.x";
     if k.is_chained() {
         b.w.open("for (u64 remc_block; (remc_block = atomicAdd(remc_ticket, (u64)1)) < remc_blocks;) {");
     } else {
+        let step = "(u64)gridDim.x * blockDim.x";
         b.w.open(format!(
             "for (u64 remc_block = (u64){worker}; remc_block < remc_blocks; remc_block += {step}) {{"
         ));
@@ -91,11 +112,47 @@ pub fn print(
     if has_checks(&k.body) || k.is_chained() {
         b.w.line("const u64 remc_place = remc_block;");
     }
-    grid(&mut b, k)?;
+    grid(b, k)?;
     b.block(&k.body)?;
     b.w.close("}");
+    Ok(())
+}
+
+/// A kernel whose blocks have threads.
+fn threaded(b: &mut Body, k: &Kernel, thread: Var, count: u32) -> Printed {
+    b.threads = Some(count);
+    if mentioned(k, k.worker) {
+        let worker = b.name(k.worker);
+        b.w.line(format!("const i64 {worker} = (i64)blockIdx.x * {count} + threadIdx.x;"));
+    }
+    let thread = b.name(thread);
+    b.w.line(format!("const i64 {thread} = threadIdx.x;"));
+    let together = k.body.iter().any(|s| meets(&s.kind));
+    if k.is_chained() {
+        b.w.line("__shared__ u64 remc_taken;");
+        b.w.open("for (;;) {");
+        b.w.line("if (threadIdx.x == 0) remc_taken = atomicAdd(remc_ticket, (u64)1);");
+        b.w.line("__syncthreads();");
+        b.w.line("const u64 remc_block = remc_taken;");
+        b.w.line("if (remc_block >= remc_blocks) break;");
+    } else {
+        b.w.open("for (u64 remc_block = blockIdx.x; remc_block < remc_blocks; remc_block += gridDim.x) {");
+    }
+    let checks = has_checks(&k.body);
+    if checks || k.is_chained() {
+        b.w.line(format!("const u64 remc_place = remc_block * {count} + threadIdx.x;"));
+    }
+    grid(b, k)?;
+    match together {
+        true => b.regions(&k.body)?,
+        false => b.block(&k.body)?,
+    }
+    if together {
+        // The next block uses the shared memory of this one.
+        b.w.line("__syncthreads();");
+    }
     b.w.close("}");
-    Ok(b.w.finish())
+    Ok(())
 }
 
 /// The point of the grid that the block is; the last axis is the fastest.
@@ -112,48 +169,6 @@ fn grid(b: &mut Body, k: &Kernel) -> Printed {
         rest = format!("{rest} / (u64){size}");
     }
     Ok(())
-}
-
-impl Body<'_> {
-    pub fn chain(
-        &mut self,
-        state: Var,
-        at: &[Atom],
-        links: &[Link],
-        body: &[Stmt],
-        next: &[Atom],
-    ) -> Printed {
-        let Some((Atom::Var(last), _)) = at.split_last().map(|(l, r)| (*l, r)) else {
-            return wrong("a chain without a grid");
-        };
-        let last = self.name(last);
-        let here = self.offset(state, at)?;
-        let (state, here_name) = (self.name(state), self.names.fresh("here"));
-        self.w.line(format!("const i64 {here_name} = {here};"));
-        for l in links {
-            let ty = type_name(self.ty(Atom::Var(l.before))?);
-            let (name, init) = (self.name(l.before), self.atom(l.init));
-            self.w.line(format!("{ty} {name} = {init};"));
-        }
-        self.w.open(format!("if ({last} != 0) {{"));
-        self.w.line(format!("if (!remc_await(&{state}[{here_name} - 1], remc_error, remc_place)) return;"));
-        for l in links {
-            let (name, kept) = (self.name(l.before), self.name(l.kept));
-            self.w.line(format!("{name} = remc_latest(&{kept}[{here_name} - 1]);"));
-        }
-        self.w.close("}");
-        for l in links {
-            let item = self.atom(l.item);
-            self.names.alias(l.x, item);
-        }
-        self.block(body)?;
-        for (l, a) in links.iter().zip(next) {
-            let (kept, value) = (self.name(l.kept), self.atom(*a));
-            self.w.line(format!("{kept}[{here_name}] = {value};"));
-        }
-        self.w.line(format!("remc_pass(&{state}[{here_name}]);"));
-        Ok(())
-    }
 }
 
 /// The buffers that each kernel writes.

@@ -5,6 +5,7 @@
 //! | [`kernel`] | kernels: signatures, blocks, what blocks hand on |
 //! | [`host`] | the plan, as a function of the host |
 //! | [`body`] | statements, in both |
+//! | [`together`] | collectives, chains, and checks where threads meet |
 //! | [`scalar`] | operators, casts, constants |
 //! | [`names`], [`keywords`] | what variables are called |
 //! | [`writer`] | lines at an indentation |
@@ -19,6 +20,7 @@ mod kernel;
 mod keywords;
 mod names;
 mod scalar;
+mod together;
 mod writer;
 
 use remc_base::{BaseTy, Prov, Trap};
@@ -29,6 +31,7 @@ use std::fmt;
 const SCALAR: &str = include_str!("text/scalar.cuh");
 const HALF: &str = include_str!("text/half.cuh");
 const DEVICE: &str = include_str!("text/device.cuh");
+const THREADS: &str = include_str!("text/threads.cuh");
 const HOST: &str = include_str!("text/host.cuh");
 
 /// What has no text: a mistake of the compiler, since the verifier has accepted the program.
@@ -86,7 +89,9 @@ pub fn program(p: &Program, places: Places<'_>) -> Result<String, Error> {
 /// What comes before the kernels.
 fn prelude(p: &Program) -> String {
     let half = if mentions_half(p) { HALF } else { "" };
-    format!("{SCALAR}{half}\n{DEVICE}")
+    let together = p.kernels.iter().any(|(_, k)| k.body.iter().any(|s| kernel::meets(&s.kind)));
+    let together = if together { THREADS } else { "" };
+    format!("{SCALAR}{half}\n{DEVICE}{together}")
 }
 
 fn mentions_half(p: &Program) -> bool {

@@ -34,6 +34,7 @@ pub(crate) struct KernelBuilder {
     pub name: Name,
     pub grid: Vec<(Var, Atom)>,
     pub worker: Var,
+    pub threads: Option<(Var, u32)>,
     pub provs: Vec<Prov>,
     /// The plan's variables in the order of the parameters that stand for them.
     imported: Vec<(Var, Var)>,
@@ -47,6 +48,7 @@ impl KernelBuilder {
             name: Name::new(name),
             grid: Vec::new(),
             worker,
+            threads: None,
             provs: vec![prov],
             imported: Vec::new(),
             known: FxHashMap::default(),
@@ -91,6 +93,7 @@ impl KernelBuilder {
             name: self.name,
             grid: self.grid,
             worker: self.worker,
+            threads: self.threads,
             params: self.imported.iter().map(|(_, inner)| *inner).collect(),
             body,
             provs: self.provs,

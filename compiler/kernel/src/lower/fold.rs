@@ -181,6 +181,7 @@ impl Leaf<'_> {
                 let second = self.int(ScalarOp::Add, from, Atom::int(1))?;
                 Ok((from, Range::Upto { from: second, to }))
             }
+            Range::Share { .. } => super::wrong("the first of a thread's share"),
         }
     }
 

@@ -16,6 +16,7 @@
 //! | --- | --- |
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
 //! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
+//! | [`threads`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
@@ -32,6 +33,7 @@ mod reduce;
 mod scan;
 mod schedule;
 mod seg;
+mod threads;
 mod views;
 mod writes;
 

@@ -28,19 +28,7 @@ impl Plan {
         leaf: &mono::Body,
         tiles: Tiles,
     ) -> L<Vec<mono::Var>> {
-        let count = op.lambda.body.results.len();
-        let number = self.bind_size("tiles", tiles.count);
-        let mut outs = Vec::new();
-        let mut vars = Vec::new();
-        for p in &op.lambda.params[..count] {
-            let dims: Vec<mono::Atom> = space.iter().map(|a| a.size).chain([number]).collect();
-            let ty = self.flat.vars[*p].ty.over(&dims);
-            let v = self.fresh("partial", ty);
-            let place = self.alloc_for(v)?;
-            self.set(v, Bound::Array(place.clone()));
-            outs.push(place);
-            vars.push(v);
-        }
+        let (vars, outs) = self.partial_arrays(space, op, tiles)?;
         let columns = space.split_last().filter(|(last, _)| {
             let s = self.shape(leaf, last.var);
             s.lanes && s.reads.contiguous > 0 && s.reads.strided == 0
@@ -60,6 +48,29 @@ impl Plan {
         let otherwise = self.blocks.close();
         self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
         Ok(vars)
+    }
+
+    /// Arrays of the space's sizes, then the number of tiles, for partial results.
+    pub fn partial_arrays(
+        &mut self,
+        space: &[mono::Axis],
+        op: &mono::Combine,
+        tiles: Tiles,
+    ) -> L<(Vec<mono::Var>, Vec<Place>)> {
+        let count = op.lambda.body.results.len();
+        let number = self.bind_size("tiles", tiles.count);
+        let mut outs = Vec::new();
+        let mut vars = Vec::new();
+        for p in &op.lambda.params[..count] {
+            let dims: Vec<mono::Atom> = space.iter().map(|a| a.size).chain([number]).collect();
+            let ty = self.flat.vars[*p].ty.over(&dims);
+            let v = self.fresh("partial", ty);
+            let place = self.alloc_for(v)?;
+            self.set(v, Bound::Array(place.clone()));
+            outs.push(place);
+            vars.push(v);
+        }
+        Ok((vars, outs))
     }
 
     /// The partial results of each point by itself, in lanes along the axis where that pays.
@@ -139,6 +150,9 @@ impl Plan {
         op: &mono::Combine,
         leaf: &mono::Body,
     ) -> L<()> {
+        if self.target.threads {
+            return self.seg_red_by_threads(pat, space, axis, op, leaf);
+        }
         let n = self.atom(axis.size)?;
         let tiles = self.axis_tiles(n, leaf)?;
         let partials = self.partials(space, axis, op, leaf, tiles)?;
@@ -154,19 +168,19 @@ impl Plan {
         self.seg_map(pat, space, &leaf)
     }
 
-    fn copy_of(&mut self, v: mono::Var) -> mono::Var {
+    pub fn copy_of(&mut self, v: mono::Var) -> mono::Var {
         let info = self.flat.vars[v].clone();
         self.fresh(info.name.as_str(), info.ty)
     }
 
-    /// A leaf with one loop over the tiles of partial results.
-    fn over_partials(
+    /// The partial results of a point, by the number of their tile: its variable, how many there are, and a
+    /// leaf that reads them.
+    pub fn partial_elements(
         &mut self,
         space: &[mono::Axis],
         partials: &[mono::Var],
         tiles: Atom,
-        make: impl FnOnce(&mut Plan, mono::Var, mono::Atom, mono::Body) -> (Vec<mono::Var>, mono::Exp),
-    ) -> (Vec<mono::Stmt>, Vec<mono::Atom>) {
+    ) -> (mono::Var, mono::Atom, mono::Body) {
         let size = self.bind_size("tiles", tiles);
         let index = self.fresh("t", mono::Ty::int());
         let mut elems = mono::Body::default();
@@ -177,6 +191,18 @@ impl Plan {
             elems.stmts.push(mono::Stmt { pat: vec![x], exp, prov: self.prov });
             elems.results.push(mono::Atom::Var(x));
         }
+        (index, size, elems)
+    }
+
+    /// A leaf with one loop over the tiles of partial results.
+    pub fn over_partials(
+        &mut self,
+        space: &[mono::Axis],
+        partials: &[mono::Var],
+        tiles: Atom,
+        make: impl FnOnce(&mut Plan, mono::Var, mono::Atom, mono::Body) -> (Vec<mono::Var>, mono::Exp),
+    ) -> (Vec<mono::Stmt>, Vec<mono::Atom>) {
+        let (index, size, elems) = self.partial_elements(space, partials, tiles);
         let (pat, exp) = make(self, index, size, elems);
         let results = pat.iter().map(|v| mono::Atom::Var(*v)).collect();
         (vec![mono::Stmt { pat, exp, prov: self.prov }], results)

@@ -21,18 +21,24 @@ use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 
 /// What the blocks of a scan hand on, and whether they have.
-struct Handed {
+pub(crate) struct Handed {
     state: Place,
     kept: Vec<Place>,
     /// Whether there is anything before, kept where the operator has no start.
     some: Option<Place>,
 }
 
+impl Handed {
+    pub fn kept(&self) -> &[Place] {
+        &self.kept
+    }
+}
+
 /// What comes before a tile.
-struct Before {
+pub(crate) struct Before {
     /// Whether there is anything; where the operator has a start there always is.
-    some: Option<Atom>,
-    values: Vec<Atom>,
+    pub some: Option<Atom>,
+    pub values: Vec<Atom>,
 }
 
 /// A scan.
@@ -54,6 +60,9 @@ impl Plan {
         op: &mono::Combine,
         leaf: &mono::Body,
     ) -> L<()> {
+        if self.target.threads {
+            return self.seg_scan_by_threads(pat, space, axis, kind, op, leaf);
+        }
         let n = self.atom(axis.size)?;
         let tiles = self.axis_tiles(n, leaf)?;
         let mut outs = Vec::new();
@@ -82,7 +91,7 @@ impl Plan {
     }
 
     /// Memory for what blocks hand on, in which nobody has handed on anything yet.
-    fn handed(&mut self, space: &[mono::Axis], tiles: Tiles, op: &mono::Combine) -> L<Handed> {
+    pub fn handed(&mut self, space: &[mono::Axis], tiles: Tiles, op: &mono::Combine) -> L<Handed> {
         let tiles = self.bind_size("tiles", tiles.count);
         let sizes: Vec<mono::Atom> = space.iter().map(|a| a.size).chain([tiles]).collect();
         let alloc = |p: &mut Plan, name: &str, base: BaseTy| {
@@ -109,7 +118,7 @@ impl Plan {
     }
 
     /// The whole, at the end of a full scan: what the last tile has handed on.
-    fn total(
+    pub fn total(
         &mut self,
         space: &[mono::Axis],
         n: Atom,
@@ -141,7 +150,7 @@ impl Plan {
 
 impl Leaf<'_> {
     /// Hands on what a tile's elements combine to; what comes before them.
-    fn chain(
+    pub fn chain(
         &mut self,
         handed: &Handed,
         at: &[Atom],

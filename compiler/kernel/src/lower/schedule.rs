@@ -24,6 +24,16 @@ use rustc_hash::FxHashSet;
 pub const GRAIN: i64 = 1 << 15;
 /// `thread-grain`: the same of a block that is one of a GPU's threads.
 pub(crate) const THREAD_GRAIN: i64 = 64;
+/// Threads of a block of a GPU.
+pub(crate) const THREADS: u32 = 256;
+/// Points that a thread of a map has, or of a reduction at least.
+pub(crate) const ITEMS: i64 = 4;
+/// Consecutive elements that a thread scans.
+pub(crate) const SCANNED: i64 = 8;
+/// About so many blocks reduce one array; each has more elements where that is not enough.
+pub(crate) const BLOCKS: i64 = 1024;
+/// So many partial results are combined by one thread; more by the threads of a block.
+pub(crate) const FEW: i64 = 32;
 /// Points of a tile are a multiple of this where there are that many.
 pub(crate) const ROUND: i64 = 64;
 /// How many iterations of the axis outside the lanes run together.

@@ -110,6 +110,9 @@ impl Plan {
 
     /// Evaluates the leaf at every point of the space, into cells of `outs`.
     pub fn fill(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
+        if self.target.threads && !space.is_empty() {
+            return self.fill_by_threads(name, outs, space, leaf);
+        }
         let Some((last, outer)) = space.split_last() else {
             return self.kernel(name, |l| {
                 l.inner = Inner::Lanes;

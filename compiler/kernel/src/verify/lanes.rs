@@ -100,15 +100,48 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
+    /// Whether the threads of a block do together what they must: no condition or bound around it differs
+    /// between them, and what a block hands on is the same for all.
+    pub(super) fn threads_alike(&mut self, thread: Var, body: &'p [Stmt]) -> Result {
+        let mut varying = Varying::default();
+        varying.vars.insert(thread);
+        loop {
+            let before = varying.vars.len() + varying.own.len();
+            varying.block(body);
+            if varying.vars.len() + varying.own.len() == before {
+                break;
+            }
+        }
+        self.uniform(body, &varying)
+    }
+
+    fn uniform(&mut self, block: &'p [Stmt], varying: &Varying) -> Result {
+        for s in block {
+            self.prov = Some(s.prov);
+            let tested: Vec<Atom> = match &s.kind {
+                StmtKind::For { range, .. } => range.atoms(),
+                StmtKind::While { test: cond, .. } | StmtKind::If { cond, .. } => vec![*cond],
+                StmtKind::Chain { links, .. } => links.iter().flat_map(|l| [l.init, l.item]).collect(),
+                _ => Vec::new(),
+            };
+            let meets = matches!(s.kind, StmtKind::Chain { .. })
+                || s.kind.blocks().into_iter().flatten().any(|s| meets(&s.kind));
+            if meets && let Some(a) = tested.into_iter().find(|a| varying.has(*a)) {
+                return self.broken(Rule::Uniform, format!("{} differs between threads", self.text(a)));
+            }
+            for b in s.kind.blocks() {
+                self.uniform(b, varying)?;
+            }
+        }
+        Ok(())
+    }
+
     fn invariant(&mut self, block: &'p [Stmt], varying: &Varying) -> Result {
         let outer = self.prov;
         for s in block {
             self.prov = Some(s.prov);
             let tested: Vec<Atom> = match &s.kind {
-                StmtKind::For { range: Range::Upto { from, to }, .. } => vec![*from, *to],
-                StmtKind::For { range: Range::Tile { index, size, limit }, .. } => {
-                    vec![*index, *size, *limit]
-                }
+                StmtKind::For { range, .. } => range.atoms(),
                 StmtKind::While { test: cond, .. } | StmtKind::If { cond, .. } => vec![*cond],
                 _ => Vec::new(),
             };
@@ -124,7 +157,13 @@ impl<'p> Verifier<'p> {
     }
 }
 
-/// What is known to differ between lanes.
+/// Whether the threads of a block meet in a statement, or inside of it.
+fn meets(s: &StmtKind) -> bool {
+    matches!(s, StmtKind::Barrier | StmtKind::Collective { .. } | StmtKind::Chain { .. })
+        || s.blocks().into_iter().flatten().any(|s| meets(&s.kind))
+}
+
+/// What is known to differ between lanes, or threads.
 #[derive(Default)]
 struct Varying {
     vars: FxHashSet<Var>,
@@ -160,20 +199,30 @@ impl Varying {
                 StmtKind::Alloc { buffer } => {
                     self.own.insert(*buffer);
                 }
-                StmtKind::For { carried, body, next, .. } => {
+                StmtKind::For { var, range, carried, body, next, .. } => {
+                    let differs = range.atoms().iter().any(|a| self.has(*a));
+                    self.set(*var, differs);
                     self.block(body);
-                    self.carried(carried, next);
+                    self.carried(carried, next, differs);
                 }
-                StmtKind::While { carried, cond, body, next, .. } => {
+                StmtKind::While { carried, cond, test, body, next } => {
                     self.block(cond);
                     self.block(body);
-                    self.carried(carried, next);
+                    self.carried(carried, next, self.has(*test));
                 }
-                StmtKind::If { then, otherwise, results, .. } => {
+                StmtKind::Points { vars, index, .. } => {
+                    vars.iter().for_each(|v| self.set(*v, self.has(*index)));
+                }
+                StmtKind::Collective { joined, body, .. } => {
+                    self.vars.extend(joined.iter().flat_map(|j| [Some(j.x), Some(j.y), j.before]).flatten());
+                    self.block(body);
+                }
+                StmtKind::Chain { body, .. } => self.block(body),
+                StmtKind::If { cond, then, otherwise, results } => {
                     self.block(then);
                     self.block(otherwise);
                     for c in results {
-                        self.set(c.var, self.has(c.then) || self.has(c.otherwise));
+                        self.set(c.var, self.has(*cond) || self.has(c.then) || self.has(c.otherwise));
                     }
                 }
                 _ => {}
@@ -181,9 +230,10 @@ impl Varying {
         }
     }
 
-    fn carried(&mut self, carried: &[Carried], next: &[Atom]) {
+    /// Whether another number of iterations makes them differ, too.
+    fn carried(&mut self, carried: &[Carried], next: &[Atom], differs: bool) {
         for (c, next) in carried.iter().zip(next) {
-            let varies = self.has(c.init) || self.has(*next);
+            let varies = differs || self.has(c.init) || self.has(*next);
             self.set(c.param, varies);
             self.set(c.result, varies);
         }

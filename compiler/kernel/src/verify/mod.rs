@@ -109,6 +109,17 @@ rules! {
     /// A chain is a statement of a kernel's body itself, and hands on values of one type by memory that has
     /// a place for each block, at the grid's variables.
     Chain,
+    /// A block has 1 to 1024 threads, whose number is an `int`; only then do they meet.
+    Threads,
+    /// Shared memory is allocated in the body itself of a kernel with threads.
+    Shared,
+    /// Conditions and bounds around what the threads of a block do together are the same for all of them, and
+    /// so is what they hand on to another block.
+    Uniform,
+    /// Points have as many indices as dims, all `int`s.
+    Points,
+    /// A collective combines values of one type each; a scan gives each thread what comes before.
+    Collective,
     /// At least one lane, or iteration at a time.
     Width,
     /// Iterations that are jammed carry no values.
@@ -287,7 +298,8 @@ impl<'p> Verifier<'p> {
         }
         self.bind_all(&k.params)?;
         for v in &k.params {
-            let private = matches!(p.ty(*v), Ty::Buffer(b) if b.space == Space::Private);
+            let private =
+                matches!(p.ty(*v), Ty::Buffer(b) if matches!(b.space, Space::Private | Space::Shared));
             self.ensure(!private, Rule::KernelParams, || format!("{} is private", self.name(*v)))?;
         }
         for (v, n) in &k.grid {
@@ -298,7 +310,14 @@ impl<'p> Verifier<'p> {
             self.bind_int(*v, Rule::Grid)?;
         }
         self.bind_int(k.worker, Rule::Worker)?;
+        if let Some((thread, count)) = k.threads {
+            self.ensure((1..=1024).contains(&count), Rule::Threads, || format!("{count} threads"))?;
+            self.bind_int(thread, Rule::Threads)?;
+        }
         self.block(&k.body)?;
+        if let Some((thread, _)) = k.threads {
+            self.threads_alike(thread, &k.body)?;
+        }
         self.prov = None;
         self.leave(0);
         Ok(())

@@ -157,8 +157,12 @@ impl<'p> Owner<'p> {
                 Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Workers => Ok(()),
             },
             StmtKind::Store { buffer, .. } => self.write(*buffer),
-            // No plan has a chain.
-            StmtKind::Check { .. } | StmtKind::Chain { .. } => Ok(()),
+            // No plan has what only threads do.
+            StmtKind::Check { .. }
+            | StmtKind::Chain { .. }
+            | StmtKind::Points { .. }
+            | StmtKind::Barrier
+            | StmtKind::Collective { .. } => Ok(()),
             StmtKind::For { carried, body, next, .. } => {
                 self.hand_on(carried.iter().map(|c| c.init))?;
                 let params: Vec<Var> = carried.iter().map(|c| c.param).collect();

@@ -103,6 +103,40 @@ impl<'p> Verifier<'p> {
                 self.leave(mark);
                 Ok(())
             }
+            StmtKind::Points { vars, index, dims } => {
+                self.of_type(*index, BaseTy::I64, Rule::Points)?;
+                dims.iter().try_for_each(|d| self.of_type(*d, BaseTy::I64, Rule::Points))?;
+                let (found, want) = (vars.len(), dims.len());
+                self.ensure(found == want, Rule::Points, || format!("{found} indices of {want} dims"))?;
+                vars.iter().try_for_each(|v| self.bind_int(*v, Rule::Points))
+            }
+            StmtKind::Barrier => self.together(),
+            StmtKind::Collective { scan, count, joined, body, next } => {
+                self.together()?;
+                self.of_type(*count, BaseTy::I64, Rule::Collective)?;
+                for j in joined {
+                    self.like(j.x, j.item, Rule::Collective)?;
+                    self.like(j.y, j.item, Rule::Collective)?;
+                    self.like(j.total, j.item, Rule::Collective)?;
+                    j.before.map_or(Ok(()), |v| self.like(v, j.item, Rule::Collective))?;
+                    self.ensure(j.before.is_some() == *scan, Rule::Collective, || {
+                        format!("{} is no {}", self.text(j.item), if *scan { "scan" } else { "reduction" })
+                    })?;
+                }
+                let mark = self.scope.len();
+                let operands: Vec<Var> = joined.iter().flat_map(|j| [j.x, j.y]).collect();
+                self.bind_all(&operands)?;
+                self.block(body)?;
+                self.prov = Some(s.prov);
+                let (found, want) = (next.len(), joined.len());
+                self.ensure(found == want, Rule::Collective, || format!("{found} results of {want} items"))?;
+                joined.iter().zip(next).try_for_each(|(j, a)| self.like(j.x, *a, Rule::Collective))?;
+                self.leave(mark);
+                let results: Vec<Var> =
+                    joined.iter().flat_map(|j| j.before.into_iter().chain([j.total])).collect();
+                self.bind_all(&results)?;
+                self.scalars_in_kernels(&results)
+            }
             StmtKind::Check { trap, cond, values } => {
                 self.of_type(*cond, BaseTy::Bool, Rule::Check)?;
                 for a in values {
@@ -114,10 +148,17 @@ impl<'p> Verifier<'p> {
             StmtKind::Alloc { buffer } => {
                 self.bind(*buffer)?;
                 let ty = self.buffer(*buffer, Rule::Alloc)?;
-                let private = ty.space == Space::Private;
+                let private = matches!(ty.space, Space::Private | Space::Shared);
                 if !in_kernel {
-                    return self
-                        .ensure(!private, Rule::Alloc, || format!("{} is private", self.name(*buffer)));
+                    return self.ensure(!private, Rule::Alloc, || {
+                        format!("{} is {}", self.name(*buffer), ty.space.name())
+                    });
+                }
+                if ty.space == Space::Shared {
+                    let of_block = self.threads().is_some() && self.depth == 1;
+                    self.ensure(of_block, Rule::Shared, || {
+                        format!("{} is not made for the threads of a block", self.name(*buffer))
+                    })?;
                 }
                 let constant = ty.dims.iter().all(|d| d.as_int().is_some());
                 self.ensure(private && constant, Rule::KernelAlloc, || {
@@ -136,6 +177,18 @@ impl<'p> Verifier<'p> {
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
             StmtKind::Sort { keys, out } => self.sort(keys, *out),
         }
+    }
+
+    /// The threads of a block of the kernel at hand.
+    fn threads(&self) -> Option<(Var, u32)> {
+        self.p.kernels.get(self.kernel?)?.threads
+    }
+
+    /// What threads do together needs some.
+    fn together(&self) -> Result {
+        self.ensure(self.threads().is_some(), Rule::Threads, || {
+            "a kernel whose blocks have no threads".to_owned()
+        })
     }
 
     /// What a chain is made of but for its operator.
@@ -212,10 +265,7 @@ impl<'p> Verifier<'p> {
     // ---- loops ----
 
     fn loop_form(&self, how: How, range: &Range, carried: &[Carried]) -> Result {
-        let parts = match *range {
-            Range::Upto { from, to } => vec![from, to],
-            Range::Tile { index, size, limit } => vec![index, size, limit],
-        };
+        let parts = range.atoms();
         for a in &parts {
             self.of_type(*a, BaseTy::I64, Rule::Range)?;
         }

@@ -44,9 +44,14 @@ const PARAMS: &str = "(%n int) (%m int) (%nb int) (%mb int) (%t int) (%xs global
     (%cs global float %n %m) (%ds global float %n %m) (%iis global int %n %m) (%fs global bool %n)
     (%tmp scratch float %n %m)";
 
-/// A program of one kernel, which is not launched.
+/// A program of one kernel, which is not launched. A grid may end in `threads`: then its blocks have some, `%th`.
 pub fn kernel(grid: &str, body: &str) -> String {
-    let kernel = format!("(k0 \"k\" (from p0) (grid {grid}) (worker %w) (params {PARAMS}) (body {body}))");
+    let (grid, threads) = match grid.strip_suffix("threads") {
+        Some(grid) => (grid.trim_end(), "(threads %th 256)"),
+        None => (grid, ""),
+    };
+    let kernel =
+        format!("(k0 \"k\" (from p0) (grid {grid}) (worker %w) {threads} (params {PARAMS}) (body {body}))");
     program("", &kernel, "(give)")
 }
 
@@ -142,6 +147,40 @@ pub const KERNELS: &[(&str, &str)] = &[
          (chain %is (%b) (((%some bool) (%yes bool) false true %fs) ((%before float) (%e float) 0.0 %x %ys))
            (if %some (then (let (%q float) (op - %before %e) p0)) (else) (((%r float) %q %e)) p0)
            (next %yes %r) p0)",
+    ),
+    // A map by the threads of blocks; one over a space of two dims.
+    (
+        "(%b %nb) threads",
+        "(for seq %i (share %th 256 %b 1024 %n) () (let (%x float) (load %xs %i) p0) (store %ys (%i) %x p0)
+           (next) p0)",
+    ),
+    (
+        "(%b %nb) threads",
+        "(for seq %p (share %th 256 %b 1024 %t) () (points (%i %j) %p (%n %m) p0)
+           (let (%x float) (load %bs %j %i) p0) (store %as (%i %j) %x p0) (next) p0)",
+    ),
+    // A reduction and a scan by threads; one of them stores.
+    (
+        "(%b %nb) threads",
+        "(for seq %i (share %th 256 %b 1024 %n) (((%s float) (%r float) 0.0))
+           (let (%x float) (load %xs %i) p0) (let (%q float) (op + %s %x) p0) (next %q) p0)
+         (collective 256 (((%x1 float) (%y1 float) %r (%all float)))
+           (let (%q1 float) (op + %x1 %y1) p0) (next %q1) p0)
+         (collective scan %n (((%x2 float) (%y2 float) %r (%mine float) (%all2 float)))
+           (let (%q2 float) (op + %x2 %y2) p0) (next %q2) p0)
+         (let (%one bool) (op = %th 0) p0) (let (%sum float) (op + %mine %all2) p0)
+         (if %one (then (store %ys (%b) %all p0)) (else) () p0)",
+    ),
+    // What threads have written is read by others after a barrier, also in a loop.
+    (
+        "(%b %nb) threads",
+        "(alloc (%part shared float 256) p0)
+         (for seq %k (upto 0 %m) ()
+           (for seq %i (share %th 256 0 256 256) () (store %part (%i) 1.0 p0) (next) p0)
+           (barrier p0)
+           (for seq %j (tile %th 4 256) () (let (%x float) (load %part 0) p0) (next) p0)
+           (barrier p0)
+           (next) p0)",
     ),
     // Constants of several types; a copy.
     (

@@ -154,6 +154,68 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "%is",
     ),
     (
+        "threads that all store",
+        "(%b %nb) threads",
+        "(store %ys (%b) 1.0 p0)",
+        &["`store %ys (%b)`"],
+        "%th (threads)",
+    ),
+    (
+        "a store of another thread's share",
+        "(%b %nb) threads",
+        "(for seq %i (share %th 256 %b 1024 %n) () (let (%j int) (op + %i 1) p0) (store %ys (%j) 1.0 p0)
+           (next) p0)",
+        &["`store %ys (%j)`"],
+        "%b (blocks)",
+    ),
+    (
+        "no barrier between writing and reading",
+        "(%b %nb) threads",
+        "(alloc (%part shared float 256) p0)
+         (for seq %i (share %th 256 0 256 256) () (store %part (%i) 1.0 p0) (next) p0)
+         (for seq %j (tile %th 4 256) () (let (%x float) (load %part %j) p0) (next) p0)",
+        &["`store %part (%i)`", "`load %part (%j)`"],
+        "%th (threads)",
+    ),
+    (
+        "no barrier at the end of a loop",
+        "(%b %nb) threads",
+        "(alloc (%part shared float 256) p0)
+         (for seq %k (upto 0 %m) ()
+           (for seq %i (share %th 256 0 256 256) () (store %part (%i) 1.0 p0) (next) p0)
+           (barrier p0)
+           (for seq %j (tile %th 4 256) () (let (%x float) (load %part %j) p0) (next) p0)
+           (next) p0)",
+        &["`store %part (%i)`", "`load %part (%j)`"],
+        "%th (threads)",
+    ),
+    (
+        "one thread writes what others read",
+        "(%b %nb) threads",
+        "(alloc (%part shared float 1) p0) (let (%one bool) (op = %th 0) p0)
+         (if %one (then (store %part (0) 1.0 p0)) (else) () p0) (let (%x float) (load %part 0) p0)",
+        &["`store %part (0)`"],
+        "%th (threads)",
+    ),
+    (
+        "points without one of their indices",
+        "(%b %nb) threads",
+        "(for seq %p (share %th 256 %b 1024 %t) () (points (%i %j) %p (%n %m) p0) (store %ys (%i) 1.0 p0)
+           (next) p0)",
+        &["`store %ys (%i)`"],
+        "%b (blocks)",
+    ),
+    (
+        "points of two spaces",
+        "(%b %nb) threads",
+        "(for seq %p (share %th 256 %b 1024 %t) () (points (%i %j) %p (%n %m) p0) (store %as (%i %j) 1.0 p0)
+           (next) p0)
+         (for seq %q (share %th 256 %b 1024 %t) () (points (%k %l) %q (%m %n) p0)
+           (let (%x float) (load %as %k %l) p0) (next) p0)",
+        &["`store %as (%i %j)`", "`load %as (%k %l)`"],
+        "%b (blocks)",
+    ),
+    (
         "a place that data says",
         "(%b %nb)",
         "(for seq %i (tile %b 64 %n) () (let (%k int) (load %is %i) p0) (store %ys (%k) 1.0 p0) (next) p0)",

@@ -175,6 +175,14 @@ const KERNELS: &[(Rule, &str)] = &[
         Rule::Scope,
         "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next %e) p0) (store %xs (%b) %e p0)",
     ),
+    // What threads do, without any.
+    (Rule::Threads, "(barrier p0)"),
+    (Rule::Threads, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next %x) p0)"),
+    (Rule::Shared, "(alloc (%a shared float 4) p0)"),
+    (Rule::Points, "(points (%i %j) %b (%n) p0)"),
+    (Rule::Points, "(points (%i) %xs (%n) p0)"),
+    (Rule::Points, "(points (%i) %b (1.0) p0)"),
+    (Rule::Points, "(points ((%i u8)) %b (%n) p0)"),
     // A bound, a condition, a test; through an operator, a load, a carried value, memory of a lane.
     (Rule::Invariant, "(for (lanes 4) %i (upto 0 %n) () (for seq %j (upto 0 %i) () (next) p0) (next) p0)"),
     (Rule::Invariant, "(for (lanes 4) %i (upto 0 %n) () (for seq %j (tile %i 4 %n) () (next) p0) (next) p0)"),
@@ -204,6 +212,45 @@ const KERNELS: &[(Rule, &str)] = &[
         Rule::Invariant,
         "(for (lanes 4) %i (upto 0 %n) () (if true (then) (else) (((%k int) 0 %i)) p0)
            (for seq %j (upto 0 %k) () (next) p0) (next) p0)",
+    ),
+];
+
+/// Bodies of a kernel with the grid `(%b %nb)` and 256 threads, `%th`.
+const THREADED: &[(Rule, &str)] = &[
+    (Rule::Shared, "(for seq %i (upto 0 %n) () (alloc (%a shared float 4) p0) (next) p0)"),
+    (Rule::KernelAlloc, "(alloc (%a shared float %n) p0)"),
+    (Rule::Collective, "(collective 1.0 (((%x int) (%y int) 1 (%all int))) (next %x) p0)"),
+    (Rule::Collective, "(collective 4 (((%x int) (%y float) 1 (%all int))) (next %x) p0)"),
+    (Rule::Collective, "(collective 4 (((%x float) (%y int) 1 (%all int))) (next 1.0) p0)"),
+    (Rule::Collective, "(collective 4 (((%x int) (%y int) 1 (%all float))) (next %x) p0)"),
+    (Rule::Collective, "(collective scan 4 (((%x int) (%y int) 1 (%mine float) (%all int))) (next %x) p0)"),
+    (Rule::Collective, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next 1.0) p0)"),
+    (Rule::Collective, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next) p0)"),
+    (Rule::Scope, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next %x) p0) (store %is (%b) %x p0)"),
+    // Where threads meet all must be: no condition or bound differs, itself or through what it is made of.
+    (Rule::Uniform, "(let (%c bool) (op < %th 4) p0) (if %c (then (barrier p0)) (else) () p0)"),
+    (Rule::Uniform, "(for seq %i (upto 0 %th) () (barrier p0) (next) p0)"),
+    (Rule::Uniform, "(for seq %i (share %th 256 %b 1024 %n) () (barrier p0) (next) p0)"),
+    (
+        Rule::Uniform,
+        "(for seq %i (upto 0 %th) (((%s int) (%r int) 0)) (next 1) p0)
+         (for seq %j (upto 0 %r) () (collective 4 (((%x int) (%y int) 1 (%all int))) (next %x) p0) (next) p0)",
+    ),
+    (
+        Rule::Uniform,
+        "(collective scan 4 (((%x int) (%y int) 1 (%mine int) (%all int))) (next %x) p0)
+         (for seq %j (upto 0 %mine) () (barrier p0) (next) p0)",
+    ),
+    (
+        Rule::Uniform,
+        "(let (%k int) (load %is %th) p0)
+         (while (((%s int) (%r int) %k)) (cond (let (%c bool) (op > %s 0) p0) (test %c))
+           (do (barrier p0) (let (%q int) (op - %s 1) p0) (next %q)) p0)",
+    ),
+    (
+        Rule::Uniform,
+        "(let (%x float) (load %xs %th) p0)
+         (chain %is (%b) (((%p float) (%e float) 0.0 %x %ys)) (let (%q float) (op + %p %e) p0) (next %q) p0)",
     ),
 ];
 
@@ -351,6 +398,14 @@ fn each_rule_refuses() {
         assert!(broken.prov.is_some() && broken.to_string().contains(" in kernel k0 at p"));
         seen.push(*rule);
     }
+    for (rule, body) in THREADED {
+        refused(&kernel("(%b %nb) threads", body), *rule);
+        seen.push(*rule);
+    }
+    let none = kernel("(%b %nb) threads", "").replace("(threads %th 256)", "(threads %th 0)");
+    refused(&none, Rule::Threads);
+    let many = kernel("(%b %nb) threads", "").replace("(threads %th 256)", "(threads %th 1025)");
+    refused(&many, Rule::Threads);
     for (rule, stmts) in PLANS {
         // What is unbound stands after the plan.
         let text = match stmts.split_once(" (unbound") {
@@ -407,6 +462,7 @@ fn strange_ids_are_refused() {
         name: remc_base::Name::new("k"),
         grid: vec![(strange, strange.into())],
         worker: strange,
+        threads: None,
         params: vec![strange],
         body: Vec::new(),
         provs: Vec::new(),

@@ -174,6 +174,17 @@ REMC_REAL(truncate, ::truncf, ::trunc)
 REMC_FN f32 atan2(f32 a, f32 b) { return ::atan2f(a, b); }
 REMC_FN f64 atan2(f64 a, f64 b) { return ::atan2(a, b); }
 
+// The number of a point without its last index, and that index in `last`; in 32 bits where they fit.
+REMC_FN i64 split(i64 n, i64 d, i64 *last) {
+  if ((((u64)n | (u64)d) >> 32) == 0) {
+    const u32 q = (u32)n / (u32)d;
+    *last = (i64)((u32)n - q * (u32)d);
+    return (i64)q;
+  }
+  *last = n % d;
+  return n / d;
+}
+
 // Powers of a float: by an integral exponent through products in f64, else the C library's.
 REMC_FN f64 power(f64 base, f64 e) {
   if (e != ::trunc(e) || ::fabs(e) >= 1e30) return ::pow(base, e);

@@ -102,6 +102,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let to = self.e.intrinsic("llvm.smin", &[], &[end.into(), limit.into()])?;
                 Ok((from, super::int(to)?))
             }
+            Range::Share { .. } => Err(EmitError::Program("a share of the threads of a block".into())),
         }
     }
 

@@ -6,7 +6,7 @@
 //! condition or the bounds of a loop inside depend on the variable, or memory would be needed for each
 //! iteration, the loop is emitted one iteration after the other, which is always right.
 
-use remc_kernel::ir::{Atom, Exp, How, Range, Stmt, StmtKind, Var};
+use remc_kernel::ir::{Atom, Exp, How, Stmt, StmtKind, Var};
 use rustc_hash::FxHashSet;
 
 /// The variables bound in the body of a loop over `var` that depend on it, if several iterations can run
@@ -67,11 +67,7 @@ impl Varying {
             // A place that all iterations share is written in their order.
             StmtKind::Store { at, .. } => self.ok &= self.any(at),
             StmtKind::For { range, carried, body, next, .. } => {
-                let (Range::Upto { from: a, to: b } | Range::Tile { size: a, limit: b, .. }) = range;
-                self.ok &= !self.atom(a) && !self.atom(b);
-                if let Range::Tile { index, .. } = range {
-                    self.ok &= !self.atom(index);
-                }
+                self.ok &= !self.any(&range.atoms());
                 for (c, next) in carried.iter().zip(next) {
                     if self.atom(&c.init) || self.atom(next) {
                         self.add(c.param);

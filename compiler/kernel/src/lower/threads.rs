@@ -1,0 +1,436 @@
+//! Schedules for a GPU: blocks whose threads work side by side.
+//!
+//! | operator | what the threads of a block do |
+//! | --- | --- |
+//! | `seg-map` | each has points of a tile of the whole space, numbered in row-major order: neighbours are neighbours in memory |
+//! | `seg-red` | they reduce a tile of the axis, each its share or, where the order matters, a run of it; then all of them together; a second kernel combines the tiles of a segment |
+//! | `seg-scan` | they bring a tile into shared memory; each combines a run of it; a collective and a chain say what comes before each; each goes through its run again; they write the tile back |
+//!
+//! ```text
+//! (kernel "reduce" (grid (%b tiles)) (threads %t 256)
+//!   (for seq %i (share %t 256 %b size %n) ((%acc %mine 0 +)) …)
+//!   (collective 256 ((%x %y %mine %all)) (let %q (op + %x %y)) (next %q))
+//!   (if (= %t 0) (store %partial (%b) %all)))
+//! ```
+//!
+//! How many tiles there are depends on sizes alone, so that results are the same from run to run.
+
+use super::build::Emit;
+use super::leaf::Leaf;
+use super::plan::Plan;
+use super::scan::{Before, Scan};
+use super::schedule::{self, BLOCKS, FEW, ITEMS, SCANNED, THREADS};
+use super::seg::Tiles;
+use super::{Bound, L, Place, wrong};
+use crate::ir::*;
+use remc_base::BaseTy;
+use remc_base::ops::{ScalarOp, zero};
+use remc_mono::ir as mono;
+
+const COUNT: i64 = THREADS as i64;
+
+impl Plan {
+    /// Evaluates a leaf at every point of a space, into cells of `outs`.
+    pub fn fill_by_threads(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+    ) -> L<()> {
+        let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
+        let total = self.product(&sizes)?;
+        let cost = self.cost(leaf);
+        let each = if cost.sizes.is_empty() && cost.ops < schedule::THREAD_GRAIN { ITEMS } else { 1 };
+        let size = Atom::int(COUNT * each);
+        let count = self.tiles(total, size)?;
+        self.kernel(name, |l| {
+            let outs = l.import_all(outs);
+            let thread = l.threads();
+            let index = l.grid_axis("b", count);
+            let limit = l.outer(total);
+            let range = Range::Share { thread, threads: Atom::int(COUNT), index, size, limit };
+            let single = match space {
+                [axis] => l.plan.flat.vars[axis.var].name.to_string(),
+                _ => "p".to_owned(),
+            };
+            l.each(How::Seq, &single, range, |l, p| {
+                let at = l.point(space, p)?;
+                let cells: Vec<Place> = outs.iter().map(|o| o.cell(&at)).collect();
+                l.body_into(leaf, &cells)
+            })
+        })
+    }
+
+    pub fn seg_red_by_threads(
+        &mut self,
+        pat: &[mono::Var],
+        space: &[mono::Axis],
+        axis: mono::Axis,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let tiles = self.tiles_of_segments(space, n)?;
+        let (partials, places) = self.partial_arrays(space, op, tiles)?;
+        self.reduce_by_threads(space, axis, op, leaf, tiles, Some(&places), &[])?;
+        let mut outs = Vec::new();
+        for v in pat {
+            let place = self.alloc_for(*v)?;
+            outs.push(place);
+        }
+        // What is left is a short reduction for each point of the space: one thread's, or a block's.
+        let many = self.int(ScalarOp::Gt, tiles.count, Atom::int(FEW))?;
+        let one = Tiles { size: tiles.count, count: Atom::int(1) };
+        let (index, size, elems) = self.partial_elements(space, &partials, tiles.count);
+        let rest = mono::Axis { var: index, size };
+        self.blocks.open();
+        self.reduce_by_threads(space, rest, op, &elems, one, None, &outs)?;
+        let then = self.blocks.close();
+        self.blocks.open();
+        let (body, results) = self.over_partials(space, &partials, tiles.count, |p, index, size, elems| {
+            let pat = op.lambda.params[..partials.len()].iter().map(|v| p.copy_of(*v)).collect();
+            let exp =
+                mono::Exp::Reduce { axis: mono::Axis { var: index, size }, body: elems, op: op.clone() };
+            (pat, exp)
+        });
+        self.fill("combine", &outs, space, &mono::Body { stmts: body, results })?;
+        let otherwise = self.blocks.close();
+        self.emit(StmtKind::If { cond: many, then, otherwise, results: Vec::new() });
+        self.bind_outs(pat, outs)
+    }
+
+    /// Tiles of an axis of so many elements, as many for each segment as make enough blocks in all.
+    fn tiles_of_segments(&mut self, space: &[mono::Axis], n: Atom) -> L<Tiles> {
+        let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
+        let segments = self.product(&sizes)?;
+        let segments = self.int(ScalarOp::Max2, segments, Atom::int(1))?;
+        let wanted = self.int(ScalarOp::Quotient, Atom::int(BLOCKS), segments)?;
+        let wanted = self.int(ScalarOp::Max2, wanted, Atom::int(1))?;
+        let each = self.tiles(n, wanted)?;
+        let rounds = self.tiles(each, Atom::int(COUNT))?;
+        let rounds = self.int(ScalarOp::Max2, rounds, Atom::int(ITEMS))?;
+        let size = self.int(ScalarOp::Mul, rounds, Atom::int(COUNT))?;
+        Ok(Tiles { size, count: self.tiles(n, size)? })
+    }
+
+    /// What the elements of each tile combine to, into `partials` at the tile's number; or of the only
+    /// tile, from the operator's start on, into `outs`.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a reduction")]
+    fn reduce_by_threads(
+        &mut self,
+        space: &[mono::Axis],
+        axis: mono::Axis,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        tiles: Tiles,
+        partials: Option<&[Place]>,
+        outs: &[Place],
+    ) -> L<()> {
+        self.kernel("reduce", |l| {
+            let to = l.import_all(partials.unwrap_or(outs));
+            let thread = l.threads();
+            let (mut at, tile) = l.segments(space, axis, tiles)?;
+            let Range::Tile { index, .. } = tile else { return wrong("no tile") };
+            let (count, items) = l.items_of_thread(thread, axis.var, tile, op, leaf)?;
+            let (_, mut totals) = l.collective(false, count, &items, op)?;
+            match (partials, &op.start) {
+                (Some(_), _) => at.push(index),
+                (None, Some(start)) => {
+                    let start = l.atoms(start)?;
+                    totals = l.combine(op, &start, totals.into_iter().map(Bound::Scalar).collect())?;
+                }
+                (None, None) => {}
+            }
+            l.by_one(thread, |l| {
+                to.iter().zip(&totals).for_each(|(to, x)| l.store(to, &at, *x));
+                Ok(())
+            })
+        })
+    }
+
+    pub fn seg_scan_by_threads(
+        &mut self,
+        pat: &[mono::Var],
+        space: &[mono::Axis],
+        axis: mono::Axis,
+        kind: mono::ScanKind,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let size = Atom::int(COUNT * SCANNED);
+        let tiles = Tiles { size, count: self.tiles(n, size)? };
+        let mut outs = Vec::new();
+        for v in pat {
+            let place = self.alloc_for(*v)?;
+            outs.push(place);
+        }
+        let handed = self.handed(space, tiles, op)?;
+        let scan = Scan { index: axis.var, kind, op, leaf };
+        self.kernel("scan", |l| {
+            let outs = l.import_all(&outs);
+            let thread = l.threads();
+            let (at, tile) = l.segments(space, axis, tiles)?;
+            let part = l.load_part(thread, scan, tile)?;
+            let (count, items) = l.items_of_part(thread, &part, op)?;
+            let (mine, totals) = l.collective(true, count, &items, op)?;
+            let before = l.chain(&handed, &at, tile, &totals, op)?;
+            let before = l.before_thread(thread, op, before, &mine)?;
+            l.scan_part(thread, &part, kind, op, before)?;
+            l.emit(StmtKind::Barrier);
+            l.store_part(thread, &part, tile, &at, &outs)
+        })?;
+        if kind == mono::ScanKind::Full {
+            self.total(space, n, tiles, op, &outs, handed.kept())?;
+        }
+        for (v, out) in pat.iter().zip(outs) {
+            self.set(*v, Bound::Array(out));
+        }
+        Ok(())
+    }
+}
+
+/// A tile's elements in shared memory.
+struct Part {
+    shared: Vec<Place>,
+    /// The number of the tile's first element, and how many it has.
+    base: Atom,
+    valid: Atom,
+}
+
+impl Leaf<'_> {
+    /// Gives the kernel's blocks threads; the number of one.
+    fn threads(&mut self) -> Atom {
+        let thread = self.plan.out.scalar("thread", BaseTy::I64);
+        self.kernel.threads = Some((thread, THREADS));
+        Atom::Var(thread)
+    }
+
+    /// The indices of the point of a space with this number; the axes' variables are bound to them.
+    fn point(&mut self, space: &[mono::Axis], p: Atom) -> L<Vec<Atom>> {
+        if let [axis] = space {
+            self.set(axis.var, p);
+            return Ok(vec![p]);
+        }
+        let mut vars = Vec::new();
+        let mut dims = Vec::new();
+        for a in space {
+            dims.push(self.atom(a.size)?);
+            let name = self.plan.flat.vars[a.var].name.clone();
+            let v = self.program().scalar(name.as_str(), BaseTy::I64);
+            vars.push(v);
+        }
+        if !space.is_empty() {
+            self.emit(StmtKind::Points { vars: vars.clone(), index: p, dims });
+        }
+        let at: Vec<Atom> = vars.into_iter().map(Atom::Var).collect();
+        space.iter().zip(&at).for_each(|(a, i)| self.set(a.var, *i));
+        Ok(at)
+    }
+
+    /// Statements that one thread runs.
+    fn by_one(&mut self, thread: Atom, make: impl FnOnce(&mut Self) -> L<()>) -> L<()> {
+        let cond = self.int(ScalarOp::Eq, thread, Atom::int(0))?;
+        self.blocks.open();
+        make(self)?;
+        let then = self.blocks.close();
+        self.emit(StmtKind::If { cond, then, otherwise: Vec::new(), results: Vec::new() });
+        Ok(())
+    }
+
+    /// A zero of each accumulator's type: the item of a thread that has none.
+    fn no_items(&self, op: &mono::Combine) -> Vec<Atom> {
+        let params = &op.lambda.params[..op.lambda.body.results.len()];
+        params.iter().map(|v| Atom::Const(zero(self.plan.flat.vars[*v].ty.base))).collect()
+    }
+
+    /// What a thread combines of a tile, and how many threads have something.
+    fn items_of_thread(
+        &mut self,
+        thread: Atom,
+        index: mono::Var,
+        tile: Range,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+    ) -> L<(Atom, Vec<Atom>)> {
+        let Range::Tile { index: b, size, limit } = tile else { return wrong("no tile") };
+        let params = &op.lambda.params[..op.lambda.body.results.len()];
+        let tys: Vec<BaseTy> = params.iter().map(|v| self.plan.flat.vars[*v].ty.base).collect();
+        if schedule::lane_ops(op, &tys).is_some() {
+            // In any order, from what changes nothing: all threads have something.
+            let range = Range::Share { thread, threads: Atom::int(COUNT), index: b, size, limit };
+            return Ok((Atom::int(COUNT), self.reduce_scalars(index, range, leaf, op, None)?));
+        }
+        let base = self.int(ScalarOp::Mul, b, size)?;
+        let end = self.int(ScalarOp::Add, base, size)?;
+        let end = self.int(ScalarOp::Min2, end, limit)?;
+        let length = self.int(ScalarOp::Sub, end, base)?;
+        let run = self.tiles(size, Atom::int(COUNT))?;
+        let count = self.tiles(length, run)?;
+        let from = self.int(ScalarOp::Mul, thread, run)?;
+        let from = self.int(ScalarOp::Add, base, from)?;
+        let to = self.int(ScalarOp::Add, from, run)?;
+        let to = self.int(ScalarOp::Min2, to, end)?;
+        let some = self.int(ScalarOp::Lt, from, end)?;
+        let none = self.no_items(op);
+        let range = Range::Upto { from, to };
+        let items =
+            self.choose(some, |l| l.reduce_scalars(index, range, leaf, op, None), |_| Ok(none.clone()))?;
+        Ok((count, items))
+    }
+
+    /// Combines an item of each of the first `count` threads: what comes before this thread's, of a scan,
+    /// and the total.
+    fn collective(
+        &mut self,
+        scan: bool,
+        count: Atom,
+        items: &[Atom],
+        op: &mono::Combine,
+    ) -> L<(Vec<Atom>, Vec<Atom>)> {
+        let mut joined = Vec::new();
+        for item in items {
+            let p = self.program();
+            let Some(ty) = p.scalar_ty(*item) else { return wrong("an array that threads combine") };
+            joined.push(Joined {
+                x: p.scalar("x", ty),
+                y: p.scalar("y", ty),
+                item: *item,
+                before: scan.then(|| p.scalar("mine", ty)),
+                total: p.scalar("all", ty),
+            });
+        }
+        let xs: Vec<Atom> = joined.iter().map(|j| Atom::Var(j.x)).collect();
+        let ys = joined.iter().map(|j| Bound::Scalar(Atom::Var(j.y))).collect();
+        self.blocks.open();
+        let next = self.combine(op, &xs, ys)?;
+        let body = self.blocks.close();
+        let before = joined.iter().filter_map(|j| j.before).map(Atom::Var).collect();
+        let totals = joined.iter().map(|j| Atom::Var(j.total)).collect();
+        self.emit(StmtKind::Collective { scan, count, joined, body, next });
+        Ok((before, totals))
+    }
+
+    // ---- scans ----
+
+    /// Brings the elements of a tile into shared memory, neighbours by neighbours.
+    fn load_part(&mut self, thread: Atom, scan: Scan, tile: Range) -> L<Part> {
+        let Range::Tile { index: b, size, limit } = tile else { return wrong("no tile") };
+        let mut shared = Vec::new();
+        for v in &scan.op.lambda.params[..scan.op.lambda.body.results.len()] {
+            let base = self.plan.flat.vars[*v].ty.base;
+            let ty = BufferTy { base, dims: vec![size], space: Space::Shared };
+            let buffer = self.program().buffer("part", ty);
+            self.emit(StmtKind::Alloc { buffer });
+            shared.push(Place::whole(buffer));
+        }
+        let base = self.int(ScalarOp::Mul, b, size)?;
+        let left = self.int(ScalarOp::Sub, limit, base)?;
+        let valid = self.int(ScalarOp::Min2, left, size)?;
+        let threads = Atom::int(COUNT);
+        let range = Range::Share { thread, threads, index: Atom::int(0), size, limit: valid };
+        self.each(How::Seq, "k", range, |l, k| {
+            let i = l.int(ScalarOp::Add, base, k)?;
+            l.set(scan.index, i);
+            let elems = l.scalars(scan.leaf)?;
+            shared.iter().zip(elems).for_each(|(to, x)| l.store(to, &[k], x));
+            Ok(())
+        })?;
+        self.emit(StmtKind::Barrier);
+        Ok(Part { shared, base, valid })
+    }
+
+    /// What a thread's run of a part combines to, and how many threads have one.
+    fn items_of_part(&mut self, thread: Atom, part: &Part, op: &mono::Combine) -> L<(Atom, Vec<Atom>)> {
+        let run = Atom::int(SCANNED);
+        let count = self.tiles(part.valid, run)?;
+        let from = self.int(ScalarOp::Mul, thread, run)?;
+        let to = self.int(ScalarOp::Add, from, run)?;
+        let to = self.int(ScalarOp::Min2, to, part.valid)?;
+        let some = self.int(ScalarOp::Lt, from, part.valid)?;
+        let none = self.no_items(op);
+        let items = self.choose(
+            some,
+            |l| {
+                let first = part.shared.iter().map(|p| l.load(p, &[from])).collect::<L<Vec<_>>>()?;
+                let init: Vec<_> = first.into_iter().map(|a| (a, None)).collect();
+                let second = l.int(ScalarOp::Add, from, Atom::int(1))?;
+                l.carry(How::Seq, Range::Upto { from: second, to }, &init, |l, k, accs| {
+                    let xs =
+                        part.shared.iter().map(|p| Ok(Bound::Scalar(l.load(p, &[k])?))).collect::<L<_>>()?;
+                    l.combine(op, accs, xs)
+                })
+            },
+            |_| Ok(none.clone()),
+        )?;
+        Ok((count, items))
+    }
+
+    /// What comes before a thread's run, from what comes before the block and what the threads before have.
+    fn before_thread(&mut self, thread: Atom, op: &mono::Combine, block: Before, mine: &[Atom]) -> L<Before> {
+        let first = self.int(ScalarOp::Eq, thread, Atom::int(0))?;
+        let bound = |xs: &[Atom]| xs.iter().map(|x| Bound::Scalar(*x)).collect::<Vec<_>>();
+        let Some(some) = block.some else {
+            let values = self.choose(
+                first,
+                |_| Ok(block.values.clone()),
+                |l| l.combine(op, &block.values, bound(mine)),
+            )?;
+            return Ok(Before { some: None, values });
+        };
+        let with = self.choose(some, |l| l.combine(op, &block.values, bound(mine)), |_| Ok(mine.to_vec()))?;
+        let mut values = Vec::new();
+        for (a, b) in block.values.iter().zip(with) {
+            values.push(self.op(ScalarOp::Select, &[first, *a, b])?);
+        }
+        let later = self.op(ScalarOp::Not, &[first])?;
+        let some = self.op(ScalarOp::Or, &[some, later])?;
+        Ok(Before { some: Some(some), values })
+    }
+
+    /// A thread goes through its run again, and leaves prefixes there.
+    fn scan_part(
+        &mut self,
+        thread: Atom,
+        part: &Part,
+        kind: mono::ScanKind,
+        op: &mono::Combine,
+        before: Before,
+    ) -> L<()> {
+        let range = Range::Tile { index: thread, size: Atom::int(SCANNED), limit: part.valid };
+        let flag = before.some.map(|a| (a, None));
+        let init: Vec<_> = flag.into_iter().chain(before.values.iter().map(|a| (*a, None))).collect();
+        self.carry(How::Seq, range, &init, |l, k, accs| {
+            let xs = part.shared.iter().map(|p| l.load(p, &[k])).collect::<L<Vec<_>>>()?;
+            let bound = |xs: &[Atom]| xs.iter().map(|x| Bound::Scalar(*x)).collect::<Vec<_>>();
+            let (accs, next) = match before.some {
+                None => (accs, l.combine(op, accs, bound(&xs))?),
+                Some(_) => {
+                    let (some, accs) = (accs[0], &accs[1..]);
+                    (accs, l.choose(some, |l| l.combine(op, accs, bound(&xs)), |_| Ok(xs.clone()))?)
+                }
+            };
+            let stored = if kind == mono::ScanKind::Inclusive { &next[..] } else { accs };
+            part.shared.iter().zip(stored).for_each(|(to, x)| l.store(to, &[k], *x));
+            let flag = before.some.map(|_| Atom::Const(remc_base::Scalar::Bool(true)));
+            Ok(flag.into_iter().chain(next).collect())
+        })?;
+        Ok(())
+    }
+
+    /// Writes a part where it belongs, neighbours by neighbours.
+    fn store_part(&mut self, thread: Atom, part: &Part, tile: Range, at: &[Atom], outs: &[Place]) -> L<()> {
+        let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
+        let range = Range::Share { thread, threads: Atom::int(COUNT), index, size, limit };
+        self.each(How::Seq, "i", range, |l, i| {
+            let k = l.int(ScalarOp::Sub, i, part.base)?;
+            let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
+            for (from, to) in part.shared.iter().zip(outs) {
+                let x = l.load(from, &[k])?;
+                l.store(to, &there, x);
+            }
+            Ok(())
+        })
+    }
+}
