@@ -14,6 +14,8 @@ constexpr size_t KEPT_BYTES = 64 << 20;
 
 // What is the matter with memory that should be all one pattern: the first offset that differs, or -1.
 static ptrdiff_t first_change(const uint8_t *start, size_t bytes, uint8_t pattern) {
+  // All bytes are the first one if each is the one before it.
+  if (bytes == 0 || (start[0] == pattern && memcmp(start, start + 1, bytes - 1) == 0)) return -1;
   for (size_t i = 0; i < bytes; i++) {
     if (start[i] != pattern) return ptrdiff_t(i);
   }
