@@ -9,11 +9,12 @@
 //! | [`cache`] | compiled code on disk |
 //! | [`stop`] | why a run stopped |
 //! | [`text`] | a value as re-readable Remora |
+//! | [`library`] | programs printed as CUDA, compiled to a library |
 //! | [`literal`] | a literal read against the type that an entry wants |
 //! | [`npy`] | NumPy's file format, read and written |
 //! | [`files`] | files replaced whole or not at all |
 //!
-//! `unsafe` code is in [`cpu`], [`cuda`] and [`bytes`] alone.
+//! `unsafe` code is in [`cpu`], [`cuda`], [`library`] and [`bytes`] alone.
 
 pub mod bytes;
 pub mod cache;
@@ -21,6 +22,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod files;
 pub mod heap;
+pub mod library;
 pub mod literal;
 pub mod npy;
 pub mod stop;

@@ -109,6 +109,9 @@ pub enum Device {
     Interp,
     /// Compiled code, on all cores
     Cpu,
+    /// The CUDA that would run on a GPU, on an emulator: for tests of remc itself
+    #[value(hide = true)]
+    Emulated,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

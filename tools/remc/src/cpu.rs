@@ -2,7 +2,7 @@
 
 use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::report::{Failure, Outcome};
-use remc_base::{IVar, IndexValue, Prov, Scalar, Stop, Value};
+use remc_base::{IVar, IndexValue, Prov, Scalar, Stop, Trap, Value};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_interp::RuntimeError;
@@ -101,7 +101,9 @@ pub fn run(
                     slots.push(input.slot());
                     buffers.push(input);
                 }
-                Err(stopped) => return explain(session, code, stopped).map(Err),
+                Err(stopped) => {
+                    return explain(session, &code.program, &code.interface.traps, stopped).map(Err);
+                }
             },
         }
     }
@@ -124,7 +126,7 @@ pub fn run(
                 runs.push(f.stats.time);
                 last = Some(f);
             }
-            Err(stopped) => return explain(session, code, stopped).map(Err),
+            Err(stopped) => return explain(session, &code.program, &code.interface.traps, stopped).map(Err),
         }
     }
     let Some(finished) = last else { return Err(wrong("no run".into())) };
@@ -200,9 +202,14 @@ impl Results for Given<'_> {
 }
 
 /// Why a run stopped, as the interpreter would say it.
-fn explain(session: &Session, code: &Code, stopped: Stopped) -> Outcome<RuntimeError> {
+pub fn explain(
+    session: &Session,
+    program: &Program,
+    traps: &[Trap],
+    stopped: Stopped,
+) -> Outcome<RuntimeError> {
     let (stop, prov): (Stop, Option<u32>) = match stopped {
-        Stopped::Trap { trap, prov, values } => match code.interface.traps.get(trap as usize) {
+        Stopped::Trap { trap, prov, values } => match traps.get(trap as usize) {
             Some(trap) => (trap.report(&values), Some(prov)),
             None => return Err(bug(Stage::Execute, format!("there is no check {trap}"))),
         },
@@ -210,7 +217,7 @@ fn explain(session: &Session, code: &Code, stopped: Stopped) -> Outcome<RuntimeE
         Stopped::Device(why) => return Err(bug(Stage::Execute, why)),
         Stopped::Unexplained => return Err(bug(Stage::Execute, "the program stopped and did not say why")),
     };
-    let provs = &code.program.provs;
+    let provs = &program.provs;
     let trace = match prov.map(Prov) {
         Some(p) if provs.contains(p) => provs.trace(p),
         _ => Vec::new(),

@@ -11,6 +11,7 @@ mod commands;
 mod compile;
 pub mod cpu;
 mod cuda;
+mod emulated;
 mod explain;
 mod header;
 mod inputs;

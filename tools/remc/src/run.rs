@@ -8,7 +8,7 @@ use crate::cpu;
 use crate::inputs;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
 use remc_base::{Diagnostic, IVar, IndexValue, Span, Value};
-use remc_driver::compile::{CompileError, Options, Stop};
+use remc_driver::compile::{CompileError, Options, Stop, Tuning};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
@@ -142,16 +142,23 @@ fn evaluate(
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
     if args.device != Some(Device::Interp) {
         let ranks = crate::boundary::ranks(&indices);
-        let options = Options { stop_after: args.stop_after_pass, ..Options::default() };
+        let emulated = args.device == Some(Device::Emulated);
+        let tuning = if emulated { Tuning::gpu() } else { Tuning::default() };
+        let options = Options { stop_after: args.stop_after_pass, tuning, ..Options::default() };
         let stop = dumps.compile(session, program, file, target, &ranks, options)?;
         match stop {
             Ok(Stop::Kernel(kernel)) => {
                 let signature = definition.entry.as_ref().map(|e| e.indices.as_slice()).unwrap_or_default();
+                if emulated {
+                    let ran = crate::emulated::run(session, &kernel, (signature, &indices), &arguments)?;
+                    let value = ran.map_err(|e| self::stop(session, reporter, &e))?;
+                    return Ok((value, Report::default()));
+                }
                 return compiled(session, kernel, (signature, &indices), &arguments, args, reporter);
             }
             Ok(_) => return Err(bug("the pipeline ended early".into())),
             Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
-            Err(CompileError::Limitation(l)) if args.device == Some(Device::Cpu) => {
+            Err(CompileError::Limitation(l)) if args.device.is_some() => {
                 reporter.show(session, &[limitation(session, &l)]);
                 return Err(Failure::Refused);
             }

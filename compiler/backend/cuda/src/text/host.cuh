@@ -81,6 +81,11 @@ static bool remc_product(u32 rank, const i64 *dims, u64 *product) {
     if (context->blocks[i].at == buffer && context->blocks[i].used) {
       context->blocks[i].used = false;
       context->live -= context->blocks[i].bytes;
+#ifdef REMC_EMULATED
+      // So that whoever uses it still is found out.
+      cudaFree(buffer);
+      context->blocks[i] = context->blocks[--context->have];
+#endif
       return;
     }
 }
@@ -99,8 +104,11 @@ static void remc_trim(remc_context *context) {
   u64 bytes;
   if (!remc_product(rank, dims, &bytes) || bytes > (1ull << 60) / element_bytes)
     return remc_too_large(context, prov, element_bytes, rank, dims);
-  bytes = (bytes * element_bytes + 511) / 512 * 512;
-  if (bytes == 0) bytes = 512;
+#ifdef REMC_EMULATED
+  bytes = bytes == 0 ? 1 : bytes * element_bytes;
+#else
+  bytes = bytes == 0 ? 512 : (bytes * element_bytes + 511) / 512 * 512;
+#endif
   remc_memory *found = 0;
   // What was freed and is not much larger serves again.
   for (u64 i = 0; i < context->have; ++i) {
@@ -290,4 +298,34 @@ extern "C" remc_context *remc_context_new(void) {
   if (done && remc_context_clear(context)) return context;
   remc_context_free(context);
   return 0;
+}
+
+// Copies to and from the device's memory; null, or not 0, if that fails. What is uploaded belongs to the
+// context like all else, and what is downloaded may be freed after.
+extern "C" void *remc_upload(remc_context *context, const void *from, u64 bytes) {
+  const i64 dims[] = {(i64)bytes};
+  void *to = remc_alloc(context, 0, 1, 1, dims);
+  if (!to || !remc_device(context, cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copying an input")) return 0;
+  return to;
+}
+
+extern "C" i32 remc_download(remc_context *context, void *to, const void *from, u64 bytes) {
+  if (bytes == 0) return 0;
+  return remc_device(context, cudaStreamSynchronize(context->stream), "running kernels") &&
+                 remc_device(context, cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copying a result")
+             ? 0
+             : 1;
+}
+
+// What has stopped the program: a check (1), with its number, place and values; an array that is too large
+// (2), with its shape for values and the size of an element; the device (3), with a message. 0 if nothing has.
+extern "C" i32 remc_why(remc_context *context, u32 *trap, u32 *prov, u32 *count, i64 *values, u64 *element_bytes,
+                        const char **message) {
+  *trap = context->trap;
+  *prov = context->prov;
+  *count = context->count;
+  for (u32 i = 0; i < context->count; ++i) values[i] = context->values[i];
+  *element_bytes = context->element_bytes;
+  *message = context->message;
+  return context->reason;
 }

@@ -1,0 +1,152 @@
+//! The emulated device: a program printed as CUDA, kernels and host code, runs on this machine's processor, one
+//! fiber for each thread of a GPU. It is there to test the printed text, and slow.
+//!
+//! `REMC_EMULATE_CHECK=races` looks for races at every access; what else can be set is in the README of
+//! `testsuite/cuda`.
+
+use crate::boundary::{self, B, Results, assemble, leaves};
+use crate::codes;
+use crate::report::{Failure, Outcome, fail, usage};
+use remc_base::{IVar, IndexValue, Scalar, Value};
+use remc_driver::pipeline::Stage;
+use remc_driver::{Db, InternalBug, Session};
+use remc_emulate::{Emulator, Options};
+use remc_interp::RuntimeError;
+use remc_kernel::ir::Program;
+use remc_llvm::abi::{Slot, interface};
+use remc_runtime::library;
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
+    Failure::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
+}
+
+/// Prints, compiles and runs a program.
+pub fn run(
+    session: &Session,
+    program: &Program,
+    (signature, indices): (&[IVar], &[IndexValue]),
+    arguments: &[Value],
+) -> Outcome<Result<Value, RuntimeError>> {
+    let mut library = load(session, program)?;
+    let _timed = session.db.timings().enter(Stage::Execute);
+    let wrong = |message: String| bug(Stage::Execute, message);
+    let interface = interface(program);
+    let mut flat = Vec::new();
+    for (input, value) in program.inputs.iter().zip(arguments) {
+        leaves(input, value, &mut flat).map_err(wrong)?;
+    }
+    let mut words = boundary::sizes(indices);
+    if words.len() + flat.len() != interface.params.len() {
+        return Err(wrong("another number of parameters".into()));
+    }
+    let explain = |stopped| crate::cpu::explain(session, program, &interface.traps, stopped).map(Err);
+    if let Err(stopped) = library.start() {
+        return explain(stopped);
+    }
+    for (slot, value) in interface.params[words.len()..].iter().zip(&flat) {
+        match slot {
+            Slot::Scalar(_) => words.push(boundary::bits(value).map_err(wrong)?),
+            Slot::Buffer { .. } => match library.input(value) {
+                Ok(address) => words.push(address),
+                Err(stopped) => return explain(stopped),
+            },
+        }
+    }
+    let results = interface.results.iter().map(|s| s.result_slots()).sum();
+    // SAFETY: the words are those of this very program's interface.
+    #[expect(unsafe_code, reason = "compiled code is called")]
+    let finished = unsafe { library.run(&words, results) };
+    let words = match finished {
+        Ok(words) => words,
+        Err(stopped) => return explain(stopped),
+    };
+    let given = Given { library: RefCell::new(library), slots: &interface.results, words: &words };
+    Ok(Ok(assemble(&program.output, &given, &boundary::closing(signature, indices)).map_err(wrong)?))
+}
+
+/// Compiles the printed program against the emulator, and loads it.
+fn load(session: &Session, program: &Program) -> Outcome<library::Program> {
+    let _timed = session.db.timings().enter(Stage::Codegen);
+    let text = crate::cuda::emit(session, program)?;
+    let cache = std::env::temp_dir().join("remc-emulate");
+    let emulator = match Emulator::new(&cache) {
+        Ok(emulator) => emulator,
+        Err(missing) => return fail(usage(codes::DEVICE, missing.to_string())),
+    };
+    let folder = Temporary::new(&cache).map_err(|e| bug(Stage::Codegen, e))?;
+    let (source, object) = (folder.0.join("program.cu"), folder.0.join("program.so"));
+    std::fs::write(&source, text).map_err(|e| bug(Stage::Codegen, e))?;
+    let races = std::env::var_os("REMC_EMULATE_CHECK").is_some_and(|v| v == "races");
+    let options = Options { library: true, races, ..Options::default() };
+    emulator.compile(&source, &object, options).map_err(|e| bug(Stage::Codegen, e))?;
+    // SAFETY: the library has just been made of the text that was printed.
+    #[expect(unsafe_code, reason = "a library is loaded")]
+    let loaded = unsafe { library::Program::load(&object) };
+    loaded.map_err(|e| bug(Stage::Codegen, e))
+}
+
+/// A folder that is gone in the end.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(inside: &std::path::Path) -> std::io::Result<Temporary> {
+        let folder = inside.join(format!("run-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        Ok(Temporary(folder))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // What cannot be removed is left to whoever cleans up temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The results of a run.
+struct Given<'a> {
+    library: RefCell<library::Program>,
+    slots: &'a [Slot],
+    words: &'a [u64],
+}
+
+impl Given<'_> {
+    fn slot(&self, position: usize) -> B<(Slot, &[u64])> {
+        let Some(slot) = self.slots.get(position) else { return Err("a result that is not given".into()) };
+        let at: usize = self.slots[..position].iter().map(|s| s.result_slots()).sum();
+        match self.words.get(at..at + slot.result_slots()) {
+            Some(words) => Ok((*slot, words)),
+            None => Err("a result without a word".into()),
+        }
+    }
+}
+
+impl Results for Given<'_> {
+    fn is_scalar(&self, position: usize) -> bool {
+        matches!(self.slot(position), Ok((Slot::Scalar(_), _)))
+    }
+
+    fn scalar(&self, position: usize) -> B<Scalar> {
+        match self.slot(position)? {
+            (Slot::Scalar(ty), [word]) => {
+                Scalar::from_bits64(ty, *word as i64).ok_or("a result of no value".into())
+            }
+            _ => Err("an array where a scalar is wanted".into()),
+        }
+    }
+
+    fn array(&self, position: usize) -> B<Value> {
+        match self.slot(position)? {
+            (Slot::Buffer { base, .. }, [address, dims @ ..]) => {
+                let dims: Vec<usize> = dims.iter().map(|d| *d as usize).collect();
+                // SAFETY: the address and dims are of one result of the run.
+                #[expect(unsafe_code, reason = "memory of compiled code is read")]
+                let array = unsafe { self.library.borrow_mut().array(*address, base, &dims) };
+                array.map_err(|stopped| format!("{stopped:?}"))
+            }
+            _ => Err("a scalar where an array is wanted".into()),
+        }
+    }
+}
