@@ -38,7 +38,7 @@ pub struct Body<'a> {
     /// How many threads a block has, in a kernel whose blocks have threads of their own.
     pub threads: Option<u32>,
     /// What a failed check does once it has told.
-    pub bail: &'static str,
+    pub bail: String,
     /// What it does before.
     pub told: Option<String>,
     /// Variables that are declared already, outside of the function that gives them values.
@@ -61,7 +61,7 @@ impl<'a> Body<'a> {
             traps,
             fused,
             threads: None,
-            bail: "return;",
+            bail: "return;".to_owned(),
             told: None,
             hoisted: FxHashSet::default(),
         }
@@ -413,7 +413,7 @@ impl<'a> Body<'a> {
                 if let Some(told) = self.told.clone() {
                     self.w.line(told);
                 }
-                self.w.line(self.bail);
+                self.w.line(&self.bail);
             }
             Side::Host => {
                 self.w.line(format!("return remc_stop(context, {number}, {prov}, {n}, {at});"));

@@ -69,7 +69,7 @@ impl Body<'_> {
         }
         let fine = self.names.fresh("fine");
         self.w.open(format!("const bool {fine} = [&]() -> bool {{"));
-        let outer = std::mem::replace(&mut self.bail, "return false;");
+        let outer = std::mem::replace(&mut self.bail, "return false;".to_owned());
         for s in region.iter().filter(|s| !matches!(s.kind, StmtKind::Alloc { .. })) {
             self.stmt(s)?;
         }
@@ -93,14 +93,16 @@ impl Body<'_> {
         if fails {
             self.w.line(format!("bool {failed} = false;"));
         }
-        self.w.open(format!("const auto {op} = [&](const {item} &a, const {item} &b) -> {item} {{"));
+        let (left, right) = (self.names.fresh("left"), self.names.fresh("right"));
+        self.w
+            .open(format!("const auto {op} = [&](const {item} &{left}, const {item} &{right}) -> {item} {{"));
         for (k, j) in joined.iter().enumerate() {
-            for (v, side) in [(j.x, "a"), (j.y, "b")] {
+            for (v, side) in [(j.x, &left), (j.y, &right)] {
                 let (ty, name) = (type_name(self.ty(Atom::Var(v))?), self.name(v));
                 self.w.line(format!("const {ty} {name} = {side}.v{k};"));
             }
         }
-        let outer = std::mem::replace(&mut self.bail, "return a;");
+        let outer = std::mem::replace(&mut self.bail, format!("return {left};"));
         self.bail_sets(&failed, fails);
         self.block(body)?;
         self.bail = outer;

@@ -34,6 +34,8 @@ template <int N, class T, class F> static __device__ __forceinline__ T remc_redu
       const T next = remc_shuffled(item, d, false);
       if (lane + d < warps) item = combine(item, next);
     }
+    // All lanes have read their parts.
+    __syncwarp();
     if (lane == 0) parts[0] = item;
   }
   if (N > 32) __syncthreads();
@@ -53,7 +55,7 @@ static __device__ __forceinline__ T remc_scan(T item, i64 count, T *before, F co
   }
   T mine = remc_shuffled(item, 1, true);
   __syncthreads();
-  if (lane == 31 || thread == count - 1) parts[warp] = item;
+  if (thread < count && (lane == 31 || thread == count - 1)) parts[warp] = item;
   __syncthreads();
   const i64 warps = (count + 31) / 32;
   if (N > 32 && warp == 0) {
@@ -63,6 +65,7 @@ static __device__ __forceinline__ T remc_scan(T item, i64 count, T *before, F co
       const T last = remc_shuffled(item, d, true);
       if (lane >= d) item = combine(last, item);
     }
+    __syncwarp();
     if (lane < warps) parts[lane] = item;
   }
   if (N > 32) __syncthreads();
