@@ -32,6 +32,16 @@ pub struct OutOfMemory {
     pub most: u64,
 }
 
+/// How many bytes an array of this shape takes; `None` past what can be addressed. A negative dim is one
+/// past 63 bits, and an array without elements takes none, whatever its other dims are.
+pub fn size_of(dims: &[i64], element_bytes: u64) -> Option<usize> {
+    if dims.contains(&0) {
+        return Some(0);
+    }
+    let elements = dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d as u64))?;
+    usize::try_from(elements.checked_mul(element_bytes)?).ok()
+}
+
 /// The memory of a device, shared by its runs and what they leave.
 pub struct Memory<S: Source>(Arc<Mutex<Heap<S>>>);
 

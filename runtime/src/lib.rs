@@ -7,6 +7,7 @@
 //! | [`heap`] | memory of a device, kept for reuse |
 //! | [`bytes`] | arrays as the devices' memory has them |
 //! | [`cache`] | compiled code on disk |
+//! | [`plan`] | the host plan, executed for devices that compile kernels alone; kernels interpreted |
 //! | [`stop`] | why a run stopped |
 //! | [`text`] | a value as re-readable Remora |
 //! | [`library`] | programs printed as CUDA, compiled to a library |
@@ -25,5 +26,6 @@ pub mod heap;
 pub mod library;
 pub mod literal;
 pub mod npy;
+pub mod plan;
 pub mod stop;
 pub mod text;

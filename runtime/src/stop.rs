@@ -12,6 +12,8 @@ pub enum Stopped {
     TooLarge { trap: Trap, prov: Option<u32>, values: Vec<i64> },
     /// The device has failed, and not the program: what it says.
     Device(String),
+    /// The program breaks a rule of its language: a mistake of the compiler.
+    Broken(String),
     /// The plan said that it stopped and not why: a mistake of the compiler.
     Unexplained,
 }

@@ -8,4 +8,5 @@ pub mod parse;
 pub mod print;
 pub mod race;
 pub mod scan;
+pub mod traps;
 pub mod verify;

@@ -166,12 +166,7 @@ impl Device {
     /// Memory for an array of this shape; a negative dim is one past 63 bits. `prov` is where it is asked for.
     pub fn array(&self, prov: Option<u32>, base: BaseTy, dims: &[i64]) -> Result<Buffer, Stopped> {
         let element = u64::from(base.bits() / 8);
-        let elements = match dims.contains(&0) {
-            true => Some(0),
-            false => dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d as u64)),
-        };
-        let bytes = elements.and_then(|n| usize::try_from(n.checked_mul(element)?).ok());
-        bytes
+        heap::size_of(dims, element)
             .ok_or_else(|| self.memory.never())
             .and_then(|n| self.buffer(n))
             .map_err(|why| Stopped::too_large(DEVICE, prov, dims, element, why.most))
@@ -279,12 +274,12 @@ impl Device {
 
     /// Forgets what has failed: before a run.
     pub fn clear_error(&self) -> Outcome<()> {
-        self.fill(&self.error, 0xff)
+        // SAFETY: the slot is longer than its beginning.
+        unsafe { self.driver.write(self.error.address(), &error::clear()) }
     }
 
-    /// Which check has failed, if one has, when all launches are over. `values` says how many values a trap
-    /// takes, by its number.
-    pub fn failure(&self, values: impl Fn(u32) -> usize) -> Outcome<Option<Failure>> {
+    /// Which check has failed, if one has, when all launches are over.
+    pub fn failure(&self) -> Outcome<Option<Failure>> {
         let mut block = [0; 8];
         // SAFETY: the slot begins with 8 bytes.
         unsafe { self.driver.read(self.error.address(), &mut block) }?;
@@ -294,10 +289,7 @@ impl Device {
         let mut slot = [0; error::BYTES];
         // SAFETY: the slot has so many bytes.
         unsafe { self.driver.read(self.error.address(), &mut slot) }?;
-        Ok(error::read(&slot).map(|mut failure| {
-            failure.values.truncate(values(failure.trap));
-            failure
-        }))
+        Ok(error::read(&slot))
     }
 }
 

@@ -214,7 +214,7 @@ pub fn explain(
             None => return Err(bug(Stage::Execute, format!("there is no check {trap}"))),
         },
         Stopped::TooLarge { trap, prov, values } => (trap.report(&values), prov),
-        Stopped::Device(why) => return Err(bug(Stage::Execute, why)),
+        Stopped::Device(why) | Stopped::Broken(why) => return Err(bug(Stage::Execute, why)),
         Stopped::Unexplained => return Err(bug(Stage::Execute, "the program stopped and did not say why")),
     };
     let provs = &program.provs;

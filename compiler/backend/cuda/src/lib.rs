@@ -23,9 +23,10 @@ mod scalar;
 mod together;
 mod writer;
 
-use remc_base::{BaseTy, Prov, Trap};
+use remc_base::{BaseTy, Prov};
 use remc_kernel::ir::{Atom, Exp, Program, Stmt, StmtKind, Ty};
-use rustc_hash::FxHashMap;
+use remc_kernel::traps::numbers;
+pub use remc_kernel::traps::traps;
 use std::fmt;
 
 const SCALAR: &str = include_str!("text/scalar.cuh");
@@ -116,27 +117,4 @@ fn mentions_half(p: &Program) -> bool {
         || p.kernels.iter().any(|(_, k)| any(&k.body, &constant))
         || any(&p.plan, &constant)
         || p.results.iter().any(constant)
-}
-
-/// The checks of a program, by the numbers that the text tells them by: in the order of kernels, then the
-/// plan, each once.
-pub fn traps(p: &Program) -> Vec<Trap> {
-    fn collect(block: &[Stmt], all: &mut Vec<Trap>) {
-        for s in block {
-            if let StmtKind::Check { trap, .. } = &s.kind
-                && !all.contains(trap)
-            {
-                all.push(trap.clone());
-            }
-            s.kind.blocks().into_iter().for_each(|b| collect(b, all));
-        }
-    }
-    let mut all = Vec::new();
-    p.kernels.iter().for_each(|(_, k)| collect(&k.body, &mut all));
-    collect(&p.plan, &mut all);
-    all
-}
-
-fn numbers(traps: &[Trap]) -> FxHashMap<Trap, u32> {
-    traps.iter().cloned().zip(0..).collect()
 }

@@ -47,8 +47,7 @@
 //! Buffers are row-major and dense; a `bool` is a byte, 0 or 1.
 
 use remc_base::{BaseTy, Name, Prov, Trap};
-use remc_kernel::ir::{Atom, Program, Stmt, StmtKind, Ty, Var};
-use rustc_hash::FxHashMap;
+use remc_kernel::ir::{Atom, Program, Ty, Var};
 
 /// The name of the plan's function.
 pub const ENTRY: &str = "remc_entry";
@@ -113,14 +112,9 @@ pub fn interface(p: &Program) -> Interface {
         Ty::Buffer(b) => Slot::Buffer { base: b.base, rank: b.dims.len() },
     };
     let of = |v: Var| p.vars.get(v).map_or(Slot::Scalar(BaseTy::I64), |i| slot(&i.ty));
-    let mut traps = Traps::default();
-    for (_, k) in p.kernels.iter() {
-        traps.block(&k.body);
-    }
-    traps.block(&p.plan);
     Interface {
         name: p.name.clone(),
-        traps: traps.all,
+        traps: remc_kernel::traps::traps(p),
         kernels: p
             .kernels
             .iter()
@@ -136,32 +130,4 @@ pub fn interface(p: &Program) -> Interface {
             })
             .collect(),
     }
-}
-
-/// The traps of a program, each once, in the order of the text: kernels, then the plan.
-#[derive(Default)]
-struct Traps {
-    all: Vec<Trap>,
-    known: FxHashMap<Trap, u32>,
-}
-
-impl Traps {
-    fn block(&mut self, block: &[Stmt]) {
-        for s in block {
-            if let StmtKind::Check { trap, .. } = &s.kind
-                && !self.known.contains_key(trap)
-            {
-                self.known.insert(trap.clone(), self.all.len() as u32);
-                self.all.push(trap.clone());
-            }
-            for b in s.kind.blocks() {
-                self.block(b);
-            }
-        }
-    }
-}
-
-/// The numbers of the traps of an interface.
-pub(crate) fn trap_numbers(i: &Interface) -> FxHashMap<Trap, u32> {
-    i.traps.iter().cloned().zip(0..).collect()
 }

@@ -102,7 +102,7 @@ fn module<'ctx>(
     let builder = context.create_builder();
     let e = Emit::new(context, &module, &builder, host.fma);
     let interface = abi::interface(p);
-    let traps = abi::trap_numbers(&interface);
+    let traps = remc_kernel::traps::numbers(&interface.traps);
     let common = Common { e, p, host, traps: &traps };
     for (id, k) in p.kernels.iter() {
         kernel(common, &abi::kernel_symbol(id.0), k)?;

@@ -1,0 +1,128 @@
+//! Lowering keeps what programs mean: every program of the testsuite, every example and every example of the
+//! library that Mono can express gives the values that it has as Mono, when its plan is executed and its
+//! kernels are interpreted, for several targets, with blocks that run in either order. Where it stops, it
+//! stops still; at which of several failing checks is free.
+//!
+//! The interpreter reports what a device would not: an index outside of a buffer, an element that is read
+//! and was never written, two blocks at one place.
+
+#[allow(dead_code)]
+#[path = "../../mono/tests/build_support/mod.rs"]
+mod build_support;
+
+use build_support::*;
+use remc_base::Value;
+use remc_flat::flatten::{Thresholds, flatten_with};
+use remc_kernel::ir::Ty;
+use remc_kernel::lower::{Target, lower_with};
+use remc_kernel::print::print_program;
+use remc_kernel::traps::traps;
+use remc_mono::eval::{self, Array, Fault};
+use remc_mono::ir::Program;
+use remc_runtime::plan::interpret::{Interpreter, Memory};
+use remc_runtime::plan::{Argument, Given, run};
+use remc_runtime::stop::Stopped;
+use std::rc::Rc;
+
+#[test]
+fn programs_of_the_testsuite() {
+    on_a_large_stack(|| compare(testsuite().into_iter().chain(examples())));
+}
+
+#[test]
+fn examples_of_the_library() {
+    on_a_large_stack(|| compare(library()));
+}
+
+/// What a program does: its results, or the message with which it stops.
+#[derive(Debug)]
+enum Meaning {
+    Value(Vec<Array>),
+    Stop(String),
+}
+
+fn compare(cases: impl IntoIterator<Item = Case>) {
+    let (mut same, mut wrong) = (0, Vec::new());
+    let mut sessions = Sessions::new();
+    for case in cases {
+        let Ok(Ran { program: Some(built), params, .. }) = sessions.run(&case) else { continue };
+        let mut optimised = built.clone();
+        remc_mono::opt::optimise(&mut optimised);
+        for (what, program) in [("built", built), ("optimised", optimised)] {
+            match one(&program, &params) {
+                Ok(()) => same += 1,
+                Err(e) => wrong.push(format!("{} ({what}): {e}", case.name)),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} are wrong:\n{}", wrong.len(), wrong.len() + same, wrong.join("\n"));
+    assert!(same > 100, "{same}");
+}
+
+fn one(program: &Program, params: &[Array]) -> Result<(), String> {
+    let wanted = match eval::run(program, params) {
+        Ok(results) => Meaning::Value(results),
+        Err(Fault::Stop { trap, values, .. }) => Meaning::Stop(trap.report(&values).message),
+        Err(Fault::Bug(m)) => return Err(m),
+    };
+    // Whole arrays in a block, and as many blocks as there can be.
+    let many = Target { grain: 1, ..Target::default() };
+    for (par_outer, target, descending) in
+        [(64, Target::default(), false), (1, many, false), (64, many, true), (1, Target::default(), true)]
+    {
+        let flat = flatten_with(program, &Thresholds { par_outer }).map_err(|e| format!("{e:?}"))?;
+        let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
+        let about =
+            |e: &str| format!("{par_outer}, {target:?}, {descending}: {e}\n{}", print_program(&kernel));
+        let found = execute(&kernel, params, descending).map_err(|e| about(&e))?;
+        if !alike(&wanted, &found) {
+            return Err(about(&format!("{wanted:?} becomes {found:?}")));
+        }
+    }
+    Ok(())
+}
+
+fn execute(p: &remc_kernel::ir::Program, params: &[Array], descending: bool) -> Result<Meaning, String> {
+    let memory = |a: &Array| {
+        let value = Value::of_scalars(a.base, a.dims.clone(), a.data.iter().copied());
+        Memory::of(&value).map(Rc::new).ok_or("a parameter of no base type")
+    };
+    let buffers = params.iter().map(memory).collect::<Result<Vec<_>, _>>()?;
+    let arguments: Vec<Argument<'_, Rc<Memory>>> = p
+        .params
+        .iter()
+        .zip(params.iter().zip(&buffers))
+        .map(|(v, (a, buffer))| match p.ty(*v) {
+            Ty::Scalar(_) => Argument::Scalar(a.data[0]),
+            Ty::Buffer(_) => Argument::Buffer(buffer),
+        })
+        .collect();
+    let array = |given: Given<Rc<Memory>>| match given {
+        Given::Scalar(s) => Ok(Array::scalar(s)),
+        Given::Buffer { buffer, base, dims } => {
+            let value = buffer.value(&dims).map_err(|e| format!("{e:?}"))?;
+            let scalars = value.data.iter().map(|a| match a {
+                remc_base::Atom::Scalar(s) => Ok(s),
+                _ => Err("an element that is no scalar"),
+            });
+            Ok(Array { base, dims, data: Rc::new(scalars.collect::<Result<_, _>>()?) })
+        }
+    };
+    match run(p, &mut Interpreter::new(p, descending), &arguments) {
+        Ok(results) => Ok(Meaning::Value(results.into_iter().map(array).collect::<Result<_, String>>()?)),
+        Err(Stopped::Trap { trap, values, .. }) => {
+            Ok(Meaning::Stop(traps(p)[trap as usize].report(&values).message))
+        }
+        Err(Stopped::TooLarge { trap, values, .. }) => Ok(Meaning::Stop(trap.report(&values).message)),
+        Err(other) => Err(format!("{other:?}")),
+    }
+}
+
+/// Whether two runs mean the same; what is no number equals itself.
+fn alike(a: &Meaning, b: &Meaning) -> bool {
+    match (a, b) {
+        (Meaning::Value(a), Meaning::Value(b)) => format!("{a:?}") == format!("{b:?}"),
+        (Meaning::Stop(a), Meaning::Stop(b)) => a == b,
+        _ => false,
+    }
+}
