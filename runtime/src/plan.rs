@@ -22,6 +22,9 @@
 
 pub mod interpret;
 
+#[cfg(test)]
+mod tests;
+
 use crate::stop::Stopped;
 use remc_base::ops::{OpError, ScalarOp, apply, cast, zero};
 use remc_base::{BaseTy, Prov, Scalar, Trap};
@@ -410,7 +413,10 @@ impl<'a, M: Machine> Plan<'a, M> {
             }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out } => self.sort(keys, *out),
-            StmtKind::Chain { .. } => broken("a statement of kernels in the plan"),
+            StmtKind::Chain { .. }
+            | StmtKind::Points { .. }
+            | StmtKind::Barrier
+            | StmtKind::Collective { .. } => broken("a statement of kernels in the plan"),
         }
     }
 
@@ -446,6 +452,7 @@ impl<'a, M: Machine> Plan<'a, M> {
         Ok(match *range {
             Range::Upto { from, to } => (self.int(from)?, self.int(to)?),
             Range::Tile { index, size, limit } => tile(self.int(index)?, self.int(size)?, self.int(limit)?),
+            Range::Share { .. } => return broken("a thread's share in the plan"),
         })
     }
 

@@ -67,9 +67,16 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
     };
     // Whole arrays in a block, and as many blocks as there can be.
     let many = Target { grain: 1, ..Target::default() };
-    for (par_outer, target, descending) in
-        [(64, Target::default(), false), (1, many, false), (64, many, true), (1, Target::default(), true)]
-    {
+    let gpu = Target { grain: 1, ..Target::GPU };
+    for (par_outer, target, descending) in [
+        (64, Target::default(), false),
+        (1, many, false),
+        (64, many, true),
+        (1, Target::default(), true),
+        (1, Target::GPU, true),
+        (1, gpu, false),
+        (64, gpu, true),
+    ] {
         let flat = flatten_with(program, &Thresholds { par_outer }).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let about =
