@@ -9,7 +9,7 @@
 //!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
 //!            | (if a (then stmt …) (else stmt …) ((x a a) …))
 //!            | (check trap a a …)
-//!            | (chain state (b …) ((x x a a kept) …) stmt … (next a …))
+//!            | (chain state (b …) ((x x a a kept own?) …) stmt … (next a …))
 //!            | (points (x …) a (a …)) | (barrier)
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer)
@@ -50,7 +50,10 @@
 //!   chain's own, with a place for each block. So a scan reads its array once from memory: each block
 //!   reduces its tile, takes its place in the chain, and goes through the tile again while a cache has it
 //!   (Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016; Yan et al.,
-//!   StreamScan, PPoPP 2013). Whoever runs the blocks starts them in ascending order.
+//!   StreamScan, PPoPP 2013). Whoever runs the blocks starts them in ascending order. Where there is memory
+//!   for the items themselves, `own`, blocks need not wait for each other one by one: as many as a block has
+//!   threads are a group, of which each block combines the items before its own, from what the last block of
+//!   the group before has given. So the combination depends on the number of blocks alone.
 //!
 //! On a GPU a block has **threads**, `n` of them, which run its body at the same time; `t` is a thread's
 //! number. What is not indexed by `t` all of them do alike, so a store for the block is in an `if` on
@@ -280,6 +283,8 @@ pub struct Link {
     pub item: Atom,
     /// What each block gave.
     pub kept: Var,
+    /// The item of each block, where blocks look back at those of a group.
+    pub own: Option<Var>,
 }
 
 /// A value of each thread that a collective combines: `x` and `y` in its statements alone.
@@ -425,6 +430,13 @@ pub fn neutral(op: ScalarOp, ty: BaseTy) -> Option<Scalar> {
         ScalarOp::And => Some(Scalar::Bool(true)),
         ScalarOp::Or | ScalarOp::Xor => Some(Scalar::Bool(false)),
         _ => None,
+    }
+}
+
+impl Link {
+    /// The buffers that it has for itself.
+    pub fn memory(&self) -> impl Iterator<Item = Var> + use<> {
+        [Some(self.kept), self.own].into_iter().flatten()
     }
 }
 

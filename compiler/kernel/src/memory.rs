@@ -169,7 +169,7 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
                 atom(&l.init);
                 atom(&l.item);
             }
-            links.iter().for_each(|l| f(l.kept));
+            links.iter().flat_map(Link::memory).for_each(&mut *f);
             f(*state);
         }
         StmtKind::Points { index, dims, .. } => {
@@ -215,7 +215,7 @@ pub fn read(block: &[Stmt]) -> FxHashSet<Var> {
                     found.insert(*buffer);
                 }
                 StmtKind::Chain { state, links, .. } => {
-                    found.extend(links.iter().map(|l| l.kept).chain([*state]));
+                    found.extend(links.iter().flat_map(Link::memory).chain([*state]));
                 }
                 _ => {}
             }

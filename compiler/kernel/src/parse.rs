@@ -339,6 +339,10 @@ impl<'t> Parser<'t> {
             init: self.atom(items.next("a first value")?)?,
             item: self.atom(items.next("an item")?)?,
             kept: self.var(items.next("a buffer")?)?,
+            own: match items.rest.is_empty() {
+                true => None,
+                false => Some(self.var(items.next("a buffer")?)?),
+            },
         };
         items.end()?;
         Ok(link)

@@ -15,7 +15,7 @@
 //!           | (if a (then stmt …) (else stmt …) ((x a a) …) pN)
 //!           | (points (x …) a (a …) pN) | (barrier pN) | (check trap a a … pN)
 //!           | (collective scan? a ((x x a x x?) …) stmt … (next a …) pN)
-//!           | (chain %b.1 (a …) ((x x a a %b.1) …) stmt … (next a …) pN)
+//!           | (chain %b.1 (a …) ((x x a a %b.1 %b.2?) …) stmt … (next a …) pN)
 //!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN)
 //!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 pN)
 //! i       ::= %i.1                               an int; else with its type, (%i.1 base)
@@ -314,7 +314,8 @@ impl<'p> Printer<'p> {
 
     fn link(&mut self, l: &Link) -> String {
         let (before, x) = (self.binder(l.before), self.binder(l.x));
-        format!("({before} {x} {} {} {})", self.atom(l.init), self.atom(l.item), self.var(l.kept))
+        let own = l.own.map(|v| format!(" {}", self.var(v))).unwrap_or_default();
+        format!("({before} {x} {} {} {}{own})", self.atom(l.init), self.atom(l.item), self.var(l.kept))
     }
 
     fn joined(&mut self, j: &Joined) -> String {

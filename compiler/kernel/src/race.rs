@@ -101,7 +101,7 @@ fn stores(block: &[Stmt], out: &mut FxHashSet<Var>) {
 
 /// The memory of a chain.
 fn handed_on(state: Var, links: &[Link]) -> impl Iterator<Item = Var> + '_ {
-    links.iter().map(|l| l.kept).chain([state])
+    links.iter().flat_map(Link::memory).chain([state])
 }
 
 // ---- launches ----

@@ -18,6 +18,15 @@ use remc_kernel::ir::*;
 use remc_kernel::memory::mentions;
 use rustc_hash::FxHashSet;
 
+/// The operator of a collective.
+struct Combiner {
+    /// The struct of its operands.
+    item: String,
+    op: String,
+    /// Set where a check in it fails.
+    failed: Option<String>,
+}
+
 impl Body<'_> {
     /// The statements of a kernel whose threads meet: those that fail apart from those where they meet.
     pub fn regions(&mut self, body: &[Stmt]) -> Printed {
@@ -82,36 +91,11 @@ impl Body<'_> {
 
     pub fn collective(&mut self, count: Atom, joined: &[Joined], body: &[Stmt], next: &[Atom]) -> Printed {
         let Some(threads) = self.threads else { return wrong("threads that a kernel does not have") };
-        let (item, op) = (self.names.fresh("item"), self.names.fresh("combine"));
-        let mut fields = Vec::new();
-        for (k, j) in joined.iter().enumerate() {
-            fields.push(format!("{} v{k};", type_name(self.ty(j.item)?)));
-        }
-        self.w.line(format!("struct {item} {{ {} }};", fields.join(" ")));
-        let fails = has_checks(body);
-        let failed = self.names.fresh("failed");
-        if fails {
-            self.w.line(format!("bool {failed} = false;"));
-        }
-        let (left, right) = (self.names.fresh("left"), self.names.fresh("right"));
-        self.w
-            .open(format!("const auto {op} = [&](const {item} &{left}, const {item} &{right}) -> {item} {{"));
-        for (k, j) in joined.iter().enumerate() {
-            for (v, side) in [(j.x, &left), (j.y, &right)] {
-                let (ty, name) = (type_name(self.ty(Atom::Var(v))?), self.name(v));
-                self.w.line(format!("const {ty} {name} = {side}.v{k};"));
-            }
-        }
-        let outer = std::mem::replace(&mut self.bail, format!("return {left};"));
-        self.bail_sets(&failed, fails);
-        self.block(body)?;
-        self.bail = outer;
-        self.told = None;
-        let next: Vec<String> = next.iter().map(|a| self.atom(*a)).collect();
-        self.w.line(format!("return {item}{{{}}};", next.join(", ")));
-        self.w.close("};");
+        let operands: Vec<(Var, Var)> = joined.iter().map(|j| (j.x, j.y)).collect();
+        let c = self.combiner(&operands, body, next)?;
         let items: Vec<String> = joined.iter().map(|j| self.atom(j.item)).collect();
         let (count, items) = (self.atom(count), items.join(", "));
+        let (item, op) = (&c.item, &c.op);
         let total = self.names.fresh("total");
         if joined.iter().any(|j| j.before.is_some()) {
             let before = self.names.fresh("before");
@@ -134,14 +118,125 @@ impl Body<'_> {
             let (ty, name) = (type_name(self.ty(j.item)?), self.name(j.total));
             self.w.line(format!("const {ty} {name} = {total}.v{k};"));
         }
-        if fails {
-            self.w.line(format!("if (__syncthreads_or({failed})) return;"));
-        }
+        self.unless_failed(&c);
         Ok(())
     }
 
-    fn bail_sets(&mut self, failed: &str, fails: bool) {
-        self.told = fails.then(|| format!("{failed} = true;"));
+    /// The operator of a collective, or of a chain, as a function of two structs.
+    fn combiner(&mut self, operands: &[(Var, Var)], body: &[Stmt], next: &[Atom]) -> Printed<Combiner> {
+        let (item, op) = (self.names.fresh("item"), self.names.fresh("combine"));
+        let mut fields = Vec::new();
+        for (k, (x, _)) in operands.iter().enumerate() {
+            fields.push(format!("{} v{k};", type_name(self.ty(Atom::Var(*x))?)));
+        }
+        self.w.line(format!("struct {item} {{ {} }};", fields.join(" ")));
+        let failed = has_checks(body).then(|| self.names.fresh("failed"));
+        if let Some(failed) = &failed {
+            self.w.line(format!("bool {failed} = false;"));
+        }
+        let (left, right) = (self.names.fresh("left"), self.names.fresh("right"));
+        self.w
+            .open(format!("const auto {op} = [&](const {item} &{left}, const {item} &{right}) -> {item} {{"));
+        for (k, (x, y)) in operands.iter().enumerate() {
+            for (v, side) in [(x, &left), (y, &right)] {
+                let (ty, name) = (type_name(self.ty(Atom::Var(*v))?), self.name(*v));
+                self.w.line(format!("const {ty} {name} = {side}.v{k};"));
+            }
+        }
+        let outer = std::mem::replace(&mut self.bail, format!("return {left};"));
+        self.told = failed.as_ref().map(|f| format!("{f} = true;"));
+        self.block(body)?;
+        self.bail = outer;
+        self.told = None;
+        let next: Vec<String> = next.iter().map(|a| self.atom(*a)).collect();
+        self.w.line(format!("return {item}{{{}}};", next.join(", ")));
+        self.w.close("};");
+        Ok(Combiner { item, op, failed })
+    }
+
+    /// Ends the block if the operator has failed in one of its threads.
+    fn unless_failed(&mut self, c: &Combiner) {
+        if let Some(failed) = &c.failed {
+            self.w.line(format!("if (__syncthreads_or({failed})) return;"));
+        }
+    }
+
+    /// A chain whose blocks look back at their group.
+    fn look_back(
+        &mut self,
+        (state, here, last): (&str, &str, &str),
+        threads: u32,
+        links: &[Link],
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Printed {
+        let operands: Vec<(Var, Var)> = links.iter().map(|l| (l.before, l.x)).collect();
+        let c = self.combiner(&operands, body, next)?;
+        let (item, op) = (&c.item, &c.op);
+        let mut own = Vec::new();
+        for l in links {
+            let Some(v) = l.own else { return wrong("a link without its own items") };
+            own.push(self.name(v));
+        }
+        let kept: Vec<String> = links.iter().map(|l| self.name(l.kept)).collect();
+        let items: Vec<String> = links.iter().map(|l| self.atom(l.item)).collect();
+        let inits: Vec<String> = links.iter().map(|l| self.atom(l.init)).collect();
+        let latest = |from: &[String], at: &str| {
+            let all: Vec<String> = from.iter().map(|b| format!("remc_latest(&{b}[{at}])")).collect();
+            all.join(", ")
+        };
+        let [ours, place, theirs, fine, sofar, go, handed] =
+            ["ours", "place", "theirs", "fine", "sofar", "go", "handed"].map(|n| self.names.fresh(n));
+        self.w.line(format!("const {item} {ours} = {item}{{{}}};", items.join(", ")));
+        self.w.open("if (threadIdx.x == 0) {");
+        for (k, own) in own.iter().enumerate() {
+            self.w.line(format!("{own}[{here}] = {ours}.v{k};"));
+        }
+        self.w.line(format!("remc_pass(&{state}[{here}], 1);"));
+        self.w.close("}");
+        self.w.line("// Where the block is in its group, and what those before it there have.");
+        self.w.line(format!("const i64 {place} = {last} % {threads};"));
+        self.w.line(format!("{item} {theirs} = {ours};"));
+        self.w.line(format!("bool {fine} = true;"));
+        self.w.open(format!("if (threadIdx.x < {place}) {{"));
+        let other = format!("{here} - {place} + threadIdx.x");
+        self.w.line(format!("{fine} = remc_await(&{state}[{other}], 1, remc_error, remc_place);"));
+        self.w.line(format!("if ({fine}) {theirs} = {item}{{{}}};", latest(&own, &other)));
+        self.w.close("}");
+        self.w.line(format!("if (__syncthreads_or(!{fine})) return;"));
+        self.w.line(format!("const {item} {sofar} = remc_reduce<{threads}>({theirs}, {place}, {op});"));
+        self.w.line(format!("__shared__ {item} {handed};"));
+        self.w.line(format!("__shared__ bool {go};"));
+        self.w.open("if (threadIdx.x == 0) {");
+        let first = format!("{last} == {place}");
+        let before = format!("{here} - {place} - 1");
+        self.w.line(format!("{go} = {first} || remc_await(&{state}[{before}], 2, remc_error, remc_place);"));
+        self.w.open(format!("if ({go}) {{"));
+        self.w.line(format!(
+            "{handed} = {first} ? {item}{{{}}} : {item}{{{}}};",
+            inits.join(", "),
+            latest(&kept, &before)
+        ));
+        self.w.line(format!("if ({place} > 0) {handed} = {op}({handed}, {sofar});"));
+        let through = self.names.fresh("through");
+        self.w.line(format!("const {item} {through} = {op}({handed}, {ours});"));
+        for (k, kept) in kept.iter().enumerate() {
+            self.w.line(format!("{kept}[{here}] = {through}.v{k};"));
+        }
+        // The next group begins from there.
+        self.w.line(format!("if ({place} == {threads} - 1) remc_pass(&{state}[{here}], 2);"));
+        self.w.close("}");
+        self.w.close("}");
+        self.w.line("__syncthreads();");
+        self.w.line(format!("if (!{go}) return;"));
+        self.unless_failed(&c);
+        for (k, l) in links.iter().enumerate() {
+            let ty = type_name(self.ty(Atom::Var(l.before))?);
+            let name = self.names.fresh("before");
+            self.w.line(format!("const {ty} {name} = {handed}.v{k};"));
+            self.names.alias(l.before, name);
+        }
+        Ok(())
     }
 
     pub fn chain(
@@ -160,6 +255,9 @@ impl Body<'_> {
         let offset = self.offset(state, at)?;
         let (state, here) = (self.name(state), self.names.fresh("here"));
         self.w.line(format!("const i64 {here} = {offset};"));
+        if let (Some(threads), Some(Link { own: Some(_), .. })) = (self.threads, links.first()) {
+            return self.look_back((&state, &here, &last), threads, links, body, next);
+        }
         // One thread waits and hands on for the block.
         let handed = self.names.fresh("handed");
         let go = self.names.fresh("go");
@@ -172,7 +270,7 @@ impl Body<'_> {
             self.w.open("if (threadIdx.x == 0) {");
         }
         self.w.line(format!(
-            "{} = {last} == 0 || remc_await(&{state}[{here} - 1], remc_error, remc_place);",
+            "{} = {last} == 0 || remc_await(&{state}[{here} - 1], 1, remc_error, remc_place);",
             if self.threads.is_some() { go.clone() } else { format!("const bool {go}") }
         ));
         match self.threads {
@@ -198,7 +296,7 @@ impl Body<'_> {
             let (kept, value) = (self.name(l.kept), self.atom(*a));
             self.w.line(format!("{kept}[{here}] = {value};"));
         }
-        self.w.line(format!("remc_pass(&{state}[{here}]);"));
+        self.w.line(format!("remc_pass(&{state}[{here}], 1);"));
         if self.threads.is_some() {
             for (k, local) in locals.iter().enumerate() {
                 self.w.line(format!("{handed}_{k} = {local};"));

@@ -24,8 +24,11 @@ use remc_mono::ir as mono;
 pub(crate) struct Handed {
     state: Place,
     kept: Vec<Place>,
+    /// What each block has itself, for a GPU's blocks to look back at.
+    own: Vec<Place>,
     /// Whether there is anything before, kept where the operator has no start.
     some: Option<Place>,
+    some_own: Option<Place>,
 }
 
 impl Handed {
@@ -99,14 +102,21 @@ impl Plan {
             p.alloc_for(v)
         };
         let state = alloc(self, "state", BaseTy::I64)?;
-        let mut kept = Vec::new();
+        let (mut kept, mut own) = (Vec::new(), Vec::new());
         for v in &op.lambda.params[..op.lambda.body.results.len()] {
             let base = self.flat.vars[*v].ty.base;
             kept.push(alloc(self, "kept", base)?);
+            if self.target.threads {
+                own.push(alloc(self, "own", base)?);
+            }
         }
         let some = match op.start {
             Some(_) => None,
             None => Some(alloc(self, "some", BaseTy::Bool)?),
+        };
+        let some_own = match (op.start.is_none(), self.target.threads) {
+            (true, true) => Some(alloc(self, "own", BaseTy::Bool)?),
+            _ => None,
         };
         let nothing = mono::Body { stmts: Vec::new(), results: vec![mono::Atom::Const(Scalar::I64(0))] };
         let axes: Vec<mono::Axis> = sizes
@@ -114,7 +124,7 @@ impl Plan {
             .map(|size| mono::Axis { var: self.fresh("i", mono::Ty::int()), size: *size })
             .collect();
         self.fill("clear", std::slice::from_ref(&state), &axes, &nothing)?;
-        Ok(Handed { state, kept, some })
+        Ok(Handed { state, kept, own, some, some_own })
     }
 
     /// The whole, at the end of a full scan: what the last tile has handed on.
@@ -161,11 +171,13 @@ impl Leaf<'_> {
         let Range::Tile { index, .. } = tile else { return wrong("no tile") };
         let state = self.import_place(&handed.state).buffer;
         let kept = self.import_all(&handed.kept);
+        let own: Vec<Var> = self.import_all(&handed.own).into_iter().map(|p| p.buffer).collect();
         let mut links = Vec::new();
         if let Some(some) = &handed.some {
             let kept = self.import_place(some);
+            let own = handed.some_own.as_ref().map(|p| self.import_place(p).buffer);
             let (no, yes) = (Scalar::Bool(false), Scalar::Bool(true));
-            links.push(self.link("some", Atom::Const(no), Atom::Const(yes), &kept)?);
+            links.push(self.link("some", Atom::Const(no), Atom::Const(yes), &kept, own)?);
         }
         for (k, (item, kept)) in items.iter().zip(&kept).enumerate() {
             let init = match &op.start {
@@ -175,7 +187,7 @@ impl Leaf<'_> {
                     None => return wrong("an array that is scanned"),
                 },
             };
-            links.push(self.link("before", init, *item, kept)?);
+            links.push(self.link("before", init, *item, kept, own.get(k).copied())?);
         }
         let values: Vec<Atom> = links.iter().map(|l| Atom::Var(l.before)).collect();
         let xs: Vec<Atom> = links.iter().map(|l| Atom::Var(l.x)).collect();
@@ -203,11 +215,11 @@ impl Leaf<'_> {
         Ok(before)
     }
 
-    fn link(&mut self, name: &str, init: Atom, item: Atom, kept: &Place) -> L<Link> {
+    fn link(&mut self, name: &str, init: Atom, item: Atom, kept: &Place, own: Option<Var>) -> L<Link> {
         let p = self.program();
         let Some(ty) = p.scalar_ty(item) else { return wrong("an array that is handed on") };
         let (before, x) = (p.scalar(name, ty), p.scalar("x", ty));
-        Ok(Link { before, x, init, item, kept: kept.buffer })
+        Ok(Link { before, x, init, item, kept: kept.buffer, own })
     }
 
     fn scan_tile(&mut self, scan: Scan, tile: Range, before: Before, at: &[Atom], outs: &[Place]) -> L<()> {

@@ -213,8 +213,15 @@ impl<'p> Verifier<'p> {
                 self.like(l.before, a, Rule::Chain)?;
                 self.like(l.x, a, Rule::Chain)?;
             }
-            memory(l.kept, self.p.scalar_ty(Atom::Var(l.before)))?;
+            for v in l.memory() {
+                memory(v, self.p.scalar_ty(Atom::Var(l.before)))?;
+            }
         }
+        let looking = links.iter().filter(|l| l.own.is_some()).count();
+        self.ensure(looking == 0 || looking == links.len(), Rule::Chain, || {
+            "some links have items, not all".into()
+        })?;
+        self.ensure(looking == 0 || kernel.threads.is_some(), Rule::Chain, || "no threads look back".into())?;
         Ok(())
     }
 

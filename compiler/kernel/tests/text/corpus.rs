@@ -171,6 +171,11 @@ pub const KERNELS: &[(&str, &str)] = &[
          (let (%one bool) (op = %th 0) p0) (let (%sum float) (op + %mine %all2) p0)
          (if %one (then (store %ys (%b) %all p0)) (else) () p0)",
     ),
+    // Blocks that look back at their group.
+    (
+        "(%b %nb) threads",
+        "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys %xs)) (let (%q float) (op + %p %e) p0) (next %q) p0)",
+    ),
     // What threads have written is read by others after a barrier, also in a loop.
     (
         "(%b %nb) threads",

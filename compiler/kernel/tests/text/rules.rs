@@ -166,6 +166,8 @@ const KERNELS: &[(Rule, &str)] = &[
     (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next 1) p0)"),
     (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys)) (next) p0)"),
     (Rule::Chain, "(chain %is (%b) (((%p float) (%e int) 0.0 1.0 %ys)) (next %p) p0)"),
+    // Looking back without threads.
+    (Rule::Chain, "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys %xs)) (next %e) p0)"),
     // Inside of another statement; an item outside of its chain.
     (
         Rule::Chain,
@@ -227,6 +229,10 @@ const THREADED: &[(Rule, &str)] = &[
     (Rule::Collective, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next 1.0) p0)"),
     (Rule::Collective, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next) p0)"),
     (Rule::Scope, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next %x) p0) (store %is (%b) %x p0)"),
+    (
+        Rule::Chain,
+        "(chain %is (%b) (((%p float) (%e float) 0.0 1.0 %ys %xs) ((%q int) (%f int) 0 1 %is)) (next %e %f) p0)",
+    ),
     // Where threads meet all must be: no condition or bound differs, itself or through what it is made of.
     (Rule::Uniform, "(let (%c bool) (op < %th 4) p0) (if %c (then (barrier p0)) (else) () p0)"),
     (Rule::Uniform, "(for seq %i (upto 0 %th) () (barrier p0) (next) p0)"),

@@ -28,10 +28,11 @@ struct remc_failure {
   }
 }
 
-// Waits until a block has handed on its values; false if a check has failed at a place below, so that it
+// Waits until a block has said so much of its state: 1, that it has handed on its values, or its own ones
+// where others look back at several; 2, also those of all blocks up to it. False if a check has failed at a place below, so that it
 // may never do so.
-[[maybe_unused]] static __device__ __forceinline__ bool remc_await(const i64 *state, const remc_failure *failure, u64 place) {
-  while (*(const volatile i64 *)state == 0) {
+[[maybe_unused]] static __device__ __forceinline__ bool remc_await(const i64 *state, i64 wanted, const remc_failure *failure, u64 place) {
+  while (*(const volatile i64 *)state < wanted) {
     if (*(const volatile u64 *)&failure->place < place) return false;
     __nanosleep(20);
   }
@@ -39,9 +40,9 @@ struct remc_failure {
   return true;
 }
 
-[[maybe_unused]] static __device__ __forceinline__ void remc_pass(i64 *state) {
+[[maybe_unused]] static __device__ __forceinline__ void remc_pass(i64 *state, i64 how_much) {
   __threadfence();
-  *(volatile i64 *)state = 1;
+  *(volatile i64 *)state = how_much;
 }
 
 // What another block has written lately, past the caches of this one.
