@@ -159,9 +159,9 @@ impl Libcuda {
             return Err(Missing::DriverTooOld { supports: driver });
         }
         // SAFETY: the library is there. From here on it has all functions of the release.
-        match check("cuInit", unsafe { sys::cuInit(0) }) {
-            Err(_) if Libcuda::count() == 0 => return Err(Missing::Gpu),
-            started => started.map_err(fails)?,
+        match unsafe { sys::cuInit(0) } {
+            sys::CUresult::CUDA_ERROR_NO_DEVICE => return Err(Missing::Gpu),
+            code => check("cuInit", code).map_err(fails)?,
         }
         if number as usize >= Libcuda::count() {
             return Err(Missing::Gpu);
@@ -186,7 +186,7 @@ impl Libcuda {
         Ok((opened, gpu))
     }
 
-    /// How many GPUs there are; none also where the driver has not started.
+    /// How many GPUs there are.
     fn count() -> usize {
         let mut n: c_int = 0;
         // SAFETY: the library is there, and `n` is a number.

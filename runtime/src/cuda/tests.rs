@@ -243,12 +243,12 @@ fn the_gpu_of_this_machine() {
         }
     };
     let text = "
-extern \"C\" __global__ void scale(long long n, _Bool negate, float f, const float *x, float *y) {
+extern \"C\" __global__ void scale(long long n, bool negate, float f, const float *x, float *y) {
   long long i = blockIdx.x * (long long) blockDim.x + threadIdx.x;
   if (i < n) y[i] = negate ? -f * x[i] : f * x[i];
 }
 ";
-    let cubin = cuda.compile(&text.replace("_Bool", "bool"), "scale.cu").unwrap();
+    let cubin = cuda.kernels.compiler.compile(text, "scale.cu", cuda.device.gpu.arch).unwrap();
     let kernel = cuda.device.module(&cubin.bytes).unwrap().kernel("scale").unwrap();
     let input = Value::of_scalars(BaseTy::F32, vec![1000], (0..1000).map(|i| Scalar::F32(i as f32)));
     let x = cuda.device.upload(&input).unwrap();
