@@ -29,7 +29,8 @@
 //! The threads of a block are a parallel variable as well, whose iterations may use what others have written
 //! once they have met: accesses with a `barrier` between them on every way are ordered, so that ownership
 //! is asked for of those that have none, a *phase*, alone. What is in an `if` on `(op = t 0)` is done by one
-//! thread. The indices of a point are owned together: by whoever owns the point's number.
+//! thread. The indices of a point are owned together, by whoever owns the point's number; and so are indices
+//! each of which is owned by one of them. `(op + (op * b c) k)`, with `k` below the constant `c`, is of tile `b`.
 //!
 //! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
 //! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
@@ -219,6 +220,9 @@ struct Checker<'p> {
     /// Of a loop over a thread's share of a tile also the thread, and how many there are.
     shares: FxHashMap<Var, (Atom, Atom)>,
     points: Vec<Point<'p>>,
+    /// Products `b · c`, and the variables of loops below a constant.
+    products: FxHashMap<Var, (Atom, i64)>,
+    below: FxHashMap<Var, i64>,
     /// Conditions that hold for one thread.
     one: FxHashSet<Var>,
     single: bool,
@@ -244,6 +248,8 @@ impl<'p> Checker<'p> {
             tiles: FxHashMap::default(),
             shares: FxHashMap::default(),
             points: Vec::new(),
+            products: FxHashMap::default(),
+            below: FxHashMap::default(),
             one: FxHashSet::default(),
             single: false,
             phase: 0,
@@ -288,7 +294,11 @@ impl<'p> Checker<'p> {
                     self.bound.insert(*var);
                     self.bound.extend(carried.iter().map(|c| c.param));
                     match range {
-                        Range::Upto { .. } => {}
+                        Range::Upto { from, to } => {
+                            if let (Some(0), Some(n)) = (from.as_int(), to.as_int()) {
+                                self.below.insert(*var, n);
+                            }
+                        }
                         Range::Tile { index, size, .. } => {
                             self.tiles.insert(*var, (*index, *size));
                         }
@@ -370,6 +380,9 @@ impl<'p> Checker<'p> {
     }
 
     fn exp(&mut self, var: Var, exp: &'p Exp, prov: Prov, around: &[usize]) {
+        if let Exp::Op(op, args) = exp {
+            self.number_in_tile(var, *op, args);
+        }
         let uniform = |a: &Atom| a.as_var().is_none_or(|v| self.uniform.contains(&v));
         match exp {
             Exp::Load { buffer, at } => self.access(*buffer, at, false, prov, around),
@@ -402,6 +415,31 @@ impl<'p> Checker<'p> {
     fn access(&mut self, buffer: Var, at: &'p [Atom], write: bool, prov: Prov, around: &[usize]) {
         let (phase, single) = (self.phase, self.single);
         self.accesses.push(Access { buffer, at, write, prov, around: around.to_vec(), phase, single });
+    }
+
+    /// Notes products, and sums that are a number of a tile.
+    fn number_in_tile(&mut self, var: Var, op: remc_base::ops::ScalarOp, args: &[Atom]) {
+        use remc_base::ops::ScalarOp;
+        match (op, args) {
+            (ScalarOp::Mul, [b, size]) => {
+                if let Some(size) = size.as_int().filter(|n| *n > 0) {
+                    // It is the first of the tile.
+                    self.products.insert(var, (*b, size));
+                    self.tiles.insert(var, (*b, Atom::int(size)));
+                }
+            }
+            (ScalarOp::Add, [Atom::Var(base), k]) => {
+                let Some((b, size)) = self.products.get(base).copied() else { return };
+                let below = match k {
+                    Atom::Const(_) => k.as_int().is_some_and(|k| (0..size).contains(&k)),
+                    Atom::Var(k) => self.below.get(k).is_some_and(|n| *n <= size),
+                };
+                if below {
+                    self.tiles.insert(var, (b, Atom::int(size)));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The parallel variables around the whole body: the grid's, and that of the threads.
@@ -484,8 +522,13 @@ impl<'p> Checker<'p> {
         // The positions of a point's indices in an access, which point it is, and how it is owned.
         let found = |a: &Access| {
             self.points.iter().find_map(|p| {
-                let position = |v: &Var| a.at.iter().position(|i| self.origin(*i) == Atom::Var(*v));
-                let at: Vec<usize> = p.vars.iter().map(position).collect::<Option<_>>()?;
+                // An index that one of the point's owns, and through tiles of which sizes.
+                let position = |v: &Var| {
+                    let (fixed, own) = (owner.fixed.clone(), FxHashSet::default());
+                    let part = Parallel { var: *v, what: String::new(), fixed, own };
+                    a.at.iter().enumerate().find_map(|(k, i)| Some((k, self.owned(*i, &part)?)))
+                };
+                let at: Vec<(usize, Vec<Atom>)> = p.vars.iter().map(position).collect::<Option<_>>()?;
                 let dims: Vec<Atom> = p.dims.iter().map(|d| self.origin(*d)).collect();
                 Some((at, dims, self.owned(p.index, owner)?))
             })

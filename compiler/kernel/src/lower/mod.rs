@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
 //! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
-//! | [`threads`] | the parallel operators again, for the threads of a GPU |
+//! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
@@ -24,6 +24,7 @@
 //! Sizes of tiles depend on sizes of the data alone, never on the number of threads, so that results are
 //! the same on any number.
 
+mod blocked;
 mod build;
 mod fold;
 mod leaf;

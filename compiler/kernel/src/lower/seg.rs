@@ -162,7 +162,7 @@ impl Plan {
     }
 
     /// Whether a leaf only moves elements, along the other of two axes.
-    fn is_transposition(&self, leaf: &mono::Body, shape: &schedule::Shape, outer: &[mono::Axis]) -> bool {
+    pub fn is_transposition(&self, leaf: &mono::Body, shape: &schedule::Shape, outer: &[mono::Axis]) -> bool {
         let [first] = outer else { return false };
         let r = &shape.reads;
         let across = shape.lanes && !shape.loops && r.strided > 0 && r.contiguous == 0;

@@ -15,6 +15,7 @@
 //!
 //! How many tiles there are depends on sizes alone, so that results are the same from run to run.
 
+use super::blocked::contraction;
 use super::build::Emit;
 use super::leaf::Leaf;
 use super::plan::Plan;
@@ -27,7 +28,7 @@ use remc_base::BaseTy;
 use remc_base::ops::{ScalarOp, zero};
 use remc_mono::ir as mono;
 
-const COUNT: i64 = THREADS as i64;
+pub(crate) const COUNT: i64 = THREADS as i64;
 
 impl Plan {
     /// Evaluates a leaf at every point of a space, into cells of `outs`.
@@ -38,6 +39,31 @@ impl Plan {
         space: &[mono::Axis],
         leaf: &mono::Body,
     ) -> L<()> {
+        let scalars = leaf.results.iter().filter_map(|a| a.as_var());
+        let scalars = scalars.map(|v| &self.flat.vars[v].ty).all(mono::Ty::is_scalar);
+        if let [row, column] = space
+            && scalars
+            && self.is_transposition(leaf, &self.shape(leaf, column.var), std::slice::from_ref(row))
+        {
+            return self.transpose_by_threads(name, outs, [*row, *column], leaf);
+        }
+        let found = contraction(space, leaf, &self.tys());
+        if let Some(c) = found {
+            let cond = self.is_worth_squares(space)?;
+            self.blocks.open();
+            self.contract_by_threads(name, outs, space, &c, leaf)?;
+            let then = self.blocks.close();
+            self.blocks.open();
+            self.fill_points(name, outs, space, leaf)?;
+            let otherwise = self.blocks.close();
+            self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
+            return Ok(());
+        }
+        self.fill_points(name, outs, space, leaf)
+    }
+
+    /// A thread for each point, or for a few.
+    fn fill_points(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
         let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
         let total = self.product(&sizes)?;
         let cost = self.cost(leaf);
@@ -201,7 +227,7 @@ struct Part {
 
 impl Leaf<'_> {
     /// Gives the kernel's blocks threads; the number of one.
-    fn threads(&mut self) -> Atom {
+    pub fn threads(&mut self) -> Atom {
         let thread = self.plan.out.scalar("thread", BaseTy::I64);
         self.kernel.threads = Some((thread, THREADS));
         Atom::Var(thread)
