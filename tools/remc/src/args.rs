@@ -109,6 +109,8 @@ pub enum Device {
     Interp,
     /// Compiled code, on all cores
     Cpu,
+    /// Compiled code, on an NVIDIA GPU
+    Cuda,
     /// The CUDA that would run on a GPU, on an emulator: for tests of remc itself
     #[value(hide = true)]
     Emulated,

@@ -12,6 +12,12 @@ pub fn emit(session: &Session, p: &Program) -> Outcome<Vec<u8>> {
     text.map(String::into_bytes).map_err(bug)
 }
 
+/// The kernels alone.
+pub fn kernels(session: &Session, p: &Program) -> Outcome<String> {
+    let text = remc_cuda::kernels(p, &|prov| place(session, p, prov));
+    text.map_err(|e| Failure::Bug(InternalBug { stage: "codegen", message: e.to_string() }))
+}
+
 /// Where a statement comes from, in the user's own text.
 fn place(session: &Session, p: &Program, prov: Prov) -> Option<String> {
     let trace = p.provs.contains(prov).then(|| p.provs.trace(prov))?;

@@ -13,6 +13,7 @@ pub mod cpu;
 mod cuda;
 mod emulated;
 mod explain;
+mod gpu;
 mod header;
 mod inputs;
 mod native;

@@ -142,14 +142,22 @@ fn evaluate(
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
     if args.device != Some(Device::Interp) {
         let ranks = crate::boundary::ranks(&indices);
-        let emulated = args.device == Some(Device::Emulated);
-        let tuning = if emulated { Tuning::gpu() } else { Tuning::default() };
+        let gpu = matches!(args.device, Some(Device::Emulated | Device::Cuda));
+        let tuning = if gpu { Tuning::gpu() } else { Tuning::default() };
         let options = Options { stop_after: args.stop_after_pass, tuning, ..Options::default() };
         let stop = dumps.compile(session, program, file, target, &ranks, options)?;
         match stop {
             Ok(Stop::Kernel(kernel)) => {
                 let signature = definition.entry.as_ref().map(|e| e.indices.as_slice()).unwrap_or_default();
-                if emulated {
+                if args.device == Some(Device::Cuda) {
+                    let ran =
+                        crate::gpu::run(session, &kernel, (signature, &indices), &arguments, args.repeat)?;
+                    let ran = ran.map_err(|e| self::stop(session, reporter, &e))?;
+                    let text = memory(&ran.stats);
+                    let peak = Some(ran.stats.peak_bytes);
+                    return Ok((ran.value, Report { text, runs: ran.runs, peak }));
+                }
+                if args.device == Some(Device::Emulated) {
                     let ran = crate::emulated::run(session, &kernel, (signature, &indices), &arguments)?;
                     let value = ran.map_err(|e| self::stop(session, reporter, &e))?;
                     return Ok((value, Report::default()));
@@ -215,13 +223,18 @@ fn compiled(
             "  {name:<10} {launches:>6}×  {ms:>10.3} ms  {blocks:>8} blocks  {moved:>9.1} MiB  {rate:>6.1} GB/s\n"
         ));
     }
-    text.push_str(&format!(
-        "  memory     {} arrays, {:.1} MiB at most; {:.1} MiB moved\n",
-        ran.stats.allocations,
-        mebibytes(ran.stats.peak_bytes),
-        mebibytes(ran.stats.bytes())
-    ));
+    text.push_str(&memory(&ran.stats));
     Ok((ran.value, Report { text, runs: ran.runs, peak: Some(ran.stats.peak_bytes) }))
+}
+
+/// The arrays of a run.
+fn memory(stats: &remc_runtime::cpu::Stats) -> String {
+    format!(
+        "  memory     {} arrays, {:.1} MiB at most; {:.1} MiB moved\n",
+        stats.allocations,
+        mebibytes(stats.peak_bytes),
+        mebibytes(stats.bytes())
+    )
 }
 
 fn mebibytes(bytes: u64) -> f64 {

@@ -24,7 +24,7 @@ mod together;
 mod writer;
 
 use remc_base::{BaseTy, Prov};
-use remc_kernel::ir::{Atom, Exp, Program, Stmt, StmtKind, Ty};
+use remc_kernel::ir::{Atom, Exp, Kernel, KernelId, Program, Stmt, StmtKind, Ty};
 use remc_kernel::traps::numbers;
 pub use remc_kernel::traps::traps;
 use std::fmt;
@@ -66,6 +66,46 @@ pub fn kernels(p: &Program, places: Places<'_>) -> Result<String, Error> {
         out.push_str(&kernel::print(p, id, k, &traps, written, &about)?);
     }
     Ok(out)
+}
+
+/// How a kernel is launched by whoever has not the printed host code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// The function's name in the text.
+    pub symbol: String,
+    /// Threads of a block of the device, and how many blocks of the kernel run in one.
+    pub threads: u32,
+    pub packed: u32,
+    /// The parameters after the kernel's own: how many blocks there are (a `u64`), the error slot, and of a
+    /// chained kernel a `u64` that is 0 at the launch.
+    pub chained: bool,
+    /// Whether the error slot may say something afterwards.
+    pub checks: bool,
+    /// Whether there may be no more threads than workers.
+    pub scratch: bool,
+}
+
+impl Launch {
+    /// How many blocks of the device run so many of the kernel; `workers` is how many threads there are for
+    /// memory of their own.
+    pub fn grid(&self, blocks: u64, workers: u64) -> u32 {
+        let size = blocks.div_ceil(u64::from(self.packed));
+        let size = if self.scratch { size.min(workers / u64::from(self.threads)) } else { size };
+        size.clamp(1, i32::MAX as u64) as u32
+    }
+}
+
+/// How each kernel is launched.
+pub fn launches(p: &Program) -> Vec<Launch> {
+    let of = |(id, k): (KernelId, &Kernel)| Launch {
+        symbol: kernel::symbol(id, k),
+        threads: kernel::threads(k),
+        packed: kernel::packed(k),
+        chained: k.is_chained(),
+        checks: kernel::has_checks(&k.body),
+        scratch: kernel::has_scratch(p, k),
+    };
+    p.kernels.iter().map(of).collect()
 }
 
 /// A program of its own: the kernels, and a function of the host that runs the plan.

@@ -1,0 +1,270 @@
+//! The cuda device: kernels are printed, compiled by NVRTC and launched on a GPU; the plan between them is executed
+//! here.
+
+use crate::boundary::{self, B, Results, assemble, leaves};
+use crate::codes;
+use crate::cpu::Ran;
+use crate::report::{Failure, Outcome, fail, usage};
+use remc_base::value::Data;
+use remc_base::{AtomTy, BaseTy, IVar, IndexValue, Prov, Scalar, Value};
+use remc_cuda::Launch;
+use remc_driver::pipeline::Stage;
+use remc_driver::{Db, InternalBug, Session};
+use remc_interp::RuntimeError;
+use remc_kernel::ir::{KernelId, Program, Ty};
+use remc_kernel::traps::traps;
+use remc_runtime::cpu::Stats;
+use remc_runtime::cuda::{Buffer, Cuda, CudaOptions, Device, Extent, Kernel};
+use remc_runtime::plan::{self, Argument, Given, Machine, SortKey};
+use remc_runtime::stop::Stopped;
+use std::cmp::Ordering;
+use std::time::Instant;
+
+fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
+    Failure::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
+}
+
+/// A program's kernels, loaded on a GPU.
+struct Gpu<'d> {
+    device: &'d Device,
+    launches: Vec<Launch>,
+    kernels: Vec<Kernel>,
+    /// Where blocks of chained kernels take their numbers.
+    ticket: Buffer,
+    /// Threads that run at the same time.
+    workers: u64,
+}
+
+/// Compiles a program for the GPU and runs it, some number of times.
+pub fn run(
+    session: &Session,
+    program: &Program,
+    (signature, indices): (&[IVar], &[IndexValue]),
+    arguments: &[Value],
+    repeat: u32,
+) -> Outcome<Result<Ran, RuntimeError>> {
+    let cuda = match Cuda::new(&CudaOptions::default()) {
+        Ok(cuda) => cuda,
+        Err(missing) => {
+            return fail(
+                usage(codes::DEVICE, format!("there is no cuda device: {missing}"))
+                    .help("`--device cpu` runs the program on this machine's processor"),
+            );
+        }
+    };
+    let mut gpu = load(session, program, &cuda)?;
+    let explain = |stopped| crate::cpu::explain(session, program, &traps(program), stopped).map(Err);
+    let _timed = session.db.timings().enter(Stage::Execute);
+    let wrong = |message: String| bug(Stage::Execute, message);
+    let mut flat = Vec::new();
+    for (input, value) in program.inputs.iter().zip(arguments) {
+        leaves(input, value, &mut flat).map_err(wrong)?;
+    }
+    let sizes = boundary::sizes(indices);
+    let mut buffers = Vec::new();
+    for (v, value) in program.params.iter().skip(sizes.len()).zip(&flat) {
+        buffers.push(match program.ty(*v) {
+            Ty::Scalar(_) => None,
+            Ty::Buffer(_) => match cuda.device.upload(value) {
+                Ok(buffer) => Some(buffer),
+                Err(stopped) => return explain(stopped),
+            },
+        });
+    }
+    let mut params = Vec::new();
+    for (k, v) in program.params.iter().enumerate() {
+        params.push(match (sizes.get(k), program.ty(*v)) {
+            (Some(n), _) => Argument::Scalar(Scalar::I64(*n as i64)),
+            (None, Ty::Scalar(ty)) => {
+                let value = flat.get(k - sizes.len()).ok_or("a parameter that is not given".to_owned());
+                let bits = value.and_then(boundary::bits).map_err(wrong)?;
+                let scalar = Scalar::from_bits64(*ty, bits as i64).ok_or("a scalar of no value".to_owned());
+                Argument::Scalar(scalar.map_err(wrong)?)
+            }
+            (None, Ty::Buffer(_)) => match buffers.get(k - sizes.len()) {
+                Some(Some(buffer)) => Argument::Buffer(buffer),
+                _ => return Err(wrong("an array that is not given".into())),
+            },
+        });
+    }
+    let mut runs = Vec::new();
+    let mut last = None;
+    for _ in 0..repeat {
+        // The results of one run are gone before the next, which takes their memory.
+        drop(last.take());
+        cuda.device.restart_counting();
+        let start = Instant::now();
+        let ran = cuda.device.clear_error().map_err(Stopped::from);
+        let ran = ran.and_then(|()| plan::run(program, &mut gpu, &params));
+        let ran = ran.and_then(|given| cuda.device.wait().map(|()| given).map_err(Stopped::from));
+        match ran {
+            Ok(given) => last = Some(given),
+            Err(stopped) => return explain(stopped),
+        }
+        runs.push(start.elapsed());
+    }
+    let Some(given) = last else { return Err(wrong("no run".into())) };
+    let given = Answer { device: &cuda.device, given };
+    let value = assemble(&program.output, &given, &boundary::closing(signature, indices)).map_err(wrong)?;
+    let usage = cuda.device.memory();
+    let stats = Stats {
+        peak_bytes: usage.peak,
+        allocations: usage.allocations,
+        reused: usage.reused,
+        ..Stats::default()
+    };
+    Ok(Ok(Ran { value, runs, stats }))
+}
+
+/// Prints, compiles and loads the kernels.
+fn load<'d>(session: &Session, program: &Program, cuda: &'d Cuda) -> Outcome<Gpu<'d>> {
+    let _timed = session.db.timings().enter(Stage::Codegen);
+    let text = crate::cuda::kernels(session, program)?;
+    let cubin = cuda.compile(&text, "kernels.cu").map_err(|e| bug(Stage::Codegen, e))?;
+    let module = cuda.device.module(&cubin.bytes).map_err(|e| bug(Stage::Codegen, e))?;
+    let launches = remc_cuda::launches(program);
+    let kernels = launches.iter().map(|l| module.kernel(&l.symbol)).collect::<Result<Vec<_>, _>>();
+    let ticket = cuda.device.array(None, BaseTy::U64, &[1]);
+    let gpu = &cuda.device.gpu;
+    Ok(Gpu {
+        device: &cuda.device,
+        launches,
+        kernels: kernels.map_err(|e| bug(Stage::Codegen, e))?,
+        ticket: ticket.map_err(|e| bug(Stage::Codegen, format!("{e:?}")))?,
+        workers: u64::from(gpu.multiprocessors) * u64::from(gpu.threads_per_multiprocessor),
+    })
+}
+
+fn broken<T>(what: &str) -> Result<T, Stopped> {
+    Err(Stopped::Broken(what.to_owned()))
+}
+
+impl Machine for Gpu<'_> {
+    type Buffer = Buffer;
+
+    fn alloc(&mut self, prov: Prov, base: BaseTy, dims: &[i64]) -> Result<Buffer, Stopped> {
+        self.device.array(Some(prov.0), base, dims)
+    }
+
+    fn free(&mut self, buffer: Buffer) {
+        drop(buffer);
+    }
+
+    fn load(&mut self, buffer: &Buffer, base: BaseTy, index: usize) -> Result<Scalar, Stopped> {
+        match self.device.load(buffer, base, index)? {
+            Some(x) => Ok(x),
+            None => broken("an element that is not there"),
+        }
+    }
+
+    fn store(&mut self, buffer: &Buffer, index: usize, value: Scalar) -> Result<(), Stopped> {
+        match self.device.store(buffer, index, value)? {
+            true => Ok(()),
+            false => broken("a place that is not there"),
+        }
+    }
+
+    fn launch(&mut self, id: KernelId, grid: &[i64], args: &[Argument<'_, Buffer>]) -> Result<(), Stopped> {
+        let (Some(how), Some(kernel)) = (self.launches.get(id.0 as usize), self.kernels.get(id.0 as usize))
+        else {
+            return broken("a kernel that is not there");
+        };
+        let blocks = grid.iter().try_fold(1u64, |n, d| n.checked_mul(u64::try_from(*d).ok()?));
+        let Some(blocks) = blocks else { return broken("a grid without end") };
+        let mut words: Vec<u64> = args
+            .iter()
+            .map(|a| match a {
+                Argument::Scalar(s) => s.to_bits64() as u64,
+                Argument::Buffer(b) => b.address(),
+            })
+            .collect();
+        words.extend([blocks, self.device.error_slot()]);
+        if how.chained {
+            words.push(self.ticket.address());
+            self.device.fill(&self.ticket, 0)?;
+        }
+        let extent =
+            Extent { grid: [how.grid(blocks, self.workers), 1, 1], block: [how.threads, 1, 1], shared: 0 };
+        // SAFETY: the parameters are those that the kernel was printed with, in this order; the plan keeps
+        // the buffers until the launch is made, and memory is given out again in the order of the calls.
+        #[expect(unsafe_code, reason = "a kernel is launched")]
+        unsafe { self.device.launch(kernel, extent, &words) }?;
+        if how.checks
+            && let Some(failure) = self.device.failure()?
+        {
+            return Err(failure.into());
+        }
+        Ok(())
+    }
+
+    /// On the host.
+    fn sort(&mut self, keys: &[SortKey<'_, Buffer>], items: usize, out: &Buffer) -> Result<(), Stopped> {
+        let mut columns = Vec::new();
+        for key in keys {
+            match self.device.download(key.buffer, key.base, &[items, key.elements])? {
+                Some(column) => columns.push((column.data, key.elements)),
+                None => return broken("a key that is not there"),
+            }
+        }
+        let mut order: Vec<i64> = (0..items as i64).collect();
+        order.sort_by(|a, b| {
+            let compare = |(data, elements): &(Data, usize)| {
+                let at = |i: i64| i as usize * elements;
+                (0..*elements)
+                    .map(|e| before(data, at(*a) + e, at(*b) + e))
+                    .find(|o| o.is_ne())
+                    .unwrap_or(Ordering::Equal)
+            };
+            columns.iter().map(compare).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        });
+        let order = Value { atom: AtomTy::Base(BaseTy::I64), shape: vec![items], data: Data::I64(order) };
+        match self.device.overwrite(out, &order)? {
+            true => Ok(()),
+            false => broken("no room for a permutation"),
+        }
+    }
+
+    fn workers(&self) -> u64 {
+        self.workers
+    }
+}
+
+/// The order of two elements of an array.
+fn before(data: &Data, a: usize, b: usize) -> Ordering {
+    match (data.get(a), data.get(b)) {
+        (Some(remc_base::Atom::Scalar(x)), Some(remc_base::Atom::Scalar(y))) => {
+            remc_base::ops::total_cmp(x, y)
+        }
+        _ => Ordering::Equal,
+    }
+}
+
+/// The results of a run.
+struct Answer<'a> {
+    device: &'a Device,
+    given: Vec<Given<Buffer>>,
+}
+
+impl Results for Answer<'_> {
+    fn is_scalar(&self, position: usize) -> bool {
+        matches!(self.given.get(position), Some(Given::Scalar(_)))
+    }
+
+    fn scalar(&self, position: usize) -> B<Scalar> {
+        match self.given.get(position) {
+            Some(Given::Scalar(s)) => Ok(*s),
+            _ => Err("no scalar where one is wanted".into()),
+        }
+    }
+
+    fn array(&self, position: usize) -> B<Value> {
+        let Some(Given::Buffer { buffer, base, dims }) = self.given.get(position) else {
+            return Err("no array where one is wanted".into());
+        };
+        match self.device.download(buffer, *base, dims) {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err("an array that is not there".into()),
+            Err(e) => Err(e.to_string()),
+        }
+    }
+}
