@@ -7,17 +7,18 @@
 //! - `console`: lines `$ remc …` and what they print;
 //! - `scheme STAGE`: the text of a stage, without its tables and without the places of statements. With
 //!   `: FROM … TO`, the lines from the first that has FROM in it to the next that has TO;
-//! - `llvm KERNEL: FROM … TO`: LLVM's text of a kernel for the processor [`generic`].
+//! - `llvm KERNEL: FROM … TO`: LLVM's text of a kernel for the processor [`generic`];
+//! - `cuda KERNEL`, also with `: FROM … TO`: CUDA's text of a kernel as it is for a GPU.
 //!
 //! The stages are the names that dumps are called by, the last of each name; `kernels` and `plan` are the
-//! two halves of Kernel. The page with these blocks filled is compared with the page as it is, by insta:
+//! two halves of Kernel, `gpu-kernels` and `gpu-plan` those that are made for a GPU. The page with these blocks filled is compared with the page as it is, by insta:
 //! `INSTA_UPDATE=always cargo test -p remc --test testsuite tour::` writes it anew; without that, what
 //! differs is left beside the page as `PAGE.snap.new.md`, for `cargo insta review` or `diff`.
 
 use crate::pages::{Folder, blocks, console};
-use crate::{differs, files, remc, root, stderr, stem};
+use crate::{differs, files, remc, root, stderr, stdout, stem};
 use libtest_mimic::{Failed, Trial};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn trials() -> Vec<Trial> {
     let pages = files("tour", "md").into_iter().filter(|p| stem(p).ends_with(".snap"));
@@ -49,6 +50,8 @@ fn page(path: &Path) -> Result<(), Failed> {
             stages.show(what)?
         } else if let Some(what) = block.info.strip_prefix("llvm ") {
             stages.llvm(what)?
+        } else if let Some(what) = block.info.strip_prefix("cuda ") {
+            stages.cuda(what)?
         } else {
             continue;
         };
@@ -76,20 +79,28 @@ fn snapshot(name: &str, expected: &str, found: String) -> Result<(), Failed> {
 struct Stages {
     /// In order: the stage's name and its text.
     all: Vec<(String, String)>,
+    /// Kernel for a GPU, and that as CUDA.
+    gpu: String,
+    cuda: String,
 }
 
 impl Stages {
     fn new(folder: &Path, name: &str) -> Result<Stages, Failed> {
-        let output = remc()
-            .current_dir(folder)
-            .args(["compile", &format!("{name}.remora"), "--emit", "kernel", "--dump-dir", "stages"])
-            .output()?;
-        if !output.status.success() {
-            return Err(stderr(&output).into());
-        }
-        let mut dumps: Vec<_> =
-            std::fs::read_dir(folder.join("stages"))?.filter_map(|f| Some(f.ok()?.path())).collect();
-        dumps.sort();
+        let compile = |what: &str, dumps: &str| -> Result<(String, Vec<PathBuf>), Failed> {
+            let file = format!("{name}.remora");
+            let arguments = ["compile", &file, "--emit", what, "--dump-dir", dumps];
+            let output = remc().current_dir(folder).args(arguments).output()?;
+            if !output.status.success() {
+                return Err(stderr(&output).into());
+            }
+            let entries = std::fs::read_dir(folder.join(dumps))?;
+            let mut dumps: Vec<_> = entries.filter_map(|f| Some(f.ok()?.path())).collect();
+            dumps.sort();
+            Ok((stdout(&output), dumps))
+        };
+        let (cuda, dumps) = compile("cuda", "gpu-stages")?;
+        let gpu = dumps.last().map(std::fs::read_to_string).transpose()?.unwrap_or_default();
+        let (_, dumps) = compile("kernel", "stages")?;
         let all = dumps
             .iter()
             .map(|p| {
@@ -97,7 +108,7 @@ impl Stages {
                 Ok((stage, std::fs::read_to_string(p)?))
             })
             .collect::<Result<_, Failed>>()?;
-        Ok(Stages { all })
+        Ok(Stages { all, gpu, cuda })
     }
 
     fn text(&self, stage: &str) -> Result<&str, Failed> {
@@ -115,10 +126,21 @@ impl Stages {
                 section(&text[from..], "  (nodes")
             }
             "kernels" => without_places(&sections(self.text("lower")?, "  (k")),
+            "gpu-kernels" => without_places(&sections(&self.gpu, "  (k")),
+            "gpu-plan" => without_places(&section(&self.gpu, "  (plan")),
             "plan" => without_places(&section(self.text("lower")?, "  (plan")),
             _ => without_places(&section(self.text(stage)?, "  (body")),
         };
         excerpt(&text, lines)
+    }
+
+    fn cuda(&self, what: &str) -> Result<String, Failed> {
+        let (kernel, lines) = split(what);
+        let missing = || format!("there is no kernel {kernel}");
+        let name = self.cuda.find(&format!("\n  {kernel}_")).ok_or_else(missing)?;
+        let start = self.cuda[..name].rfind('\n').map_or(0, |at| at + 1);
+        let end = self.cuda[start..].find("\n}").map_or(self.cuda.len(), |at| start + at + 3);
+        excerpt(&self.cuda[start..end], lines)
     }
 
     fn llvm(&self, what: &str) -> Result<String, Failed> {
