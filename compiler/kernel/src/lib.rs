@@ -1,6 +1,7 @@
 //! Kernel: loops over buffers, and the host plan that launches them. See [`ir`].
 
 pub mod contract;
+pub mod interface;
 pub mod ir;
 pub mod lower;
 pub mod memory;

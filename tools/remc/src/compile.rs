@@ -36,9 +36,20 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
         (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
         (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),
         (Stop::Kernel(p), Ir::Cuda) => crate::cuda::emit(session, p)?,
+        (Stop::Kernel(p), Ir::Header) => crate::header::header(p).into_bytes(),
+        #[cfg(feature = "llvm")]
         (Stop::Kernel(p), what) => crate::native::emit(p, what)?,
+        #[cfg(not(feature = "llvm"))]
+        (Stop::Kernel(_), _) => return Err(without_llvm("it cannot make machine code")),
     };
     write(&args.output, &bytes)
+}
+
+/// What a build without LLVM says of what needs it.
+#[cfg(not(feature = "llvm"))]
+pub fn without_llvm(so: &str) -> Failure {
+    let d = usage(codes::DEVICE, format!("this remc was built without LLVM, so {so}"));
+    Failure::Usage(Box::new(d.help("build remc with its feature `llvm`, which is on unless left out")))
 }
 
 /// The ranks of an entry's shape variables, which the command line gives.

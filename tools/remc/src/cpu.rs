@@ -1,30 +1,22 @@
 //! The cpu device: kernels become machine code, and a run of it a value.
 
 use crate::boundary::{self, B, Results, assemble, leaves};
+use crate::device::{Ran, explain};
 use crate::report::{Failure, Outcome};
-use remc_base::{IVar, IndexValue, Prov, Scalar, Stop, Trap, Value};
+use remc_base::{IVar, IndexValue, Scalar, Value};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_interp::RuntimeError;
+use remc_kernel::interface::{Interface, Slot, interface};
 use remc_kernel::ir::{Atom, Program, Space, Ty};
-use remc_llvm::abi::{Interface, Slot};
 use remc_llvm::{Host, Loaded, Pipeline};
-use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Size, Stats, Stopped, Touched};
-use std::time::Duration;
+use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Size, Touched};
 
 /// A program's machine code, loaded.
 pub struct Code {
     program: Program,
     interface: Interface,
     loaded: Loaded,
-}
-
-/// What the runs of a program gave.
-pub struct Ran {
-    pub value: Value,
-    pub runs: Vec<Duration>,
-    /// Of the last run.
-    pub stats: Stats,
 }
 
 fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
@@ -36,7 +28,7 @@ pub fn load(session: &Session, program: Program) -> Outcome<Code> {
     let _timed = session.db.timings().enter(Stage::Codegen);
     let host = remc_llvm::jit::host();
     let cache = crate::cache::Entry::of(&program, &host);
-    let interface = remc_llvm::abi::interface(&program);
+    let interface = interface(&program);
     // What the cache holds may be of a build that went wrong; then it is made anew.
     if let Some(object) = cache.get()
         && let Ok(loaded) = Loaded::new(&object, &remc_runtime::cpu::symbols())
@@ -56,7 +48,7 @@ pub fn build(session: &Session, program: Program) -> Outcome<Code> {
 }
 
 fn code(program: Program, object: &[u8]) -> Outcome<Code> {
-    let interface = remc_llvm::abi::interface(&program);
+    let interface = interface(&program);
     let loaded = Loaded::new(object, &remc_runtime::cpu::symbols()).map_err(|e| bug(Stage::Codegen, e))?;
     Ok(Code { program, interface, loaded })
 }
@@ -199,35 +191,4 @@ impl Results for Given<'_> {
             _ => Err("a scalar where an array is wanted".into()),
         }
     }
-}
-
-/// Why a run stopped, as the interpreter would say it.
-pub fn explain(
-    session: &Session,
-    program: &Program,
-    traps: &[Trap],
-    stopped: Stopped,
-) -> Outcome<RuntimeError> {
-    let (stop, prov): (Stop, Option<u32>) = match stopped {
-        Stopped::Trap { trap, prov, values } => match traps.get(trap as usize) {
-            Some(trap) => (trap.report(&values), Some(prov)),
-            None => return Err(bug(Stage::Execute, format!("there is no check {trap}"))),
-        },
-        Stopped::TooLarge { trap, prov, values } => (trap.report(&values), prov),
-        Stopped::Device(why) | Stopped::Broken(why) => return Err(bug(Stage::Execute, why)),
-        Stopped::Unexplained => return Err(bug(Stage::Execute, "the program stopped and did not say why")),
-    };
-    let provs = &program.provs;
-    let trace = match prov.map(Prov) {
-        Some(p) if provs.contains(p) => provs.trace(p),
-        _ => Vec::new(),
-    };
-    let user = trace.iter().find(|(g, _)| g.module >= session.first_user_module());
-    Ok(RuntimeError {
-        code: stop.code,
-        message: stop.message,
-        help: stop.help,
-        at: user.or(trace.first()).cloned(),
-        trace: trace.into(),
-    })
 }

@@ -12,8 +12,8 @@ use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_emulate::{Emulator, Options};
 use remc_interp::RuntimeError;
+use remc_kernel::interface::{Slot, interface};
 use remc_kernel::ir::Program;
-use remc_llvm::abi::{Slot, interface};
 use remc_runtime::library;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub fn run(
     if words.len() + flat.len() != interface.params.len() {
         return Err(wrong("another number of parameters".into()));
     }
-    let explain = |stopped| crate::cpu::explain(session, program, &interface.traps, stopped).map(Err);
+    let explain = |stopped| crate::device::explain(session, program, &interface.traps, stopped).map(Err);
     if let Err(stopped) = library.start() {
         return explain(stopped);
     }

@@ -3,7 +3,7 @@
 
 use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::codes;
-use crate::cpu::Ran;
+use crate::device::Ran;
 use crate::report::{Failure, Outcome, fail, usage};
 use remc_base::value::Data;
 use remc_base::{AtomTy, BaseTy, IVar, IndexValue, Prov, Scalar, Value};
@@ -53,7 +53,7 @@ pub fn run(
         }
     };
     let mut gpu = load(session, program, &cuda)?;
-    let explain = |stopped| crate::cpu::explain(session, program, &traps(program), stopped).map(Err);
+    let explain = |stopped| crate::device::explain(session, program, &traps(program), stopped).map(Err);
     let _timed = session.db.timings().enter(Stage::Execute);
     let wrong = |message: String| bug(Stage::Execute, message);
     let mut flat = Vec::new();

@@ -1,12 +1,12 @@
 //! The C header of an object file: what the entry takes and gives, and a small runtime.
 //!
 //! An object asks its surroundings for memory, for the launch of its kernels and for what happens when a
-//! check fails (see [`remc_llvm::abi`]). The header declares that, and defines all of it, on `malloc` and
+//! check fails (the ABI of `compiler/backend/llvm`). The header declares that, and defines all of it, on `malloc` and
 //! OpenMP, in the one file of a program that defines `REMC_IMPLEMENTATION` before including it.
 
 use remc_base::BaseTy;
+use remc_kernel::interface::{Slot, interface};
 use remc_kernel::ir::{Program, Ty};
-use remc_llvm::abi::{Slot, interface};
 
 const RUNTIME: &str = include_str!("header/runtime.h");
 

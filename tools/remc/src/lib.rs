@@ -5,17 +5,21 @@
 
 mod args;
 pub mod boundary;
+#[cfg(feature = "llvm")]
 mod cache;
 pub mod codes;
 mod commands;
 mod compile;
+#[cfg(feature = "llvm")]
 pub mod cpu;
 mod cuda;
+pub mod device;
 mod emulated;
 mod explain;
 mod gpu;
 mod header;
 mod inputs;
+#[cfg(feature = "llvm")]
 mod native;
 pub mod report;
 mod run;

@@ -13,7 +13,6 @@ pub fn emit(program: &Program, what: Ir) -> Outcome<Vec<u8>> {
     let made = match what {
         Ir::Llvm => remc_llvm::llvm_ir(program, &host, None).map(String::into_bytes),
         Ir::Asm => remc_llvm::assembly(program, &host, pipeline).map(String::into_bytes),
-        Ir::Header => Ok(crate::header::header(program).into_bytes()),
         _ => remc_llvm::compile(program, &host, pipeline).map(|c| c.object),
     };
     made.map_err(|e| Failure::Bug(InternalBug { stage: "codegen", message: e.to_string() }))

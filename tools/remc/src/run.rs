@@ -4,6 +4,7 @@ use crate::args::{Device, Run, Timings};
 use crate::codes;
 use crate::commands::{cannot_write, load, new_session, show_timings};
 use crate::compile::{Dumps, interpreted, limitation};
+#[cfg(feature = "llvm")]
 use crate::cpu;
 use crate::inputs;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
@@ -140,7 +141,9 @@ fn evaluate(
         }
     };
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
-    if args.device != Some(Device::Interp) {
+    // The cpu device needs LLVM; without it, programs are interpreted unless another device is named.
+    let device = args.device.unwrap_or(if cfg!(feature = "llvm") { Device::Cpu } else { Device::Interp });
+    if device != Device::Interp {
         let ranks = crate::boundary::ranks(&indices);
         let gpu = matches!(args.device, Some(Device::Emulated | Device::Cuda));
         let tuning = if gpu { Tuning::gpu() } else { Tuning::default() };
@@ -200,7 +203,21 @@ fn solve(sig: &EntrySignature, arguments: &[Value]) -> Outcome<Vec<IndexValue>> 
     })
 }
 
+/// The cpu device, which is not there.
+#[cfg(not(feature = "llvm"))]
+fn compiled(
+    _: &Session,
+    _: remc_kernel::ir::Program,
+    _: (&[IVar], &[IndexValue]),
+    _: &[Value],
+    _: &Run,
+    _: &Reporter,
+) -> Outcome<(Value, Report)> {
+    Err(crate::compile::without_llvm("it has no cpu device; `--device interp` interprets"))
+}
+
 /// Runs kernels on the cpu device.
+#[cfg(feature = "llvm")]
 fn compiled(
     session: &Session,
     kernel: remc_kernel::ir::Program,
