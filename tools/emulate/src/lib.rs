@@ -133,6 +133,15 @@ impl Emulator {
         Ok(Emulator { compiler, folder, building: Mutex::new(()) })
     }
 
+    /// Names the compiler, the emulator's text and the processor: what a compiled program depends on beside
+    /// its own text and its options.
+    pub fn identity(&self) -> String {
+        let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let features = processor.lines().find(|l| l.starts_with("flags")).unwrap_or_default();
+        let features = blake3::hash(features.as_bytes()).to_hex();
+        format!("{} {}", self.folder.file_name().unwrap_or_default().to_string_lossy(), &features[..16])
+    }
+
     /// Compiles one stand-alone CUDA file. The error is the compiler's message.
     pub fn compile(&self, source: &Path, out: &Path, options: Options) -> Result<(), String> {
         if options.sanitize && options.races {
@@ -166,7 +175,8 @@ impl Emulator {
             link.args(SANITIZE);
         }
         if options.library {
-            link.arg("-shared");
+            // The threads that run blocks wait for the next launch as long as the process lives.
+            link.args(["-shared", "-Wl,-z,nodelete"]);
         }
         link.arg(&object).arg(runtime).arg("-o").arg(out).args(["-pthread", "-ldl"]);
         let result = run(compile).and_then(|()| run(link));

@@ -2,7 +2,8 @@
 //! fiber for each thread of a GPU. It is there to test the printed text, and slow.
 //!
 //! `REMC_EMULATE_CHECK=races` looks for races at every access; what else can be set is in the README of
-//! `testsuite/cuda`.
+//! `testsuite/cuda`. What a C++ compiler makes of a text is kept in `emulated` of remc's cache, found by the
+//! text: another order of threads, or other sizes, need no other library.
 
 use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::codes;
@@ -14,22 +15,39 @@ use remc_emulate::{Emulator, Options};
 use remc_interp::RuntimeError;
 use remc_kernel::interface::{Slot, interface};
 use remc_kernel::ir::Program;
+use remc_runtime::cache::{Cache, Key};
 use remc_runtime::library;
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of compiled libraries that are kept.
+const KEPT: u64 = 512 << 20;
 
 fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
     Failure::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
 }
 
-/// Prints, compiles and runs a program.
+/// Prints, compiles and runs a program. `signature` are the entry's indices.
 pub fn run(
     session: &Session,
     program: &Program,
+    indices: (&[IVar], &[IndexValue]),
+    arguments: &[Value],
+) -> Outcome<Result<Value, RuntimeError>> {
+    let text = crate::cuda::emit(session, program)?;
+    run_text(session, program, &text, indices, arguments)
+}
+
+/// Runs a program by a text that has its interface.
+pub fn run_text(
+    session: &Session,
+    program: &Program,
+    text: &[u8],
     (signature, indices): (&[IVar], &[IndexValue]),
     arguments: &[Value],
 ) -> Outcome<Result<Value, RuntimeError>> {
-    let mut library = load(session, program)?;
+    let mut library = load(session, text)?;
     let _timed = session.db.timings().enter(Stage::Execute);
     let wrong = |message: String| bug(Stage::Execute, message);
     let interface = interface(program);
@@ -66,33 +84,48 @@ pub fn run(
     Ok(Ok(assemble(&program.output, &given, &boundary::closing(signature, indices)).map_err(wrong)?))
 }
 
-/// Compiles the printed program against the emulator, and loads it.
-fn load(session: &Session, program: &Program) -> Outcome<library::Program> {
+/// Compiles a printed program against the emulator, unless that has been done, and loads it.
+fn load(session: &Session, text: &[u8]) -> Outcome<library::Program> {
     let _timed = session.db.timings().enter(Stage::Codegen);
-    let text = crate::cuda::emit(session, program)?;
-    let cache = std::env::temp_dir().join("remc-emulate");
-    let emulator = match Emulator::new(&cache) {
+    let wrong = |message: &dyn std::fmt::Display| bug(Stage::Codegen, message);
+    let shared = std::env::temp_dir().join("remc-emulate");
+    let emulator = match Emulator::new(&shared) {
         Ok(emulator) => emulator,
         Err(missing) => return fail(usage(codes::DEVICE, missing.to_string())),
     };
-    let folder = Temporary::new(&cache).map_err(|e| bug(Stage::Codegen, e))?;
-    let (source, object) = (folder.0.join("program.cu"), folder.0.join("program.so"));
-    std::fs::write(&source, text).map_err(|e| bug(Stage::Codegen, e))?;
     let races = std::env::var_os("REMC_EMULATE_CHECK").is_some_and(|v| v == "races");
     let options = Options { library: true, races, ..Options::default() };
-    emulator.compile(&source, &object, options).map_err(|e| bug(Stage::Codegen, e))?;
-    // SAFETY: the library has just been made of the text that was printed.
+    let cache = match Cache::from_environment().folder() {
+        Some(folder) => Cache::open(folder.join("emulated"), KEPT),
+        None => Cache::off(),
+    };
+    let key = Key::of(&[text, emulator.identity().as_bytes(), format!("{options:?}").as_bytes()]);
+    let folder = Temporary::new(&shared).map_err(|e| wrong(&e))?;
+    let object = folder.0.join("program.so");
+    match cache.get(key) {
+        Some(bytes) => std::fs::write(&object, bytes).map_err(|e| wrong(&e))?,
+        None => {
+            let source = folder.0.join("program.cu");
+            std::fs::write(&source, text).map_err(|e| wrong(&e))?;
+            emulator.compile(&source, &object, options).map_err(|e| wrong(&e))?;
+            // What cannot be kept is compiled again.
+            let _ = std::fs::read(&object).is_ok_and(|bytes| cache.put(key, &bytes));
+        }
+    }
+    // SAFETY: the library has just been made of the text that was printed, now or before.
     #[expect(unsafe_code, reason = "a library is loaded")]
     let loaded = unsafe { library::Program::load(&object) };
-    loaded.map_err(|e| bug(Stage::Codegen, e))
+    loaded.map_err(|e| wrong(&e))
 }
 
 /// A folder that is gone in the end.
 struct Temporary(PathBuf);
 
 impl Temporary {
-    fn new(inside: &std::path::Path) -> std::io::Result<Temporary> {
-        let folder = inside.join(format!("run-{}", std::process::id()));
+    fn new(inside: &Path) -> std::io::Result<Temporary> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = inside.join(format!("run-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         Ok(Temporary(folder))
     }

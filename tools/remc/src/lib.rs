@@ -12,13 +12,13 @@ mod commands;
 mod compile;
 #[cfg(feature = "llvm")]
 pub mod cpu;
-mod cuda;
+pub mod cuda;
 pub mod device;
-mod emulated;
+pub mod emulated;
 mod explain;
 mod gpu;
 mod header;
-mod inputs;
+pub mod inputs;
 #[cfg(feature = "llvm")]
 mod native;
 pub mod report;

@@ -2,7 +2,9 @@
 //! error code, and each page of the tour. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
 //! place of what was expected, for a person to read and commit.
 
+mod compiled;
 mod cpu;
+mod emulated;
 mod pages;
 mod programs;
 mod tour;
@@ -18,6 +20,7 @@ fn main() {
     let mut trials: Vec<Trial> = vec![];
     trials.extend(programs::trials());
     trials.extend(cpu::trials());
+    trials.extend(emulated::trials());
     trials.extend(pages::trials());
     trials.extend(tour::trials());
     libtest_mimic::run(&arguments, trials).exit();
