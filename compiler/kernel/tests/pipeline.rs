@@ -8,7 +8,7 @@ mod build_support;
 
 use build_support::*;
 use remc_flat::flatten::{Thresholds, flatten_with};
-use remc_kernel::lower::lower;
+use remc_kernel::lower::{Target, lower_with};
 use remc_kernel::parse::parse_program;
 use remc_kernel::print::print_program;
 use remc_kernel::{race, verify};
@@ -43,9 +43,10 @@ fn check(cases: impl IntoIterator<Item = Case>) {
 }
 
 fn one(program: &Program) -> Result<(), String> {
-    for par_outer in [1, 64] {
+    let targets = [Target::default(), Target::GPU];
+    for (par_outer, target) in [1, 64].into_iter().flat_map(|n| targets.map(|t| (n, t))) {
         let flat = flatten_with(program, &Thresholds { par_outer }).map_err(|e| format!("{e:?}"))?;
-        let kernel = lower(&flat).map_err(|e| e.0)?;
+        let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let text = print_program(&kernel);
         verify::verify(&kernel).map_err(|e| format!("{e}\n{text}"))?;
         race::check(&kernel).map_err(|e| format!("{e}\n{text}"))?;

@@ -168,7 +168,7 @@ impl Plan {
         let (down, across) = (self.tiles(n, Atom::int(SQUARE))?, self.tiles(m, Atom::int(SQUARE))?);
         self.kernel(name, |l| {
             let outs = l.import_all(outs);
-            let thread = l.threads();
+            let thread = l.threads(super::schedule::THREADS);
             let (r, c) = (l.grid_axis("r", down), l.grid_axis("c", across));
             let (n, m) = (l.outer(n), l.outer(m));
             let dims = vec![Atom::int(SQUARE), Atom::int(SQUARE + 1)];
@@ -244,7 +244,7 @@ impl Plan {
         let steps = self.tiles(depth, Atom::int(DEPTH))?;
         self.kernel(name, |l| {
             let outs = l.import_all(outs);
-            let thread = l.threads();
+            let thread = l.threads(super::schedule::THREADS);
             let mut at = Vec::new();
             for a in outer {
                 let size = l.plan.atom(a.size)?;

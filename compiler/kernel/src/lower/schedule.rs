@@ -32,6 +32,12 @@ pub(crate) const ITEMS: i64 = 4;
 pub(crate) const SCANNED: i64 = 8;
 /// About so many blocks reduce one array; each has more elements where that is not enough.
 pub(crate) const BLOCKS: i64 = 1024;
+/// Threads that run in step: rows of at least so many elements are reduced by a warp each.
+pub(crate) const WARP: i64 = 32;
+/// Rows of at least so many elements are reduced by a block each.
+pub(crate) const LONG: i64 = 2048;
+/// At least so many elements of a column are reduced by one thread.
+pub(crate) const RUN: i64 = 16;
 /// So many partial results are combined by one thread; more by the threads of a block.
 pub(crate) const FEW: i64 = 32;
 /// Points of a tile are a multiple of this where there are that many.

@@ -152,7 +152,7 @@ impl Plan {
 
     /// The length of the one reduction in a leaf that could run in lanes of its space, but reads across
     /// its arrays then.
-    fn strided_reduction(&self, leaf: &mono::Body, shape: &schedule::Shape) -> Option<Atom> {
+    pub fn strided_reduction(&self, leaf: &mono::Body, shape: &schedule::Shape) -> Option<Atom> {
         let mut loops = leaf.stmts.iter().filter(|s| !s.exp.bodies().is_empty());
         let (Some(only), None) = (loops.next(), loops.next()) else { return None };
         match &only.exp {

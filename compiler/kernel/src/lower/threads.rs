@@ -2,8 +2,8 @@
 //!
 //! | operator | what the threads of a block do |
 //! | --- | --- |
-//! | `seg-map` | each has points of a tile of the whole space, numbered in row-major order: neighbours are neighbours in memory |
-//! | `seg-red` | they reduce a tile of the axis, each its share or, where the order matters, a run of it; then all of them together; a second kernel combines the tiles of a segment |
+//! | `seg-map` | each has points of a tile of the whole space, numbered in row-major order: neighbours are neighbours in memory; of rows that are reduced each is a warp's or a block's |
+//! | `seg-red` | they reduce a tile of the axis, each its share or, where the order matters, a run of it; then all of them together; a second kernel combines the tiles of a segment. Where segments are columns each reduces a run of one |
 //! | `seg-scan` | they bring a tile into shared memory; each combines a run of it; a collective and a chain say what comes before each; each goes through its run again; they write the tile back |
 //!
 //! ```text
@@ -20,7 +20,7 @@ use super::build::Emit;
 use super::leaf::Leaf;
 use super::plan::Plan;
 use super::scan::{Before, Scan};
-use super::schedule::{self, BLOCKS, FEW, ITEMS, SCANNED, THREADS};
+use super::schedule::{self, BLOCKS, FEW, ITEMS, LONG, RUN, SCANNED, THREADS, WARP};
 use super::seg::Tiles;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
@@ -59,6 +59,9 @@ impl Plan {
             self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
             return Ok(());
         }
+        if self.fill_rows(name, outs, space, leaf)? {
+            return Ok(());
+        }
         self.fill_points(name, outs, space, leaf)
     }
 
@@ -72,7 +75,7 @@ impl Plan {
         let count = self.tiles(total, size)?;
         self.kernel(name, |l| {
             let outs = l.import_all(outs);
-            let thread = l.threads();
+            let thread = l.threads(THREADS);
             let index = l.grid_axis("b", count);
             let limit = l.outer(total);
             let range = Range::Share { thread, threads: Atom::int(COUNT), index, size, limit };
@@ -96,34 +99,168 @@ impl Plan {
         op: &mono::Combine,
         leaf: &mono::Body,
     ) -> L<()> {
-        let n = self.atom(axis.size)?;
-        let tiles = self.tiles_of_segments(space, n)?;
-        let (partials, places) = self.partial_arrays(space, op, tiles)?;
-        self.reduce_by_threads(space, axis, op, leaf, tiles, Some(&places), &[])?;
         let mut outs = Vec::new();
         for v in pat {
             let place = self.alloc_for(*v)?;
             outs.push(place);
         }
-        // What is left is a short reduction for each point of the space: one thread's, or a block's.
+        let columns = space.last().filter(|last| {
+            let s = self.shape(leaf, last.var);
+            s.lanes && s.reads.contiguous > 0 && s.reads.strided == 0
+        });
+        match columns {
+            None => self.reduce_rows(space, axis, op, leaf, &outs)?,
+            Some(last) => {
+                let n = self.atom(last.size)?;
+                let cond = self.int(ScalarOp::Ge, n, Atom::int(WARP))?;
+                self.blocks.open();
+                self.reduce_columns(space, axis, op, leaf, &outs)?;
+                let then = self.blocks.close();
+                self.blocks.open();
+                self.reduce_rows(space, axis, op, leaf, &outs)?;
+                let otherwise = self.blocks.close();
+                self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
+            }
+        }
+        self.bind_outs(pat, outs)
+    }
+
+    /// The threads of a block reduce a tile of one segment together.
+    fn reduce_rows(
+        &mut self,
+        space: &[mono::Axis],
+        axis: mono::Axis,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        outs: &[Place],
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let tiles = self.tiles_of_segments(space, n)?;
+        let (partials, places) = self.partial_arrays(space, op, tiles)?;
+        self.reduce_by_threads("reduce", THREADS, space, axis, op, leaf, tiles, Some(&places), &[])?;
+        self.combine_partials(space, &partials, tiles, op, outs)
+    }
+
+    /// A thread reduces a run of one segment: neighbours do so for neighbouring segments, whose elements lie
+    /// side by side.
+    fn reduce_columns(
+        &mut self,
+        space: &[mono::Axis],
+        axis: mono::Axis,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        outs: &[Place],
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
+        let columns = self.product(&sizes)?;
+        let some = self.int(ScalarOp::Max2, columns, Atom::int(1))?;
+        let wanted = self.int(ScalarOp::Quotient, Atom::int(BLOCKS * WARP), some)?;
+        let wanted = self.int(ScalarOp::Max2, wanted, Atom::int(1))?;
+        let size = self.tiles(n, wanted)?;
+        let size = self.int(ScalarOp::Max2, size, Atom::int(RUN))?;
+        let tiles = Tiles { size, count: self.tiles(n, size)? };
+        let (partials, places) = self.partial_arrays(space, op, tiles)?;
+        let total = self.int(ScalarOp::Mul, columns, tiles.count)?;
+        let number = self.bind_size("tiles", tiles.count);
+        let run = mono::Axis { var: self.fresh("r", mono::Ty::int()), size: number };
+        let points: Vec<mono::Axis> = std::iter::once(run).chain(space.iter().copied()).collect();
+        let block = Atom::int(COUNT);
+        let count = self.tiles(total, block)?;
+        self.kernel("reduce", |l| {
+            let places = l.import_all(&places);
+            let thread = l.threads(THREADS);
+            let index = l.grid_axis("b", count);
+            let limit = l.outer(total);
+            let range = Range::Share { thread, threads: block, index, size: block, limit };
+            l.each(How::Seq, "p", range, |l, p| {
+                let at = l.point(&points, p)?;
+                let Some((run, at)) = at.split_first() else { return wrong("no run") };
+                let (size, limit) = (l.outer(tiles.size), l.atom(axis.size)?);
+                // Every run has an element, so none needs the start.
+                let range = Range::Tile { index: *run, size, limit };
+                let results = l.reduce_scalars(axis.var, range, leaf, op, None)?;
+                let there: Vec<Atom> = at.iter().copied().chain([*run]).collect();
+                places.iter().zip(results).for_each(|(to, x)| l.store(to, &there, x));
+                Ok(())
+            })
+        })?;
+        self.combine_partials(space, &partials, tiles, op, outs)
+    }
+
+    /// What is left is a short reduction for each point of the space: one thread's, or a block's.
+    fn combine_partials(
+        &mut self,
+        space: &[mono::Axis],
+        partials: &[mono::Var],
+        tiles: Tiles,
+        op: &mono::Combine,
+        outs: &[Place],
+    ) -> L<()> {
         let many = self.int(ScalarOp::Gt, tiles.count, Atom::int(FEW))?;
         let one = Tiles { size: tiles.count, count: Atom::int(1) };
-        let (index, size, elems) = self.partial_elements(space, &partials, tiles.count);
+        let (index, size, elems) = self.partial_elements(space, partials, tiles.count);
         let rest = mono::Axis { var: index, size };
         self.blocks.open();
-        self.reduce_by_threads(space, rest, op, &elems, one, None, &outs)?;
+        self.reduce_by_threads("combine", THREADS, space, rest, op, &elems, one, None, outs)?;
         let then = self.blocks.close();
         self.blocks.open();
-        let (body, results) = self.over_partials(space, &partials, tiles.count, |p, index, size, elems| {
+        let (body, results) = self.over_partials(space, partials, tiles.count, |p, index, size, elems| {
             let pat = op.lambda.params[..partials.len()].iter().map(|v| p.copy_of(*v)).collect();
             let exp =
                 mono::Exp::Reduce { axis: mono::Axis { var: index, size }, body: elems, op: op.clone() };
             (pat, exp)
         });
-        self.fill("combine", &outs, space, &mono::Body { stmts: body, results })?;
+        let leaf = mono::Body { stmts: body, results };
+        match space.is_empty() {
+            true => self.fill("combine", outs, space, &leaf)?,
+            false => self.fill_points("combine", outs, space, &leaf)?,
+        }
         let otherwise = self.blocks.close();
         self.emit(StmtKind::If { cond: many, then, otherwise, results: Vec::new() });
-        self.bind_outs(pat, outs)
+        Ok(())
+    }
+
+    /// A space whose leaf is one reduction along memory: a warp, or a block, for each point of it.
+    fn fill_rows(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<bool> {
+        let (Some(last), [only]) = (space.last(), leaf.stmts.as_slice()) else { return Ok(false) };
+        let shape = self.shape(leaf, last.var);
+        let given = only.pat.iter().map(|v| mono::Atom::Var(*v)).eq(leaf.results.iter().copied());
+        let mono::Exp::Reduce { axis, body, op } = &only.exp else { return Ok(false) };
+        let scalars = only.pat.iter().all(|v| self.flat.vars[*v].ty.is_scalar());
+        let same = op.lambda.params.len() == 2 * only.pat.len() && op.assoc;
+        let Some(n) = self.strided_reduction(leaf, &shape).filter(|_| given && scalars && same) else {
+            return Ok(false);
+        };
+        if shape.pays() {
+            return Ok(false);
+        }
+        let one = Tiles { size: n, count: Atom::int(1) };
+        let mut versions = vec![(Atom::int(LONG), THREADS), (Atom::int(WARP), WARP as u32)];
+        // A static length decides now.
+        if let Some(n) = n.as_int() {
+            versions.retain(|(least, _)| least.as_int().is_some_and(|l| n >= l));
+            versions.truncate(1);
+        }
+        let mut open = Vec::new();
+        for (least, threads) in versions {
+            let cond = self.int(ScalarOp::Ge, n, least)?;
+            self.blocks.open();
+            self.reduce_by_threads(name, threads, space, *axis, op, body, one, None, outs)?;
+            let then = self.blocks.close();
+            if cond == Atom::Const(remc_base::Scalar::Bool(true)) {
+                then.into_iter().for_each(|s| self.blocks.push(s));
+                return Ok(true);
+            }
+            self.blocks.open();
+            open.push((cond, then));
+        }
+        self.fill_points(name, outs, space, leaf)?;
+        while let Some((cond, then)) = open.pop() {
+            let otherwise = self.blocks.close();
+            self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
+        }
+        Ok(true)
     }
 
     /// Tiles of an axis of so many elements, as many for each segment as make enough blocks in all.
@@ -145,6 +282,8 @@ impl Plan {
     #[expect(clippy::too_many_arguments, reason = "the parts of a reduction")]
     fn reduce_by_threads(
         &mut self,
+        name: &str,
+        threads: u32,
         space: &[mono::Axis],
         axis: mono::Axis,
         op: &mono::Combine,
@@ -153,9 +292,9 @@ impl Plan {
         partials: Option<&[Place]>,
         outs: &[Place],
     ) -> L<()> {
-        self.kernel("reduce", |l| {
+        self.kernel(name, |l| {
             let to = l.import_all(partials.unwrap_or(outs));
-            let thread = l.threads();
+            let thread = l.threads(threads);
             let (mut at, tile) = l.segments(space, axis, tiles)?;
             let Range::Tile { index, .. } = tile else { return wrong("no tile") };
             let (count, items) = l.items_of_thread(thread, axis.var, tile, op, leaf)?;
@@ -196,7 +335,7 @@ impl Plan {
         let scan = Scan { index: axis.var, kind, op, leaf };
         self.kernel("scan", |l| {
             let outs = l.import_all(&outs);
-            let thread = l.threads();
+            let thread = l.threads(THREADS);
             let (at, tile) = l.segments(space, axis, tiles)?;
             let part = l.load_part(thread, scan, tile)?;
             let (count, items) = l.items_of_part(thread, &part, op)?;
@@ -226,11 +365,16 @@ struct Part {
 }
 
 impl Leaf<'_> {
-    /// Gives the kernel's blocks threads; the number of one.
-    pub fn threads(&mut self) -> Atom {
+    /// Gives the kernel's blocks so many threads; the number of one.
+    pub fn threads(&mut self, count: u32) -> Atom {
         let thread = self.plan.out.scalar("thread", BaseTy::I64);
-        self.kernel.threads = Some((thread, THREADS));
+        self.kernel.threads = Some((thread, count));
         Atom::Var(thread)
+    }
+
+    /// How many threads a block has.
+    fn count(&self) -> Atom {
+        Atom::int(self.kernel.threads.map_or(1, |(_, n)| i64::from(n)))
     }
 
     /// The indices of the point of a space with this number; the axes' variables are bound to them.
@@ -285,14 +429,14 @@ impl Leaf<'_> {
         let tys: Vec<BaseTy> = params.iter().map(|v| self.plan.flat.vars[*v].ty.base).collect();
         if schedule::lane_ops(op, &tys).is_some() {
             // In any order, from what changes nothing: all threads have something.
-            let range = Range::Share { thread, threads: Atom::int(COUNT), index: b, size, limit };
-            return Ok((Atom::int(COUNT), self.reduce_scalars(index, range, leaf, op, None)?));
+            let range = Range::Share { thread, threads: self.count(), index: b, size, limit };
+            return Ok((self.count(), self.reduce_scalars(index, range, leaf, op, None)?));
         }
         let base = self.int(ScalarOp::Mul, b, size)?;
         let end = self.int(ScalarOp::Add, base, size)?;
         let end = self.int(ScalarOp::Min2, end, limit)?;
         let length = self.int(ScalarOp::Sub, end, base)?;
-        let run = self.tiles(size, Atom::int(COUNT))?;
+        let run = self.tiles(size, self.count())?;
         let count = self.tiles(length, run)?;
         let from = self.int(ScalarOp::Mul, thread, run)?;
         let from = self.int(ScalarOp::Add, base, from)?;
