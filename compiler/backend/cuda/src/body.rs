@@ -35,6 +35,9 @@ pub struct Body<'a> {
     pub w: Writer,
     pub traps: &'a FxHashMap<Trap, u32>,
     pub fused: Fused,
+    /// Values that are written where they are used, and the texts of those so far.
+    pub inlinable: FxHashSet<Var>,
+    texts: FxHashMap<Var, String>,
     /// How many threads a block has, in a kernel whose blocks have threads of their own.
     pub threads: Option<u32>,
     /// What a failed check does once it has told.
@@ -51,6 +54,19 @@ pub fn wrong<T>(message: impl Into<String>) -> Printed<T> {
     Err(Error(message.into()))
 }
 
+/// Whether an expression is one name, number or call, which no operator beside it takes apart.
+fn is_closed(text: &str) -> bool {
+    let mut depth = 0usize;
+    text.chars().all(|c| {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > 0 || c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '.' | ')' | ']' | '<' | '>')
+    }) && !text.starts_with('(')
+}
+
 impl<'a> Body<'a> {
     pub fn new(p: &'a Program, side: Side, traps: &'a FxHashMap<Trap, u32>, fused: Fused) -> Body<'a> {
         Body {
@@ -60,6 +76,8 @@ impl<'a> Body<'a> {
             w: Writer::default(),
             traps,
             fused,
+            inlinable: FxHashSet::default(),
+            texts: FxHashMap::default(),
             threads: None,
             bail: "return;".to_owned(),
             told: None,
@@ -74,7 +92,19 @@ impl<'a> Body<'a> {
     pub fn atom(&mut self, a: Atom) -> String {
         match a {
             Atom::Const(c) => scalar::constant(c),
-            Atom::Var(v) => self.name(v),
+            Atom::Var(v) => match self.texts.get(&v) {
+                Some(text) if is_closed(text) => text.clone(),
+                Some(text) => format!("({text})"),
+                None => self.name(v),
+            },
+        }
+    }
+
+    /// An atom that is a whole expression, and needs no parentheses.
+    pub fn whole(&mut self, a: Atom) -> String {
+        match a.as_var().and_then(|v| self.texts.get(&v)) {
+            Some(text) => text.clone(),
+            None => self.atom(a),
         }
     }
 
@@ -156,7 +186,7 @@ impl<'a> Body<'a> {
             return Ok(());
         }
         let text = match exp {
-            Exp::Atom(a) => self.atom(*a),
+            Exp::Atom(a) => self.whole(*a),
             Exp::Op(..) if self.fused.sums.contains_key(&var) => {
                 let args = self.fused.sums[&var].map(|a| self.atom(a));
                 format!("remc::fused({})", args.join(", "))
@@ -179,6 +209,10 @@ impl<'a> Body<'a> {
             Exp::Load { buffer, at } => self.element(*buffer, at)?,
             Exp::Workers => "remc_workers(context)".to_owned(),
         };
+        if self.inlinable.contains(&var) && !self.hoisted.contains(&var) {
+            self.texts.insert(var, text);
+            return Ok(());
+        }
         let defined = self.define(var)?;
         self.w.line(format!("{defined} = {text};"));
         Ok(())
@@ -205,7 +239,7 @@ impl<'a> Body<'a> {
     }
 
     fn store(&mut self, buffer: Var, at: &[Atom], value: Atom) -> Printed {
-        let value = self.atom(value);
+        let value = if self.side == Side::Host { self.atom(value) } else { self.whole(value) };
         if self.side == Side::Host {
             let ty = type_name(self.buffer_ty(buffer)?.base);
             let (to, index) = (self.name(buffer), self.offset(buffer, at)?);
@@ -232,7 +266,7 @@ impl<'a> Body<'a> {
     fn carried(&mut self, carried: &[Carried]) -> Printed {
         for c in carried {
             let buffer = self.p.buffer_ty(c.param);
-            let init = self.atom(c.init);
+            let init = self.whole(c.init);
             let name = self.name(c.param);
             match buffer {
                 Some(ty) => self.w.line(format!("{} *{name} = {init};", type_name(ty.base))),
@@ -304,8 +338,12 @@ impl<'a> Body<'a> {
 
     /// Where a tile begins, and where it ends.
     fn tile(&mut self, name: &str, index: Atom, size: Atom, limit: Atom) -> (String, String) {
-        let end = self.names.fresh(&format!("{name}_end"));
+        let whole = index.as_int() == Some(0) && size == limit;
         let (b, s, limit) = (self.atom(index), self.atom(size), self.atom(limit));
+        if whole {
+            return ("0".to_owned(), s);
+        }
+        let end = self.names.fresh(&format!("{name}_end"));
         if index.as_int() == Some(0) {
             self.w.line(format!("const i64 {end} = remc::min2((i64){s}, (i64){limit});"));
             return ("0".to_owned(), end);
@@ -323,6 +361,12 @@ impl<'a> Body<'a> {
                 let defined = self.define(*v)?;
                 self.w.line(format!("{defined} = {rest};"));
                 break;
+            }
+            if dims[k].as_int().is_some() {
+                let defined = self.define(*v)?;
+                self.w.line(format!("{defined} = {rest} % {d};"));
+                rest = format!("{rest} / {d}");
+                continue;
             }
             if !self.hoisted.contains(v) {
                 self.w.line(format!("i64 {name};"));
@@ -366,7 +410,7 @@ impl<'a> Body<'a> {
                 }
             }
         }
-        let cond = self.atom(cond);
+        let cond = self.whole(cond);
         self.w.open(format!("if ({cond}) {{"));
         self.block(then)?;
         self.choose(results, |c| c.then);

@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 /// The text of the plan.
 pub fn print(p: &Program, traps: &FxHashMap<Trap, u32>) -> Printed<String> {
     let mut b = Body::new(p, Side::Host, traps, contract::fused(p, &p.plan));
+    b.inlinable = crate::inline::inlinable(p, &p.plan, &p.results);
     b.w.open("extern \"C\" i32 remc_entry(remc_context *context, const u64 *params, u64 *results) {");
     for (k, v) in p.params.iter().enumerate() {
         let name = b.name(*v);

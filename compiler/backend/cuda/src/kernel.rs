@@ -15,6 +15,7 @@
 
 use crate::Error;
 use crate::body::{Body, Printed, Side};
+use crate::inline;
 use crate::names::identifier;
 use crate::scalar::type_name;
 use remc_base::Trap;
@@ -68,6 +69,7 @@ pub fn print(
     about: &str,
 ) -> Printed<String> {
     let mut b = Body::new(p, Side::Kernel, traps, contract::fused(p, &k.body));
+    b.inlinable = inline::inlinable(p, &k.body, &[]);
     b.w.line(format!("// {:?}{about}", k.name.as_str()));
     let mut params = Vec::new();
     for v in &k.params {

@@ -7,6 +7,7 @@
 //! | [`body`] | statements, in both |
 //! | [`together`] | collectives, chains, and checks where threads meet |
 //! | [`scalar`] | operators, casts, constants |
+//! | [`inline`] | which values have no line of their own |
 //! | [`names`], [`keywords`] | what variables are called |
 //! | [`writer`] | lines at an indentation |
 //!
@@ -16,6 +17,7 @@
 
 mod body;
 mod host;
+mod inline;
 mod kernel;
 mod keywords;
 mod names;
