@@ -11,6 +11,7 @@
 
 use crate::Error;
 use crate::names::Names;
+use crate::packs::Pack;
 use crate::scalar::{self, type_name};
 use crate::writer::Writer;
 use remc_base::{BaseTy, Prov, Scalar, Trap};
@@ -40,6 +41,10 @@ pub struct Body<'a> {
     texts: FxHashMap<Var, String>,
     /// How many threads a block has, in a kernel whose blocks have threads of their own.
     pub threads: Option<u32>,
+    /// Inside of a loop over the lanes of packs its variable, and the packs that are read and written.
+    pub lane: Option<Var>,
+    pub taken: Vec<Pack>,
+    pub put: Vec<Pack>,
     /// What a failed check does once it has told.
     pub bail: String,
     /// What it does before.
@@ -79,6 +84,9 @@ impl<'a> Body<'a> {
             inlinable: FxHashSet::default(),
             texts: FxHashMap::default(),
             threads: None,
+            lane: None,
+            taken: Vec::new(),
+            put: Vec::new(),
             bail: "return;".to_owned(),
             told: None,
             hoisted: FxHashSet::default(),
@@ -206,7 +214,10 @@ impl<'a> Body<'a> {
                     None => return wrong(format!("a cast of `{from}` to `{to}`")),
                 }
             }
-            Exp::Load { buffer, at } => self.element(*buffer, at)?,
+            Exp::Load { buffer, at } => match self.packed(*buffer, at, false) {
+                Some(text) => text,
+                None => self.element(*buffer, at)?,
+            },
             Exp::Workers => "remc_workers(context)".to_owned(),
         };
         if self.inlinable.contains(&var) && !self.hoisted.contains(&var) {
@@ -246,7 +257,10 @@ impl<'a> Body<'a> {
             self.w.line(format!("if (!remc_store(context, {to}, {index}, ({ty}){value})) return 1;"));
             return Ok(());
         }
-        let place = self.element(buffer, at)?;
+        let place = match self.packed(buffer, at, true) {
+            Some(text) => text,
+            None => self.element(buffer, at)?,
+        };
         self.w.line(format!("{place} = {value};"));
         Ok(())
     }
@@ -313,6 +327,9 @@ impl<'a> Body<'a> {
         body: &[Stmt],
         next: &[Atom],
     ) -> Printed {
+        if let (How::Lanes(width), true) = (how, self.packs(how, range, carried, body)) {
+            return self.in_packs(width, var, range, body);
+        }
         self.carried(carried)?;
         let name = self.name(var);
         let mut step = format!("++{name}");

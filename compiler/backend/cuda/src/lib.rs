@@ -8,6 +8,7 @@
 //! | [`together`] | collectives, chains, and checks where threads meet |
 //! | [`scalar`] | operators, casts, constants |
 //! | [`inline`] | which values have no line of their own |
+//! | [`packs`] | loops in lanes, whose elements are one word of memory |
 //! | [`names`], [`keywords`] | what variables are called |
 //! | [`writer`] | lines at an indentation |
 //!
@@ -21,6 +22,7 @@ mod inline;
 mod kernel;
 mod keywords;
 mod names;
+mod packs;
 mod scalar;
 mod together;
 mod writer;

@@ -2,7 +2,7 @@
 //!
 //! | operator | what the threads of a block do |
 //! | --- | --- |
-//! | `seg-map` | each has points of a tile of the whole space, numbered in row-major order: neighbours are neighbours in memory; of rows that are reduced each is a warp's or a block's |
+//! | `seg-map` | each has points of a tile of the whole space, numbered in row-major order: neighbours are neighbours in memory, and along a vector several go as one word; of rows that are reduced each is a warp's or a block's |
 //! | `seg-red` | they reduce a tile of the axis, each its share or, where the order matters, a run of it; then all of them together; a second kernel combines the tiles of a segment. Where segments are columns each reduces a run of one |
 //! | `seg-scan` | they bring a tile into shared memory; each combines a run of it; a collective and a chain say what comes before each; each goes through its run again; they write the tile back |
 //!
@@ -62,7 +62,69 @@ impl Plan {
         if self.fill_rows(name, outs, space, leaf)? {
             return Ok(());
         }
+        if let [axis] = space
+            && let Some(width) = self.pack(*axis, leaf)
+            && outs.iter().all(|o| o.prefix.is_empty())
+        {
+            return self.fill_packs(name, outs, *axis, leaf, width);
+        }
         self.fill_points(name, outs, space, leaf)
+    }
+
+    /// How many neighbours along a vector a thread has at a time, if what it reads and writes are those: they
+    /// come and go as one word of 16 bytes.
+    fn pack(&self, axis: mono::Axis, leaf: &mono::Body) -> Option<u32> {
+        let mut widest = 0;
+        let scalar =
+            |v: mono::Var| Some(self.flat.vars[v].ty.base).filter(|_| self.flat.vars[v].ty.is_scalar());
+        for s in &leaf.stmts {
+            for v in &s.pat {
+                scalar(*v)?;
+            }
+            match &s.exp {
+                mono::Exp::Atom(_) | mono::Exp::Op(..) | mono::Exp::Cast(..) => {}
+                mono::Exp::Index { array, at } if at.as_slice() == [mono::Atom::Var(axis.var)] => {
+                    widest = widest.max(self.flat.vars[*array].ty.base.bits() / 8);
+                }
+                _ => return None,
+            }
+        }
+        for r in &leaf.results {
+            let base = r.as_var().map_or(r.constant().map(|c| c.ty()), scalar)?;
+            widest = widest.max(base.bits() / 8);
+        }
+        // A long body has enough to do between its reads.
+        (widest > 0 && leaf.stmts.len() <= 24).then(|| (16 / widest).min(4))
+    }
+
+    /// Neighbours by packs, along one axis.
+    fn fill_packs(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        axis: mono::Axis,
+        leaf: &mono::Body,
+        width: u32,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let packs = self.tiles(n, Atom::int(i64::from(width)))?;
+        let size = Atom::int(COUNT);
+        let count = self.tiles(packs, size)?;
+        self.kernel(name, |l| {
+            let outs = l.import_all(outs);
+            let thread = l.threads(THREADS);
+            let index = l.grid_axis("b", count);
+            let (limit, n) = (l.outer(packs), l.outer(n));
+            let range = Range::Share { thread, threads: size, index, size, limit };
+            l.each(How::Seq, "pack", range, |l, pack| {
+                let range = Range::Tile { index: pack, size: Atom::int(i64::from(width)), limit: n };
+                l.each(How::Lanes(width), "i", range, |l, i| {
+                    l.set(axis.var, i);
+                    let cells: Vec<Place> = outs.iter().map(|o| o.cell(&[i])).collect();
+                    l.body_into(leaf, &cells)
+                })
+            })
+        })
     }
 
     /// A thread for each point, or for a few.

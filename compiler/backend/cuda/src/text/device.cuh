@@ -45,6 +45,17 @@ struct remc_failure {
   *(volatile i64 *)state = how_much;
 }
 
+// Neighbouring elements, which come and go as one word.
+namespace remc {
+template <class T, int N> struct alignas(sizeof(T) * N) pack { T at[N]; };
+template <int N, class T> static __device__ __forceinline__ pack<T, N> take(const T *from) {
+  return *reinterpret_cast<const pack<T, N> *>(from);
+}
+template <class T, int N> static __device__ __forceinline__ void put(T *to, const pack<T, N> &elements) {
+  *reinterpret_cast<pack<T, N> *>(to) = elements;
+}
+}  // namespace remc
+
 // What another block has written lately, past the caches of this one.
 template <class T> static __device__ __forceinline__ T remc_latest(const T *from) {
   return *(const volatile T *)from;
