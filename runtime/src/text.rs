@@ -10,9 +10,7 @@
 
 use half::f16;
 use remc_base::value::Data;
-use remc_base::{
-    Atom, AtomTy, BaseTy, BoxValue, IVar, IndexValue, Name, Scalar, SigmaTy, Sort, Subst, Value,
-};
+use remc_base::{Atom, AtomTy, BaseTy, BoxValue, IndexValue, Scalar, SigmaTy, Value};
 use std::fmt::{self, Write};
 
 /// The text of a value.
@@ -76,7 +74,7 @@ fn atom(ty: &AtomTy, atom: &Atom, out: &mut dyn Write) -> fmt::Result {
     match (atom, ty) {
         (Atom::Scalar(s), _) => scalar(*s, out),
         (Atom::Box(b), AtomTy::Sigma(sigma)) => {
-            let sigma = &named(sigma, &mut 0);
+            let sigma = &sigma.named_for_values(&mut 0);
             out.write_str("(box (")?;
             let bound: Vec<_> = sigma.params.iter().zip(&b.indices).collect();
             separated(out, &bound, |out, (param, i)| {
@@ -108,34 +106,6 @@ fn atom(ty: &AtomTy, atom: &Atom, out: &mut dyn Write) -> fmt::Result {
     }
 }
 
-/// The Σ with the names that values print with, whatever the program called its indices: `n m k l` for
-/// dims and `@s @c @p` for shapes, outer boxes first.
-fn named(sigma: &SigmaTy, count: &mut usize) -> SigmaTy {
-    let mut s = Subst::new();
-    let params: Vec<IVar> = sigma
-        .params
-        .iter()
-        .map(|p| {
-            let names: &[&str] =
-                if p.sort == Sort::Dim { &["n", "m", "k", "l"] } else { &["@s", "@c", "@p"] };
-            let mut name = names[*count % names.len()].to_string();
-            if *count >= names.len() {
-                name.push_str(&(*count / names.len()).to_string());
-            }
-            *count += 1;
-            let fresh = IVar { name: Name::new(name), ..p.clone() };
-            s.bind_index(p, fresh.clone().into());
-            fresh
-        })
-        .collect();
-    let mut body = s.arr(&sigma.body);
-    if let AtomTy::Sigma(inner) = &body.atom {
-        let inner = named(inner, count);
-        body.atom = AtomTy::sigma(inner.params, inner.body);
-    }
-    SigmaTy { params, body }
-}
-
 fn index(i: &IndexValue, out: &mut dyn Write) -> fmt::Result {
     match i {
         IndexValue::Dim(n) => write!(out, "{n}"),
@@ -149,7 +119,7 @@ fn index(i: &IndexValue, out: &mut dyn Write) -> fmt::Result {
 
 /// `(boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))`
 fn boxes(sigma: &SigmaTy, value: &Value, out: &mut dyn Write) -> fmt::Result {
-    let sigma = &named(sigma, &mut 0);
+    let sigma = &sigma.named_for_values(&mut 0);
     out.write_str("(boxes (")?;
     separated(out, &sigma.params, |out, p| write!(out, "{p}"))?;
     write!(out, ") {} [", sigma.body)?;

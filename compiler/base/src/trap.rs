@@ -33,6 +33,8 @@ use crate::scalar::BaseTy;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
+pub use report::{Format, Piece};
+
 /// The codes of run-time errors; each has a page.
 pub mod codes {
     use crate::diag::Code;
@@ -223,6 +225,11 @@ impl Trap {
 
     /// The message, with the values put in. A value that is missing counts as 0.
     pub fn report(&self, values: &[i64]) -> Stop {
-        report::report(self, values)
+        self.format().fill(values)
+    }
+
+    /// What the trap says, with slots for the values: for devices that make the message themselves.
+    pub fn format(&self) -> Format {
+        report::format(self)
     }
 }

@@ -14,6 +14,7 @@ use crate::ids::MetaId;
 use crate::name::{IVar, Name, Sort, TVar};
 use crate::scalar::{BaseTy, Class};
 use crate::shape::Shape;
+use crate::subst::Subst;
 use std::fmt;
 use std::sync::Arc;
 
@@ -77,6 +78,33 @@ pub struct PiTy {
 pub struct SigmaTy {
     pub params: Vec<IVar>,
     pub body: ArrTy,
+}
+
+impl SigmaTy {
+    /// The Σ with the names that values print with, whatever the program called its indices: `n m k l` for
+    /// dims and `@s @c @p` for shapes, outer boxes first. `count` is how many have a name already.
+    pub fn named_for_values(&self, count: &mut usize) -> SigmaTy {
+        let mut s = Subst::new();
+        let mut params = Vec::with_capacity(self.params.len());
+        for p in &self.params {
+            let names: &[&str] =
+                if p.sort == Sort::Dim { &["n", "m", "k", "l"] } else { &["@s", "@c", "@p"] };
+            let mut name = names[*count % names.len()].to_string();
+            if *count >= names.len() {
+                name.push_str(&(*count / names.len()).to_string());
+            }
+            *count += 1;
+            let fresh = IVar { name: Name::new(name), ..p.clone() };
+            s.bind_index(p, fresh.clone().into());
+            params.push(fresh);
+        }
+        let mut body = s.arr(&self.body);
+        if let AtomTy::Sigma(inner) = &body.atom {
+            let inner = inner.named_for_values(count);
+            body.atom = AtomTy::sigma(inner.params, inner.body);
+        }
+        SigmaTy { params, body }
+    }
 }
 
 /// A tuple, or a record when every field has a label.

@@ -1,146 +1,216 @@
-//! The messages of traps.
+//! The messages of traps: made once as text with slots for values, so that a device that knows nothing of
+//! traps, such as a printed program, says the same as one that does.
 
 use super::{OF_ONE, OF_THREE, OF_TWO, Stop, Trap, codes};
+use crate::diag::Code;
 use crate::scalar::{BaseTy, Scalar};
 
-/// Reads a trap's values in order.
-struct Values<'a>(std::slice::Iter<'a, i64>);
+/// A part of a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Piece {
+    Text(String),
+    /// The value number `at`, a scalar of this type, as it is written.
+    Value {
+        at: usize,
+        ty: BaseTy,
+    },
+    /// The same without its fraction.
+    Whole {
+        at: usize,
+        ty: BaseTy,
+    },
+}
 
-impl Values<'_> {
-    fn one(&mut self) -> i64 {
-        self.0.next().copied().unwrap_or(0)
+/// What a trap says, with slots for the values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Format {
+    pub code: Code,
+    pub message: Vec<Piece>,
+    pub help: Vec<String>,
+}
+
+impl Format {
+    /// The message with the values put in. A value that is missing counts as 0.
+    pub fn fill(&self, values: &[i64]) -> Stop {
+        let bits = |at: usize| values.get(at).copied().unwrap_or(0);
+        let pieces = self.message.iter().map(|piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Value { at, ty } => written(*ty, bits(*at)),
+            Piece::Whole { at, ty } => whole(*ty, bits(*at)).to_string(),
+        });
+        Stop { code: self.code, message: pieces.collect(), help: self.help.clone() }
+    }
+}
+
+/// A scalar as it is written.
+fn written(ty: BaseTy, bits: i64) -> String {
+    let scalar = Scalar::from_bits64(ty, bits);
+    match (scalar.and_then(Scalar::as_integer), scalar.and_then(Scalar::as_float), scalar) {
+        (Some(n), ..) => n.to_string(),
+        (_, Some(x), _) => format!("{x:?}").to_lowercase(),
+        (.., Some(Scalar::Bool(b))) => if b { "#t" } else { "#f" }.to_owned(),
+        _ => bits.to_string(),
+    }
+}
+
+/// A number as the `int` that a cast makes of it.
+fn whole(ty: BaseTy, bits: i64) -> i128 {
+    let scalar = Scalar::from_bits64(ty, bits);
+    let float = scalar.and_then(Scalar::as_float).map(|x| i128::from(x as i64));
+    scalar.and_then(Scalar::as_integer).or(float).unwrap_or(0)
+}
+
+/// A message under construction, which takes the values in order.
+#[derive(Default)]
+struct Message {
+    pieces: Vec<Piece>,
+    next: usize,
+}
+
+impl Message {
+    fn new(text: &str) -> Message {
+        Message::default().say(text)
     }
 
-    /// A scalar as it is written.
-    fn scalar(&mut self, ty: BaseTy) -> String {
-        let bits = self.one();
-        let scalar = Scalar::from_bits64(ty, bits);
-        match (scalar.and_then(Scalar::as_integer), scalar.and_then(Scalar::as_float), scalar) {
-            (Some(n), ..) => n.to_string(),
-            (_, Some(x), _) => format!("{x:?}").to_lowercase(),
-            (.., Some(Scalar::Bool(b))) => if b { "#t" } else { "#f" }.to_owned(),
-            _ => bits.to_string(),
+    fn say(mut self, text: &str) -> Message {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
         }
+        self
+    }
+
+    fn scalar(mut self, ty: BaseTy) -> Message {
+        self.pieces.push(Piece::Value { at: self.next, ty });
+        self.next += 1;
+        self
+    }
+
+    fn int(self) -> Message {
+        self.scalar(BaseTy::I64)
     }
 
     /// `[1 2 3]`, of a vector of `len` numbers of which at most `most` are there.
-    fn vector(&mut self, len: usize, most: usize) -> String {
-        let mut words: Vec<String> = (0..len.min(most)).map(|_| self.one().to_string()).collect();
-        if len > most {
-            words.push("…".to_owned());
+    fn vector(mut self, len: usize, most: usize) -> Message {
+        self = self.say("[");
+        for i in 0..len.min(most) {
+            self = if i > 0 { self.say(" ") } else { self }.int();
         }
-        format!("[{}]", words.join(" "))
+        self.say(match (len > most, most) {
+            (false, _) => "]",
+            (true, 0) => "…]",
+            (true, _) => " …]",
+        })
+    }
+
+    /// A dim and its value; a dim that is a number says it itself.
+    fn valued(self, dim: &str) -> Message {
+        match dim.parse::<i128>() {
+            Ok(_) => self.int(),
+            Err(_) => self.say(dim).say(" is ").int(),
+        }
     }
 }
 
-/// A dim and its value; a dim that is a number says it itself.
-fn valued(dim: &str, n: i64) -> String {
-    if dim.parse::<i128>().is_ok() { n.to_string() } else { format!("{dim} is {n}") }
-}
-
-pub(super) fn report(trap: &Trap, values: &[i64]) -> Stop {
-    let mut v = Values(values.iter());
+pub(super) fn format(trap: &Trap) -> Format {
+    let m = Message::new;
     let (code, message) = match trap {
         Trap::Index { axes, rank } => {
-            let (at, shape) = (v.vector(*axes, OF_TWO), v.vector(*rank, OF_TWO));
-            (codes::INDEX, format!("the index {at} is out of range for the shape {shape}"))
+            let at = m("the index ").vector(*axes, OF_TWO);
+            (codes::INDEX, at.say(" is out of range for the shape ").vector(*rank, OF_TWO))
         }
         Trap::Negative { what } => {
-            (codes::NEGATIVE, format!("the dimension {what} is negative: {}", v.one()))
+            (codes::NEGATIVE, m("the dimension ").say(what).say(" is negative: ").int())
         }
         Trap::NegativeIn { rank } => {
-            let ints = v.vector(*rank, OF_ONE);
-            (codes::NEGATIVE, format!("the dimension in {ints} is negative: {}", v.one()))
+            (codes::NEGATIVE, m("the dimension in ").vector(*rank, OF_ONE).say(" is negative: ").int())
         }
         Trap::NegativeCount => {
-            let (n, at) = (v.one(), v.one());
-            (codes::NEGATIVE, format!("replicate: the count {n} at index {at} is negative"))
+            let count = m("replicate: the count ").int();
+            (codes::NEGATIVE, count.say(" at index ").int().say(" is negative"))
         }
         Trap::NegativeLength => {
-            let (n, at) = (v.one(), v.one());
-            (codes::NEGATIVE, format!("split: the length {n} at index {at} is negative"))
+            let length = m("split: the length ").int();
+            (codes::NEGATIVE, length.say(" at index ").int().say(" is negative"))
         }
         Trap::Division { op, ty } => {
-            let (x, y) = (v.scalar(*ty), v.scalar(*ty));
-            (codes::DIVISION, format!("integer division by zero: ({op} {x} {y})"))
+            let call = m("integer division by zero: (").say(&op.to_string()).say(" ");
+            (codes::DIVISION, call.scalar(*ty).say(" ").scalar(*ty).say(")"))
         }
         Trap::Exponent { base, exponent } => {
-            let (x, y) = (v.scalar(*base), v.scalar(*exponent));
-            (codes::EXPONENT, format!("negative exponent of an integer: (expt {x} {y})"))
+            let call = m("negative exponent of an integer: (expt ").scalar(*base);
+            (codes::EXPONENT, call.say(" ").scalar(*exponent).say(")"))
         }
-        Trap::IntToChar => {
-            let n = v.one();
-            (codes::CHAR, format!("no char has the code point {n}: (int->char {n})"))
-        }
-        Trap::CastToChar { from } => {
-            let scalar = values.first().and_then(|bits| Scalar::from_bits64(*from, *bits));
-            // A cast from a float goes through an `int`.
-            let float = scalar.and_then(Scalar::as_float).map(|x| i128::from(x as i64));
-            let n = scalar.and_then(Scalar::as_integer).or(float).unwrap_or(0);
-            (codes::CHAR, format!("no char has the code point {n}: (cast {})", v.scalar(*from)))
-        }
-        Trap::TooSmall { why, dim } => (codes::TOO_SMALL, format!("{why}: {}", valued(dim, v.one()))),
+        Trap::IntToChar => (codes::CHAR, no_char(Piece::Value { at: 0, ty: BaseTy::I64 }, "int->char", BaseTy::I64)),
+        // A cast from a float goes through an `int`.
+        Trap::CastToChar { from } => (codes::CHAR, no_char(Piece::Whole { at: 0, ty: *from }, "cast", *from)),
+        Trap::TooSmall { why, dim } => (codes::TOO_SMALL, m(why).say(": ").valued(dim)),
         Trap::Unequal { why, left, right } => {
-            let (m, n) = (valued(left, v.one()), valued(right, v.one()));
-            (codes::UNEQUAL, format!("{why}: {m}, {n}"))
+            (codes::UNEQUAL, m(why).say(": ").valued(left).say(", ").valued(right))
         }
-        Trap::Empty { prim } => (codes::TOO_SMALL, format!("{prim} of an empty dimension")),
+        Trap::Empty { prim } => (codes::TOO_SMALL, m(prim).say(" of an empty dimension")),
         Trap::Reshape { from, to } => {
-            let (from, m) = (v.vector(*from, OF_TWO), v.one());
-            let (to, n) = (v.vector(*to, OF_TWO), v.one());
-            (codes::RESHAPE, format!("reshape of shape {from} ({m} elements) to {to} ({n} elements)"))
+            let from = m("reshape of shape ").vector(*from, OF_TWO).say(" (").int().say(" elements) to ");
+            (codes::RESHAPE, from.vector(*to, OF_TWO).say(" (").int().say(" elements)"))
         }
         Trap::WithShape { rank } => {
-            let shape = v.vector(*rank, OF_ONE);
-            (codes::RESHAPE, format!("with-shape: no elements to fill the shape {shape} with"))
+            let what = m("with-shape: no elements to fill the shape ");
+            (codes::RESHAPE, what.vector(*rank, OF_ONE).say(" with"))
         }
         Trap::Subvector => {
-            let (out, start, n) = (v.one(), v.one(), v.one());
-            (codes::SUBARRAY, format!("{out} items from {start} on reach past the {n} items there are"))
+            let part = Message::default().int().say(" items from ").int();
+            (codes::SUBARRAY, part.say(" on reach past the ").int().say(" items there are"))
         }
         Trap::Subarray { axes, rank } => {
-            let (part, start) = (v.vector(*axes, OF_THREE), v.vector(*axes, OF_THREE));
-            let shape = v.vector(*rank, OF_THREE);
-            let message =
-                format!("a part of shape {part} at {start} reaches past the array, whose shape is {shape}");
+            let part = m("a part of shape ").vector(*axes, OF_THREE).say(" at ").vector(*axes, OF_THREE);
+            let message = part.say(" reaches past the array, whose shape is ").vector(*rank, OF_THREE);
             (codes::SUBARRAY, message)
         }
         Trap::Wrap { rank } => {
-            let shape = v.vector(*rank, OF_ONE);
-            (codes::SUBARRAY, format!("subarray/wrap of an array of shape {shape}, which has no elements"))
+            let what = m("subarray/wrap of an array of shape ").vector(*rank, OF_ONE);
+            (codes::SUBARRAY, what.say(", which has no elements"))
         }
         Trap::Split => {
-            let (total, n) = (v.one(), v.one());
-            (codes::SPLIT, format!("split: the lengths add up to {total}, but there are {n} items"))
+            let total = m("split: the lengths add up to ").int();
+            (codes::SPLIT, total.say(", but there are ").int().say(" items"))
         }
         Trap::Scatter { prim } => {
-            let (i, n) = (v.one(), v.one());
-            (codes::SCATTER, format!("{prim}: the index {i} is past the end of {n} places"))
+            let index = m(prim).say(": the index ").int();
+            (codes::SCATTER, index.say(" is past the end of ").int().say(" places"))
         }
         Trap::TooLarge { rank, .. } => {
-            (codes::TOO_LARGE, format!("an array of shape {} is too large", v.vector(*rank, OF_ONE)))
+            (codes::TOO_LARGE, m("an array of shape ").vector(*rank, OF_ONE).say(" is too large"))
         }
-        Trap::Overflow { dim } => (codes::TOO_LARGE, format!("the size {dim} does not fit in 64 bits")),
-        Trap::Append => (codes::TOO_LARGE, "append: too many items".to_owned()),
+        Trap::Overflow { dim } => {
+            (codes::TOO_LARGE, m("the size ").say(dim).say(" does not fit in 64 bits"))
+        }
+        Trap::Append => (codes::TOO_LARGE, m("append: too many items")),
         Trap::AsShape { have, want } => {
-            let (have, want) = (v.vector(*have, OF_TWO), v.vector(*want, OF_TWO));
-            (codes::AS_SHAPE, format!("as-shape: the value has shape {have}, not {want}"))
+            let have = m("as-shape: the value has shape ").vector(*have, OF_TWO);
+            (codes::AS_SHAPE, have.say(", not ").vector(*want, OF_TWO))
         }
-        Trap::Range { ty } => out_of_range(i128::from(v.one()), *ty),
-        Trap::Literal { n, ty } => out_of_range(*n, *ty),
+        Trap::Range { ty } => (codes::RANGE, out_of_range(Message::default().int(), *ty)),
+        Trap::Literal { n, ty } => (codes::RANGE, out_of_range(m(&n.to_string()), *ty)),
         Trap::NoZero { ty } => {
-            (codes::NO_ZERO, format!("scatter leaves places untouched, and {ty} has no zero"))
+            (codes::NO_ZERO, m("scatter leaves places untouched, and ").say(ty).say(" has no zero"))
         }
     };
-    Stop { code, message, help: help(trap).into_iter().collect() }
+    Format { code, message: message.pieces, help: help(trap).into_iter().collect() }
 }
 
-fn out_of_range(n: i128, ty: BaseTy) -> (crate::diag::Code, String) {
-    let message = match ty.integer_range() {
-        Some((lo, hi)) => format!("{n} does not fit in {ty}, which holds {lo} to {hi}"),
-        None => format!("{n} does not fit in {ty}"),
-    };
-    (codes::RANGE, message)
+/// The one value is shown twice: as a code point, and as it was given to `function`.
+fn no_char(code_point: Piece, function: &str, ty: BaseTy) -> Message {
+    let mut message = Message::new("no char has the code point ");
+    message.pieces.push(code_point);
+    message.say(": (").say(function).say(" ").scalar(ty).say(")")
+}
+
+fn out_of_range(n: Message, ty: BaseTy) -> Message {
+    let n = n.say(" does not fit in ").say(ty.name());
+    match ty.integer_range() {
+        Some((lo, hi)) => n.say(&format!(", which holds {lo} to {hi}")),
+        None => n,
+    }
 }
 
 fn help(trap: &Trap) -> Option<String> {
