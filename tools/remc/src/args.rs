@@ -35,7 +35,8 @@ pub enum Command {
     #[command(after_help = "Examples:
   remc compile prog.remora --emit typed -o prog.typed
   remc compile prog.remora --emit kernel            # loops, launches and memory
-  remc compile prog.remora --emit object -o prog.o  # with --emit header, a part of a C program")]
+  remc compile prog.remora --emit object -o prog.o  # with --emit header, a part of a C program
+  remc compile prog.remora --emit cuda -o prog.cu   # for nvcc; prog.h and prog.json say what it takes and gives")]
     Compile(Compile),
     /// Read, verify and print a program in the text form of an intermediate language
     #[command(after_help = "Examples:
@@ -200,8 +201,10 @@ pub enum Ir {
     Object,
     /// A C header for the object file
     Header,
-    /// CUDA C++ for NVIDIA's GPUs: a program of its own
+    /// CUDA C++ for NVIDIA's GPUs, a program or library of its own; beside NAME.cu, also NAME.h and NAME.json
     Cuda,
+    /// The C header of that library alone
+    CudaHeader,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

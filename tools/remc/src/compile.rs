@@ -23,10 +23,11 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
         Ir::Typed | Ir::Explicit => "explicit",
         Ir::Mono => "mono",
         Ir::Flat => "flat",
-        Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda => "kernel",
+        Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
     };
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
-    let tuning = if args.emit == Ir::Cuda { Tuning::gpu() } else { Tuning::default() };
+    let is_cuda = matches!(args.emit, Ir::Cuda | Ir::CudaHeader);
+    let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() };
     let options = Options { to: Some(to), stop_after: args.stop_after_pass, tuning, ..Options::default() };
     let stop = dumps.compile(session, &program, file, target, &ranks, options);
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
@@ -35,7 +36,15 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
         (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
         (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
         (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),
-        (Stop::Kernel(p), Ir::Cuda) => crate::cuda::emit(session, p)?,
+        (Stop::Kernel(p), Ir::Cuda | Ir::CudaHeader) => {
+            let global = target.global(&session.db);
+            let entry = program.get(&global).and_then(|d| d.entry.as_ref());
+            let product = crate::cuda::product(session, p, entry, &ranks)?;
+            if args.emit == Ir::Cuda {
+                return crate::cuda::write_all(&args.output, &product);
+            }
+            product.header.into_bytes()
+        }
         (Stop::Kernel(p), Ir::Header) => crate::header::header(p).into_bytes(),
         #[cfg(feature = "llvm")]
         (Stop::Kernel(p), what) => crate::native::emit(p, what)?,

@@ -35,8 +35,8 @@ pub fn run(
     indices: (&[IVar], &[IndexValue]),
     arguments: &[Value],
 ) -> Outcome<Result<Value, RuntimeError>> {
-    let text = crate::cuda::emit(session, program)?;
-    run_text(session, program, &text, indices, arguments)
+    let text = crate::cuda::plan(session, program)?;
+    run_text(session, program, text.as_bytes(), indices, arguments)
 }
 
 /// Runs a program by a text that has its interface.

@@ -63,7 +63,7 @@ pub fn print(p: &Program, traps: &FxHashMap<Trap, u32>) -> Printed<String> {
 }
 
 /// The scalar whose bits a word has.
-fn from_word(t: BaseTy, word: &str) -> String {
+pub fn from_word(t: BaseTy, word: &str) -> String {
     match t {
         BaseTy::F16 => format!("remc::f16_bits((u16){word})"),
         BaseTy::F32 => format!("remc::f32_bits((u32){word})"),

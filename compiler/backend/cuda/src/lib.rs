@@ -2,6 +2,9 @@
 //!
 //! | module | what it prints |
 //! | --- | --- |
+//! | [`interface`] | what C sees of a program: names, types, sizes |
+//! | [`api`], [`checks`], [`manifest`] | the C API, messages, the manifest |
+//! | [`program`] | the tables of a program that is run by itself |
 //! | [`kernel`] | kernels: signatures, blocks, what blocks hand on |
 //! | [`host`] | the plan, as a function of the host |
 //! | [`body`] | statements, in both |
@@ -16,18 +19,23 @@
 //! wait for each other is in the program. The text begins with a prelude, `src/text/*.cuh`, for what C++
 //! and the language mean differently, and for what kernels and host need to talk to each other.
 
+mod api;
 mod body;
+mod checks;
 mod host;
 mod inline;
+mod interface;
 mod kernel;
 mod keywords;
+mod manifest;
 mod names;
 mod packs;
+mod program;
 mod scalar;
 mod together;
 mod writer;
 
-use remc_base::{BaseTy, Prov};
+use remc_base::{ArrTy, BaseTy, IVar, Name, Prov};
 use remc_kernel::ir::{Atom, Exp, Kernel, KernelId, Program, Stmt, StmtKind, Ty};
 use remc_kernel::traps::numbers;
 pub use remc_kernel::traps::traps;
@@ -38,6 +46,13 @@ const HALF: &str = include_str!("text/half.cuh");
 const DEVICE: &str = include_str!("text/device.cuh");
 const THREADS: &str = include_str!("text/threads.cuh");
 const HOST: &str = include_str!("text/host.cuh");
+const NUMBER: &str = include_str!("text/number.cuh");
+const API: &str = include_str!("text/api.cuh");
+const TABLES: &str = include_str!("text/tables.cuh");
+const READ: &str = include_str!("text/read.cuh");
+const NPY: &str = include_str!("text/npy.cuh");
+const PRINT: &str = include_str!("text/print.cuh");
+const MAIN: &str = include_str!("text/main.cuh");
 
 /// What has no text: a mistake of the compiler, since the verifier has accepted the program.
 #[derive(Clone, PartialEq, Debug)]
@@ -112,23 +127,80 @@ pub fn launches(p: &Program) -> Vec<Launch> {
     p.kernels.iter().map(of).collect()
 }
 
-/// A program of its own: the kernels, and a function of the host that runs the plan.
+/// The kernels, and a function of the host that runs the plan: for a process that knows the program.
 ///
 /// # Errors
 /// As of [`kernels`].
-pub fn program(p: &Program, places: Places<'_>) -> Result<String, Error> {
-    let mut out = format!(
-        "// {} as CUDA C++. Build it with: nvcc -std=c++17 -O3 -arch=native\n\n#ifndef REMC_EMULATED\n\
-         #include <cuda_runtime.h>\n#endif\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
-         #include <math.h>\n\n",
-        p.name
+pub fn plan(p: &Program, places: Places<'_>) -> Result<String, Error> {
+    Ok(format!(
+        "#ifndef REMC_EMULATED\n#include <cuda_runtime.h>\n#endif\n#include <stdio.h>\n#include <stdlib.h>\n\
+         #include <string.h>\n#include <math.h>\n\n{}\n{HOST}\n{}",
+        kernels(p, places)?,
+        host::print(p, &numbers(&traps(p)))?
+    ))
+}
+
+/// What is to be said of a program beside what it does.
+pub struct About<'a> {
+    /// Where a statement comes from, for comments.
+    pub places: Places<'a>,
+    /// Where something that may stop is, for messages: `prog.remora:3:12`.
+    pub at: Places<'a>,
+    /// The indices of the entry, the ranks of the shapes among them, and its parameters.
+    pub indices: &'a [IVar],
+    pub ranks: &'a [usize],
+    pub params: &'a [(Name, ArrTy)],
+    /// Of remc.
+    pub version: &'a str,
+}
+
+/// A program of its own, as files.
+pub struct Product {
+    /// CUDA C++: a program, or with `-DREMC_LIBRARY` a library.
+    pub source: String,
+    /// What C sees of the library.
+    pub header: String,
+    /// JSON: what the program takes and gives, its kernels and checks.
+    pub manifest: String,
+}
+
+/// A program of its own: the kernels, a function of the host that runs the plan, the C API, and a `main`.
+///
+/// # Errors
+/// As of [`kernels`].
+pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
+    let interface = interface::interface(p)?;
+    let types: Vec<(String, String)> =
+        about.params.iter().map(|(name, ty)| (name.to_string(), ty.to_string())).collect();
+    let header = api::header(&interface, &types, about.version);
+    let traps = traps(p);
+    let manifest = manifest::manifest(p, &interface, &traps, about.version);
+    let mut source = format!(
+        "// {} as CUDA C++, by itself: a program, or a library.\n//\n//   nvcc -std=c++17 -O3 -arch=native -o prog \
+         prog.cu\n//   nvcc -std=c++17 -O3 -arch=native -DREMC_LIBRARY -shared -Xcompiler -fPIC -o libprog.so \
+         prog.cu\n\n",
+        interface.entry
     );
-    out += &kernels(p, places)?;
-    out.push('\n');
-    out += HOST;
-    out.push('\n');
-    out += &host::print(p, &numbers(&traps(p)))?;
-    Ok(out)
+    source += &header;
+    source.push('\n');
+    source += &plan(p, about.places)?;
+    for part in [NUMBER, &checks::tables(p, &traps, about.at), &embedded(&manifest), API, &api::entry(&interface)] {
+        source.push('\n');
+        source += part;
+    }
+    source += "\n#ifndef REMC_LIBRARY\n";
+    for part in [TABLES, &program::tables(p, &interface, about)?, READ, NPY, PRINT, MAIN] {
+        source += part;
+        source.push('\n');
+    }
+    source += "#endif\n";
+    Ok(Product { source, header, manifest })
+}
+
+/// The manifest as a string of C, a line for each of its own.
+fn embedded(manifest: &str) -> String {
+    let lines = manifest.split_inclusive('\n').map(|l| format!("\n  {}", checks::quoted(l)));
+    format!("static const char remc_manifest_text[] ={};\n", lines.collect::<String>())
 }
 
 /// What comes before the kernels.

@@ -8,6 +8,7 @@ mod json;
 mod rich;
 mod short;
 
+pub use excerpt::line_column;
 use remc_base::{Diagnostic, ModuleId, ShapeComparison, Span};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

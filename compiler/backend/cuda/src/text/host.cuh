@@ -2,11 +2,39 @@
 
 #ifndef REMC_EMULATED
 #define REMC_LAUNCH(kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
+#define REMC_QUOTED(text) #text
+#define REMC_RELEASE(major, minor) REMC_QUOTED(major) "." REMC_QUOTED(minor)
+// Of the toolkit that compiles this.
+#define REMC_CUDA_RELEASE REMC_RELEASE(__CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__)
+#else
+#define REMC_CUDA_RELEASE "12"
 #endif
 
 template <int N> struct remc_dims { i64 at[N]; };
 
-enum remc_reason { REMC_FINISHED, REMC_TRAP, REMC_TOO_LARGE, REMC_DEVICE };
+enum remc_reason { REMC_FINISHED, REMC_TRAP, REMC_TOO_LARGE, REMC_DEVICE, REMC_ARGUMENT };
+
+// No place of the program.
+#define REMC_NO_PLACE (~0u)
+
+// Text that grows. Where there is no memory for more, it stays as it is.
+struct remc_text {
+  char *at;
+  u64 length, room;
+};
+
+static void remc_say(remc_text *text, const char *words, u64 length) {
+  if (text->length + length >= text->room) {
+    const u64 room = 2 * (text->length + length) + 64;
+    char *more = (char *)realloc(text->at, room);
+    if (!more) return;
+    text->at = more;
+    text->room = room;
+  }
+  memcpy(text->at + text->length, words, length);
+  text->length += length;
+  text->at[text->length] = 0;
+}
 
 struct remc_memory {
   void *at;
@@ -19,12 +47,14 @@ struct remc_context {
   remc_failure *failure;  // in the device's memory
   u64 *ticket;            // there, too
   u64 workers;
-  // What has stopped the program: a check and its values; a shape that is too large; or the device.
+  // What has stopped the program: a check and its values; a shape that is too large; the device; or an
+  // argument that is wrong.
   remc_reason reason;
   u32 trap, prov, count;
   i64 values[16];
   u64 element_bytes;
   char message[256];
+  remc_text said;  // what remc_error gives
   // Memory that is in use, and that was.
   remc_memory *blocks;
   u64 have, room, live, peak;
@@ -34,7 +64,8 @@ static bool remc_device(remc_context *context, cudaError_t status, const char *w
   if (status == cudaSuccess) return true;
   if (context->reason == REMC_FINISHED) {
     context->reason = REMC_DEVICE;
-    snprintf(context->message, sizeof context->message, "%s: %s", what, cudaGetErrorString(status));
+    snprintf(context->message, sizeof context->message, "the GPU has failed while %s: %s", what,
+             cudaGetErrorString(status));
   }
   return false;
 }
@@ -172,7 +203,7 @@ template <class T> [[maybe_unused]] static bool remc_store(remc_context *context
 }
 
 [[maybe_unused]] static bool remc_take_tickets(remc_context *context) {
-  return remc_device(context, cudaMemsetAsync(context->ticket, 0, sizeof(u64), context->stream), "a launch");
+  return remc_device(context, cudaMemsetAsync(context->ticket, 0, sizeof(u64), context->stream), "preparing a launch");
 }
 
 // After a launch: whether the program may go on. Where a check may have failed the host waits to know.
@@ -266,6 +297,7 @@ extern "C" void remc_context_free(remc_context *context) {
   if (context->ticket) cudaFree(context->ticket);
   if (context->stream) cudaStreamDestroy(context->stream);
   free(context->blocks);
+  free(context->said.at);
   free(context);
 }
 
@@ -285,17 +317,33 @@ extern "C" bool remc_context_clear(remc_context *context) {
   return remc_device(context, cudaMemcpy(context->failure, &none, sizeof none, cudaMemcpyHostToDevice), "starting");
 }
 
+// Why the last context could not be made.
+static char remc_no_context[512] = "";
+
 // A context on the current device; null where there is none.
 extern "C" remc_context *remc_context_new(void) {
+  remc_no_context[0] = 0;
   remc_context *context = (remc_context *)calloc(1, sizeof *context);
-  if (!context) return 0;
-  int processors = 1;
-  bool done = cudaStreamCreate(&context->stream) == cudaSuccess &&
-              cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0) == cudaSuccess &&
-              cudaMalloc((void **)&context->failure, sizeof *context->failure) == cudaSuccess &&
-              cudaMalloc((void **)&context->ticket, sizeof *context->ticket) == cudaSuccess;
-  context->workers = (u64)processors * 2048;
-  if (done && remc_context_clear(context)) return context;
+  int devices = 0, processors = 1;
+  cudaError_t status = context ? cudaGetDeviceCount(&devices) : cudaErrorMemoryAllocation;
+  if (status == cudaSuccess && devices == 0) status = cudaErrorInvalidDevice;
+  const bool found = status == cudaSuccess;
+  if (status == cudaSuccess) status = cudaStreamCreate(&context->stream);
+  if (status == cudaSuccess) status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+  if (status == cudaSuccess) status = cudaMalloc((void **)&context->failure, sizeof *context->failure);
+  if (status == cudaSuccess) status = cudaMalloc((void **)&context->ticket, sizeof *context->ticket);
+  if (status == cudaSuccess) {
+    context->workers = (u64)processors * 2048;
+    if (remc_context_clear(context)) return context;
+    memcpy(remc_no_context, context->message, sizeof context->message);
+  } else if (found) {
+    snprintf(remc_no_context, sizeof remc_no_context, "the GPU cannot be used: %s", cudaGetErrorString(status));
+  } else {
+    snprintf(remc_no_context, sizeof remc_no_context,
+             "there is no GPU to run on: %s (an NVIDIA GPU and a driver for CUDA " REMC_CUDA_RELEASE
+             " are needed; `nvidia-smi` lists what there is)",
+             cudaGetErrorString(status));
+  }
   remc_context_free(context);
   return 0;
 }
@@ -304,7 +352,7 @@ extern "C" remc_context *remc_context_new(void) {
 // context like all else, and what is downloaded may be freed after.
 extern "C" void *remc_upload(remc_context *context, const void *from, u64 bytes) {
   const i64 dims[] = {(i64)bytes};
-  void *to = remc_alloc(context, 0, 1, 1, dims);
+  void *to = remc_alloc(context, REMC_NO_PLACE, 1, 1, dims);
   if (!to || !remc_device(context, cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copying an input")) return 0;
   return to;
 }

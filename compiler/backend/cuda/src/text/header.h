@@ -1,0 +1,71 @@
+/* The entry `@ENTRY@` for NVIDIA's GPUs, as C sees it. Printed by remc @VERSION@.
+ *
+ *   remc_context *context = remc_context_new();
+ *   if (!context) … remc_error(NULL) says why: there is no GPU …
+ *   if (@CALL@ != 0)
+ *     … remc_error(context) says why …
+ *   … the results, each array of which is freed by remc_array_free …
+ *   remc_context_free(context);
+ *
+@ABOUT@
+ *
+ * Arrays are row-major, in the host's memory; inputs are only read, and may be null where they are empty.
+ * A bool is a byte, 0 or 1; a character is its code point; a half float is its bits.
+ */
+#ifndef @GUARD@_H
+#define @GUARD@_H
+
+#ifndef REMC_API
+#define REMC_API
+#include <stdint.h>
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
+
+/* The memory that entries run in, and what has stopped the last one. It is for one thread at a time. */
+typedef struct remc_context remc_context;
+
+/* What a function of an entry returns. */
+enum {
+  REMC_DONE = 0,
+  REMC_WRONG_ARGUMENT = 2, /* a size is negative, or a pointer null */
+  REMC_STOPPED = 3,        /* a check of the program has failed, or an array is too large for the GPU */
+  REMC_DEVICE_FAILED = 70  /* the GPU or the machine has failed; the context may be of no more use */
+};
+
+/* The types of elements. */
+enum {
+  REMC_BOOL, REMC_CHAR, REMC_I8, REMC_I16, REMC_I32, REMC_I64, REMC_U8, REMC_U16, REMC_U32, REMC_U64,
+  REMC_F16, REMC_F32, REMC_F64
+};
+
+/* A result. It is empty, all zero, where the entry has not returned REMC_DONE. */
+typedef struct remc_array {
+  void *data;
+  int64_t *dims;
+  int32_t rank, type;
+} remc_array;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* A context on the current GPU; null if there is none. */
+remc_context *remc_context_new(void);
+void remc_context_free(remc_context *context);
+/* What has stopped the last entry, empty if nothing has; of null, why there is no context. The text belongs to
+ * the context until its next use. */
+const char *remc_error(const remc_context *context);
+/* What the entry takes and gives, its kernels and its checks, as JSON. */
+const char *remc_manifest(void);
+void remc_array_free(remc_array *array);
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C"
+#endif
+@PROTOTYPE@;
+
+#endif

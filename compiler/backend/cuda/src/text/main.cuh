@@ -1,0 +1,236 @@
+// ---- the program: its command line ----
+
+static void remc_help(FILE *out, const char *program) {
+  fprintf(out,
+          "Runs the entry `%s` on a GPU and prints its value.\n\n"
+          "Usage: %s [--entry NAME] [--input NAME=VALUE]... [--output PATH]\n\n"
+          "  --entry NAME         the entry; this program has one\n"
+          "  --input NAME=VALUE   a parameter: the path of an .npy file, or a Remora literal\n"
+          "  -o, --output PATH    write the value here: as an array if the name ends in .npy, else as text\n"
+          "  --manifest           print what the program takes and gives, as JSON\n\nInputs:\n",
+          remc_entry_name, program);
+  for (const remc_input *input = remc_inputs; input->name; ++input) fprintf(out, "  %s, of type %s\n", input->name, input->type);
+  if (!remc_inputs->name) fputs("  none\n", out);
+}
+
+static bool remc_ends(const char *path, const char *ending) {
+  const u64 n = strlen(path), m = strlen(ending);
+  if (n < m) return false;
+  for (u64 i = 0; i < m; ++i) {
+    const char c = path[n - m + i];
+    if ((c >= 'A' && c <= 'Z' ? c + 32 : c) != ending[i]) return false;
+  }
+  return true;
+}
+
+// The value of an option: behind a =, or the next argument.
+static const char *remc_option(const char *name, int argc, char **argv, int *at) {
+  const u64 length = strlen(name);
+  if (strncmp(argv[*at], name, length) != 0) return 0;
+  if (argv[*at][length] == '=') return argv[*at] + length + 1;
+  if (argv[*at][length]) return 0;
+  if (*at + 1 == argc) remc_usage("U0004", "%s wants a value", name);
+  return argv[++*at];
+}
+
+static void remc_wants_shape(const remc_input *input, const remc_shape *found) {
+  remc_text shown = {0, 0, 0};
+  remc_append(&shown, "", 0);
+  for (u32 i = 0; i < found->rank; ++i) {
+    char number[32];
+    snprintf(number, sizeof number, i ? " %lld" : "%lld", found->at[i]);
+    remc_append(&shown, number, strlen(number));
+  }
+  remc_usage("U0009", "the input `%s` wants %s and was given an array of shape [%s]", input->name, input->type, shown.at);
+}
+
+// Compares the shape of a leaf with what is known of the sizes, or learns them from it.
+static void remc_learn(const remc_input *input, const remc_leaf *leaf, const remc_shape *shape, i64 *sizes) {
+  if (shape->rank != leaf->rank) remc_wants_shape(input, shape);
+  for (u32 i = 0; i < leaf->rank; ++i) {
+    const i64 dim = leaf->dims[i];
+    if (dim < 0 && sizes[-1 - dim] < 0) sizes[-1 - dim] = shape->at[i];
+    if (shape->at[i] != (dim < 0 ? sizes[-1 - dim] : dim)) remc_wants_shape(input, shape);
+  }
+}
+
+// Puts the shapes of an input's leaves together, which have those of all that they are in in front.
+static void remc_learn_all(const remc_input *input, u32 at, const remc_shape *shape, remc_reading *read, i64 *sizes) {
+  const remc_input_part *part = remc_input_parts + at;
+  if (!part->is_tuple) {
+    remc_learn(input, remc_leaves + part->leaf, shape, sizes);
+    return;
+  }
+  for (u32 field = at + 1; field < part->next; field = remc_input_parts[field].next) {
+    const remc_cell *cell = &read->cells[field];
+    remc_shape whole = *shape;
+    // Of an array without elements nobody has seen the cells: they are what the type says.
+    const u32 axes = cell->is_known ? cell->shape.rank : remc_input_parts[field].axes;
+    for (u32 i = 0; i < axes && whole.rank < REMC_MOST_AXES; ++i) {
+      u32 first = field;
+      while (remc_input_parts[first].is_tuple && first + 1 < part->next) ++first;
+      const bool has_leaf = !remc_input_parts[first].is_tuple;
+      const i64 dim = has_leaf ? remc_leaves[remc_input_parts[first].leaf].dims[whole.rank] : 0;
+      const i64 declared = dim >= 0 ? dim : sizes[-1 - dim] >= 0 ? sizes[-1 - dim] : 0;
+      whole.at[whole.rank++] = cell->is_known ? cell->shape.at[i] : declared;
+    }
+    remc_learn_all(input, field, &whole, read, sizes);
+  }
+}
+
+static void remc_read_input(const remc_input *input, const char *value, remc_reading *to, i64 *sizes) {
+  remc_shape shape;
+  shape.rank = 0;
+  const remc_input_part *part = remc_input_parts + input->part;
+  if (remc_ends(value, ".npy")) {
+    if (part->is_tuple) remc_usage("U0009", "the input `%s` wants %s, which no .npy file holds", input->name, input->type);
+    remc_read_npy(input, value, remc_leaves[part->leaf].type, &to->leaves[part->leaf], &shape);
+  } else {
+    remc_read_literal(input, value, to, &shape);
+  }
+  remc_learn_all(input, input->part, &shape, to, sizes);
+}
+
+// Writes the value under a temporary name, then renames it: a reader sees the old file or the new one.
+static void remc_write(const remc_value *value, const char *path) {
+  const remc_output_part *whole = remc_output_parts;
+  const bool as_array = path && remc_ends(path, ".npy");
+  if (as_array && (whole->kind != '[' || whole->type == REMC_CHAR))
+    remc_usage("U0010", "cannot write `%s`: an .npy file holds arrays of numbers and booleans alone", path);
+  struct stat about;
+  const bool in_place = path && stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+  // A link is followed: the file that it leads to is replaced.
+  char *real = path ? realpath(path, 0) : 0;
+  const char *target = real ? real : path;
+  remc_text temporary = {0, 0, 0};
+  remc_value to = *value;
+  if (path) {
+    char ending[48];
+    snprintf(ending, sizeof ending, ".%ld.tmp", (long)getpid());
+    remc_append(&temporary, target, strlen(target));
+    if (!in_place) remc_append(&temporary, ending, strlen(ending));
+    to.out = fopen(temporary.at, in_place ? "wb" : "wbx");
+    if (!to.out) remc_usage("U0010", "cannot write `%s`: %s", path, strerror(errno));
+  } else {
+    to.out = stdout;
+  }
+  bool done = true;
+  if (as_array) {
+    const bool is_scalar = whole->rank < 0;
+    const void *data = is_scalar ? (const void *)(to.results + whole->word) : to.data[0];
+    done = remc_write_npy(to.out, whole->type, remc_axes(whole), remc_dims_of_part(&to, whole), data);
+  } else {
+    remc_put(&to, whole, 0, 0);
+    fputc('\n', to.out);
+  }
+  done = fflush(to.out) == 0 && !ferror(to.out) && done;
+  if (path) {
+    if (!in_place) done = done && fsync(fileno(to.out)) == 0;
+    done = fclose(to.out) == 0 && done;
+    if (!in_place) done = done && rename(temporary.at, target) == 0;
+  }
+  if (!done) {
+    const int why = errno;
+    if (path && !in_place) remove(temporary.at);
+    remc_usage("U0010", "cannot write `%s`: %s", path ? path : "standard output", strerror(why));
+  }
+  free(temporary.at);
+  free(real);
+}
+
+// Ends with the context's message.
+static int remc_failed(remc_context *context) {
+  const i32 code = remc_end(context);
+  fprintf(stderr, "%s\n", remc_error(context));
+  remc_context_free(context);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  enum { INPUTS = sizeof remc_inputs / sizeof *remc_inputs, LEAVES = sizeof remc_leaves / sizeof *remc_leaves };
+  enum { PARTS = sizeof remc_input_parts / sizeof *remc_input_parts };
+  enum { OUTPUTS = sizeof remc_output_parts / sizeof *remc_output_parts };
+  const char *values[INPUTS] = {}, *output = 0;
+  for (int at = 1; at < argc; ++at) {
+    const char *value;
+    if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) {
+      remc_help(stdout, argv[0]);
+      return 0;
+    }
+    if (strcmp(argv[at], "--manifest") == 0) {
+      fputs(remc_manifest_text, stdout);
+      return 0;
+    }
+    if ((value = remc_option("--entry", argc, argv, &at))) {
+      if (strcmp(value, remc_entry_name) != 0)
+        remc_usage("U0003", "there is no entry `%s`: this program's is `%s`", value, remc_entry_name);
+    } else if ((value = remc_option("--output", argc, argv, &at)) || (value = remc_option("-o", argc, argv, &at))) {
+      output = value;
+    } else if ((value = remc_option("--input", argc, argv, &at))) {
+      const char *equals = strchr(value, '=');
+      const u64 length = equals ? (u64)(equals - value) : 0;
+      if (!length) remc_usage("U0007", "`%s` is no input: write NAME=PATH or NAME=LITERAL, for example k=3", value);
+      u32 k = 0;
+      while (remc_inputs[k].name && (strlen(remc_inputs[k].name) != length || strncmp(remc_inputs[k].name, value, length) != 0)) ++k;
+      if (!remc_inputs[k].name)
+        remc_usage("U0006", "`%s` has no parameter `%.*s`", remc_entry_name, (int)length, value);
+      if (values[k]) remc_usage("U0006", "the input `%s` is given twice", remc_inputs[k].name);
+      values[k] = equals + 1;
+    } else {
+      fprintf(stderr, "unknown argument `%s`\n\n", argv[at]);
+      remc_help(stderr, argv[0]);
+      return 2;
+    }
+  }
+  static remc_text leaves[LEAVES];
+  static remc_cell cells[PARTS];
+  i64 sizes[REMC_SIZES + 1];
+  for (i64 &size : sizes) size = -1;
+  remc_reading reading = {leaves, cells};
+  for (u32 k = 0; remc_inputs[k].name; ++k) {
+    if (!values[k]) remc_usage("U0005", "`%s` needs the input `%s`, of type %s", remc_entry_name, remc_inputs[k].name, remc_inputs[k].type);
+    remc_read_input(remc_inputs + k, values[k], &reading, sizes);
+  }
+  for (u32 k = 0; k < REMC_SIZES; ++k)
+    if (sizes[k] < 0) remc_usage("U0009", "no input decides the size number %u of `%s`", k, remc_entry_name);
+
+  remc_context *context = remc_context_new();
+  if (!context) {
+    fprintf(stderr, "error[U0014]: %s\n", remc_error(0));
+    return 2;
+  }
+  u64 params[REMC_PARAMS + 1] = {}, results[REMC_RESULTS + 1] = {};
+  const void *data[OUTPUTS] = {};
+  for (u32 k = 0; k < REMC_SIZES; ++k) params[k] = (u64)sizes[k];
+  bool fine = remc_begin(context);
+  for (u32 k = 0; fine && remc_leaves[k].type >= 0; ++k) {
+    const remc_leaf *leaf = remc_leaves + k;
+    u64 *word = params + leaf->word;
+    if (leaf->rank == 0) {
+      memcpy(word, leaves[k].at, leaves[k].length);
+      // Signed integers are extended.
+      const u32 unused = 64 - 8 * remc_type_bytes[leaf->type];
+      if (leaf->type >= REMC_I8 && leaf->type <= REMC_I64) *word = (u64)((i64)(*word << unused) >> unused);
+    } else {
+      i64 dims[REMC_MOST_AXES];
+      for (u32 i = 0; i < leaf->rank; ++i) dims[i] = leaf->dims[i] < 0 ? sizes[-1 - leaf->dims[i]] : leaf->dims[i];
+      fine = remc_array_given(context, "an input", leaf->type, leaf->rank, dims, leaves[k].at, word);
+    }
+    free(leaves[k].at);
+  }
+  if (!fine || remc_entry(context, params, results) != 0) return remc_failed(context);
+  for (u32 k = 0; k < OUTPUTS; ++k) {
+    const remc_output_part *part = remc_output_parts + k;
+    if (part->kind != '[' || part->rank < 0) continue;
+    remc_array array;
+    remc_empty(&array);
+    if (!remc_array_taken(context, part->type, (u32)part->rank, results + part->word, &array)) return remc_failed(context);
+    free(array.dims);
+    data[k] = array.data;
+  }
+  const remc_value value = {params, results, data, 0};
+  remc_write(&value, output);
+  for (const void *array : data) free((void *)array);
+  remc_context_free(context);
+  return 0;
+}
