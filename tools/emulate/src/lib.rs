@@ -165,7 +165,8 @@ impl Emulator {
             compile.args(["-fsanitize=thread", "--param", "tsan-distinguish-volatile=1", "-g1"]);
         }
         if options.library {
-            compile.arg("-fPIC");
+            // Printed programs leave out their `main` then.
+            compile.args(["-fPIC", "-DREMC_LIBRARY"]);
         }
         compile.arg("-I").arg(self.folder.join("include"));
         compile.args(["-x", "c++", "-include"]).arg(self.folder.join("remora_emulate.h"));

@@ -40,6 +40,7 @@ pub fn header(i: &Interface, types: &[(String, String)], version: &str) -> Strin
         .replace("@VERSION@", version)
         .replace("@CALL@", &format!("{}(context{arguments})", i.function))
         .replace("@ABOUT@", within(about.trim_end()).trim_start_matches('\n'))
+        .replace("@MANIFEST@", &i.manifest)
         .replace("@PROTOTYPE@", &prototype(i))
 }
 

@@ -56,6 +56,8 @@ pub struct Interface {
     pub entry: String,
     /// Its function in C.
     pub function: String,
+    /// The one that gives the manifest.
+    pub manifest: String,
     /// The sizes' names, in the program and in C.
     pub sizes: Vec<(String, String)>,
     pub leaves: Vec<Leaf>,
@@ -114,7 +116,8 @@ pub fn interface(p: &Program) -> Result<Interface, Error> {
         results += 1 + rank(p, *a)?.1.unwrap_or(0);
     }
     let function = format!("remc_entry_{}", identifier(&entry));
-    let mut i = Interface { entry, function, sizes, leaves, given: Vec::new(), words, results };
+    let manifest = format!("remc_manifest_{}", identifier(&entry));
+    let mut i = Interface { entry, function, manifest, sizes, leaves, given: Vec::new(), words, results };
     let mut found = Vec::new();
     outputs(&p.output, "result", &mut found)?;
     for (position, name) in found {

@@ -66,6 +66,27 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// What the host's part of the text is written with.
+const INCLUDES: &str = "#ifndef REMC_EMULATED\n#include <cuda_runtime.h>\n#endif\n#include <math.h>\n\
+                        #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
+
+/// What a product needs beside that. Its own functions, but for those of the header, stay its own: a process
+/// may load the libraries of several entries, whose kernels have the same names.
+const PRODUCT: &str = "#include <charconv>
+#ifndef REMC_LIBRARY
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+// Nothing below is seen from outside, but for what the header declares. (It holds to the end of the file, and
+// for what nvcc adds there.)
+#ifdef __GNUC__
+#pragma GCC visibility push(hidden)
+#endif
+";
+
 /// Says where a statement comes from, as `line 3 of main` does; nothing if that is not known.
 pub type Places<'p> = &'p dyn Fn(Prov) -> Option<String>;
 
@@ -132,12 +153,11 @@ pub fn launches(p: &Program) -> Vec<Launch> {
 /// # Errors
 /// As of [`kernels`].
 pub fn plan(p: &Program, places: Places<'_>) -> Result<String, Error> {
-    Ok(format!(
-        "#ifndef REMC_EMULATED\n#include <cuda_runtime.h>\n#endif\n#include <stdio.h>\n#include <stdlib.h>\n\
-         #include <string.h>\n#include <math.h>\n\n{}\n{HOST}\n{}",
-        kernels(p, places)?,
-        host::print(p, &numbers(&traps(p)))?
-    ))
+    Ok(format!("{INCLUDES}\n{}", kernels_and_plan(p, places)?))
+}
+
+fn kernels_and_plan(p: &Program, places: Places<'_>) -> Result<String, Error> {
+    Ok(format!("{}\n{HOST}\n{}", kernels(p, places)?, host::print(p, &numbers(&traps(p)))?))
 }
 
 /// What is to be said of a program beside what it does.
@@ -183,8 +203,14 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
     );
     source += &header;
     source.push('\n');
-    source += &plan(p, about.places)?;
-    for part in [NUMBER, &checks::tables(p, &traps, about.at), &embedded(&manifest), API, &api::entry(&interface)] {
+    source += INCLUDES;
+    if mentions_half(p) {
+        source += "#include <cuda_fp16.h>\n";
+    }
+    source += PRODUCT;
+    source.push('\n');
+    source += &kernels_and_plan(p, about.places)?;
+    for part in [NUMBER, &checks::tables(p, &traps, about.at), &embedded(&manifest, &interface), API, &api::entry(&interface)] {
         source.push('\n');
         source += part;
     }
@@ -198,9 +224,13 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
 }
 
 /// The manifest as a string of C, a line for each of its own.
-fn embedded(manifest: &str) -> String {
-    let lines = manifest.split_inclusive('\n').map(|l| format!("\n  {}", checks::quoted(l)));
-    format!("static const char remc_manifest_text[] ={};\n", lines.collect::<String>())
+fn embedded(manifest: &str, i: &interface::Interface) -> String {
+    let lines: String = manifest.split_inclusive('\n').map(|l| format!("\n  {}", checks::quoted(l))).collect();
+    let function = &i.manifest;
+    format!(
+        "static const char remc_manifest_text[] ={lines};\n\nextern \"C\" const char *{function}(void) {{ return \
+         remc_manifest_text; }}\n"
+    )
 }
 
 /// What comes before the kernels.

@@ -50,8 +50,6 @@ extern "C" const char *remc_error(const remc_context *context) {
   return context->said.length > 0 ? context->said.at : "";
 }
 
-extern "C" const char *remc_manifest(void) { return remc_manifest_text; }
-
 // Makes the message of what has stopped a run, and the number that its function returns.
 static i32 remc_stopped(remc_context *context) {
   remc_text *said = &context->said;

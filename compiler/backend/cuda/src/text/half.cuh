@@ -15,7 +15,7 @@ REMC_FN i64 word(f16 x) { return ((__half_raw)x).x; }
 }  // namespace remc
 
 #ifndef __CUDACC_RTC__
-static i32 remc_compare_half(const void *a, const void *b) {
+[[maybe_unused]] static i32 remc_compare_half(const void *a, const void *b) {
   const f32 x = remc::wide(*(const f16 *)a), y = remc::wide(*(const f16 *)b);
   return x < y ? -1 : y < x ? 1 : (i32)(x != x) - (i32)(y != y);
 }

@@ -22,6 +22,12 @@
 #include <stdbool.h>
 #endif
 
+#ifdef __GNUC__
+#define REMC_PUBLIC __attribute__((visibility("default")))
+#else
+#define REMC_PUBLIC
+#endif
+
 /* The memory that entries run in, and what has stopped the last one. It is for one thread at a time. */
 typedef struct remc_context remc_context;
 
@@ -50,22 +56,25 @@ typedef struct remc_array {
 extern "C" {
 #endif
 /* A context on the current GPU; null if there is none. */
-remc_context *remc_context_new(void);
-void remc_context_free(remc_context *context);
+REMC_PUBLIC remc_context *remc_context_new(void);
+REMC_PUBLIC void remc_context_free(remc_context *context);
 /* What has stopped the last entry, empty if nothing has; of null, why there is no context. The text belongs to
  * the context until its next use. */
-const char *remc_error(const remc_context *context);
-/* What the entry takes and gives, its kernels and its checks, as JSON. */
-const char *remc_manifest(void);
-void remc_array_free(remc_array *array);
+REMC_PUBLIC const char *remc_error(const remc_context *context);
+REMC_PUBLIC void remc_array_free(remc_array *array);
 #ifdef __cplusplus
 }
 #endif
 #endif
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
-@PROTOTYPE@;
+REMC_PUBLIC @PROTOTYPE@;
+/* What it takes and gives, its kernels and its checks, as JSON. */
+REMC_PUBLIC const char *@MANIFEST@(void);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -191,8 +191,8 @@ int main(int argc, char **argv) {
     if (!values[k]) remc_usage("U0005", "`%s` needs the input `%s`, of type %s", remc_entry_name, remc_inputs[k].name, remc_inputs[k].type);
     remc_read_input(remc_inputs + k, values[k], &reading, sizes);
   }
-  for (u32 k = 0; k < REMC_SIZES; ++k)
-    if (sizes[k] < 0) remc_usage("U0009", "no input decides the size number %u of `%s`", k, remc_entry_name);
+  for (int k = 0; k < REMC_SIZES; ++k)
+    if (sizes[k] < 0) remc_usage("U0009", "no input decides the size number %d of `%s`", k, remc_entry_name);
 
   remc_context *context = remc_context_new();
   if (!context) {
@@ -201,7 +201,7 @@ int main(int argc, char **argv) {
   }
   u64 params[REMC_PARAMS + 1] = {}, results[REMC_RESULTS + 1] = {};
   const void *data[OUTPUTS] = {};
-  for (u32 k = 0; k < REMC_SIZES; ++k) params[k] = (u64)sizes[k];
+  for (int k = 0; k < REMC_SIZES; ++k) params[k] = (u64)sizes[k];
   bool fine = remc_begin(context);
   for (u32 k = 0; fine && remc_leaves[k].type >= 0; ++k) {
     const remc_leaf *leaf = remc_leaves + k;

@@ -1,7 +1,5 @@
 // ---- numbers as the language writes them ----
 
-#include <charconv>
-
 // Half floats by their bits, for a host that may have no such type.
 [[maybe_unused]] static f64 remc_from_half(u16 bits) {
   const int exponent = bits >> 10 & 31;

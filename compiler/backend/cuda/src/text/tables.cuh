@@ -1,10 +1,5 @@
 // ---- the program: what it takes and gives ----
 
-#include <errno.h>
-#include <stdarg.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 // An input as the entry declares it: in prefix order, a tuple before its fields. `next` is the part after it.
 struct remc_input_part {
   const char *label;
