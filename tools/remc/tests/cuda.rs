@@ -125,7 +125,9 @@ fn the_sanitizers_find_nothing() {
     if cfg!(not(target_os = "linux")) {
         return;
     }
-    for name in ["programs/entry-matrix", "programs/half-and-single", "programs/append-boxes", "reject/fails-index"] {
+    for name in
+        ["programs/entry-matrix", "programs/half-and-single", "programs/append-boxes", "reject/fails-index"]
+    {
         let program = format!("testsuite/{name}.remora");
         let options = Options { sanitize: true, ..Options::default() };
         alike(&program, &arguments(&program), options, equal);
@@ -177,8 +179,10 @@ fn failed_checks_are_told() {
         }
         let message = std::fs::read_to_string(path.with_extension("err")).unwrap();
         // The code, and the message up to its first value.
-        let kind: String = message.chars().take_while(|c| !c.is_ascii_digit() || message.starts_with("[R")).collect();
-        let kind: String = kind.chars().skip(1).take(5).collect::<String>() + kind.get(14..34).unwrap_or_default();
+        let kind: String =
+            message.chars().take_while(|c| !c.is_ascii_digit() || message.starts_with("[R")).collect();
+        let kind: String =
+            kind.chars().skip(1).take(5).collect::<String>() + kind.get(14..34).unwrap_or_default();
         if seen.insert((kind, stem.starts_with("parallel"))) {
             programs.push(format!("testsuite/reject/{stem}.remora"));
         }
@@ -227,7 +231,8 @@ impl Program {
 /// Literals of every type come out as they went in, and as `remc` reads them.
 #[test]
 fn literals_are_read() {
-    let source = "(entry (main [b [bool n]] [c [char m]] [i i8] [u [u64 2]] [h [f16 k]] [s f32] [d [float j l]])
+    let source =
+        "(entry (main [b [bool n]] [c [char m]] [i i8] [u [u64 2]] [h [f16 k]] [s f32] [d [float j l]])
         (values b c i u h s d))";
     let Some(program) = Program::new("literals", source) else { return };
     let given = [
@@ -317,8 +322,18 @@ fn files_are_read_and_written() {
     let c = "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }\n";
     for (name, header, data, value) in [
         ("c.npy", c, &numbers, "[[2 3 4] [5 6 7]]\n"),
-        ("f.npy", "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3)}", &numbers, "[[2 4 6] [3 5 7]]\n"),
-        ("b.npy", "{'descr': '>i2', 'fortran_order': False, 'shape': (3L, 2L)}", &swapped, "[[2 3] [4 5] [6 7]]\n"),
+        (
+            "f.npy",
+            "{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3)}",
+            &numbers,
+            "[[2 4 6] [3 5 7]]\n",
+        ),
+        (
+            "b.npy",
+            "{'descr': '>i2', 'fortran_order': False, 'shape': (3L, 2L)}",
+            &swapped,
+            "[[2 3] [4 5] [6 7]]\n",
+        ),
     ] {
         let input = format!("m={}", folder.file(name, npy(header, data)));
         program.gives(&["--input", &input], value);
@@ -337,10 +352,29 @@ fn files_are_read_and_written() {
     for (name, bytes, says) in [
         ("short.npy", npy(c, &numbers[..11]), "it is truncated"),
         ("long.npy", npy(c, &[&numbers[..], &[0]].concat()), "more data than its shape needs"),
-        ("float.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", &numbers), "a file of f32"),
-        ("huge.npy", npy("{'descr': '<i2', 'fortran_order': False, 'shape': (9999999999999, 9999999999999)}", &numbers), "too large"),
-        ("fields.npy", npy("{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (3,)}", &numbers), "no Remora type"),
-        ("rank.npy", npy("{'descr': '<i2', 'fortran_order': False, 'shape': (6,)}", &numbers), "an array of shape [6]"),
+        (
+            "float.npy",
+            npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", &numbers),
+            "a file of f32",
+        ),
+        (
+            "huge.npy",
+            npy(
+                "{'descr': '<i2', 'fortran_order': False, 'shape': (9999999999999, 9999999999999)}",
+                &numbers,
+            ),
+            "too large",
+        ),
+        (
+            "fields.npy",
+            npy("{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (3,)}", &numbers),
+            "no Remora type",
+        ),
+        (
+            "rank.npy",
+            npy("{'descr': '<i2', 'fortran_order': False, 'shape': (6,)}", &numbers),
+            "an array of shape [6]",
+        ),
         ("nothing.npy", Vec::new(), "not an .npy file"),
         ("header.npy", npy("{'descr': '<i2', 'shape'", &[]), "header is damaged"),
     ] {
@@ -364,7 +398,12 @@ fn files_are_read_and_written() {
 /// An array past the device's memory stops the program, and is told.
 #[test]
 fn memory_runs_out() {
-    let Some(program) = Program::new("memory", "(entry (main [n int]) (reduce/zero + 0 (ravel (outer + (iota [n]) (iota [n])))))") else { return };
+    let Some(program) = Program::new(
+        "memory",
+        "(entry (main [n int]) (reduce/zero + 0 (ravel (outer + (iota [n]) (iota [n])))))",
+    ) else {
+        return;
+    };
     let o = Command::new(&program.path)
         .args(["--input", "n=100000000000"])
         .env("REMC_EMULATE_MEMORY", "1000000")
@@ -383,7 +422,12 @@ fn libraries(label: &str) -> Option<Folder> {
     let emulator = emulator()?;
     let folder = Folder::new(label);
     for (name, entry) in CLIENTS {
-        print(&folder, &format!("testsuite/cuda/{name}.remora"), name, &["--entry".to_owned(), entry.to_owned()]);
+        print(
+            &folder,
+            &format!("testsuite/cuda/{name}.remora"),
+            name,
+            &["--entry".to_owned(), entry.to_owned()],
+        );
         let (source, library) = (folder.0.join(format!("{name}.cu")), folder.0.join(format!("{name}.so")));
         let options = Options { library: true, ..Options::default() };
         emulator.compile(&source, &library, options).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -447,9 +491,14 @@ fn python() -> Option<PathBuf> {
 fn a_python_program_uses_the_libraries() {
     let Some(python) = python() else { return };
     let Some(folder) = libraries("cuda-client-python") else { return };
-    let o = Command::new(python).arg(root().join("testsuite/cuda/client.py")).arg(&folder.0).output().unwrap();
+    let o =
+        Command::new(python).arg(root().join("testsuite/cuda/client.py")).arg(&folder.0).output().unwrap();
     assert!(o.status.success(), "{:?}\n{}{}", o.status, text(&o.stdout), text(&o.stderr));
-    assert!(text(&o.stdout).contains("integer division by zero: (quotient 2 0)\nas NumPy says\n"), "{}", text(&o.stdout));
+    assert!(
+        text(&o.stdout).contains("integer division by zero: (quotient 2 0)\nas NumPy says\n"),
+        "{}",
+        text(&o.stdout)
+    );
 }
 
 /// nvcc, where there is one; with `REMC_CUDA_HOME`, as `tools/setup test` sets it, there must be.
@@ -482,10 +531,9 @@ fn nvcc_builds_programs_and_libraries() {
         print(&folder, program, name, &[]);
         let source = folder.path(&format!("{name}.cu"));
         let (program, library) = (folder.path(name), folder.path(&format!("lib{name}.so")));
-        for more in [
-            vec!["-o", &program],
-            vec!["-DREMC_LIBRARY", "-shared", "-Xcompiler", "-fPIC", "-o", &library],
-        ] {
+        for more in
+            [vec!["-o", &program], vec!["-DREMC_LIBRARY", "-shared", "-Xcompiler", "-fPIC", "-o", &library]]
+        {
             let o = Command::new(&nvcc)
                 .args(["-std=c++17", "-arch=sm_90", "-Xcompiler", "-Wall", &source, "-L"])
                 .arg(toolkit.join("lib"))

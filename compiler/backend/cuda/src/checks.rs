@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 /// The tables of checks, of messages about arrays that are too large, by rank, and of places.
 pub fn tables(p: &Program, traps: &[Trap], at: &dyn Fn(Prov) -> Option<String>) -> String {
-    let mut out = String::from("// What checks say, by their numbers.\nstatic const char *const remc_checks[] = {\n");
+    let mut out =
+        String::from("// What checks say, by their numbers.\nstatic const char *const remc_checks[] = {\n");
     for t in traps {
         out.push_str(&format!("  {},\n", quoted(&text(&t.format()))));
     }

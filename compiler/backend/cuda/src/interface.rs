@@ -9,8 +9,8 @@
 //! | a value, an array; a tuple; a record with a field `x` | `result`; `result_0`, …; `result_x` |
 //! | a box that hides a size `n` | `result_n`, and its contents as `result` |
 
-use crate::names::{Names, identifier};
 use crate::Error;
+use crate::names::{Names, identifier};
 use remc_base::{AtomTy, BaseTy, Name};
 use remc_kernel::ir::{Atom, Input, Output, Program, Ty, Var, Witness};
 use rustc_hash::FxHashMap;
@@ -169,9 +169,9 @@ fn outputs(output: &Output, name: &str, to: &mut Vec<(usize, String)>) -> Result
                 let param = param.name.as_str().trim_start_matches('@');
                 match witness {
                     Witness::Dim(at) => to.push((*at, format!("{name}.{param}"))),
-                    Witness::Shape(all) => to.extend(
-                        all.iter().enumerate().map(|(k, at)| (*at, format!("{name}.{param}{k}"))),
-                    ),
+                    Witness::Shape(all) => {
+                        to.extend(all.iter().enumerate().map(|(k, at)| (*at, format!("{name}.{param}{k}"))))
+                    }
                 }
             }
             outputs(contents, name, to)?;

@@ -210,7 +210,13 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
     source += PRODUCT;
     source.push('\n');
     source += &kernels_and_plan(p, about.places)?;
-    for part in [NUMBER, &checks::tables(p, &traps, about.at), &embedded(&manifest, &interface), API, &api::entry(&interface)] {
+    for part in [
+        NUMBER,
+        &checks::tables(p, &traps, about.at),
+        &embedded(&manifest, &interface),
+        API,
+        &api::entry(&interface),
+    ] {
         source.push('\n');
         source += part;
     }
@@ -225,7 +231,8 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
 
 /// The manifest as a string of C, a line for each of its own.
 fn embedded(manifest: &str, i: &interface::Interface) -> String {
-    let lines: String = manifest.split_inclusive('\n').map(|l| format!("\n  {}", checks::quoted(l))).collect();
+    let lines: String =
+        manifest.split_inclusive('\n').map(|l| format!("\n  {}", checks::quoted(l))).collect();
     let function = &i.manifest;
     format!(
         "static const char remc_manifest_text[] ={lines};\n\nextern \"C\" const char *{function}(void) {{ return \

@@ -23,7 +23,16 @@ fn wrong<T>(what: &str) -> Result<T, Error> {
 /// # Errors
 /// A program whose inputs are not those that are said of it.
 pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<String, Error> {
-    let mut t = Tables { p, i, ranks: FxHashMap::default(), inputs: Vec::new(), leaf: 0, outputs: Vec::new(), boxes: Writer::default(), count: 0 };
+    let mut t = Tables {
+        p,
+        i,
+        ranks: FxHashMap::default(),
+        inputs: Vec::new(),
+        leaf: 0,
+        outputs: Vec::new(),
+        boxes: Writer::default(),
+        count: 0,
+    };
     let mut ranks = about.ranks.iter();
     let mut word = 0;
     let mut known = Known::default();
@@ -136,11 +145,15 @@ impl Tables<'_> {
 
     /// Adds the parts of the value.
     fn output(&mut self, output: &Output, name: Option<&Name>, known: &Known) -> Result<(), Error> {
-        let word = |at: usize| self.i.words.get(at).copied().ok_or_else(|| Error("a result that is not given".into()));
+        let word = |at: usize| {
+            self.i.words.get(at).copied().ok_or_else(|| Error("a result that is not given".into()))
+        };
         let at = self.outputs.len();
         let (kind, word, axes, base, function) = match output {
             Output::Array(position) => {
-                let Some(a) = self.p.results.get(*position) else { return wrong("a result that is not given") };
+                let Some(a) = self.p.results.get(*position) else {
+                    return wrong("a result that is not given");
+                };
                 let (base, rank) = rank(self.p, *a)?;
                 let axes = rank.map_or(-1, |n| n as i64);
                 ('[', word(*position)?, axes, c_constant(base), "0".to_owned())
@@ -183,7 +196,8 @@ impl Tables<'_> {
             }
         }
         let next = self.outputs.len();
-        self.outputs[at] = format!("{{'{kind}', {}, {next}, {word}, {axes}, {base}, {function}}}", label(name));
+        self.outputs[at] =
+            format!("{{'{kind}', {}, {next}, {word}, {axes}, {base}, {function}}}", label(name));
         Ok(())
     }
 
@@ -214,7 +228,8 @@ impl Tables<'_> {
         }
         pieces.text(" ");
         let arguments: String = pieces.values.iter().map(|v| format!(", {v}")).collect();
-        self.boxes.open(format!("static void {function}(FILE *out, const u64 *params, const u64 *results) {{"));
+        self.boxes
+            .open(format!("static void {function}(FILE *out, const u64 *params, const u64 *results) {{"));
         self.boxes.line("(void)params;");
         self.boxes.line("(void)results;");
         self.boxes.line(format!("fprintf(out, {}{arguments});", quoted(&pieces.format)));
@@ -297,7 +312,9 @@ impl Slots<'_> {
         let mut terms = Vec::new();
         for (monomial, coefficient) in d.terms() {
             let factors: Option<Vec<String>> = monomial.iter().map(|v| self.value(v)).collect();
-            terms.push(factors.map(|f| std::iter::once(format!("{coefficient}ll")).chain(f).collect::<Vec<_>>().join(" * ")));
+            terms.push(factors.map(|f| {
+                std::iter::once(format!("{coefficient}ll")).chain(f).collect::<Vec<_>>().join(" * ")
+            }));
         }
         match terms.into_iter().collect::<Option<Vec<_>>>() {
             Some(terms) if d.vars().next().is_some() => self.slot(terms.join(" + ")),

@@ -141,7 +141,9 @@ pub(super) fn format(trap: &Trap) -> Format {
             let call = m("negative exponent of an integer: (expt ").scalar(*base);
             (codes::EXPONENT, call.say(" ").scalar(*exponent).say(")"))
         }
-        Trap::IntToChar => (codes::CHAR, no_char(Piece::Value { at: 0, ty: BaseTy::I64 }, "int->char", BaseTy::I64)),
+        Trap::IntToChar => {
+            (codes::CHAR, no_char(Piece::Value { at: 0, ty: BaseTy::I64 }, "int->char", BaseTy::I64))
+        }
         // A cast from a float goes through an `int`.
         Trap::CastToChar { from } => (codes::CHAR, no_char(Piece::Whole { at: 0, ty: *from }, "cast", *from)),
         Trap::TooSmall { why, dim } => (codes::TOO_SMALL, m(why).say(": ").valued(dim)),
@@ -181,9 +183,7 @@ pub(super) fn format(trap: &Trap) -> Format {
         Trap::TooLarge { rank, .. } => {
             (codes::TOO_LARGE, m("an array of shape ").vector(*rank, OF_ONE).say(" is too large"))
         }
-        Trap::Overflow { dim } => {
-            (codes::TOO_LARGE, m("the size ").say(dim).say(" does not fit in 64 bits"))
-        }
+        Trap::Overflow { dim } => (codes::TOO_LARGE, m("the size ").say(dim).say(" does not fit in 64 bits")),
         Trap::Append => (codes::TOO_LARGE, m("append: too many items")),
         Trap::AsShape { have, want } => {
             let have = m("as-shape: the value has shape ").vector(*have, OF_TWO);

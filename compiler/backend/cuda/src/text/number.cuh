@@ -24,7 +24,22 @@
   return sign | (u16)(((step + 24) << 10) + (int)steps);
 }
 
-// The shortest decimal that reads back as x, with a point or an exponent: 0.1 2.0 1e-7 -0.0 inf nan. `text`
+// Whether x is exactly in the middle between the decimal with these digits and the next one.
+template <class T> static bool remc_is_tie(T x, const char *digits, int count, int exponent) {
+  char decimal[96];
+  snprintf(decimal, sizeof decimal, "%.*s5e%d", count, digits, exponent - count);
+  if ((T)strtod(decimal, 0) != x) return false;
+  // No number that is this near to so short a decimal, and not it, has its first digit that differs behind these.
+  snprintf(decimal, sizeof decimal, "%.60e", (f64)x);
+  for (int i = 0, d = 0; i < 62; ++i) {
+    if (decimal[i] == '.') continue;
+    if (decimal[i] != (d < count ? digits[d] : d == count ? '5' : '0')) return false;
+    ++d;
+  }
+  return true;
+}
+
+// The shortest decimal that reads back as x, of two that are as near the greater one, with a point or an exponent: 0.1 2.0 1e-7 -0.0 inf nan. `text`
 // has room for 48 characters.
 template <class T> static const char *remc_float_text(T x, char *text) {
   if (x != x) return "nan";
@@ -43,6 +58,8 @@ template <class T> static const char *remc_float_text(T x, char *text) {
   for (; *from && *from != 'e'; ++from)
     if (*from != '.') digits[count++] = *from;
   const int exponent = *from ? atoi(from + 1) : 0;
+  // The library prefers an even digit, which is no 9.
+  if ((digits[count - 1] - '0') % 2 == 0 && remc_is_tie(x, digits, count, exponent)) ++digits[count - 1];
   if (x != 0 && (x >= (T)1e16 || x < (T)1e-4)) {
     *to++ = digits[0];
     if (count > 1) *to++ = '.';
