@@ -125,8 +125,8 @@ pub fn entry(i: &Interface) -> String {
         }
     }
     let fine = conditions.join(" &&\n                    ");
-    w.line(format!("const bool fine = {fine};"));
-    w.open("if (!fine) {");
+    w.line(format!("const bool remc_fine = {fine};"));
+    w.open("if (!remc_fine) {");
     for g in i.given.iter().filter(|g| g.rank.is_some()) {
         w.line(format!("remc_array_free({});", g.c));
     }

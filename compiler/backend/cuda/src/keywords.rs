@@ -58,7 +58,6 @@ const RESERVED: &[&str] = &[
     "f32",
     "f64",
     "false",
-    "fine",
     "float",
     "floor",
     "fma",
