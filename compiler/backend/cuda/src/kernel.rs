@@ -25,6 +25,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many serial blocks are threads of one block of the device.
 pub const PACKED: u32 = 128;
+/// How many blocks of the device a multiprocessor has room for at the same time, at least: with 256 threads each
+/// has 80 registers, which is enough for all schedules. If it is not told, the assembler takes 32 for a goal and
+/// rather spills a few.
+const RESIDENT: u32 = 3;
 
 /// What a kernel is called.
 pub fn symbol(id: KernelId, k: &Kernel) -> String {
@@ -87,7 +91,7 @@ pub fn print(
     if k.is_chained() {
         params.push("u64 *remc_ticket".to_owned());
     }
-    b.w.open(format!("extern \"C\" __global__ void __launch_bounds__({})", threads(k)));
+    b.w.open(format!("extern \"C\" __global__ void __launch_bounds__({}, {RESIDENT})", threads(k)));
     b.w.line(format!("{}({}) {{", symbol(id, k), params.join(", ")));
     match k.threads {
         Some((thread, n)) => threaded(&mut b, k, thread, n)?,

@@ -107,13 +107,14 @@ entries! {
         [("xs", Ints(vector))], Exact, HUGE;
     product_of_matrices: "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2)* a b)))
         (entry (main [m [int n 2 2]]) (reduce/zero times [[1 0] [0 1]] m))",
-        [("m", Ints(|n| vec![n, 2, 2]))], Exact, HUGE;
+        [("m", Steps(|n| vec![n, 2, 2]))], Exact, HUGE;
     product_of_matrices_without_a_start: "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2)* a b)))
         (entry (main [m [int n 2 2]]) (reduce times (append [[[2 1] [1 1]]] m)))",
-        [("m", Ints(|n| vec![n, 2, 2]))], Exact, LARGE;
+        [("m", Steps(|n| vec![n, 2, 2]))], Exact, LARGE;
     composition_of_lines: "(define (after [p 1] [q 1])
           [(* (index-item p 0) (index-item q 0)) (+ (* (index-item q 0) (index-item p 1)) (index-item q 1))])
-        (entry (main [m [int n 2]]) (values (reduce/zero after [1 0] m) (iscan/zero after [1 0] m)))",
+        (entry (main [m [int n 2]]) (define odd (+ [1 0] (* [2 1] m)))
+        (values (reduce/zero after [1 0] odd) (iscan/zero after [1 0] odd)))",
         [("m", Ints(|n| vec![n, 2]))], Exact, LARGE;
 }
 
@@ -160,13 +161,13 @@ entries! {
         [("xs", Ints(vector))], Exact, HUGE;
     scan_of_matrices: "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2)* a b)))
         (entry (main [m [int n 2 2]]) (iscan/zero times [[1 0] [0 1]] m))",
-        [("m", Ints(|n| vec![n, 2, 2]))], Exact, HUGE;
+        [("m", Steps(|n| vec![n, 2, 2]))], Exact, HUGE;
     full_scan_of_matrices: "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2)* a b)))
         (entry (main [m [int n 2 2]]) (scan/zero times [[1 1] [0 1]] m))",
-        [("m", Ints(|n| vec![n, 2, 2]))], Exact, LARGE;
+        [("m", Steps(|n| vec![n, 2, 2]))], Exact, LARGE;
     scan_of_matrices_without_a_start: "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2)* a b)))
         (entry (main [m [int n 2 2]]) (iscan times (append [[[2 1] [1 1]]] m)))",
-        [("m", Ints(|n| vec![n, 2, 2]))], Exact, LARGE;
+        [("m", Steps(|n| vec![n, 2, 2]))], Exact, LARGE;
     scans_of_few_long_rows: "(define (row [r 1]) (iscan/zero + 0 r)) (entry (main [m [int k n]]) (row m))",
         [("m", Ints(|n| vec![3, n]))], Exact, LARGE;
     scans_of_many_short_rows: "(define (row [r 1]) (iscan/zero + 0 r)) (entry (main [m [int n k]]) (row m))",

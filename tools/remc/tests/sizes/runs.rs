@@ -10,10 +10,12 @@ pub enum Array {
     Floats(fn(usize) -> Vec<usize>),
     /// From 0 to 9, but for the element in the middle, which is 17.
     OneBad(fn(usize) -> Vec<usize>),
+    /// Matrices [[digit 1] [1 0]], which have inverses: a product of many still tells of all of them.
+    Steps(fn(usize) -> Vec<usize>),
     /// The number of each element, in descending order.
     Descending(fn(usize) -> Vec<usize>),
 }
-pub use Array::{Descending, Floats, Ints, OneBad};
+pub use Array::{Descending, Floats, Ints, OneBad, Steps};
 
 pub fn vector(n: usize) -> Vec<usize> {
     vec![n]
@@ -121,7 +123,7 @@ fn close(a: &str, b: &str) -> bool {
 fn npy(array: &Array, n: usize, seed: u64) -> Vec<u8> {
     let (kind, shape) = match array {
         Floats(shape) => ("<f8", shape(n)),
-        Ints(shape) | OneBad(shape) | Descending(shape) => ("<i8", shape(n)),
+        Ints(shape) | Steps(shape) | OneBad(shape) | Descending(shape) => ("<i8", shape(n)),
     };
     let elements: usize = shape.iter().product();
     let dims: String = shape.iter().map(|d| format!("{d},")).collect();
@@ -141,8 +143,9 @@ fn npy(array: &Array, n: usize, seed: u64) -> Vec<u8> {
             Ints(_) => bytes.extend(number.to_le_bytes()),
             // A tenth is no float, so that sums are rounded.
             Floats(_) => bytes.extend((number as f64 / 10.0).to_le_bytes()),
+            Steps(_) if i % 4 != 0 => bytes.extend(i64::from(i % 4 != 3).to_le_bytes()),
             OneBad(_) if i == elements / 2 => bytes.extend(17i64.to_le_bytes()),
-            OneBad(_) => bytes.extend((number + 100).rem_euclid(10).to_le_bytes()),
+            Steps(_) | OneBad(_) => bytes.extend((number + 100).rem_euclid(10).to_le_bytes()),
             Descending(_) => bytes.extend(((elements - 1 - i) as i64).to_le_bytes()),
         }
     }

@@ -76,7 +76,7 @@ pub fn not_compiled_names_programs() -> Result<(), Failed> {
 }
 
 /// Programs and the codes of what is not compiled in them.
-fn not_compiled() -> BTreeMap<String, String> {
+pub fn not_compiled() -> BTreeMap<String, String> {
     let list = std::fs::read_to_string(root().join("testsuite/not-compiled.txt")).unwrap_or_default();
     let lines = list.lines().filter(|l| !l.starts_with('#'));
     lines.filter_map(|l| l.split_once(' ')).map(|(p, c)| (p.to_owned(), c.trim().to_owned())).collect()
@@ -194,14 +194,18 @@ pub const EXAMPLES: [Example; 5] = [
     },
 ];
 
+impl Example {
+    pub fn directives(&self) -> Directives {
+        let inputs = self.inputs.iter().flat_map(|i| ["--input".to_owned(), (*i).to_owned()]);
+        let entry = ["--entry".to_owned(), "main".to_owned()];
+        Directives { arguments: entry.into_iter().chain(inputs).collect(), exit: None }
+    }
+}
+
 /// The value that is expected; from one device the same one in any way.
 pub fn example(e: &Example, ways: &[Way]) -> Result<(), Failed> {
     let path = root().join(format!("examples/{}.remora", e.name));
-    let arguments = e.inputs.iter().flat_map(|i| ["--input".to_owned(), (*i).to_owned()]);
-    let d = Directives {
-        arguments: ["--entry".to_owned(), "main".to_owned()].into_iter().chain(arguments).collect(),
-        exit: None,
-    };
+    let d = e.directives();
     let interp = Way { device: "interp", arguments: &[], environment: &[] };
     let o = interp.run(&path, &d, &[])?;
     interp.exits(&o, 0)?;

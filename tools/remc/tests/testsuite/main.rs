@@ -5,8 +5,11 @@
 mod compiled;
 mod cpu;
 mod emulated;
+#[path = "../support/kernels.rs"]
+mod kernels;
 mod pages;
 mod programs;
+mod resources;
 mod tour;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -21,6 +24,7 @@ fn main() {
     trials.extend(programs::trials());
     trials.extend(cpu::trials());
     trials.extend(emulated::trials());
+    trials.extend(resources::trials());
     trials.extend(pages::trials());
     trials.extend(tour::trials());
     libtest_mimic::run(&arguments, trials).exit();

@@ -1,0 +1,90 @@
+//! The programs that are mutated, one for each schedule whose threads work together.
+
+use crate::kernels::{Kernels, Tuning, compile};
+use remc_driver::Session;
+use remc_flat::flatten::Thresholds;
+
+pub struct Subject {
+    pub name: &'static str,
+    text: &'static str,
+    /// The inputs and their shapes.
+    inputs: &'static [(&'static str, &'static [usize])],
+}
+
+const TIMES: &str = "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2)* a b)))
+(define (steps [x 0]) [[x 1] [1 0]])";
+
+/// Sizes are such that the last tile of each axis is not full, and that there are several. The operator
+/// of the scan and of the ordered reduction is the product of matrices, where order and number count; they have
+/// inverses, so that a product of many still tells of all of them.
+pub const SUBJECTS: [Subject; 7] = [
+    Subject {
+        name: "scan",
+        text: "(entry (main [m [int n]]) (iscan/zero times [[1 0] [0 1]] (steps m)))",
+        inputs: &[("m", &[4500])],
+    },
+    Subject {
+        name: "groups",
+        text: "(entry (main [xs [int n]]) (iscan/zero + 0 xs))",
+        inputs: &[("xs", &[530_001])],
+    },
+    Subject {
+        name: "sum",
+        text: "(entry (main [xs [int n]]) (reduce/zero + 0 xs))",
+        inputs: &[("xs", &[5001])],
+    },
+    Subject {
+        name: "product",
+        text: "(entry (main [m [int n]]) (reduce/zero times [[1 0] [0 1]] (steps m)))",
+        inputs: &[("m", &[4196])],
+    },
+    Subject {
+        name: "map",
+        text: "(entry (main [m [int n k]]) (+ m (rotate m [1 1])))",
+        inputs: &[("m", &[83, 37])],
+    },
+    Subject {
+        name: "transposition",
+        text: "(entry (main [a [int n k]]) (transpose a))",
+        inputs: &[("a", &[70, 45])],
+    },
+    Subject {
+        name: "contraction",
+        text: "(entry (main [a [int n k]] [b [int k m]]) (m*m a b))",
+        inputs: &[("a", &[70, 41]), ("b", &[41, 75])],
+    },
+];
+
+pub fn subject(name: &str) -> &'static Subject {
+    SUBJECTS.iter().find(|s| s.name == name).expect("a subject")
+}
+
+impl Subject {
+    /// Its kernels and inputs; these are files in a folder, numbers from -50 to 50.
+    pub fn kernels(&self, session: &mut Session, folder: &std::path::Path) -> Result<Kernels, String> {
+        let mut inputs = Vec::new();
+        let mut state = 1u64;
+        for (name, shape) in self.inputs {
+            let path = folder.join(format!("{}-{name}.npy", self.name));
+            let scalars = (0..shape.iter().product()).map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                remc_base::Scalar::I64((state >> 33) as i64 % 101 - 50)
+            });
+            let value = remc_base::Value::of_scalars(
+                remc_base::BaseTy::I64,
+                shape.to_vec(),
+                scalars.collect::<Vec<_>>(),
+            );
+            let mut bytes = Vec::new();
+            remc_runtime::npy::write(&value, &mut bytes).map_err(|e| e.to_string())?;
+            // Children read the same numbers.
+            if std::fs::read(&path).ok().as_ref() != Some(&bytes) {
+                std::fs::write(&path, bytes).map_err(|e| e.to_string())?;
+            }
+            inputs.push(((*name).to_owned(), path.display().to_string()));
+        }
+        // Small products are contractions, too.
+        let tuning = Tuning { thresholds: Thresholds { par_outer: 64 }, ..Tuning::gpu() };
+        compile(session, &format!("{TIMES}\n{}", self.text), Some("main"), &inputs, tuning)
+    }
+}
