@@ -26,9 +26,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// How many serial blocks are threads of one block of the device.
 pub const PACKED: u32 = 128;
 /// How many blocks of the device a multiprocessor has room for at the same time, at least: with 256 threads each
-/// has 80 registers, which is enough for all schedules. If it is not told, the assembler takes 32 for a goal and
-/// rather spills a few.
+/// has 80 registers, or 128 where a loop carries many values. If it is not told, the assembler takes 32 for a
+/// goal, and rather spills a few.
 const RESIDENT: u32 = 3;
+const RESIDENT_OF_LARGE: u32 = 2;
+/// So many values are many.
+const LARGE: usize = 16;
 
 /// What a kernel is called.
 pub fn symbol(id: KernelId, k: &Kernel) -> String {
@@ -43,6 +46,18 @@ pub fn threads(k: &Kernel) -> u32 {
 /// How many blocks of the kernel are one of the device.
 pub fn packed(k: &Kernel) -> u32 {
     if k.threads.is_some() { 1 } else { PACKED }
+}
+
+/// The most values that a loop carries.
+fn carries(block: &[Stmt]) -> usize {
+    let of = |s: &Stmt| {
+        let own = match &s.kind {
+            StmtKind::For { carried, .. } | StmtKind::While { carried, .. } => carried.len(),
+            _ => 0,
+        };
+        s.kind.blocks().into_iter().map(|b| carries(b)).fold(own, usize::max)
+    };
+    block.iter().map(of).max().unwrap_or(0)
 }
 
 /// Whether the threads of a block meet in a statement, or inside of it.
@@ -91,7 +106,8 @@ pub fn print(
     if k.is_chained() {
         params.push("u64 *remc_ticket".to_owned());
     }
-    b.w.open(format!("extern \"C\" __global__ void __launch_bounds__({}, {RESIDENT})", threads(k)));
+    let resident = if carries(&k.body) < LARGE { RESIDENT } else { RESIDENT_OF_LARGE };
+    b.w.open(format!("extern \"C\" __global__ void __launch_bounds__({}, {resident})", threads(k)));
     b.w.line(format!("{}({}) {{", symbol(id, k), params.join(", ")));
     match k.threads {
         Some((thread, n)) => threaded(&mut b, k, thread, n)?,
