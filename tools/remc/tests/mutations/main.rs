@@ -115,7 +115,7 @@ fn right_ones(folder: &Path) -> Result<(), Failed> {
             if is_small(&k) && guards::interpreter(&k.program, &k, &wanted) {
                 return Err(about("the interpreter gives another value".into()));
             }
-            let text = remc_cuda::program(&k.program, &|_| None).map_err(|e| about(e.to_string()))?;
+            let text = remc_cuda::plan(&k.program, &|_| None).map_err(|e| about(e.to_string()))?;
             let texts = Texts::new(folder, s.name, &text)?;
             for (how, races) in RUNS.into_iter().map(|r| (r, false)).chain([(CHECKED, true)]) {
                 match guards::emulate(s, texts.path(how), folder, how.0, races)? {
@@ -172,7 +172,7 @@ fn look(session: &mut Session, m: &Mutant, at: usize, folder: &Path) -> Result<V
             found.extend(guards::verifier(&p).then_some("verifier"));
             found.extend(guards::race_checker(&p).then_some("races"));
             found.extend((is_small(&k) && guards::interpreter(&p, &k, &wanted)).then_some("interpreter"));
-            match remc_cuda::program(&p, &|_| None) {
+            match remc_cuda::plan(&p, &|_| None) {
                 Ok(text) => text,
                 Err(_) => {
                     found.push("printer");
@@ -181,7 +181,7 @@ fn look(session: &mut Session, m: &Mutant, at: usize, folder: &Path) -> Result<V
             }
         }
         text => {
-            let right = remc_cuda::program(&k.program, &|_| None).map_err(|e| e.to_string())?;
+            let right = remc_cuda::plan(&k.program, &|_| None).map_err(|e| e.to_string())?;
             text.text(&right).ok_or("there is nothing to change")?
         }
     };

@@ -249,10 +249,10 @@ fn close(a: &str, b: &str) -> bool {
 }
 
 /// A folder that is gone after the test.
-struct Folder(PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Result<Folder, Failed> {
+    pub fn new(name: &str) -> Result<Folder, Failed> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("remc-{}-{number}-{name}", std::process::id()));

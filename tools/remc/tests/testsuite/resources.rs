@@ -1,12 +1,12 @@
 //! What the kernels of all programs take of a GPU. Their CUDA text is compiled by NVRTC: all of it for Hopper,
 //! whose registers, shared memory and stack `testsuite/cuda/resources.txt` has, a line for each kernel; a part
-//! of it, and all with `REMC_CUDA_ALL=1`, for the older architectures. No register is spilled. A few programs
-//! become libraries by `nvcc`, host code included.
+//! of it, and all with `REMC_CUDA_ALL=1`, for the older architectures. No register is spilled. A few become
+//! stand-alone programs by `nvcc`, host code included.
 //!
 //! The figures belong to the release of CUDA that `tools/setup cuda` installs; with another one they are not
 //! compared.
 
-use crate::compiled::{EXAMPLES, not_compiled};
+use crate::compiled::{EXAMPLES, Folder, not_compiled};
 use crate::kernels::{STACK, Tuning, compile};
 use crate::{Directives, directives, expect_file, files, root, stem};
 use libtest_mimic::{Failed, Trial};
@@ -25,11 +25,11 @@ const RELEASE: (u32, u32) = (13, 0);
 const MEASURED: Arch = Arch(90);
 /// One program of so many is compiled for the other architectures.
 const SAMPLED: usize = 4;
-/// Become libraries: a map with scalars, a scan, a matrix product.
+/// Become programs by `nvcc`: a map with scalars, a scan, a matrix product.
 const LINKED: [&str; 3] = ["mean", "scan-forms", "reduce-matrix-product"];
 
 pub fn trials() -> Vec<Trial> {
-    vec![Trial::test("cuda::resources", resources), Trial::test("cuda::nvcc_makes_libraries", libraries)]
+    vec![Trial::test("cuda::resources", resources), Trial::test("cuda::nvcc_links_programs", linked)]
 }
 
 /// Programs that are compiled, in the order of their names, and then the examples; with what they are run on.
@@ -137,7 +137,7 @@ fn of_program(
     Ok(lines)
 }
 
-fn libraries() -> Result<(), Failed> {
+fn linked() -> Result<(), Failed> {
     let Some(compiler) = for_a_test()? else { return Ok(()) };
     let toolkit = compiler.include().and_then(Path::parent).filter(|t| t.join("bin/nvcc").is_file());
     let Some(toolkit) = toolkit else {
@@ -148,8 +148,8 @@ fn libraries() -> Result<(), Failed> {
         let path = root().join(format!("testsuite/programs/{name}.remora"));
         let d = directives(&std::fs::read_to_string(&path)?);
         let (entry, _) = inputs(&d);
-        let file = std::env::temp_dir().join(format!("remc-nvcc-{}-{name}", std::process::id()));
-        let (source, library) = (file.with_extension("cu"), file.with_extension("so"));
+        let folder = Folder::new(name)?;
+        let (source, program) = (folder.0.join("program.cu"), folder.0.join("program"));
         let mut emit = crate::remc();
         emit.args(["compile", "--emit", "cuda", "-o"]).arg(&source).arg(&path);
         entry.iter().for_each(|e| _ = emit.args(["--entry", e]));
@@ -158,20 +158,10 @@ fn libraries() -> Result<(), Failed> {
             return Err(format!("{name}: {}", crate::stderr(&made)).into());
         }
         let mut nvcc = Command::new(toolkit.join("bin/nvcc"));
-        nvcc.args([
-            "-std=c++17",
-            "-arch=sm_90",
-            "-shared",
-            "-Xcompiler",
-            "-fPIC,-Wall,-Wno-unused-parameter",
-            "-L",
-        ]);
-        nvcc.arg(toolkit.join("lib")).arg("-o").arg(&library).arg(&source);
+        nvcc.args(["-std=c++17", "-arch=sm_90", "-L"]).arg(toolkit.join("lib"));
+        nvcc.arg("-o").arg(&program).arg(&source);
         let made = nvcc.output()?;
-        let there = library.is_file();
-        // What is left behind does no harm in a folder for temporary files.
-        let _ = std::fs::remove_file(&source);
-        let _ = std::fs::remove_file(&library);
+        let there = program.is_file();
         if !made.status.success() || !there {
             return Err(format!("{name}: {}{}", crate::stdout(&made), crate::stderr(&made)).into());
         }
