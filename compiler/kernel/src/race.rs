@@ -184,8 +184,8 @@ struct Access<'p> {
     around: Vec<usize>,
     /// How many times the threads have met before.
     phase: usize,
-    /// Whether one thread does it.
-    single: bool,
+    /// The thread that does it, where it is one.
+    single: Option<i64>,
 }
 
 /// The indices of a point.
@@ -223,9 +223,9 @@ struct Checker<'p> {
     /// Products `b · c`, and the variables of loops below a constant.
     products: FxHashMap<Var, (Atom, i64)>,
     below: FxHashMap<Var, i64>,
-    /// Conditions that hold for one thread.
-    one: FxHashSet<Var>,
-    single: bool,
+    /// Conditions that hold for one thread, by its number.
+    one: FxHashMap<Var, i64>,
+    single: Option<i64>,
     phase: usize,
     /// Phases between which there may be no barrier, as the lowest one of each group.
     phases: Vec<usize>,
@@ -250,8 +250,8 @@ impl<'p> Checker<'p> {
             points: Vec::new(),
             products: FxHashMap::default(),
             below: FxHashMap::default(),
-            one: FxHashSet::default(),
-            single: false,
+            one: FxHashMap::default(),
+            single: None,
             phase: 0,
             phases: vec![0],
             copies: FxHashMap::default(),
@@ -325,7 +325,7 @@ impl<'p> Checker<'p> {
                 StmtKind::If { cond, then, otherwise, results } => {
                     let before = self.phase;
                     let outer = self.single;
-                    self.single |= cond.as_var().is_some_and(|v| self.one.contains(&v));
+                    self.single = cond.as_var().and_then(|v| self.one.get(&v).copied()).or(outer);
                     self.block(then, around);
                     self.single = outer;
                     self.block(otherwise, around);
@@ -393,11 +393,12 @@ impl<'p> Checker<'p> {
                 }
             }
             Exp::Op(op, args) => {
-                if let (remc_base::ops::ScalarOp::Eq, [a, Atom::Const(_)], Some((thread, _))) =
+                if let (remc_base::ops::ScalarOp::Eq, [a, n @ Atom::Const(_)], Some((thread, _))) =
                     (op, args.as_slice(), self.kernel.threads)
                     && self.origin(*a) == Atom::Var(thread)
+                    && let Some(n) = n.as_int()
                 {
-                    self.one.insert(var);
+                    self.one.insert(var, n);
                 }
                 if args.iter().all(uniform) {
                     self.uniform.insert(var);
@@ -478,6 +479,17 @@ impl<'p> Checker<'p> {
         a
     }
 
+    /// How many values a variable has at most: that of the threads, or an index of a point.
+    fn extent(&self, v: Var) -> Option<i64> {
+        if let Some((thread, n)) = self.kernel.threads
+            && thread == v
+        {
+            return Some(i64::from(n));
+        }
+        let dims = |p: &Point<'_>| p.vars.iter().position(|x| *x == v).and_then(|k| p.dims.get(k).copied());
+        self.points.iter().find_map(dims).and_then(|d| self.origin(d).as_int())
+    }
+
     /// The sizes of the tiles through which `owner` owns the index, the outermost last; `None` if it
     /// does not.
     fn owned(&self, a: Atom, owner: &Parallel) -> Option<Vec<Atom>> {
@@ -491,6 +503,10 @@ impl<'p> Checker<'p> {
             if let Some((thread, threads)) = self.shares.get(&v)
                 && self.origin(*thread) == Atom::Var(owner.var)
             {
+                // More threads than shares would have some of them twice.
+                if self.extent(owner.var)? > self.origin(*threads).as_int()? {
+                    return None;
+                }
                 let (index, size) = self.tiles.get(&v)?;
                 sizes.extend([*threads, *index, *size].map(|a| self.origin(a)));
                 return Some(sizes);
@@ -561,7 +577,8 @@ impl<'p> Checker<'p> {
             let apart = k < self.outer() && space == Some(Space::Scratch);
             let accesses = &by_buffer[&key];
             // What one thread does it does in order.
-            let apart = apart || threads && accesses.iter().all(|a| a.single);
+            let one = accesses[0].single.filter(|_| threads);
+            let apart = apart || one.is_some() && accesses.iter().all(|a| a.single == one);
             if !apart && !owner.own.contains(&buffer) && !self.common(accesses, owner) {
                 return Err(self.race(accesses, owner));
             }

@@ -35,6 +35,8 @@ pub struct Options {
     pub cases: Option<u64>,
     pub seed: u64,
     pub limits: Limits,
+    /// Whether the differential test asks the emulated device, too.
+    pub emulated: bool,
     /// Where failing texts go.
     pub artifacts: PathBuf,
     /// The case that is running is kept there, for a crash that leaves no other trace.
@@ -79,7 +81,7 @@ pub fn run(options: &Options) -> Summary {
         options,
         watch,
         lab: Lab::default(),
-        devices: differential::Devices::default(),
+        devices: differential::Devices::new(options.emulated),
         summary: Summary::default(),
         seen: HashMap::new(),
     };

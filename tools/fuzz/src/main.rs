@@ -29,6 +29,10 @@ struct Cli {
     /// Run cases of one kind alone
     #[arg(long)]
     only: Option<Only>,
+    /// Which devices the differential test compares with the interpreter. The emulated one takes half a second
+    /// for a program; REMC_EMULATE_ORDER and REMC_EMULATE_CHECK tell it how to run
+    #[arg(long, value_delimiter = ',', default_value = "cpu", value_name = "DEVICE,…")]
+    devices: Vec<Device>,
     /// Seconds of processor time that one case may take
     #[arg(long, default_value_t = 5.0)]
     limit: f64,
@@ -53,6 +57,14 @@ struct Cli {
     /// Run in this process: a crash of the process is then not reported
     #[arg(long)]
     in_process: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Device {
+    /// Machine code; always asked
+    Cpu,
+    /// The CUDA text, without a GPU
+    Emulated,
 }
 
 fn main() -> ExitCode {
@@ -92,6 +104,11 @@ fn supervise(cli: &Cli, seed: u64) -> ExitCode {
         if let Some(only) = cli.only.and_then(|only| only.to_possible_value()) {
             child.args(["--only", only.get_name()]);
         }
+        if cli.devices.contains(&Device::Emulated) {
+            child.args(["--devices", "cpu,emulated"]);
+        }
+        // No program comes twice.
+        child.env("REMC_CACHE", "off");
         child.env("REMC_FUZZ_RUNNING", &running).status()
     });
     match child.as_ref().map(std::process::ExitStatus::code) {
@@ -154,6 +171,7 @@ fn alone(cli: &Cli) -> ExitCode {
         cases: cli.cases,
         seed: cli.seed.unwrap_or(1),
         limits: Limits { time: Duration::from_secs_f64(cli.limit.clamp(0.1, 1e6)), memory: cli.memory },
+        emulated: cli.devices.contains(&Device::Emulated),
         artifacts: cli.artifacts.clone(),
         running: std::env::var_os("REMC_FUZZ_RUNNING").map(PathBuf::from),
     });

@@ -24,6 +24,18 @@ fn a_short_run_passes_and_says_so() {
 }
 
 #[test]
+fn generated_programs_give_the_same_when_emulated() {
+    if let Err(none) = remc_emulate::Emulator::new(std::env::temp_dir()) {
+        eprintln!("left out: {none}");
+        return;
+    }
+    let arguments = ["--only", "differential", "--devices", "cpu,emulated", "--seconds", "300"];
+    let (code, text) = fuzz(&[&arguments[..], &["--cases", "20", "--seed", "1", "--limit", "60"]].concat());
+    assert!(text.trim_end().ends_with("20 passed, 0 failed"), "{text}");
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
 fn a_case_that_takes_too_long_ends_the_run() {
     // No case is as fast as that.
     let (code, text) = fuzz(&["--seconds", "60", "--seed", "7", "--memory", "0"]);

@@ -52,6 +52,13 @@ fn what_is_owned_in_other_ways_is_accepted() {
              (for (lanes 8) %i (tile %b 64 %n) () (let (%x float) (load %tmp %w 0) p0)
                (store %ys (%i) %x p0) (next) p0)",
         ),
+        // Rows and columns that are threads, as many as there are shares.
+        (
+            "(%b %nb) threads",
+            "(points (%i %j) %th (8 32) p0)
+             (for seq %k (share %i 8 %b 32 %n) () (for seq %l (share %j 32 0 64 %m) () (store %as (%k %l) 1.0 p0)
+               (next) p0) (next) p0)",
+        ),
         // Private memory, a place for each lane.
         (
             "(%b %nb)",
@@ -167,6 +174,31 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
            (next) p0)",
         &["`store %ys (%j)`"],
         "%b (blocks)",
+    ),
+    (
+        "shares of fewer threads than there are",
+        "(%b %nb) threads",
+        "(for seq %i (share %th 128 %b 1024 %n) () (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%i)`"],
+        "%th (threads)",
+    ),
+    (
+        "shares of fewer rows than there are",
+        "(%b %nb) threads",
+        "(points (%i %j) %th (8 32) p0)
+         (for seq %k (share %i 4 %b 32 %n) () (for seq %l (share %j 32 0 64 %m) () (store %as (%k %l) 1.0 p0)
+           (next) p0) (next) p0)",
+        &["`store %as (%k %l)`"],
+        "%th (threads)",
+    ),
+    (
+        "two threads, each of them alone",
+        "(%b %nb) threads",
+        "(let (%first bool) (op = %th 0) p0) (let (%last bool) (op = %th 255) p0)
+         (if %first (then (store %ys (%b) 1.0 p0)) (else) () p0)
+         (if %last (then (store %ys (%b) 2.0 p0)) (else) () p0)",
+        &["`store %ys (%b)`"],
+        "%th (threads)",
     ),
     (
         "no barrier between writing and reading",

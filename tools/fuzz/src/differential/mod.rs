@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! make ── a well-typed program with an entry of run-time sizes, and its inputs, from a seed
-//! run ─── interpreter and compiled code with 1, 2 and 5 threads, in this process
+//! run ─── interpreter and compiled code with 1, 2 and 5 threads, in this process; the emulated device if asked
 //! compare integers, truth values, characters, shapes and stops exactly; floats as Tolerance says
 //! shrink  a failing program made small
 //! ```
@@ -45,13 +45,19 @@ pub fn check(program: &Program, devices: &Devices, all: bool) -> Result<Verdict,
         Ran::Limited => Ok(Verdict::Limited),
         Ran::Refused(_) => Ok(Verdict::Refused),
         Ran::Bug(message) => Err(Fault::new(FaultKind::Compiler, message)),
-        Ran::Both { expected, found, parallel } => {
+        Ran::Both { expected, found, emulated, parallel } => {
             for (threads, made) in &found {
                 if let Some(told) = compare::differ(program, &expected, made) {
                     let message =
                         format!("{told}\n; with {threads} threads\n{made:?}\n; and not\n{expected:?}");
                     return Err(Fault::new(FaultKind::Differs, shortened(&message)));
                 }
+            }
+            if let Some(made) = &emulated
+                && let Some(told) = compare::differ(program, &expected, made)
+            {
+                let message = format!("{told}\n; emulated\n{made:?}\n; and not\n{expected:?}");
+                return Err(Fault::new(FaultKind::Differs, shortened(&message)));
             }
             if let Some(((_, first), rest)) = found.split_first()
                 && let Some((threads, _)) = rest.iter().find(|(_, made)| !compare::same(first, made))

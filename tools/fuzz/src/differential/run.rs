@@ -1,8 +1,8 @@
-//! One program on two devices, in this process: the interpreter's value and that of compiled code.
+//! One program on several devices, in this process: the interpreter's value and those of compiled code.
 
 use super::program::{ENTRY, Program};
-use remc::cpu;
 use remc::report::Failure;
+use remc::{cpu, emulated};
 use remc_base::{Code, Diagnostic, Span, Value};
 use remc_driver::compile::{CompileError, Options, Stop, Target, Tuning};
 use remc_driver::render::{Style, render};
@@ -26,9 +26,9 @@ pub type Made = Result<Value, Stopped>;
 
 /// What happened, up to the values.
 pub enum Ran {
-    /// The interpreter's, and for each number of threads the compiled code's. `parallel` says that a kernel
-    /// ran in several blocks.
-    Both { expected: Box<Made>, found: Vec<(usize, Made)>, parallel: bool },
+    /// The interpreter's, and for each number of threads the compiled code's; the emulated device's, where it
+    /// was asked. `parallel` says that a kernel ran in several blocks.
+    Both { expected: Box<Made>, found: Vec<(usize, Made)>, emulated: Option<Made>, parallel: bool },
     /// A construct that is not compiled.
     Limited,
     /// The checker refuses it: the generator's mistake, or the checker's.
@@ -37,13 +37,23 @@ pub enum Ran {
     Bug(String),
 }
 
-/// Devices with some numbers of threads.
-pub struct Devices(Vec<(usize, Cpu)>);
+/// The cpu device with some numbers of threads, and perhaps the emulated one.
+pub struct Devices {
+    cpu: Vec<(usize, Cpu)>,
+    emulated: bool,
+}
+
+impl Devices {
+    /// The emulated device ends the process where it finds something, and asks for a C++ compiler.
+    pub fn new(emulated: bool) -> Devices {
+        let with = |threads| (threads, Cpu::new(CpuOptions { threads, ..CpuOptions::default() }));
+        Devices { cpu: [1, 2, 5].map(with).into(), emulated }
+    }
+}
 
 impl Default for Devices {
     fn default() -> Devices {
-        let with = |threads| (threads, Cpu::new(CpuOptions { threads, ..CpuOptions::default() }));
-        Devices([1, 2, 5].map(with).into())
+        Devices::new(false)
     }
 }
 
@@ -57,8 +67,8 @@ thread_local! {
     static SESSION: RefCell<Option<(Session, SourceFile, usize)>> = const { RefCell::new(None) };
 }
 
-/// Runs the program on the interpreter and on the devices; on all of them if `all` says so, else on the
-/// first alone.
+/// Runs the program on the interpreter and on the devices; on the cpu with every number of threads if `all`
+/// says so, else with the first alone.
 pub fn run(program: &Program, devices: &Devices, all: bool) -> Ran {
     let text = program.text();
     // Taken out while in use, so that none survives a panic.
@@ -73,13 +83,19 @@ pub fn run(program: &Program, devices: &Devices, all: bool) -> Ran {
             (session, file, 0)
         }
     };
-    let count = if all { devices.0.len() } else { 1 };
-    let ran = in_session(&session, file, program, &devices.0[..count]);
+    let count = if all { devices.cpu.len() } else { 1 };
+    let ran = in_session(&session, file, program, &devices.cpu[..count], devices.emulated);
     SESSION.set(Some((session, file, edits)));
     ran
 }
 
-fn in_session(session: &Session, file: SourceFile, program: &Program, devices: &[(usize, Cpu)]) -> Ran {
+fn in_session(
+    session: &Session,
+    file: SourceFile,
+    program: &Program,
+    devices: &[(usize, Cpu)],
+    emulated: bool,
+) -> Ran {
     let errors: Vec<_> = session.diagnostics(file).into_iter().filter(Diagnostic::is_error).collect();
     if !errors.is_empty() {
         return Ran::Refused(render(session, &errors, Style::Short, false));
@@ -105,12 +121,18 @@ fn in_session(session: &Session, file: SourceFile, program: &Program, devices: &
     } else {
         Tuning::default()
     };
-    let options = Options { tuning, ..Options::default() };
-    let kernel = match session.compile(&linked, file, &global, &[], options) {
-        Ok(Stop::Kernel(kernel)) => kernel,
-        Ok(_) => return Ran::Bug("the pipeline ended early".into()),
-        Err(CompileError::Limitation(_)) => return Ran::Limited,
-        Err(CompileError::Bug(bug)) => return Ran::Bug(format!("{}: {}", bug.stage, bug.message)),
+    let compile = |tuning| {
+        let options = Options { tuning, ..Options::default() };
+        match session.compile(&linked, file, &global, &[], options) {
+            Ok(Stop::Kernel(kernel)) => Ok(kernel),
+            Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
+            Err(CompileError::Limitation(_)) => Err(Ran::Limited),
+            Err(CompileError::Bug(bug)) => Err(Ran::Bug(format!("{}: {}", bug.stage, bug.message))),
+        }
+    };
+    let kernel = match compile(tuning) {
+        Ok(kernel) => kernel,
+        Err(ran) => return ran,
     };
     let interp = Interp::new(&linked, session.first_user_module());
     let expected = match interp.call_entry(definition, &indices, inputs.clone()) {
@@ -140,7 +162,24 @@ fn in_session(session: &Session, file: SourceFile, program: &Program, devices: &
             Err(f) => return failed(f),
         }
     }
-    Ran::Both { expected: Box::new(expected), found, parallel }
+    let mut ran = None;
+    if emulated {
+        let tuning = if program.fine {
+            let target = Target { grain: FINE, ..Target::GPU };
+            Tuning { thresholds: Thresholds { par_outer: 3 }, target }
+        } else {
+            Tuning::gpu()
+        };
+        let kernel = match compile(tuning) {
+            Ok(kernel) => kernel,
+            Err(ran) => return ran,
+        };
+        ran = match emulated::run(session, &kernel, (&signature.indices, &indices), &inputs) {
+            Ok(made) => Some(made.map_err(|e| stopped(session, &e))),
+            Err(f) => return failed(f),
+        };
+    }
+    Ran::Both { expected: Box::new(expected), found, emulated: ran, parallel }
 }
 
 fn stopped(session: &Session, e: &RuntimeError) -> Stopped {
