@@ -113,7 +113,7 @@ entries! {
         [("m", Steps(|n| vec![n, 2, 2]))], Exact, LARGE;
     composition_of_lines: "(define (after [p 1] [q 1])
           [(* (index-item p 0) (index-item q 0)) (+ (* (index-item q 0) (index-item p 1)) (index-item q 1))])
-        (entry (main [m [int n 2]]) (define odd (+ [1 0] (* [2 1] m)))
+        (entry (main [m [int n 2]]) (define odd (~(1 1)+ [1 0] (~(1 1)* [2 1] m)))
         (values (reduce/zero after [1 0] odd) (iscan/zero after [1 0] odd)))",
         [("m", Ints(|n| vec![n, 2]))], Exact, LARGE;
 }
