@@ -88,9 +88,27 @@ fn main() -> ExitCode {
     supervise(&cli, seed)
 }
 
-/// Runs the cases in a process of their own, so that a crash (a stack that overflows cannot be caught)
-/// is reported with its text.
+/// Cases of one process, of those that run emulated: the libraries of programs are never unloaded, since each has
+/// threads that wait for its next launch, and they fill a process.
+const BATCH: u64 = 64;
+
+/// Runs the cases, those that run emulated in batches; the seconds are a batch's then.
 fn supervise(cli: &Cli, seed: u64) -> ExitCode {
+    let (Some(cases), true) = (cli.cases, cli.devices.contains(&Device::Emulated)) else {
+        return batch(cli, cli.cases, seed);
+    };
+    for first in (0..cases).step_by(BATCH as usize) {
+        let ended = batch(cli, Some(BATCH.min(cases - first)), seed.wrapping_add(first));
+        if ended != ExitCode::SUCCESS {
+            return ended;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs cases in a process of their own, so that a crash (a stack that overflows cannot be caught)
+/// is reported with its text.
+fn batch(cli: &Cli, cases: Option<u64>, seed: u64) -> ExitCode {
     let running = cli.artifacts.join(format!("running-{}.remora", std::process::id()));
     let made = std::fs::create_dir_all(&cli.artifacts);
     let child = made.and_then(|()| std::env::current_exe()).and_then(|exe| {
@@ -98,7 +116,7 @@ fn supervise(cli: &Cli, seed: u64) -> ExitCode {
         child.arg("--in-process").args(["--seed", &seed.to_string()]);
         child.args(["--seconds", &cli.seconds.to_string(), "--limit", &cli.limit.to_string()]);
         child.args(["--memory", &cli.memory.to_string()]).arg("--artifacts").arg(&cli.artifacts);
-        if let Some(cases) = cli.cases {
+        if let Some(cases) = cases {
             child.args(["--cases", &cases.to_string()]);
         }
         if let Some(only) = cli.only.and_then(|only| only.to_possible_value()) {
