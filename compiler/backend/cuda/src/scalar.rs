@@ -138,7 +138,9 @@ pub fn apply(op: ScalarOp, tys: &[BaseTy], args: &[String]) -> Option<String> {
     let result = op.result_ty(tys)?;
     let ty = *tys.last()?;
     match (op, tys, args) {
-        (Select, _, [c, a, b]) => return Some(format!("{c} ? {a} : {b}")),
+        (Select, _, [c, a, b]) => {
+            return Some(format!("{c} ? {} : {}", argument(a, ty), argument(b, ty)));
+        }
         (Not, _, [a]) => return Some(format!("!{a}")),
         (BitNot, _, [a]) => return Some(format!("~{a}")),
         (CharToInt | IntToFloat | BoolToInt | IntToBool | FloatToInt | IntToChar, &[from], [a]) => {
@@ -167,6 +169,12 @@ pub fn apply(op: ScalarOp, tys: &[BaseTy], args: &[String]) -> Option<String> {
         return Some(format!("-{}", args.first()?));
     }
     if let (Some(sign), [a, b]) = (infix(op, ty), args) {
+        // Numbers alone would make an `int`, and it may be an operand of a function.
+        let (a, b) = if result == BaseTy::Bool {
+            (a.clone(), b.clone())
+        } else {
+            (argument(a, tys[0]), argument(b, tys[1]))
+        };
         return Some(format!("{a} {sign} {b}"));
     }
     // The functions are overloaded: a number has to say that it is an `i64`.
@@ -174,6 +182,8 @@ pub fn apply(op: ScalarOp, tys: &[BaseTy], args: &[String]) -> Option<String> {
     Some(format!("remc::{}({})", function(op)?, args.join(", ")))
 }
 
+/// An operand of what may be an operand of a function itself: those are overloaded, and know an `i64` from an
+/// `int`.
 fn argument(text: &str, ty: BaseTy) -> String {
     match ty == BaseTy::I64 && text.parse::<i64>().is_ok() {
         true => format!("{text}ll"),
