@@ -14,6 +14,11 @@ REMC_FN f16 f16_bits(u16 bits) {
 REMC_FN i64 word(f16 x) { return ((__half_raw)x).x; }
 }  // namespace remc
 
+// As of other numbers: a half is a class, and is read as the 16 bits that it is.
+[[maybe_unused]] static __device__ __forceinline__ f16 remc_latest(const f16 *from) {
+  return remc::f16_bits(*(const volatile u16 *)from);
+}
+
 #ifndef __CUDACC_RTC__
 [[maybe_unused]] static i32 remc_compare_half(const void *a, const void *b) {
   const f32 x = remc::wide(*(const f16 *)a), y = remc::wide(*(const f16 *)b);
