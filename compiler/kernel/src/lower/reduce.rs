@@ -29,11 +29,7 @@ impl Plan {
         tiles: Tiles,
     ) -> L<Vec<mono::Var>> {
         let (vars, outs) = self.partial_arrays(space, op, tiles)?;
-        let columns = space.split_last().filter(|(last, _)| {
-            let s = self.shape(leaf, last.var);
-            s.lanes && s.reads.contiguous > 0 && s.reads.strided == 0
-        });
-        let Some((last, outer)) = columns else {
+        let Some((last, outer)) = space.split_last().filter(|(last, _)| self.has_columns(last, leaf)) else {
             self.partial_rows(space, axis, op, leaf, tiles, &outs)?;
             return Ok(vars);
         };
@@ -48,6 +44,12 @@ impl Plan {
         let otherwise = self.blocks.close();
         self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
         Ok(vars)
+    }
+
+    /// Whether the points of an axis read elements that lie side by side.
+    pub fn has_columns(&self, axis: &mono::Axis, leaf: &mono::Body) -> bool {
+        let s = self.shape(leaf, axis.var);
+        s.lanes && s.reads.contiguous > 0 && s.reads.strided == 0
     }
 
     /// Arrays of the space's sizes, then the number of tiles, for partial results.
@@ -157,20 +159,8 @@ impl Plan {
         let tiles = self.axis_tiles(n, leaf)?;
         let partials = self.partials(space, axis, op, leaf, tiles)?;
         // What is left is a short reduction for each point of the space.
-        let (body, results) = self.over_partials(space, &partials, tiles.count, |p, index, size, elems| {
-            let pat: Vec<mono::Var> =
-                op.lambda.params[..partials.len()].iter().map(|v| p.copy_of(*v)).collect();
-            let exp =
-                mono::Exp::Reduce { axis: mono::Axis { var: index, size }, body: elems, op: op.clone() };
-            (pat, exp)
-        });
-        let leaf = mono::Body { stmts: body, results };
+        let leaf = self.combination(space, &partials, tiles.count, op);
         self.seg_map(pat, space, &leaf)
-    }
-
-    pub fn copy_of(&mut self, v: mono::Var) -> mono::Var {
-        let info = self.flat.vars[v].clone();
-        self.fresh(info.name.as_str(), info.ty)
     }
 
     /// The partial results of a point, by the number of their tile: its variable, how many there are, and a
@@ -194,17 +184,22 @@ impl Plan {
         (index, size, elems)
     }
 
-    /// A leaf with one loop over the tiles of partial results.
-    pub fn over_partials(
+    /// A leaf that combines the partial results of a point, one after the other.
+    pub fn combination(
         &mut self,
         space: &[mono::Axis],
         partials: &[mono::Var],
         tiles: Atom,
-        make: impl FnOnce(&mut Plan, mono::Var, mono::Atom, mono::Body) -> (Vec<mono::Var>, mono::Exp),
-    ) -> (Vec<mono::Stmt>, Vec<mono::Atom>) {
-        let (index, size, elems) = self.partial_elements(space, partials, tiles);
-        let (pat, exp) = make(self, index, size, elems);
+        op: &mono::Combine,
+    ) -> mono::Body {
+        let (index, size, body) = self.partial_elements(space, partials, tiles);
+        let mut pat = Vec::new();
+        for v in &op.lambda.params[..partials.len()] {
+            let info = self.flat.vars[*v].clone();
+            pat.push(self.fresh(info.name.as_str(), info.ty));
+        }
         let results = pat.iter().map(|v| mono::Atom::Var(*v)).collect();
-        (vec![mono::Stmt { pat, exp, prov: self.prov }], results)
+        let exp = mono::Exp::Reduce { axis: mono::Axis { var: index, size }, body, op: op.clone() };
+        mono::Body { stmts: vec![mono::Stmt { pat, exp, prov: self.prov }], results }
     }
 }

@@ -166,11 +166,7 @@ impl Plan {
             let place = self.alloc_for(*v)?;
             outs.push(place);
         }
-        let columns = space.last().filter(|last| {
-            let s = self.shape(leaf, last.var);
-            s.lanes && s.reads.contiguous > 0 && s.reads.strided == 0
-        });
-        match columns {
+        match space.last().filter(|last| self.has_columns(last, leaf)) {
             None => self.reduce_rows(space, axis, op, leaf, &outs)?,
             Some(last) => {
                 let n = self.atom(last.size)?;
@@ -267,13 +263,7 @@ impl Plan {
         self.reduce_by_threads("combine", THREADS, space, rest, op, &elems, one, None, outs)?;
         let then = self.blocks.close();
         self.blocks.open();
-        let (body, results) = self.over_partials(space, partials, tiles.count, |p, index, size, elems| {
-            let pat = op.lambda.params[..partials.len()].iter().map(|v| p.copy_of(*v)).collect();
-            let exp =
-                mono::Exp::Reduce { axis: mono::Axis { var: index, size }, body: elems, op: op.clone() };
-            (pat, exp)
-        });
-        let leaf = mono::Body { stmts: body, results };
+        let leaf = self.combination(space, partials, tiles.count, op);
         match space.is_empty() {
             true => self.fill("combine", outs, space, &leaf)?,
             false => self.fill_points("combine", outs, space, &leaf)?,
