@@ -1,5 +1,6 @@
 //! The indices of an entry, solved from the shapes of its arguments.
 
+use remc_base::value::Data;
 use remc_base::*;
 use remc_typed::ir::EntrySignature;
 use std::collections::BTreeMap;
@@ -36,16 +37,17 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
     }
     let mut known = Known::default();
     let mut equations: Vec<(usize, Dim, usize, usize)> = Vec::new();
-    let mut split = vec![false; args.len()];
+    let mut open = Vec::new();
+    for (i, ((_, ty), arg)) in sig.params.iter().zip(args).enumerate() {
+        open.push((i, &ty.shape, arg.shape.clone()));
+        fields(i, &ty.atom, &arg.data, &mut open);
+    }
     loop {
         let before = (known.dims.len(), known.shapes.len(), equations.len());
-        for (i, ((_, ty), arg)) in sig.params.iter().zip(args).enumerate() {
-            if !split[i]
-                && let Some(eqs) =
-                    known.split(&ty.shape, &arg.shape).map_err(|why| wrong(sig, args, i, why))?
-            {
-                split[i] = true;
-                equations.extend(eqs.into_iter().map(|(d, axis, n)| (i, d, axis, n)));
+        for (i, shape, sizes) in std::mem::take(&mut open) {
+            match known.split(shape, &sizes).map_err(|why| wrong(sig, args, i, why))? {
+                Some(eqs) => equations.extend(eqs.into_iter().map(|(d, axis, n)| (i, d, axis, n))),
+                None => open.push((i, shape, sizes)),
             }
         }
         for (i, d, axis, n) in &equations {
@@ -66,18 +68,52 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
         })
         .collect::<Result<Vec<_>, _>>()?;
     for (i, ((_, ty), arg)) in sig.params.iter().zip(args).enumerate() {
-        let want = known.subst().arr(ty);
-        let atoms_agree = alpha_eq_atoms(&want.atom, &arg.atom);
-        if !atoms_agree {
+        let subst = known.subst();
+        let want = subst.arr(ty);
+        // The type of a literal is the parameter's own, with the indices in it.
+        let have = subst.arr(&ArrTy::scalar(arg.atom.clone())).atom;
+        if !alpha_eq_atoms(&want.atom, &have) {
             return Err(wrong(sig, args, i, format!("its elements are {}, not {}", arg.atom, want.atom)));
         }
-        let shape: Vec<u64> = arg.shape.iter().map(|n| *n as u64).collect();
-        if want.shape.sizes().as_ref() != Some(&shape) {
-            let (want, have) = (want.shape, Shape::of_sizes(&arg.shape));
-            return Err(wrong(sig, args, i, format!("its shape is {have}, not {want}")));
+        if let Some(reason) = misfit("its", &want, &arg.shape, &arg.data) {
+            return Err(wrong(sig, args, i, reason));
         }
     }
     Ok(indices)
+}
+
+/// The shapes of the fields of tuples, each with what an argument has there, where it has an atom.
+fn fields<'a>(i: usize, want: &'a AtomTy, have: &Data, to: &mut Vec<(usize, &'a Shape, Vec<usize>)>) {
+    let (AtomTy::Tuple(want), Data::Tuple(atoms)) = (want, have) else { return };
+    for (k, (_, want)) in want.fields.iter().enumerate() {
+        let mut last: Option<&[usize]> = None;
+        for part in atoms.iter().filter_map(|parts| parts.get(k)) {
+            if last != Some(&part.shape) {
+                last = Some(&part.shape);
+                to.push((i, &want.shape, part.shape.clone()));
+            }
+            fields(i, &want.atom, &part.data, to);
+        }
+    }
+}
+
+/// What is said of the first shape in a value that is not as its type says; `whose` it is comes first.
+fn misfit(whose: &str, want: &ArrTy, shape: &[usize], data: &Data) -> Option<String> {
+    let sizes: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
+    if want.shape.sizes().as_ref() != Some(&sizes) {
+        return Some(format!("{whose} shape is {}, not {}", Shape::of_sizes(shape), want.shape));
+    }
+    let (AtomTy::Tuple(fields), Data::Tuple(atoms)) = (&want.atom, data) else { return None };
+    atoms.iter().find_map(|parts| {
+        let mut pairs = fields.fields.iter().zip(parts.iter()).enumerate();
+        pairs.find_map(|(k, ((label, want), part))| {
+            let whose = match label {
+                Some(label) => format!("the field `{label}`: its"),
+                None => format!("component {k}: its"),
+            };
+            misfit(&whose, want, &part.shape, &part.data)
+        })
+    })
 }
 
 fn alpha_eq_atoms(a: &AtomTy, b: &AtomTy) -> bool {

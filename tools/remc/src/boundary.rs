@@ -3,7 +3,8 @@
 
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
 use remc_base::{ArrTy, AtomTy, Dim, IVar, Name, Scalar, Shape, Subst, Value};
-use remc_mono::ir::{Input, Output, Witness};
+use remc_kernel::ir::{Program, Ty};
+use remc_mono::ir::{self as mono, Input, Output, Witness};
 use std::sync::Arc;
 
 /// Something that the compiler should have made impossible.
@@ -138,15 +139,26 @@ pub fn bits(value: &Value) -> B<u64> {
     }
 }
 
-/// The sizes that an entry's indices stand for, in order.
-pub fn sizes(indices: &[IndexValue]) -> Vec<u64> {
-    indices
-        .iter()
-        .flat_map(|i| match i {
-            IndexValue::Dim(n) => vec![*n as u64],
-            IndexValue::Shape(dims) => dims.iter().map(|n| *n as u64).collect(),
-        })
-        .collect()
+/// The sizes that a program takes, in order: what the entry's indices stand for, then the lengths of axes of
+/// which an index is only a part. `leaves` are the arrays that it takes, behind the sizes.
+pub fn sizes(p: &Program, indices: &[IndexValue], leaves: &[Value]) -> B<Vec<u64>> {
+    let mut sizes = Vec::new();
+    for i in indices {
+        match i {
+            IndexValue::Dim(n) => sizes.push(*n as u64),
+            IndexValue::Shape(dims) => sizes.extend(dims.iter().map(|n| *n as u64)),
+        }
+    }
+    let count = p.params.len().checked_sub(leaves.len()).ok_or("a program with fewer parameters")?;
+    let (lengths, arrays) = p.params.split_at(count);
+    for v in lengths.get(sizes.len()..).ok_or("a program with fewer sizes than its entry")? {
+        let length = arrays.iter().zip(leaves).find_map(|(array, value)| match p.ty(*array) {
+            Ty::Buffer(b) => b.dims.iter().position(|d| *d == mono::Atom::Var(*v)).map(|k| value.shape[k]),
+            Ty::Scalar(_) => None,
+        });
+        sizes.push(length.ok_or("a size that is no length of an input")? as u64);
+    }
+    Ok(sizes)
 }
 
 /// The ranks of the shapes among an entry's indices.

@@ -80,7 +80,7 @@ pub fn run(
     for (input, value) in code.program.inputs.iter().zip(arguments) {
         leaves(input, value, &mut flat).map_err(wrong)?;
     }
-    let mut slots = boundary::sizes(indices);
+    let mut slots = boundary::sizes(&code.program, indices, &flat).map_err(wrong)?;
     let mut buffers = Vec::new();
     if slots.len() + flat.len() != code.interface.params.len() {
         return Err(wrong("another number of parameters".into()));

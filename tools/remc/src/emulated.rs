@@ -55,7 +55,7 @@ pub fn run_text(
     for (input, value) in program.inputs.iter().zip(arguments) {
         leaves(input, value, &mut flat).map_err(wrong)?;
     }
-    let mut words = boundary::sizes(indices);
+    let mut words = boundary::sizes(program, indices, &flat).map_err(wrong)?;
     if words.len() + flat.len() != interface.params.len() {
         return Err(wrong("another number of parameters".into()));
     }

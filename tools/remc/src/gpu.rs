@@ -60,7 +60,7 @@ pub fn run(
     for (input, value) in program.inputs.iter().zip(arguments) {
         leaves(input, value, &mut flat).map_err(wrong)?;
     }
-    let sizes = boundary::sizes(indices);
+    let sizes = boundary::sizes(program, indices, &flat).map_err(wrong)?;
     let mut buffers = Vec::new();
     for (v, value) in program.params.iter().skip(sizes.len()).zip(&flat) {
         buffers.push(match program.ty(*v) {

@@ -305,6 +305,24 @@ fn tuples_are_read() {
 }
 
 /// What an `.npy` file says in its header, with these bytes behind it.
+/// Sizes that are the length of no axis are solved from those that are.
+#[test]
+fn sizes_are_solved() {
+    let source = "(entry (main [ys [int (+ n 1)]] [zs [int (* n m)]] [v [int m]] [ws [int (+ n m)]])
+        (values n m ys zs ws v))";
+    let Some(program) = Program::new("solved", source) else { return };
+    let given = |ys: &'static str, zs: &'static str, ws: &'static str| {
+        ["--input", ys, "--input", zs, "--input", "v=[1 2]", "--input", ws]
+    };
+    program.gives(
+        &given("ys=[1 2 3]", "zs=[1 2 3 4]", "ws=[1 2 3 4]"),
+        "(values 2 2 [1 2 3] [1 2 3 4] [1 2 3 4] [1 2])\n",
+    );
+    program.refuses(&given("ys=(array [0] int)", "zs=[1]", "ws=[1]"), "no n makes (+ n 1) equal to 0");
+    program.refuses(&given("ys=[1]", "zs=[1]", "ws=[1 2]"), "(* n m) is 0");
+    program.refuses(&given("ys=[1 2]", "zs=[1 2]", "ws=[1]"), "(+ n m) is 3");
+}
+
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let mut out = b"\x93NUMPY\x01\x00".to_vec();
     out.extend((header.len() as u16).to_le_bytes());

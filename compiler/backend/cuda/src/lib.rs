@@ -221,7 +221,8 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
         source += part;
     }
     source += "\n#ifndef REMC_LIBRARY\n";
-    for part in [TABLES, &program::tables(p, &interface, about)?, READ, NPY, PRINT, MAIN] {
+    let (tables, solve) = program::tables(p, &interface, about)?;
+    for part in [TABLES, &tables, READ, NPY, PRINT, &solve, MAIN] {
         source += part;
         source.push('\n');
     }

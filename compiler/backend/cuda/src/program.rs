@@ -8,21 +8,21 @@ use crate::About;
 use crate::Error;
 use crate::api;
 use crate::checks::quoted;
-use crate::interface::{Interface, Size, c_constant, rank};
+use crate::interface::{Interface, Leaf, Size, c_constant, rank};
 use crate::writer::Writer;
 use remc_base::{ArrTy, AtomTy, Dim, DimVar, IVar, Name, Shape, ShapeItem, ShapeVar, SigmaTy, Sort};
 use remc_kernel::ir::{Input, Output, Program, Witness};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 fn wrong<T>(what: &str) -> Result<T, Error> {
     Err(Error(what.to_owned()))
 }
 
-/// The tables.
+/// The tables, and the function that finds the sizes which no axis has.
 ///
 /// # Errors
 /// A program whose inputs are not those that are said of it.
-pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<String, Error> {
+pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, String), Error> {
     let mut t = Tables {
         p,
         i,
@@ -32,6 +32,7 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<String, E
         outputs: Vec::new(),
         boxes: Writer::default(),
         count: 0,
+        equations: Equations::default(),
     };
     let mut ranks = about.ranks.iter();
     let mut word = 0;
@@ -47,15 +48,17 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<String, E
         known.bind(v, (word..word + axes).map(|k| format!("(i64)params[{k}]")).collect());
         word += axes;
     }
-    if word != i.sizes.len() || about.params.len() != p.inputs.len() {
+    if word > i.sizes.len() || about.params.len() != p.inputs.len() {
         return wrong("an entry whose inputs are others than those of its program");
     }
     let mut inputs = String::from("static const remc_input remc_inputs[] = {\n");
     for (input, (name, ty)) in p.inputs.iter().zip(about.params) {
-        let part = t.input(input, None, ty)?;
+        let part = t.input(input, None, ty, &mut Vec::new())?;
+        t.equations.input += 1;
         inputs.push_str(&format!("  {{{}, {}, {part}}},\n", quoted(name.as_str()), quoted(&ty.to_string())));
     }
     inputs.push_str("  {0, 0, 0}\n};\n");
+    let solved = t.equations.solve(about.indices, &t.ranks);
     t.output(&p.output, None, &known)?;
     let mut w = Writer::default();
     w.line(format!("static const char remc_entry_name[] = {};", quoted(&i.entry)));
@@ -87,7 +90,7 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<String, E
     out.push_str("static const remc_output_part remc_output_parts[] = {\n");
     t.outputs.iter().for_each(|part| out.push_str(&format!("  {part},\n")));
     out.push_str("};\n");
-    Ok(out)
+    Ok((out, solved))
 }
 
 /// A dim as a number: that of a size counts down from -1.
@@ -108,6 +111,7 @@ struct Tables<'a> {
     outputs: Vec<String>,
     boxes: Writer,
     count: usize,
+    equations: Equations,
 }
 
 fn label(name: Option<&Name>) -> String {
@@ -115,29 +119,45 @@ fn label(name: Option<&Name>) -> String {
 }
 
 impl Tables<'_> {
-    /// Adds an input's parts; the number of the first.
-    fn input(&mut self, input: &Input, name: Option<&Name>, ty: &ArrTy) -> Result<usize, Error> {
-        let axes = |i: &ShapeItem| match i {
-            ShapeItem::Dim(_) => 1,
-            ShapeItem::Var(ShapeVar::Rigid(v)) => self.ranks.get(&v.id).copied().unwrap_or(0),
-            ShapeItem::Var(ShapeVar::Meta(_)) => 0,
-        };
-        let axes: usize = ty.shape.items().iter().map(axes).sum();
+    /// Adds an input's parts; the number of the first. `says` is what the types of the tuples that it is in
+    /// say of their axes.
+    fn input(
+        &mut self,
+        input: &Input,
+        name: Option<&Name>,
+        ty: &ArrTy,
+        says: &mut Vec<Option<Dim>>,
+    ) -> Result<usize, Error> {
+        let outer = says.len();
+        for item in ty.shape.items() {
+            match item {
+                ShapeItem::Dim(d) => says.push(Some(d.clone())),
+                ShapeItem::Var(ShapeVar::Rigid(v)) => {
+                    says.extend(vec![None; self.ranks.get(&v.id).copied().unwrap_or(0)]);
+                }
+                ShapeItem::Var(ShapeVar::Meta(_)) => {}
+            }
+        }
+        let axes = says.len() - outer;
         let at = self.inputs.len();
         self.inputs.push(String::new());
         let (is_tuple, leaf) = match (input, &ty.atom) {
             (Input::Array(_), _) => {
+                if let Some(leaf) = self.i.leaves.get(self.leaf) {
+                    self.equations.learn(leaf, says);
+                }
                 self.leaf += 1;
                 (false, self.leaf - 1)
             }
             (Input::Tuple(fields), AtomTy::Tuple(q)) if fields.len() == q.fields.len() => {
                 for ((name, field), (_, ty)) in fields.iter().zip(&q.fields) {
-                    self.input(field, name.as_ref(), ty)?;
+                    self.input(field, name.as_ref(), ty, says)?;
                 }
                 (true, 0)
             }
             _ => return wrong("an input of another type"),
         };
+        says.truncate(outer);
         let next = self.inputs.len();
         self.inputs[at] = format!("{{{}, {is_tuple}, {axes}, {next}, {leaf}}}", label(name));
         Ok(at)
@@ -237,6 +257,82 @@ impl Tables<'_> {
     }
 }
 
+/// What the shapes of the inputs say of the sizes.
+#[derive(Default)]
+struct Equations {
+    /// The number of the input at hand.
+    input: usize,
+    /// The sizes that are the length of an axis.
+    lengths: FxHashSet<usize>,
+    /// The input, the number of the size, and what the type says of it.
+    all: Vec<(usize, usize, Dim)>,
+}
+
+impl Equations {
+    fn learn(&mut self, leaf: &Leaf, says: &[Option<Dim>]) {
+        for (size, d) in leaf.dims.iter().flatten().zip(says) {
+            if let (Size::Given(k), Some(d)) = (size, d)
+                && self.lengths.insert(*k)
+                && d.as_var().is_none()
+            {
+                self.all.push((self.input, *k, d.clone()));
+            }
+        }
+    }
+
+    /// The function that finds the indices which are the length of no axis, each from an equation that has
+    /// no other unknown, and compares the lengths with what is known then.
+    fn solve(&self, indices: &[IVar], ranks: &FxHashMap<u32, usize>) -> String {
+        let mut known = Known::default();
+        let mut unknown: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut word = 0;
+        for v in indices {
+            let axes = ranks.get(&v.id).copied().unwrap_or(1);
+            if v.sort == Sort::Shape || self.lengths.contains(&word) {
+                known.bind(v, (word..word + axes).map(|k| format!("sizes[{k}]")).collect());
+            } else {
+                unknown.insert(v.id, word);
+            }
+            word += axes;
+        }
+        let mut w = Writer::default();
+        w.open("static void remc_solve([[maybe_unused]] i64 *sizes) {");
+        let mut open: Vec<&(usize, usize, Dim)> = self.all.iter().collect();
+        while let Some((at, v, rest, coefficient)) = open.iter().enumerate().find_map(|(at, (_, _, d))| {
+            let (v, rest, coefficient) = linear(d, &unknown)?;
+            Some((at, v, known.polynomial(&rest)?, known.polynomial(&coefficient)?))
+        }) {
+            let (input, k, d) = open.remove(at);
+            let Some(n) = unknown.remove(&v.id) else { break };
+            let says = quoted(&format!("no {v} makes {d} equal to"));
+            w.line(format!("remc_solve_size(remc_inputs + {input}, sizes[{k}], {rest}, {coefficient}, sizes + {n}, {says});"));
+            known.bind(&v, vec![format!("sizes[{n}]")]);
+        }
+        for (input, k, d) in open {
+            if let Some(value) = known.polynomial(d) {
+                let says = quoted(&d.to_string());
+                w.line(format!("remc_same_size(remc_inputs + {input}, sizes[{k}], {value}, {says});"));
+            }
+        }
+        w.close("}");
+        w.finish()
+    }
+}
+
+/// A dim as `rest + coefficient · v`, if `v` is the one unknown in it.
+fn linear(d: &Dim, unknown: &FxHashMap<u32, usize>) -> Option<(IVar, Dim, Dim)> {
+    let open = |v: &&DimVar| matches!(v, DimVar::Rigid(v) if unknown.contains_key(&v.id));
+    let v = d.vars().find(open)?.clone();
+    let rest = d.substitute(&mut |x| (*x == v).then(Dim::zero));
+    let coefficient = d.substitute(&mut |x| (*x == v).then(|| Dim::constant(1))).sub(&rest);
+    let again = rest.add(&coefficient.mul(&Dim::var(v.clone())));
+    let alone = again == *d && !rest.vars().any(|x| open(&x)) && !coefficient.vars().any(|x| open(&x));
+    match v {
+        DimVar::Rigid(v) if alone => Some((v, rest, coefficient)),
+        _ => None,
+    }
+}
+
 /// A format of C's `printf`, and what it prints.
 #[derive(Default)]
 struct Pieces {
@@ -262,6 +358,31 @@ struct Known(FxHashMap<u32, Vec<String>>);
 impl Known {
     fn bind(&mut self, v: &IVar, values: Vec<String>) {
         self.0.insert(v.id, values);
+    }
+
+    /// A dim of which all is known, in C.
+    fn polynomial(&self, d: &Dim) -> Option<String> {
+        let mut terms = Vec::new();
+        for (monomial, coefficient) in d.terms() {
+            let factors = monomial.iter().map(|v| self.value(v)).collect::<Option<Vec<_>>>()?;
+            terms.push(
+                std::iter::once(format!("{coefficient}ll")).chain(factors).collect::<Vec<_>>().join(" * "),
+            );
+        }
+        Some(if terms.is_empty() { "0ll".to_owned() } else { terms.join(" + ") })
+    }
+
+    /// What stands for a variable in C.
+    fn value(&self, v: &DimVar) -> Option<String> {
+        match v {
+            DimVar::Rigid(v) => self.0.get(&v.id)?.first().cloned(),
+            DimVar::RankOf(ShapeVar::Rigid(v)) => Some(format!("{}ll", self.0.get(&v.id)?.len())),
+            DimVar::SizeOf(ShapeVar::Rigid(v)) => {
+                let sizes = self.0.get(&v.id)?.iter().map(String::as_str);
+                Some(std::iter::once("1ll").chain(sizes).collect::<Vec<_>>().join(" * "))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -309,30 +430,10 @@ impl Slots<'_> {
     /// A dim of which all is known becomes its value; one that mentions what a box hides stays as it is
     /// written, with what is known put in.
     fn dim(&mut self, d: &Dim) -> Dim {
-        let mut terms = Vec::new();
-        for (monomial, coefficient) in d.terms() {
-            let factors: Option<Vec<String>> = monomial.iter().map(|v| self.value(v)).collect();
-            terms.push(factors.map(|f| {
-                std::iter::once(format!("{coefficient}ll")).chain(f).collect::<Vec<_>>().join(" * ")
-            }));
-        }
-        match terms.into_iter().collect::<Option<Vec<_>>>() {
-            Some(terms) if d.vars().next().is_some() => self.slot(terms.join(" + ")),
+        match self.known.polynomial(d) {
+            Some(value) if d.vars().next().is_some() => self.slot(value),
             Some(_) => d.clone(),
-            None => d.substitute(&mut |v| self.value(v).map(|value| self.slot(value))),
-        }
-    }
-
-    /// What stands for a variable in C, if it is known.
-    fn value(&self, v: &DimVar) -> Option<String> {
-        match v {
-            DimVar::Rigid(v) => self.known.0.get(&v.id)?.first().cloned(),
-            DimVar::RankOf(ShapeVar::Rigid(v)) => Some(format!("{}ll", self.known.0.get(&v.id)?.len())),
-            DimVar::SizeOf(ShapeVar::Rigid(v)) => {
-                let sizes = self.known.0.get(&v.id)?.iter().map(String::as_str);
-                Some(std::iter::once("1ll").chain(sizes).collect::<Vec<_>>().join(" * "))
-            }
-            _ => None,
+            None => d.substitute(&mut |v| self.known.value(v).map(|value| self.slot(value))),
         }
     }
 }

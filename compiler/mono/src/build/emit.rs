@@ -312,6 +312,12 @@ impl<'a> Build<'a> {
     }
 
     /// The dims of a closed shape.
+    /// From here on the size `d` is the variable, which is known to equal it.
+    pub fn is_size(&mut self, d: &Dim, v: Var) {
+        self.polys.insert(v, d.clone());
+        self.scope().sizes.insert(d.clone(), Atom::Var(v));
+    }
+
     pub fn dims(&self, s: &Shape) -> R<Vec<Dim>> {
         s.dims().map_or_else(|| bug(format!("the shape {s} is not known")), Ok)
     }

@@ -8,6 +8,15 @@ use crate::ir::*;
 use crate::limits::Construct;
 use remc_base::*;
 use remc_explicit::ir::{EntrySignature, ExprKind};
+use rustc_hash::FxHashMap;
+
+/// The inputs so far.
+#[derive(Default)]
+struct Inputs {
+    arrays: Vec<Var>,
+    /// The lengths of axes that are parameters, by what the types say of them.
+    lengths: FxHashMap<Dim, Var>,
+}
 
 impl<'a> Build<'a> {
     pub fn entry(&mut self, name: &GlobalId, ranks: &[usize]) -> R<()> {
@@ -55,11 +64,13 @@ impl<'a> Build<'a> {
             indices.push(i);
         }
         let mut args = Vec::with_capacity(sig.params.len());
+        let mut inputs = Inputs::default();
         for (name, ty) in &sig.params {
-            let (value, input) = self.input(name.as_str(), &env.arr(ty), &[])?;
+            let (value, input) = self.input(name.as_str(), &env.arr(ty), &[], &mut inputs)?;
             args.push(value);
             self.program.inputs.push(input);
         }
+        self.program.params.extend(inputs.arrays);
         Ok((indices, args))
     }
 
@@ -69,13 +80,40 @@ impl<'a> Build<'a> {
         v
     }
 
-    fn input(&mut self, name: &str, ty: &ArrTy, frame: &[Atom]) -> R<(Val<'a>, Input)> {
-        let own = self.sizes_of_type(&ty.shape)?;
-        let dims: Vec<Atom> = frame.iter().copied().chain(own).collect();
+    /// A dim of an input as a size of the program. One that is more than an index, such as `(+ n 1)`, is a
+    /// parameter of its own, behind those of the indices: the caller gives the length that the array has, and
+    /// the program checks that it is what the type says.
+    fn size_of_input(&mut self, name: &str, axis: usize, d: &Dim, all: &mut Inputs) -> R<Atom> {
+        if d.as_constant().is_some() || d.as_var().is_some() {
+            return self.size(d);
+        }
+        if let Some(v) = all.lengths.get(d) {
+            return Ok(Atom::Var(*v));
+        }
+        let v = self.size_parameter(&format!("{name}.{axis}"));
+        let says = self.size(d)?;
+        let agree = self.equal(Atom::Var(v), says)?;
+        let trap = Trap::Unequal {
+            why: format!("the input `{name}` says").into(),
+            left: format!("the length of its axis {axis}").into(),
+            right: d.to_string().into(),
+        };
+        self.check(trap, agree, &[&[Atom::Var(v)], &[says]])?;
+        all.lengths.insert(d.clone(), v);
+        self.is_size(d, v);
+        Ok(Atom::Var(v))
+    }
+
+    fn input(&mut self, name: &str, ty: &ArrTy, frame: &[Atom], all: &mut Inputs) -> R<(Val<'a>, Input)> {
+        let own = self.dims(&ty.shape)?;
+        let mut dims = frame.to_vec();
+        for (axis, d) in own.iter().enumerate() {
+            dims.push(self.size_of_input(name, axis, d, all)?);
+        }
         match &ty.atom {
             AtomTy::Base(b) => {
                 let v = self.fresh(name, Ty { base: *b, dims });
-                self.program.params.push(v);
+                all.arrays.push(v);
                 Ok((Val::Base(Atom::Var(v)), Input::Array(v)))
             }
             AtomTy::Tuple(q) => {
@@ -85,7 +123,7 @@ impl<'a> Build<'a> {
                         Some(l) => format!("{name}.{l}"),
                         None => format!("{name}.{i}"),
                     };
-                    let (v, input) = self.input(&field, t, &dims)?;
+                    let (v, input) = self.input(&field, t, &dims, all)?;
                     values.push(v);
                     inputs.push((label.clone(), input));
                 }

@@ -37,7 +37,7 @@ pub fn interpreter(p: &Program, kernels: &Kernels, wanted: &str) -> bool {
 
 /// The arrays that a program gives, as text.
 pub fn interpreted(p: &Program, kernels: &Kernels, descending: bool) -> Result<String, String> {
-    let sizes = remc::boundary::sizes(&kernels.indices);
+    let sizes = remc::boundary::sizes(p, &kernels.indices, &kernels.arguments)?;
     let buffers: Option<Vec<_>> = kernels.arguments.iter().map(|v| Memory::of(v).map(Rc::new)).collect();
     let buffers = buffers.ok_or("an argument of no base type")?;
     let sizes = sizes.into_iter().map(|n| Argument::Scalar(Scalar::I64(n as i64)));

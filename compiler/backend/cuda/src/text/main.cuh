@@ -191,6 +191,7 @@ int main(int argc, char **argv) {
     if (!values[k]) remc_usage("U0005", "`%s` needs the input `%s`, of type %s", remc_entry_name, remc_inputs[k].name, remc_inputs[k].type);
     remc_read_input(remc_inputs + k, values[k], &reading, sizes);
   }
+  remc_solve(sizes);
   for (int k = 0; k < REMC_SIZES; ++k)
     if (sizes[k] < 0) remc_usage("U0009", "no input decides the size number %d of `%s`", k, remc_entry_name);
 

@@ -469,3 +469,18 @@ static void remc_read_literal(const remc_input *input, const char *text, remc_re
   remc_evaluate(&l, l.terms, input->part, to, shape);
   free(l.terms);
 }
+
+// Finds a size n from a length that is rest + coefficient * n.
+[[maybe_unused]] static void remc_solve_size(
+    const remc_input *input, i64 length, i64 rest, i64 coefficient, i64 *size, const char *says) {
+  const i64 right = length - rest;
+  if (!coefficient || right % coefficient || right / coefficient < 0)
+    remc_usage("U0009", "the input `%s` wants %s: %s %lld", input->name, input->type, says, (long long)length);
+  *size = right / coefficient;
+}
+
+[[maybe_unused]] static void remc_same_size(const remc_input *input, i64 length, i64 wanted, const char *says) {
+  if (length != wanted)
+    remc_usage("U0009", "the input `%s` wants %s, where %s is %lld, and was given an axis of length %lld", input->name, input->type, says,
+               (long long)wanted, (long long)length);
+}
