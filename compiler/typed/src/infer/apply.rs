@@ -386,7 +386,7 @@ impl Checker<'_> {
         let depth = self.s.depth;
         self.decide_pads(depth)?;
         let scalar = self.s.zonk_shape(&frame).is_scalar();
-        let known = if scalar { self.known_result(&op, &slots) } else { None };
+        let known = self.known_result(&op, &slots, scalar);
         if scalar
             && op.known.is_some()
             && let Some(k) = &known
@@ -404,21 +404,46 @@ impl Checker<'_> {
         Ok(Typed { expr, known })
     }
 
-    fn known_result(&self, op: &Operator, slots: &[Slot]) -> Option<Index> {
+    /// The value of an application as an index: what a function with a `Val` result says, and arithmetic
+    /// on known numbers. Known sizes are added, subtracted and multiplied axis by axis:
+    /// `(- (shape image) (shape mask))`.
+    fn known_result(&self, op: &Operator, slots: &[Slot], scalar: bool) -> Option<Index> {
         if let Some(k) = &op.known {
-            return Some(k.clone());
+            return scalar.then(|| k.clone());
         }
         if !self.is_index_arithmetic(op) {
             return None;
         }
         let [a, b] = slots else { return None };
-        let (p, q) = (a.arg.as_ref()?.known_dim()?, b.arg.as_ref()?.known_dim()?);
-        Some(Index::Dim(match op.global.as_ref()?.name.as_str() {
-            "+" => p.add(q),
-            "-" => p.sub(q),
-            _ => p.mul(q),
-        }))
-        .filter(|k| !matches!(k, Index::Dim(d) if !d.is_small()))
+        let (a, b) = (a.arg.as_ref()?.known.as_ref()?, b.arg.as_ref()?.known.as_ref()?);
+        let name = op.global.as_ref()?.name.as_str();
+        let combine = |p: &Dim, q: &Dim| {
+            let d = match name {
+                "+" => p.add(q),
+                "-" => p.sub(q),
+                _ => p.mul(q),
+            };
+            d.is_small().then_some(d)
+        };
+        let axes = |s: &Shape| self.s.zonk_shape(s).dims();
+        let (ps, qs) = match (a, b) {
+            (Index::Dim(p), Index::Dim(q)) => return combine(p, q).map(Index::Dim),
+            (Index::Shape(s), Index::Dim(q)) => {
+                let ps = axes(s)?;
+                let qs = vec![q.clone(); ps.len()];
+                (ps, qs)
+            }
+            (Index::Dim(p), Index::Shape(s)) => {
+                let qs = axes(s)?;
+                (vec![p.clone(); qs.len()], qs)
+            }
+            (Index::Shape(s), Index::Shape(t)) => (axes(s)?, axes(t)?),
+        };
+        if ps.len() != qs.len() {
+            return None;
+        }
+        let dims: Option<Vec<Dim>> = ps.iter().zip(&qs).map(|(p, q)| combine(p, q)).collect();
+        Some(Index::Shape(Shape::of_dims(dims?)))
     }
 
     pub(super) fn join_frames(
