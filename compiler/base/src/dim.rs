@@ -147,26 +147,25 @@ impl Dim {
 
     /// Replaces every indeterminate by `f` of it.
     pub fn substitute(&self, f: &mut dyn FnMut(&DimVar) -> Option<Dim>) -> Dim {
-        if self.terms.iter().all(|(m, _)| m.is_empty()) {
-            return self.clone();
+        if let Some(v) = self.as_var() {
+            return f(v).unwrap_or_else(|| self.clone());
         }
-        let mut sum = Dim::zero();
+        let mut terms = Vec::with_capacity(self.terms.len());
         let mut changed = false;
         for (m, c) in &self.terms {
-            let mut product = Dim::constant(*c);
-            for v in m {
-                let factor = match f(v) {
-                    Some(d) => {
-                        changed = true;
-                        d
-                    }
-                    None => Dim::var(v.clone()),
-                };
-                product = product.mul(&factor);
+            let found: SmallVec<[Option<Dim>; 2]> = m.iter().map(&mut *f).collect();
+            if found.iter().all(Option::is_none) {
+                terms.push((m.clone(), *c));
+                continue;
             }
-            sum = sum.add(&product);
+            changed = true;
+            let mut product = Dim::constant(*c);
+            for (v, d) in m.iter().zip(found) {
+                product = product.mul(&d.unwrap_or_else(|| Dim::var(v.clone())));
+            }
+            terms.extend(product.terms);
         }
-        if changed { sum } else { self.clone() }
+        if changed { Dim::from_terms(terms) } else { self.clone() }
     }
 
     /// True if the value is at least zero whatever naturals the variables stand for, decided by the

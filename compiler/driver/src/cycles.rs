@@ -169,7 +169,7 @@ pub fn import_path(db: &dyn Db, from: SourceFile, to: SourceFile) -> Option<Vec<
             return Some(path);
         }
         for (_, target) in imports(db, file) {
-            if let Some(target) = target
+            if let Some(target) = *target
                 && came.iter().all(|(f, _)| *f != target)
             {
                 came.push((target, Some(at)));

@@ -21,7 +21,7 @@ use remc_syntax::ast::{Item, ItemKind, SourceMap};
 use remc_typed::check::{Checked, check_item};
 use remc_typed::refs::References;
 use remc_typed::scheme::{Scheme, TypeAlias};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What a top-level form defines, and in which namespace.
@@ -155,7 +155,7 @@ pub fn scope<'db>(db: &'db dyn Db, file: SourceFile) -> Scope<'db> {
     let mut scope = Scope::default();
     scope.add(db, file);
     for (_, target) in imports(db, file) {
-        if let Some(target) = target
+        if let Some(target) = *target
             && cycles::import_path(db, target, file).is_none()
         {
             scope.add(db, target);
@@ -174,6 +174,7 @@ pub fn prelude_scope<'db>(db: &'db dyn Db) -> Scope<'db> {
 }
 
 /// The imports of a file that can be read, in the order of the text.
+#[salsa::tracked(returns(deref))]
 pub fn imports<'db>(db: &'db dyn Db, file: SourceFile) -> Vec<(Def<'db>, Option<SourceFile>)> {
     parse(db, file)
         .defs(db)
@@ -242,24 +243,36 @@ pub fn explicit<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<remc_explicit
     Some(Arc::new(remc_explicit::lower::explicitize(&definition)))
 }
 
+/// The files whose definitions a program can contain, by module: the prelude's, `file`, and what it
+/// imports, directly and through others.
+#[salsa::tracked]
+fn modules(db: &dyn Db, file: SourceFile) -> HashMap<ModuleId, SourceFile> {
+    let mut found = HashMap::new();
+    let mut todo = Prelude::get(db).files(db).to_vec();
+    todo.push(file);
+    while let Some(f) = todo.pop() {
+        if found.insert(f.module(db), f).is_none() {
+            todo.extend(imports(db, f).iter().filter_map(|(_, target)| *target));
+        }
+    }
+    found
+}
+
+/// What of a file has a value, expressions under their generated names; of several with one name, the
+/// first.
+#[salsa::tracked]
+fn values<'db>(db: &'db dyn Db, file: SourceFile) -> HashMap<String, Def<'db>> {
+    let mut found = HashMap::new();
+    for &def in parse(db, file).defs(db) {
+        if def.kind(db).namespace() == Some(Namespace::Values) {
+            found.entry(def.name(db).to_string()).or_insert(def);
+        }
+    }
+    found
+}
+
 /// The definition that a global name of Typed stands for, as seen from `file`.
 pub fn def_of<'db>(db: &'db dyn Db, file: SourceFile, global: &GlobalId) -> Option<Def<'db>> {
-    let mut seen = vec![];
-    let mut todo = vec![file];
-    todo.extend(Prelude::get(db).files(db));
-    while let Some(f) = todo.pop() {
-        if seen.contains(&f) {
-            continue;
-        }
-        seen.push(f);
-        if f.module(db) == global.module {
-            return parse(db, f)
-                .defs(db)
-                .iter()
-                .copied()
-                .find(|d| d.kind(db).namespace() == Some(Namespace::Values) && *d.name(db) == global.name);
-        }
-        todo.extend(imports(db, f).into_iter().filter_map(|(_, t)| t));
-    }
-    None
+    let home = modules(db, file).get(&global.module)?;
+    values(db, *home).get(global.name.as_str()).copied()
 }

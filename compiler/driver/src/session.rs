@@ -180,7 +180,7 @@ impl Session {
             } else if seen.insert(f) {
                 todo.push((f, true));
                 let targets = queries::imports(&self.db, f);
-                todo.extend(targets.into_iter().rev().filter_map(|(_, t)| Some((t?, false))));
+                todo.extend(targets.iter().rev().filter_map(|(_, t)| Some(((*t)?, false))));
             }
         }
         order
@@ -265,7 +265,7 @@ impl Session {
             }
         }
         // What two imported files, or an imported file and this one, both define.
-        for (import, target) in queries::imports(db, module) {
+        for &(import, target) in queries::imports(db, module) {
             let Some(target) = target else { continue };
             if target == module {
                 continue;

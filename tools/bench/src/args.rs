@@ -14,6 +14,12 @@ pub struct Args {
     /// Install NumPy into the bench's own environment, and end
     #[arg(long)]
     pub setup: bool,
+    /// Measure how fast generated files are checked, whole and after an edit, and end
+    #[arg(long)]
+    pub checking: bool,
+    /// Print the generated file of so many definitions that `--checking` measures, and end
+    #[arg(long, value_name = "N")]
+    pub definitions: Option<usize>,
     /// Say which rows there are, and end
     #[arg(long)]
     pub list: bool,

@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::cases::{Case, chosen};
+use crate::checking;
 use crate::contender::{Contender, measure};
 use crate::data;
 use crate::limits::Limits;
@@ -23,11 +24,18 @@ struct Everyone {
 
 /// Whether all results were right; an error if the bench cannot run at all.
 pub fn run(args: &Args) -> Result<bool, String> {
+    if let Some(count) = args.definitions {
+        print!("{}", checking::definitions::file(count));
+        return Ok(true);
+    }
     let cache = args.cache.clone().or_else(places::default_cache).ok_or("no place for data: give --cache")?;
     std::fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
     if args.setup {
         numpy::install(&cache)?;
         return Ok(true);
+    }
+    if args.checking {
+        return checking::measure::run(args.remc.clone(), args.small, args.rounds, &cache);
     }
     let load = load_average();
     let cases = chosen(args.small, &args.only)?;

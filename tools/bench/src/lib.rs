@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`bench`] | one run: all rows, all contenders |
+//! | [`checking`] | how fast `remc check` is, on files that are generated, and a session after an edit |
 //! | [`cases`] | the rows of the table: program, peers, inputs, what the machine allows at best |
 //! | [`data`] | inputs from a seeded generator, kept as `.npy` files that every contender reads |
 //! | [`contender`] | what a contender can do, and the order in which they are measured |
@@ -18,6 +19,7 @@
 pub mod args;
 pub mod bench;
 pub mod cases;
+pub mod checking;
 pub mod contender;
 pub mod data;
 pub mod limits;

@@ -78,7 +78,7 @@ impl Checker<'_> {
             let bare: Vec<MetaId> =
                 frames.iter().filter(|f| self.is_bare(f)).flat_map(|f| self.unsolved_in(f)).collect();
             for m in bare {
-                if self.s.meta(m).solution.is_none() {
+                if !self.s.meta(m).is_solved() {
                     self.s.decide(m, Solution::Shape(Shape::scalar()));
                 }
             }
@@ -202,7 +202,7 @@ impl Checker<'_> {
         for i in 0..self.s.metas.len() {
             let m = MetaId(i as u32);
             let meta = self.s.meta(m);
-            if meta.solution.is_none()
+            if !meta.is_solved()
                 && meta.depth >= depth
                 && matches!(meta.kind, MetaKind::Shape { bare: true, .. })
             {
@@ -301,7 +301,7 @@ impl Checker<'_> {
             taken.extend(self.scope.iter().map(|(n, _)| n.clone()));
             for m in metas {
                 let meta = self.s.meta(m).clone();
-                if meta.depth < depth || meta.solution.is_some() {
+                if meta.depth < depth || meta.is_solved() {
                     continue;
                 }
                 match meta.kind {
@@ -350,7 +350,7 @@ impl Checker<'_> {
         for i in 0..self.s.metas.len() {
             let m = MetaId(i as u32);
             let meta = self.s.meta(m);
-            if meta.solution.is_none()
+            if !meta.is_solved()
                 && meta.depth >= depth
                 && let MetaKind::Atom { default: Some(b), .. } = meta.kind
             {
@@ -365,7 +365,7 @@ impl Checker<'_> {
         for i in 0..self.s.metas.len() {
             let m = MetaId(i as u32);
             let meta = self.s.meta(m);
-            if meta.solution.is_some() {
+            if meta.is_solved() {
                 continue;
             }
             if let MetaKind::Atom { class, default } = meta.kind {

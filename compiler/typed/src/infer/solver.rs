@@ -17,6 +17,7 @@
 
 use remc_base::*;
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What an existential stands for.
@@ -50,7 +51,14 @@ pub struct Meta {
     pub branch: u32,
     pub origin: NodeId,
     pub name: Option<Name>,
-    pub solution: Option<Solution>,
+    /// Replaced by an equal one when it is looked up: see [`Solver::zonk_dim`].
+    pub(super) solution: RefCell<Option<Solution>>,
+}
+
+impl Meta {
+    pub fn is_solved(&self) -> bool {
+        self.solution.borrow().is_some()
+    }
 }
 
 /// Why two things cannot be equal.
@@ -133,7 +141,8 @@ impl Solver {
     }
 
     fn new_meta(&mut self, kind: MetaKind, origin: NodeId, name: Option<Name>) -> MetaId {
-        self.metas.push(Meta { kind, depth: self.depth, branch: self.branch, origin, name, solution: None });
+        let (depth, branch, solution) = (self.depth, self.branch, RefCell::default());
+        self.metas.push(Meta { kind, depth, branch, origin, name, solution });
         MetaId(self.metas.len() as u32 - 1)
     }
 
@@ -283,8 +292,8 @@ impl Solver {
     // ---- solving -----------------------------------------------------------------------------------
 
     fn solve(&mut self, m: MetaId, s: Solution) {
-        debug_assert!(self.meta(m).solution.is_none());
-        self.meta_mut(m).solution = Some(s);
+        debug_assert!(!self.meta(m).is_solved());
+        self.meta_mut(m).solution = RefCell::new(Some(s));
         self.progress = true;
     }
 
@@ -561,7 +570,7 @@ impl Solver {
                 }
                 for item in rest {
                     if let ShapeItem::Var(ShapeVar::Meta(m)) = item
-                        && self.meta(*m).solution.is_none()
+                        && !self.meta(*m).is_solved()
                     {
                         self.solve(*m, Solution::Shape(Shape::scalar()));
                     }

@@ -7,18 +7,9 @@ use std::sync::Arc;
 impl Solver {
     pub fn zonk_dim(&self, d: &Dim) -> Dim {
         d.substitute(&mut |v| match v {
-            DimVar::Meta(m) => match &self.meta(*m).solution {
-                Some(Solution::Dim(d)) => Some(self.zonk_dim(d)),
-                _ => None,
-            },
-            DimVar::RankOf(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
-                Some(Solution::Shape(s)) => Some(self.zonk_dim(&s.rank())),
-                _ => None,
-            },
-            DimVar::SizeOf(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
-                Some(Solution::Shape(s)) => Some(self.zonk_dim(&s.size())),
-                _ => None,
-            },
+            DimVar::Meta(m) => self.solved_dim(*m),
+            DimVar::RankOf(ShapeVar::Meta(m)) => Some(self.solved_shape(*m)?.rank()),
+            DimVar::SizeOf(ShapeVar::Meta(m)) => Some(self.solved_shape(*m)?.size()),
             _ => None,
         })
     }
@@ -28,9 +19,9 @@ impl Solver {
         for item in &s.0 {
             match item {
                 ShapeItem::Dim(d) => out.push(ShapeItem::Dim(self.zonk_dim(d))),
-                ShapeItem::Var(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
-                    Some(Solution::Shape(s)) => out.extend(self.zonk_shape(s).0),
-                    _ => out.push(item.clone()),
+                ShapeItem::Var(ShapeVar::Meta(m)) => match self.solved_shape(*m) {
+                    Some(s) => out.extend(s.0),
+                    None => out.push(item.clone()),
                 },
                 ShapeItem::Var(_) => out.push(item.clone()),
             }
@@ -38,13 +29,64 @@ impl Solver {
         Shape(out)
     }
 
+    /// What the existential stands for, all the way down. It is kept in place of the solution it was
+    /// found by, as a union-find structure halves its paths: chains of solutions are as long as programs,
+    /// and would be walked each time.
+    fn solved_dim(&self, m: MetaId) -> Option<Dim> {
+        let found = match &*self.meta(m).solution.borrow() {
+            Some(Solution::Dim(d)) => d.clone(),
+            _ => return None,
+        };
+        if !found.vars().any(|v| self.is_solved(v)) {
+            return Some(found);
+        }
+        let whole = self.zonk_dim(&found);
+        self.meta(m).solution.replace(Some(Solution::Dim(whole.clone())));
+        Some(whole)
+    }
+
+    fn solved_shape(&self, m: MetaId) -> Option<Shape> {
+        let found = match &*self.meta(m).solution.borrow() {
+            Some(Solution::Shape(s)) => s.clone(),
+            _ => return None,
+        };
+        let open = |i: &ShapeItem| match i {
+            ShapeItem::Dim(d) => d.vars().any(|v| self.is_solved(v)),
+            ShapeItem::Var(ShapeVar::Meta(n)) => self.meta(*n).is_solved(),
+            ShapeItem::Var(_) => false,
+        };
+        if !found.items().iter().any(open) {
+            return Some(found);
+        }
+        let whole = self.zonk_shape(&found);
+        self.meta(m).solution.replace(Some(Solution::Shape(whole.clone())));
+        Some(whole)
+    }
+
+    fn is_solved(&self, v: &DimVar) -> bool {
+        match v {
+            DimVar::Meta(m) | DimVar::RankOf(ShapeVar::Meta(m)) | DimVar::SizeOf(ShapeVar::Meta(m)) => {
+                self.meta(*m).is_solved()
+            }
+            _ => false,
+        }
+    }
+
     pub fn zonk_atom(&self, t: &AtomTy) -> AtomTy {
         match t {
             AtomTy::Base(_) | AtomTy::Var(_) => t.clone(),
-            AtomTy::Meta(m) => match &self.meta(*m).solution {
-                Some(Solution::Atom(t)) => self.zonk_atom(t),
-                _ => t.clone(),
-            },
+            AtomTy::Meta(m) => {
+                let found = match &*self.meta(*m).solution.borrow() {
+                    Some(Solution::Atom(t)) => t.clone(),
+                    _ => return t.clone(),
+                };
+                let whole = self.zonk_atom(&found);
+                // Of a chain, as with dims; other solutions are shared, and new ones would not be.
+                if matches!(found, AtomTy::Meta(_)) {
+                    self.meta(*m).solution.replace(Some(Solution::Atom(whole.clone())));
+                }
+                whole
+            }
             AtomTy::Fn(f) => AtomTy::func(f.params.iter().map(|p| self.zonk(p)).collect(), self.zonk(&f.ret)),
             AtomTy::Forall(q) => {
                 AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: self.zonk(&q.body) }))
@@ -88,7 +130,7 @@ impl Solver {
     fn spend_shape(&self, s: &Shape, budget: &mut usize) -> bool {
         s.items().iter().all(|i| match i {
             ShapeItem::Dim(d) => self.zonk_dim(d).is_small() && take(budget),
-            ShapeItem::Var(ShapeVar::Meta(m)) => match &self.meta(*m).solution {
+            ShapeItem::Var(ShapeVar::Meta(m)) => match &*self.meta(*m).solution.borrow() {
                 Some(Solution::Shape(s)) => take(budget) && self.spend_shape(s, budget),
                 _ => take(budget),
             },
@@ -100,7 +142,7 @@ impl Solver {
         take(budget)
             && match t {
                 AtomTy::Base(_) | AtomTy::Var(_) => true,
-                AtomTy::Meta(m) => match &self.meta(*m).solution {
+                AtomTy::Meta(m) => match &*self.meta(*m).solution.borrow() {
                     Some(Solution::Atom(t)) => self.spend_atom(t, budget),
                     _ => true,
                 },
