@@ -185,18 +185,24 @@ impl Checker<'_> {
             let mut plan = Vec::new();
             for (i, rank) in ranks.iter().enumerate() {
                 let is_val = op.vals.iter().any(|(at, _)| *at == i);
-                let function = !is_val
-                    && ordinary.next().is_some_and(|p| matches!(c.s.zonk_atom(&p.atom), AtomTy::Fn(_)));
-                plan.push((function, is_val, *rank));
+                let param = if is_val { None } else { ordinary.next() };
+                let param = param.map(|p| c.s.zonk_atom(&p.atom));
+                let function = matches!(param, Some(AtomTy::Fn(_)));
+                // A rank asks for cells of what is in a box, unless the operator takes boxes.
+                let opens = !matches!(param, Some(AtomTy::Sigma(_)));
+                plan.push((function, is_val, opens, *rank));
             }
             let mut cuts = Vec::new();
             let mut sources: Vec<Result<&ast::Expr, usize>> = Vec::new();
-            for ((function, is_val, rank), arg) in plan.into_iter().zip(args) {
+            for ((function, is_val, opens, rank), arg) in plan.into_iter().zip(args) {
                 if function {
                     sources.push(Ok(arg));
                     continue;
                 }
-                let t = c.demanding(is_val, |c| c.infer(arg, None))?;
+                let mut t = c.demanding(is_val, |c| c.infer(arg, None))?;
+                if opens && rank == Rank::Of(0) && c.scalar_box(&t.expr).is_some() {
+                    t = Typed::new(c.open_box(t.expr));
+                }
                 let cut = match rank {
                     Rank::All => {
                         Cut { name: Name::new("x"), cell: t.expr.ty.clone(), arg: t, frame: Shape::scalar() }
