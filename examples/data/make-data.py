@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the .npy files in this folder from three published Python wheels; see ORIGINS.md.
+"""Makes the .npy and .rd files in this folder from four published Python wheels; see ORIGINS.md.
 
-    pip download --no-deps scikit-learn scikit-image skyfield-data
-    python3 make-data.py scikit_learn-*.whl scikit_image-*.whl skyfield_data-*.whl [FOLDER]
+    pip download --no-deps scikit-learn scikit-image skyfield-data statsmodels
+    python3 make-data.py scikit_learn-*.whl scikit_image-*.whl skyfield_data-*.whl statsmodels-*.whl [FOLDER]
 
 Needs the standard library alone: the wheels are read as zip files, nothing of them is installed.
 """
 
+import ast
 import gzip
 import hashlib
 import math
@@ -22,9 +23,13 @@ TRAIN = 1500  # the first 1500 of the 1797 digits; the last 297 are the test
 SOURCES = {
     "sklearn/datasets/data/iris.csv": "f13ffa8fdd56fd8e6c8d16d4081a3fbd3114bcd0aae4256c43205169cd9d1449",
     "sklearn/datasets/data/digits.csv.gz": "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22",
+    "sklearn/datasets/data/wine_data.csv": "10e8a802908b34f86e5da8ce962f3c806694bc98450a18f61851af59f324bede",
     "skimage/data/camera.png": "b0793d2adda0fa6ae899c03989482bff9a42d3d5690fc7e3648f2795d730c23a",
     "skyfield_data/data/de421.bsp": "a20a7139da04cbc462454634918e9a9ca69127044e2cc9d4f9c16e238d2deedc",
+    "statsmodels/datasets/sunspots/sunspots.csv": "f67889b1d9002cd5227f0e0ef54e35b419cdd85a31279adef6f73fb41e5c0a9b",
 }
+# The same of all of scikit-learn's Python files that are no tests, one after the other by their names.
+SKLEARN_TEXT = "9bfbaa2a2258acae0721aa29a7ff7c9b74bc3ed9a104df0e61fe26dba0856d60"
 
 AU = 149_597_870.7  # kilometres
 DAY = 86_400.0  # seconds
@@ -122,6 +127,63 @@ def iris(wheel):
     yield "iris.npy", npy("<f8", (len(lines), 4), struct.pack(f"<{len(values)}d", *values))
 
 
+def wine(wheel):
+    """Rows of 13 measurements; the kind of vine, the last field of a row, is a file of its own."""
+    lines = read(wheel, "sklearn/datasets/data/wine_data.csv").decode("ascii").split()[1:]
+    rows = [line.split(",") for line in lines]
+    values = [float(field) for row in rows for field in row[:-1]]
+    labels = [int(row[-1]) for row in rows]
+    width = len(rows[0]) - 1
+    yield "wine.npy", npy("<f8", (len(rows), width), struct.pack(f"<{len(values)}d", *values))
+    yield "wine-labels.npy", npy("<i8", (len(rows),), struct.pack(f"<{len(labels)}q", *labels))
+
+
+def sunspots(wheel):
+    """The number of sunspots in each year from 1700 to 2008."""
+    lines = read(wheel, "statsmodels/datasets/sunspots/sunspots.csv").decode("ascii").split()[1:]
+    values = [float(line.split(",")[1]) for line in lines]
+    yield "sunspots.npy", npy("<f8", (len(values),), struct.pack(f"<{len(values)}d", *values))
+
+
+def imported(file, text):
+    """The names of what a Python file of a package imports of its package, as tuples of parts."""
+    folder = file.split("/")[:-1]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (tuple(name.name.split(".")) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = folder[: len(folder) - node.level + 1] if node.level else []
+            base += node.module.split(".") if node.module else []
+            yield from ((*base, name.name) for name in node.names)
+
+
+def imports(wheel):
+    """Which part of scikit-learn imports which other: pairs of numbers, and the names that they stand for."""
+    with zipfile.ZipFile(wheel) as z:
+        files = sorted(
+            f for f in z.namelist() if f.startswith("sklearn/") and f.endswith(".py") and "/tests/" not in f
+        )
+        texts = {f: z.read(f) for f in files}
+    if hashlib.sha256(b"".join(texts.values())).hexdigest() != SKLEARN_TEXT:
+        sys.exit(f"{wheel}: its Python files are not those that the data was made of")
+    # A part is a module or a folder right below the package.
+    part = {f: f.split("/")[1].removesuffix(".py") for f in files}
+    names = sorted(set(part.values()) - {"__init__", "conftest"})
+    pairs = {
+        (part[f], target[1])
+        for f, text in texts.items()
+        for target in imported(f, text)
+        if target[0] == "sklearn" and len(target) > 1
+    }
+    number = {name: k for k, name in enumerate(names)}
+    links = sorted((number[a], number[b]) for a, b in pairs if a != b and a in number and b in number)
+    flat = [end for link in links for end in link]
+    yield "imports.npy", npy("<i8", (len(links), 2), struct.pack(f"<{len(flat)}q", *flat))
+    width = max(map(len, names))
+    rows = "\n ".join(f'"{name:{width}}"' for name in names)
+    yield "imports-names.rd", f"[{rows}]\n".encode("ascii")
+
+
 def segments(spk):
     """The segments of a JPL ephemeris by (target, centre): SPK files keep them in a chain of summaries."""
     (record,) = struct.unpack_from("<I", spk, 76)
@@ -182,10 +244,12 @@ def planets(wheel):
 
 
 def main():
-    if len(sys.argv) not in (4, 5):
+    if len(sys.argv) not in (5, 6):
         sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[4] if len(sys.argv) == 5 else pathlib.Path(__file__).parent)
-    for files in (digits(sys.argv[1]), camera(sys.argv[2]), iris(sys.argv[1]), planets(sys.argv[3])):
+    learn, image, sky, models = sys.argv[1:5]
+    folder = pathlib.Path(sys.argv[5] if len(sys.argv) == 6 else pathlib.Path(__file__).parent)
+    made = (digits(learn), camera(image), iris(learn), wine(learn), imports(learn), planets(sky), sunspots(models))
+    for files in made:
         for name, content in files:
             (folder / name).write_bytes(content)
             print(hashlib.sha256(content).hexdigest(), name)

@@ -1,4 +1,4 @@
-//! `programs/`, `reject/` and `examples/` on devices that compile: whatever way they are run in, the same value
+//! `programs/` and `reject/` on devices that compile: whatever way they are run in, the same value
 //! or message as with the interpreter, byte for byte. `testsuite/not-compiled.txt` lists the programs that these
 //! devices refuse; a program that starts to be refused fails here, and so does one that no longer is.
 
@@ -19,13 +19,13 @@ pub struct Way {
 }
 
 impl Way {
-    fn run(&self, path: &Path, d: &Directives, more: &[&str]) -> Result<Output, Failed> {
+    pub fn run(&self, path: &Path, d: &Directives, more: &[&str]) -> Result<Output, Failed> {
         let mut command = run(path, d, self.device);
         command.args(self.arguments).args(more).envs(self.environment.iter().copied());
         Ok(command.output()?)
     }
 
-    fn exits(&self, o: &Output, wanted: i32) -> Result<(), Failed> {
+    pub fn exits(&self, o: &Output, wanted: i32) -> Result<(), Failed> {
         match o.status.code() {
             Some(code) if code == wanted => Ok(()),
             code => {
@@ -67,7 +67,8 @@ pub fn not_compiled_names_programs() -> Result<(), Failed> {
     let known = ["programs", "reject"].into_iter().flat_map(|folder| {
         files(folder, "remora").into_iter().map(move |p| format!("{folder}/{}", stem(&p)))
     });
-    let known: BTreeSet<String> = known.collect();
+    let examples = crate::examples::all().into_iter().map(|e| format!("examples/{}", stem(&e.path)));
+    let known: BTreeSet<String> = known.chain(examples).collect();
     let unknown: Vec<String> = not_compiled().into_keys().filter(|p| !known.contains(p)).collect();
     match unknown.len() {
         0 => Ok(()),
@@ -135,7 +136,12 @@ pub fn stops_alike(path: &Path, ways: &[Way]) -> Result<(), Failed> {
 /// Refused by name when the device is asked for; else the interpreter runs it, with a warning.
 pub fn is_refused(path: &Path, code: &str, way: &Way) -> Result<(), Failed> {
     let d = directives(&std::fs::read_to_string(path)?);
-    let o = way.run(path, &d, &[])?;
+    refused(path, &d, &path.with_extension("out"), code, way)
+}
+
+/// The same, with the arguments and the file of the expected value.
+pub fn refused(path: &Path, d: &Directives, expected: &Path, code: &str, way: &Way) -> Result<(), Failed> {
+    let o = way.run(path, d, &[])?;
     way.exits(&o, 2)?;
     if !o.stdout.is_empty() || !stderr(&o).starts_with(&format!("[{code}] Error: ")) {
         return Err(format!("refused without {code}:\n{}{}", stdout(&o), stderr(&o)).into());
@@ -148,104 +154,12 @@ pub fn is_refused(path: &Path, code: &str, way: &Way) -> Result<(), Failed> {
         return Err(format!("no warning {code}:\n{}", stderr(&o)).into());
     }
     if d.exit.is_none() {
-        let expected = std::fs::read_to_string(path.with_extension("out"))?;
+        let expected = std::fs::read_to_string(expected)?;
         if expected != stdout(&o) {
             return Err(differs("the value", &expected, &stdout(&o)));
         }
     }
     Ok(())
-}
-
-/// A program of `examples/` and the inputs of its `main`. `testsuite/examples/NAME.out` has its value, unless
-/// that is an image.
-pub struct Example {
-    pub name: &'static str,
-    inputs: &'static [&'static str],
-    /// Whether the interpreter must give the same bits; else sums of floats may be grouped in another way.
-    to_the_bit: bool,
-}
-
-pub const EXAMPLES: [Example; 5] = [
-    Example {
-        name: "digits",
-        inputs: &[
-            "train-images=examples/data/digits-train-images.npy",
-            "train-labels=examples/data/digits-train-labels.npy",
-            "test-images=examples/data/digits-test-images.npy",
-            "test-labels=examples/data/digits-test-labels.npy",
-        ],
-        to_the_bit: true,
-    },
-    Example { name: "blur", inputs: &["image=examples/data/camera.npy"], to_the_bit: true },
-    Example { name: "sobel", inputs: &["image=examples/data/camera.npy"], to_the_bit: true },
-    Example { name: "covariance", inputs: &["table=examples/data/iris.npy"], to_the_bit: false },
-    Example {
-        name: "n-body",
-        // Ten days: the interpreter is slow.
-        inputs: &[
-            "positions=examples/data/planets-positions-2000.npy",
-            "velocities=examples/data/planets-velocities-2000.npy",
-            "masses=examples/data/planets-masses.npy",
-            "softening=1e-6",
-            "step=0.25",
-            "steps=40",
-        ],
-        to_the_bit: false,
-    },
-];
-
-impl Example {
-    pub fn directives(&self) -> Directives {
-        let inputs = self.inputs.iter().flat_map(|i| ["--input".to_owned(), (*i).to_owned()]);
-        let entry = ["--entry".to_owned(), "main".to_owned()];
-        Directives { arguments: entry.into_iter().chain(inputs).collect(), exit: None }
-    }
-}
-
-/// The value that is expected; from one device the same one in any way.
-pub fn example(e: &Example, ways: &[Way]) -> Result<(), Failed> {
-    let path = root().join(format!("examples/{}.remora", e.name));
-    let d = e.directives();
-    let interp = Way { device: "interp", arguments: &[], environment: &[] };
-    let o = interp.run(&path, &d, &[])?;
-    interp.exits(&o, 0)?;
-    let interpreted = stdout(&o);
-    let expected = root().join(format!("testsuite/examples/{}.out", e.name));
-    if expected.exists() {
-        let expected = std::fs::read_to_string(expected)?;
-        if !close(&expected, &interpreted) {
-            return Err(differs("the interpreter's value", &expected, &interpreted));
-        }
-    }
-    let mut wanted = e.to_the_bit.then(|| interpreted.clone());
-    for way in ways {
-        let o = way.run(&path, &d, &[])?;
-        way.exits(&o, 0)?;
-        let found = stdout(&o);
-        let equal = match &wanted {
-            Some(wanted) => *wanted == found,
-            None => close(&interpreted, &found),
-        };
-        if !equal {
-            return Err(format!("{way} the value is another one").into());
-        }
-        wanted = Some(found);
-    }
-    Ok(())
-}
-
-/// Whether two printed values are the same but for the last few of the digits of their floats.
-fn close(a: &str, b: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        let apart = text.replace(['(', '['], "[ ").replace([')', ']'], " ]");
-        apart.split_whitespace().map(str::to_owned).collect()
-    };
-    let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 * a.abs().max(1e-3);
-    let (a, b) = (words(a), words(b));
-    a.len() == b.len()
-        && a.iter().zip(&b).all(|(a, b)| {
-            a == b || matches!((a.parse(), b.parse()), (Ok(x), Ok(y)) if a.contains('.') && near(x, y))
-        })
 }
 
 /// A folder that is gone after the test.

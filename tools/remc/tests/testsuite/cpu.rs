@@ -1,6 +1,7 @@
 //! The cpu device, with any number of threads.
 
-use crate::compiled::{self, EXAMPLES, Way};
+use crate::compiled::{self, Way};
+use crate::examples;
 use crate::stem;
 use libtest_mimic::Trial;
 
@@ -25,11 +26,7 @@ pub fn trials() -> Vec<Trial> {
             Some(code) => compiled::is_refused(&path, code, &WAYS[1]),
         })
     }));
-    trials.extend(
-        EXAMPLES
-            .iter()
-            .map(|e| Trial::test(format!("cpu_examples::{}", e.name), || compiled::example(e, &WAYS))),
-    );
+    trials.extend(examples::trials("cpu", &WAYS));
     trials.push(Trial::test("cpu::not_compiled_names_programs", compiled::not_compiled_names_programs));
     trials
 }

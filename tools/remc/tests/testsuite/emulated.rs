@@ -4,7 +4,8 @@
 //!
 //! Without a C++ compiler nothing is tested, and a line says so.
 
-use crate::compiled::{self, EXAMPLES, Way};
+use crate::compiled::{self, Way};
+use crate::examples;
 use crate::stem;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -42,10 +43,7 @@ pub fn trials() -> Vec<Trial> {
             Some(code) => Trial::test(name, move || compiled::is_refused(&path, &code, &WAYS[0])),
         }
     });
-    let examples = EXAMPLES
-        .iter()
-        .map(|e| Trial::test(format!("emulated_examples::{}", e.name), || compiled::example(e, &WAYS[..2])));
-    programs.into_iter().chain(stopping).chain(examples).collect()
+    programs.into_iter().chain(stopping).chain(examples::trials("emulated", &WAYS[..2])).collect()
 }
 
 /// How a program is run; which ones are in the sample depends on names alone.

@@ -5,6 +5,7 @@
 mod compiled;
 mod cpu;
 mod emulated;
+mod examples;
 #[path = "../support/kernels.rs"]
 mod kernels;
 mod pages;

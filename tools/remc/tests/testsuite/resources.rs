@@ -6,7 +6,8 @@
 //! The figures belong to the release of CUDA that `tools/setup cuda` installs; with another one they are not
 //! compared.
 
-use crate::compiled::{EXAMPLES, Folder, not_compiled};
+use crate::compiled::{Folder, not_compiled};
+use crate::examples;
 use crate::kernels::{STACK, Tuning, compile};
 use crate::{Directives, directives, expect_file, files, root, stem};
 use libtest_mimic::{Failed, Trial};
@@ -41,8 +42,8 @@ fn programs() -> Vec<(PathBuf, Directives)> {
         (p, d)
     };
     let programs = files("programs", "remora").into_iter().filter(known).map(of);
-    let examples =
-        EXAMPLES.iter().map(|e| (root().join(format!("examples/{}.remora", e.name)), e.directives()));
+    let compiled = |e: &examples::Example| !refused.contains_key(&format!("examples/{}", stem(&e.path)));
+    let examples = examples::all().into_iter().filter(compiled).map(|e| (e.path, e.directives));
     programs.chain(examples).collect()
 }
 
