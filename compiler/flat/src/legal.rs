@@ -21,6 +21,8 @@ use std::fmt;
 pub enum Illegal {
     /// It sorts.
     Grade,
+    /// It joins arrays.
+    Join,
     /// It makes an array, bound to this variable, of a size that is only known inside.
     Size(Var),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for Illegal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Illegal::Grade => f.write_str("a sort"),
+            Illegal::Join => f.write_str("a join"),
             Illegal::Size(v) => write!(f, "the array {v:?}, of a size that is only known inside"),
         }
     }
@@ -110,6 +113,9 @@ fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(
     for s in &body.stmts {
         if matches!(s.exp, Exp::Grade { .. }) {
             return Err(Illegal::Grade);
+        }
+        if matches!(s.exp, Exp::Join { .. }) {
+            return Err(Illegal::Join);
         }
         sizes.learn(s);
         // A cell of an array needs no memory of its own.

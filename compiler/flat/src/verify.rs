@@ -126,7 +126,9 @@ impl<'p> Verifier<'p> {
     fn leaf(&self, binders: &[Var], body: &mono::Body) -> Result {
         match legal_leaf(&self.p.vars, binders, &[body]) {
             Ok(()) => Ok(()),
-            Err(why @ Illegal::Grade) => self.broken(Rule::Sort, format!("{why} inside a leaf")),
+            Err(why @ (Illegal::Grade | Illegal::Join)) => {
+                self.broken(Rule::Sort, format!("{why} inside a leaf"))
+            }
             Err(why @ Illegal::Size(_)) => self.broken(Rule::Size, format!("a leaf makes {why}")),
         }
     }

@@ -59,9 +59,25 @@ pub fn arguments(p: &Program, indices: &[IndexValue], args: &[Value]) -> Result<
             IndexValue::Shape(s) => out.extend(s.iter().map(|n| Array::int(*n as i64))),
         }
     }
+    let mut leaves = Vec::new();
     for (input, a) in p.inputs.iter().zip(args) {
-        columns(p, input, &[], std::slice::from_ref(a), &mut out)?;
+        columns(p, input, &[], std::slice::from_ref(a), &mut leaves)?;
     }
+    let Some(count) = p.params.len().checked_sub(leaves.len()) else {
+        return bug("a program with fewer parameters");
+    };
+    let (sizes, arrays) = p.params.split_at(count);
+    // Behind the indices: the lengths of axes of which an index is only a part.
+    for v in sizes.get(out.len()..).unwrap_or_default() {
+        let length = arrays.iter().zip(&leaves).find_map(|(array, a)| {
+            p.ty(*array).dims.iter().position(|d| *d == Atom::Var(*v)).map(|k| a.dims[k])
+        });
+        match length {
+            Some(n) => out.push(Array::int(n as i64)),
+            None => return bug("a size that is no length of an input"),
+        }
+    }
+    out.extend(leaves);
     Ok(out)
 }
 
@@ -163,6 +179,18 @@ fn assemble(output: &Output, results: &[Array], subst: &Subst, rank: usize, at: 
             let data = Data::Box(vec![Arc::new(BoxValue { indices, value })]);
             Ok(Value { atom: ty, shape: Vec::new(), data })
         }
+        Output::Boxes { .. } => {
+            let result = |i: usize| match results.get(i) {
+                Some(a) => Ok(Value::of_scalars(a.base, a.dims.clone(), a.data.iter().copied())),
+                None => Err("a result that is not there".to_owned()),
+            };
+            let mut all = crate::output::boxes(output, &result, subst).or_else(bug)?;
+            all.shape.drain(..rank);
+            let n: usize = all.shape.iter().product();
+            all.data = all.data.gather(at * n..(at + 1) * n);
+            Ok(all)
+        }
+        Output::Part { .. } | Output::Parts { .. } => bug("contents without boxes"),
     }
 }
 
@@ -180,6 +208,11 @@ fn empty_type(output: &Output, results: &[Array], rank: usize) -> ArrTy {
             ArrTy::new(AtomTy::tuple(fields), Shape::of_sizes(&dims[rank..]))
         }
         Output::Box { ty, .. } => ArrTy::scalar(ty.clone()),
+        Output::Boxes { frame, ty, .. } => {
+            let dims: Vec<usize> = frame.iter().filter_map(|i| size_at(results, *i).ok()).collect();
+            ArrTy::new(ty.clone(), Shape::of_sizes(&dims[rank..]))
+        }
+        Output::Part { .. } | Output::Parts { .. } => ArrTy::scalar(AtomTy::INT),
     }
 }
 
@@ -395,6 +428,31 @@ impl Eval<'_> {
                 self.bind(s.pat[0], Array::int(kept))?;
                 self.bind_collected(&s.pat[1..], all)
             }
+            Exp::Join { axis, regular, body } => {
+                let n = self.size(axis.size)?;
+                let joined = body.results.len() - regular;
+                let mut all = Collected::new(*regular);
+                let mut starts = vec![Vec::new(); joined];
+                let mut data: Vec<Vec<Scalar>> = vec![Vec::new(); joined];
+                for i in 0..n {
+                    let results = self.step(axis, i, body)?;
+                    all.push(&results[..*regular]);
+                    for (k, r) in results[*regular..].iter().enumerate() {
+                        starts[k].push(Scalar::I64(data[k].len() as i64));
+                        data[k].extend(r.data.iter());
+                    }
+                }
+                let (maps, rest) = s.pat.split_at(*regular);
+                self.bind_collected(maps, all)?;
+                for ((vars, starts), data) in rest.chunks(3).zip(starts).zip(data) {
+                    let base = self.p.ty(vars[2]).base;
+                    let total = data.len();
+                    self.bind(vars[0], Array::int(total as i64))?;
+                    self.bind(vars[1], Array { base: BaseTy::I64, dims: vec![n], data: starts.into() })?;
+                    self.bind(vars[2], Array { base, dims: vec![total], data: data.into() })?;
+                }
+                Ok(())
+            }
             exp => {
                 let values = self.exp(exp, &s.pat)?;
                 self.bind_all(&s.pat, values)
@@ -506,9 +564,11 @@ impl Eval<'_> {
                 Array { base: BaseTy::I64, dims: vec![n], data: data.into() }
             }
             Exp::View { view, array } => self.view(view, *array, pat)?,
-            Exp::Map { .. } | Exp::Scan { .. } | Exp::Filter { .. } | Exp::Check { .. } => {
-                return bug("a statement that binds by itself");
-            }
+            Exp::Map { .. }
+            | Exp::Scan { .. }
+            | Exp::Filter { .. }
+            | Exp::Join { .. }
+            | Exp::Check { .. } => return bug("a statement that binds by itself"),
         }])
     }
 

@@ -49,15 +49,16 @@ pub trait PrintInterface<'p> {
             }
             Output::Box { ty, witnesses, contents } => {
                 let ty = self.type_text(&ArrTy::scalar(ty.clone()));
-                let witnesses: Vec<_> = witnesses
-                    .iter()
-                    .map(|w| match w {
-                        Witness::Dim(k) => format!("(dim {k})"),
-                        Witness::Shape(ks) => format!("(shape{})", positions(ks)),
-                    })
-                    .collect();
-                format!("(box {ty} ({}) {})", witnesses.join(" "), self.output(contents, depth + 1))
+                let contents = self.output(contents, depth + 1);
+                format!("(box {ty} ({}) {contents})", witnesses_text(witnesses))
             }
+            Output::Boxes { frame, ty, witnesses, contents } => {
+                let ty = self.type_text(&ArrTy::scalar(ty.clone()));
+                let (frame, contents) = (positions(frame), self.output(contents, depth + 1));
+                format!("(boxes ({}) {ty} ({}) {contents})", frame.trim_start(), witnesses_text(witnesses))
+            }
+            Output::Part { starts, data } => format!("(part {starts} {data})"),
+            Output::Parts { starts, boxes } => format!("(parts {starts} {})", self.output(boxes, depth + 1)),
         }
     }
 }
@@ -108,7 +109,13 @@ pub trait ReadInterface<'t> {
                 }
                 Ok((Output::Tuple { frame, fields }, around(s, below)?))
             }
-            "box" => {
+            "box" | "boxes" => {
+                let frame = match head {
+                    "boxes" => {
+                        Some(numbers(Items::list(items.next("a frame")?, "a list of positions")?.rest)?)
+                    }
+                    _ => None,
+                };
                 let ty = items.next("a type")?;
                 let read = self.types().ty(ty)?;
                 if !read.shape.is_scalar() {
@@ -129,12 +136,36 @@ pub trait ReadInterface<'t> {
                 }
                 let (contents, below) = self.output(items.next("the contents")?)?;
                 items.end()?;
-                let contents = Box::new(contents);
-                Ok((Output::Box { ty: read.atom, witnesses, contents }, around(s, below)?))
+                let (ty, contents) = (read.atom, Box::new(contents));
+                let output = match frame {
+                    Some(frame) => Output::Boxes { frame, ty, witnesses, contents },
+                    None => Output::Box { ty, witnesses, contents },
+                };
+                Ok((output, around(s, below)?))
             }
-            _ => fail(s, "a position, (tuple …) or (box …) was expected"),
+            "part" => {
+                let starts = id(items.next("a position")?)?;
+                let data = id(items.next("a position")?)?;
+                items.end()?;
+                Ok((Output::Part { starts, data }, 1))
+            }
+            "parts" => {
+                let starts = id(items.next("a position")?)?;
+                let (boxes, below) = self.output(items.next("boxes")?)?;
+                items.end()?;
+                Ok((Output::Parts { starts, boxes: Box::new(boxes) }, around(s, below)?))
+            }
+            _ => fail(s, "a position, (tuple …), (box …), (boxes …), (part …) or (parts …) was expected"),
         }
     }
+}
+
+fn witnesses_text(all: &[Witness]) -> String {
+    let all = all.iter().map(|w| match w {
+        Witness::Dim(k) => format!("(dim {k})"),
+        Witness::Shape(ks) => format!("(shape{})", positions(ks)),
+    });
+    all.collect::<Vec<_>>().join(" ")
 }
 
 fn labelled<'a>(label: &'a Option<Name>) -> impl Fn(String) -> String + use<'a> {

@@ -15,6 +15,7 @@
 //!            | (scatter i a (x …) body λ?)                   body gives the index, then the values
 //!            | (filter i a body)                             body gives whether to keep, then the values
 //!            | (grade i a body)                              the stable permutation that sorts
+//!            | (join i a k body)                             arrays of sizes of their own, one after the other
 //!            | (view v x a …)                                another arrangement of x
 //!            | (check trap a a …)
 //! λ        ::= (λ (x …) body)
@@ -110,9 +111,27 @@ pub enum Output {
         witnesses: Vec<Witness>,
         contents: Box<Output>,
     },
+    /// An array, of shape `frame`, of boxes, stored flat. The witnesses are arrays of that shape; the
+    /// contents are made of `Part`, `Parts`, tuples without a frame, and `Boxes` for one box in each.
+    Boxes {
+        frame: Vec<usize>,
+        ty: AtomTy,
+        witnesses: Vec<Witness>,
+        contents: Box<Output>,
+    },
+    /// In boxes: the elements of each begin at its start, an array of the boxes' frame, in a vector.
+    Part {
+        starts: usize,
+        data: usize,
+    },
+    /// In boxes: an array of boxes in each, those from its start on in `boxes`, which have one axis.
+    Parts {
+        starts: usize,
+        boxes: Box<Output>,
+    },
 }
 
-/// A witness of a box, by the positions of its sizes.
+/// A witness of a box, by the positions of its sizes, or of the arrays of them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Witness {
     Dim(usize),
@@ -219,6 +238,15 @@ pub enum Exp {
     /// type and an array key by its first different element; binds the stable permutation that sorts.
     Grade {
         axis: Axis,
+        body: Body,
+    },
+    /// What the iterations give, of which arrays need not be of one size: the first `regular` results are
+    /// collected as by a map. Of each other, an array, it binds the number of elements in all; where those
+    /// of each iteration begin; and the elements of all, in the order of the iterations, each in row-major
+    /// order.
+    Join {
+        axis: Axis,
+        regular: usize,
         body: Body,
     },
     /// Another arrangement of the elements of an array.

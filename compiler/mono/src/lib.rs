@@ -6,6 +6,7 @@ pub mod interface;
 pub mod ir;
 pub mod limits;
 pub mod opt;
+pub mod output;
 pub mod parse;
 pub mod print;
 pub mod verify;

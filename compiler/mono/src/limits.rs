@@ -61,7 +61,7 @@ impl Construct {
     pub fn summary(self) -> &'static str {
         match self {
             Construct::ArrayOfBoxes => {
-                "an array of boxes that is a result or in a loop, or whose number is known only when the program runs"
+                "a scan or trace whose state holds boxes, or boxes of different functions in one array"
             }
             Construct::ComputedFunction => {
                 "a function that leaves the map, branch or loop in which what it mentions is computed"

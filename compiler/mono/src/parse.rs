@@ -441,6 +441,14 @@ impl<'t> Parser<'t> {
             "grade" => {
                 Exp::Grade { axis: self.axis(items.next("an axis")?)?, body: self.inner(&mut items, below)? }
             }
+            "join" => {
+                let axis = self.axis(items.next("an axis")?)?;
+                let count = items.next("how many results are regular")?;
+                let [regular] = numbers(std::slice::from_ref(count))?[..] else {
+                    return fail(s, "one number says how many results are regular");
+                };
+                Exp::Join { axis, regular, body: self.inner(&mut items, below)? }
+            }
             "view" => Exp::View {
                 view: self.view(items.next("a view")?)?,
                 array: self.var(items.next("an array")?)?,

@@ -312,6 +312,7 @@ impl<'p> Printer<'p> {
             }
             Exp::Filter { axis, .. } => format!("(filter {}", self.axis(axis)),
             Exp::Grade { axis, .. } => format!("(grade {}", self.axis(axis)),
+            Exp::Join { axis, regular, .. } => format!("(join {} {regular}", self.axis(axis)),
             Exp::View { view, array } => format!("(view {} {}", self.view(view), self.var(*array)),
             Exp::Check { trap, cond, values } => {
                 format!("(check {} {}{}", trap.print(), self.atom(*cond), self.atoms(values))
@@ -330,7 +331,8 @@ impl<'p> Printer<'p> {
             Exp::For { body, .. }
             | Exp::Map { body, .. }
             | Exp::Filter { body, .. }
-            | Exp::Grade { body, .. } => self.body(body, depth, margin),
+            | Exp::Grade { body, .. }
+            | Exp::Join { body, .. } => self.body(body, depth, margin),
             Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } => {
                 self.body(body, depth, margin);
                 self.combine(op, depth, margin);

@@ -32,7 +32,7 @@ impl Exp {
                 dests.iter().for_each(|d| f(Atom::Var(*d)));
                 f(axis.size);
             }
-            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } => f(axis.size),
+            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } | Exp::Join { axis, .. } => f(axis.size),
             Exp::View { view, array } => {
                 f(Atom::Var(*array));
                 view.operands().into_iter().for_each(f);
@@ -80,9 +80,10 @@ impl Exp {
                 f(&mut axis.size);
                 op.start.iter_mut().flatten().for_each(f);
             }
-            Exp::Scatter { axis, .. } | Exp::Filter { axis, .. } | Exp::Grade { axis, .. } => {
-                f(&mut axis.size)
-            }
+            Exp::Scatter { axis, .. }
+            | Exp::Filter { axis, .. }
+            | Exp::Grade { axis, .. }
+            | Exp::Join { axis, .. } => f(&mut axis.size),
             Exp::View { view, .. } => view.atoms_mut().into_iter().for_each(f),
             Exp::Check { cond, values, .. } => {
                 f(cond);
@@ -98,7 +99,8 @@ impl Exp {
             Exp::For { body, .. }
             | Exp::Map { body, .. }
             | Exp::Filter { body, .. }
-            | Exp::Grade { body, .. } => vec![body],
+            | Exp::Grade { body, .. }
+            | Exp::Join { body, .. } => vec![body],
             Exp::While { cond, body, .. } => vec![cond, body],
             Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } => vec![body, &op.lambda.body],
             Exp::Scatter { body, combine, .. } => {
@@ -114,7 +116,8 @@ impl Exp {
             Exp::For { body, .. }
             | Exp::Map { body, .. }
             | Exp::Filter { body, .. }
-            | Exp::Grade { body, .. } => vec![body],
+            | Exp::Grade { body, .. }
+            | Exp::Join { body, .. } => vec![body],
             Exp::While { cond, body, .. } => vec![cond, body],
             Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } => vec![body, &mut op.lambda.body],
             Exp::Scatter { body, combine, .. } => {
@@ -139,7 +142,7 @@ impl Exp {
             Exp::Scatter { axis, combine, .. } => std::iter::once(axis.var)
                 .chain(combine.iter().flat_map(|l| l.params.iter().copied()))
                 .collect(),
-            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } => vec![axis.var],
+            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } | Exp::Join { axis, .. } => vec![axis.var],
             _ => Vec::new(),
         }
     }
@@ -157,7 +160,9 @@ impl Exp {
             Exp::Scatter { axis, combine, .. } => {
                 std::iter::once(&mut axis.var).chain(combine.iter_mut().flat_map(|l| &mut l.params)).collect()
             }
-            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } => vec![&mut axis.var],
+            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } | Exp::Join { axis, .. } => {
+                vec![&mut axis.var]
+            }
             _ => Vec::new(),
         }
     }

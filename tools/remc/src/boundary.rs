@@ -2,9 +2,10 @@
 //! several arrays become one value on the way out.
 
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
-use remc_base::{ArrTy, AtomTy, Dim, IVar, Name, Scalar, Shape, Subst, Value};
+use remc_base::{AtomTy, Dim, IVar, Scalar, Shape, Subst, Value};
 use remc_kernel::ir::{Program, Ty};
 use remc_mono::ir::{self as mono, Input, Output, Witness};
+use remc_mono::output::{boxes, tuples};
 use std::sync::Arc;
 
 /// Something that the compiler should have made impossible.
@@ -60,8 +61,7 @@ fn size(results: &dyn Results, position: usize) -> B<usize> {
 /// The value of an entry. `closing` says what the entry's indices are, which the types of boxes mention.
 pub fn assemble(output: &Output, results: &dyn Results, closing: &Subst) -> B<Value> {
     match output {
-        Output::Array(p) if results.is_scalar(*p) => Ok(Value::scalar(results.scalar(*p)?)),
-        Output::Array(p) => results.array(*p),
+        Output::Array(p) => whole(results, *p),
         Output::Tuple { frame, fields } => {
             let frame = frame.iter().map(|p| size(results, *p)).collect::<B<Vec<_>>>()?;
             let parts = fields
@@ -95,7 +95,14 @@ pub fn assemble(output: &Output, results: &dyn Results, closing: &Subst) -> B<Va
             let data = Data::Box(vec![Arc::new(BoxValue { indices, value })]);
             Ok(Value { atom: ty, shape: Vec::new(), data })
         }
+        Output::Boxes { .. } => boxes(output, &|p| whole(results, p), closing),
+        Output::Part { .. } | Output::Parts { .. } => Err("contents without boxes".into()),
     }
+}
+
+/// The result at a position, a scalar or an array.
+fn whole(results: &dyn Results, p: usize) -> B<Value> {
+    if results.is_scalar(p) { Ok(Value::scalar(results.scalar(p)?)) } else { results.array(p) }
 }
 
 /// What the indices of an entry stand for.
@@ -108,27 +115,6 @@ pub fn closing(indices: &[IVar], values: &[IndexValue]) -> Subst {
         }
     }
     s
-}
-
-/// An array of tuples from one array for each field, all with the frame in front.
-fn tuples(frame: Vec<usize>, parts: &[(Option<Name>, Value)]) -> B<Value> {
-    let count: usize = frame.iter().product();
-    let cells: Vec<Vec<usize>> =
-        parts.iter().map(|(_, v)| v.shape[frame.len().min(v.shape.len())..].to_vec()).collect();
-    let fields = parts
-        .iter()
-        .zip(&cells)
-        .map(|((label, v), cell)| (label.clone(), ArrTy::new(v.atom.clone(), Shape::of_sizes(cell))))
-        .collect();
-    let mut all: Vec<Arc<[Value]>> = Vec::with_capacity(count);
-    for i in 0..count {
-        let one = parts.iter().zip(&cells).map(|((_, v), cell)| {
-            let n: usize = cell.iter().product();
-            Value { atom: v.atom.clone(), shape: cell.clone(), data: v.data.gather(i * n..(i + 1) * n) }
-        });
-        all.push(one.collect());
-    }
-    Ok(Value { atom: AtomTy::tuple(fields), shape: frame, data: Data::Tuple(all) })
 }
 
 /// The bits of a scalar argument.

@@ -176,6 +176,28 @@ fn outputs(output: &Output, name: &str, to: &mut Vec<(usize, String)>) -> Result
             }
             outputs(contents, name, to)?;
         }
+        Output::Boxes { frame, ty, witnesses, contents } => {
+            let AtomTy::Sigma(sigma) = ty else { return wrong("a box of another type") };
+            to.extend(frame.iter().enumerate().map(|(k, at)| (*at, format!("{name}.length{k}"))));
+            for (param, witness) in sigma.params.iter().zip(witnesses) {
+                let param = param.name.as_str().trim_start_matches('@');
+                match witness {
+                    Witness::Dim(at) => to.push((*at, format!("{name}.{param}"))),
+                    Witness::Shape(all) => {
+                        to.extend(all.iter().enumerate().map(|(k, at)| (*at, format!("{name}.{param}{k}"))))
+                    }
+                }
+            }
+            outputs(contents, name, to)?;
+        }
+        Output::Part { starts, data } => {
+            to.push((*starts, format!("{name}.starts")));
+            to.push((*data, format!("{name}.data")));
+        }
+        Output::Parts { starts, boxes } => {
+            to.push((*starts, format!("{name}.starts")));
+            outputs(boxes, &format!("{name}.boxes"), to)?;
+        }
     }
     Ok(())
 }

@@ -186,10 +186,13 @@ impl Tables<'_> {
                 self.count += 1;
                 ('#', 0, 0, "0", format!("remc_box_{}", self.count))
             }
+            Output::Boxes { .. } | Output::Part { .. } | Output::Parts { .. } => {
+                return wrong("an array of boxes");
+            }
         };
         self.outputs.push(String::new());
         match output {
-            Output::Array(_) => {}
+            Output::Array(_) | Output::Boxes { .. } | Output::Part { .. } | Output::Parts { .. } => {}
             Output::Tuple { fields, .. } => {
                 for (name, field) in fields {
                     self.output(field, name.as_ref(), known)?;

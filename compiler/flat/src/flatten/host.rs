@@ -1,5 +1,5 @@
-//! Reductions, scans and scatters as loops of the host: the way out where an operator's λ does what no
-//! leaf may do.
+//! Reductions, scans, scatters and joins as loops of the host: the way out where what is inside does what
+//! no leaf may do.
 //!
 //! ```text
 //! (let (%r) (reduce i n body λ start))        (let (%r) (for i n ((acc start)) body λ[acc, elements]))
@@ -135,6 +135,76 @@ pub(super) fn scatter_as_loop(
     Ok(out.stmts)
 }
 
+/// A join as a loop that writes each iteration's arrays where they begin, after a map that says how large
+/// they are.
+pub(super) fn join_as_loop(
+    f: &mut Flattener,
+    s: &Stmt,
+    axis: Axis,
+    regular: usize,
+    body: &Body,
+) -> F<Vec<Stmt>> {
+    let mut out = Stmts { f, prov: s.prov, stmts: Vec::new() };
+    let Some((_, joined)) = body.results.split_at_checked(regular) else {
+        return wrong("a join of fewer results than are regular");
+    };
+    if s.pat.len() != regular + 3 * joined.len() {
+        return wrong("a join that binds another number of variables");
+    }
+    let (maps, parts) = s.pat.split_at(regular);
+
+    let i = out.f.p.fresh("i", Ty::int());
+    let sized = Copier::instance(&mut out.f.p, body, &[(axis.var, i.into())]);
+    let before = std::mem::take(&mut out.stmts);
+    let mut results = out.splice(sized);
+    for r in results.split_off(regular) {
+        let count = out.count(r);
+        results.push(count);
+    }
+    let made = Body { stmts: std::mem::replace(&mut out.stmts, before), results };
+    let counts: Vec<Var> =
+        parts.chunks(3).map(|_| out.f.p.fresh("count", Ty::int().over(&[axis.size]))).collect();
+    let axes = vec![Axis { var: i, size: axis.size }];
+    out.push(maps.iter().chain(&counts).copied().collect(), Exp::Map { axes, body: made });
+
+    let mut state = Vec::new();
+    for (part, count) in parts.chunks(3).zip(counts) {
+        let over = Axis { var: out.f.p.fresh("i", Ty::int()), size: axis.size };
+        let (body, op) = out.sum_of(count, over.var);
+        out.push(vec![part[1]], Exp::Scan { kind: ScanKind::Exclusive, axis: over, body, op });
+        let over = Axis { var: out.f.p.fresh("i", Ty::int()), size: axis.size };
+        let (body, op) = out.sum_of(count, over.var);
+        out.push(vec![part[0]], Exp::Reduce { axis: over, body, op });
+        let first = out.zeros(part[2]);
+        state.push((out.like(part[2]), Atom::Var(first)));
+    }
+
+    let before = std::mem::take(&mut out.stmts);
+    let results = out.splice(body.clone());
+    let mut next = Vec::new();
+    for ((part, (acc, _)), r) in parts.chunks(3).zip(&state).zip(&results[regular..]) {
+        let Some(array) = r.as_var() else { return wrong("a join of what is no array") };
+        let count = out.count(*r);
+        let flat = Ty { base: out.f.p.ty(array).base, dims: vec![count] };
+        let flat = out.f.p.fresh("flat", flat);
+        out.push(vec![flat], Exp::View { view: View::Reshape { dims: vec![count] }, array });
+        let start = out.f.p.fresh("start", Ty::int());
+        out.push(vec![start], Exp::Index { array: part[1], at: vec![axis.var.into()] });
+        let over = Axis { var: out.f.p.fresh("j", Ty::int()), size: count };
+        let outer = std::mem::take(&mut out.stmts);
+        let at = out.op(ScalarOp::Add, start.into(), over.var.into());
+        let x = out.f.p.fresh("x", Ty::scalar(out.f.p.ty(flat).base));
+        out.push(vec![x], Exp::Index { array: flat, at: vec![over.var.into()] });
+        let written = Body { stmts: std::mem::replace(&mut out.stmts, outer), results: vec![at, x.into()] };
+        let new = out.like(part[2]);
+        out.push(vec![new], Exp::Scatter { dests: vec![*acc], axis: over, body: written, combine: None });
+        next.push(Atom::Var(new));
+    }
+    let body = Body { stmts: std::mem::replace(&mut out.stmts, before), results: next };
+    out.push(parts.chunks(3).map(|p| p[2]).collect(), Exp::For { axis, state, body });
+    Ok(out.stmts)
+}
+
 /// Statements under construction.
 struct Stmts<'f> {
     f: &'f mut Flattener,
@@ -161,6 +231,25 @@ impl Stmts<'_> {
         let v = self.f.p.fresh(name, Ty::scalar(ty));
         self.push(vec![v], Exp::Op(op, args.to_vec()));
         Atom::Var(v)
+    }
+
+    /// The number of elements of an array.
+    fn count(&mut self, array: Atom) -> Atom {
+        let dims = self.f.p.atom_ty(array).dims;
+        dims.into_iter().reduce(|a, b| self.op(ScalarOp::Mul, a, b)).unwrap_or(Atom::int(1))
+    }
+
+    /// What a sum of the elements of a vector of ints is made of, and its axis's variable.
+    fn sum_of(&mut self, xs: Var, at: Var) -> (Body, Combine) {
+        let outer = std::mem::take(&mut self.stmts);
+        let x = self.f.p.fresh("x", Ty::int());
+        self.push(vec![x], Exp::Index { array: xs, at: vec![at.into()] });
+        let body = Body { stmts: std::mem::take(&mut self.stmts), results: vec![x.into()] };
+        let params = vec![self.f.p.fresh("acc", Ty::int()), self.f.p.fresh("x", Ty::int())];
+        let sum = self.op(ScalarOp::Add, params[0].into(), params[1].into());
+        let added = Body { stmts: std::mem::replace(&mut self.stmts, outer), results: vec![sum] };
+        let lambda = Lambda { params, body: added };
+        (body, Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true })
     }
 
     /// A fresh variable like another.

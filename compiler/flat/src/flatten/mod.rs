@@ -150,6 +150,10 @@ impl Flattener {
                 let (axis, body) = self.leaf_or_stored(*axis, body, self.types(body), s.prov, out)?;
                 Exp::Grade { axis, body }
             }
+            E::Join { axis, regular, body } => {
+                let stmts = host::join_as_loop(self, s, *axis, *regular, body)?;
+                return self.stmts(&stmts, out);
+            }
         };
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         Ok(())

@@ -344,6 +344,7 @@ impl<'l> Leaf<'l> {
                 Ok(())
             }
             E::Grade { .. } => wrong("a sort inside a kernel"),
+            E::Join { .. } => wrong("a join inside a kernel"),
         }
     }
 

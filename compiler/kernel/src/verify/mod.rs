@@ -288,6 +288,24 @@ impl<'p> Verifier<'p> {
                 }
                 self.output(contents)
             }
+            Output::Boxes { frame, witnesses, contents, .. } => {
+                frame.iter().try_for_each(size)?;
+                for w in witnesses {
+                    match w {
+                        Witness::Dim(k) => result(*k).map(|_| ())?,
+                        Witness::Shape(ks) => ks.iter().try_for_each(|k| result(*k).map(|_| ()))?,
+                    }
+                }
+                self.output(contents)
+            }
+            Output::Part { starts, data } => {
+                result(*starts)?;
+                result(*data).map(|_| ())
+            }
+            Output::Parts { starts, boxes } => {
+                result(*starts)?;
+                self.output(boxes)
+            }
         }
     }
 

@@ -16,6 +16,7 @@ impl<'a> Build<'a> {
             Val::Tuple { frame, .. } => frame.clone(),
             Val::Box(_) => Vec::new(),
             Val::Boxes { dims, .. } => dims.iter().map(|n| Atom::int(*n as i64)).collect(),
+            Val::Ragged(r) => r.frame.clone(),
             Val::Fns { dims, .. } => dims.clone(),
         }
     }
@@ -36,7 +37,8 @@ impl<'a> Build<'a> {
                 tags: tags.map(|t| self.index(t, at)).transpose()?,
                 table: table.clone(),
             },
-            Val::Boxes { dims, elems } => {
+            Val::Ragged(r) => return self.ragged_cell(r, at),
+            Val::Boxes { dims, ty, elems } => {
                 let constant: Option<Vec<usize>> =
                     at.iter().map(|a| a.as_int().and_then(|i| usize::try_from(i).ok())).collect();
                 match constant {
@@ -47,10 +49,13 @@ impl<'a> Build<'a> {
                             elems[start].clone()
                         } else {
                             let elems = Rc::from(&elems[start..start + size]);
-                            Val::Boxes { dims: dims[at.len()..].to_vec(), elems }
+                            Val::Boxes { dims: dims[at.len()..].to_vec(), ty: ty.clone(), elems }
                         }
                     }
-                    _ => return self.no_boxes("an array of boxes is indexed by what the program computes"),
+                    _ => {
+                        let r = self.ragged(v, ty)?;
+                        return self.ragged_cell(&r, at);
+                    }
                 }
             }
             _ => return bug("a cell of more axes than there are"),
@@ -97,8 +102,16 @@ impl<'a> Build<'a> {
                 tags: tags.map(|t| leaf(self, t)).transpose()?,
                 table: table.clone(),
             },
-            Val::Box(_) | Val::Boxes { .. } => {
-                return self.no_boxes("an array of boxes is arranged in another way");
+            Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_) => {
+                let ty = match v {
+                    Val::Box(b) => &b.ty,
+                    Val::Boxes { ty, .. } => ty,
+                    Val::Ragged(r) => &r.ty,
+                    _ => return bug("boxes that are none"),
+                };
+                let r = self.ragged(v, ty)?;
+                let frame = outer(&r.frame);
+                Val::Ragged(Rc::new(self.reframed(&r, frame, &mut leaf)?))
             }
         })
     }
@@ -113,13 +126,14 @@ impl<'a> Build<'a> {
             && n.iter().product::<usize>() <= MOST_UNROLLED
         {
             let own = self.dims_of(v);
-            let one: Vec<Val> = match v {
-                Val::Boxes { elems, .. } => elems.to_vec(),
-                v => vec![v.clone()],
+            let (ty, one): (_, Vec<Val>) = match v {
+                Val::Boxes { ty, elems, .. } => (ty.clone(), elems.to_vec()),
+                Val::Box(b) => (b.ty.clone(), vec![v.clone()]),
+                _ => return bug("boxes that are none"),
             };
             let dims = n.iter().copied().chain(static_sizes(&own).unwrap_or_default()).collect();
             let elems = (0..n.iter().product::<usize>()).flat_map(|_| one.iter().cloned()).collect();
-            return Ok(Val::Boxes { dims, elems });
+            return Ok(Val::Boxes { dims, ty, elems });
         }
         if let Val::Base(a @ Atom::Const(c)) = v {
             return Ok(Val::Base(self.tabulate("c", c.ty(), axes, Vec::new(), |_, _| Ok(*a))?));
@@ -161,15 +175,19 @@ impl<'a> Build<'a> {
                 }
                 Ok(Val::Tuple { frame: whole, fields: out.into() })
             }
-            Val::Box(_) => Ok(Val::Boxes { dims: dims.to_vec(), elems: elems.into() }),
-            Val::Boxes { dims: own, .. } => {
-                let dims = dims.iter().chain(own).copied().collect();
-                let mut all = Vec::new();
-                for v in &elems {
-                    let Val::Boxes { elems, .. } = v else { return bug("elements of different types") };
-                    all.extend(elems.iter().cloned());
+            Val::Box(_) => Ok(Val::Boxes { dims: dims.to_vec(), ty: ty.atom.clone(), elems: elems.into() }),
+            Val::Boxes { .. } | Val::Ragged(_) => {
+                let own = elems.iter().map(|v| match v {
+                    Val::Boxes { dims, elems, .. } => Some((dims, elems)),
+                    _ => None,
+                });
+                if let Some(parts) = own.collect::<Option<Vec<_>>>() {
+                    let dims = dims.iter().chain(parts[0].0).copied().collect();
+                    let all = parts.iter().flat_map(|(_, e)| e.iter().cloned()).collect();
+                    return Ok(Val::Boxes { dims, ty: ty.atom.clone(), elems: all });
                 }
-                Ok(Val::Boxes { dims, elems: all.into() })
+                let whole: Vec<Atom> = atoms.iter().chain(&self.dims_of(first)).copied().collect();
+                Ok(Val::Ragged(Rc::new(self.collect_ragged(elems, &ty.atom, whole)?)))
             }
             Val::Fns { dims: own, .. } => {
                 let own = own.clone();
@@ -267,12 +285,20 @@ impl<'a> Build<'a> {
                     witnesses.push(w);
                 }
                 let contents = self.empty(&subst.arr(&q.body))?;
-                Val::boxed(witnesses, contents)
+                Val::boxed(ty.atom.clone(), witnesses, contents)
             }
-            AtomTy::Sigma(_) => match static_sizes(&dims) {
-                Some(n) if n.contains(&0) => Val::Boxes { dims: n, elems: Rc::from([]) },
-                _ => return self.no_boxes("an array of boxes"),
-            },
+            AtomTy::Sigma(_) => {
+                match static_sizes(&dims) {
+                    Some(n) if n.contains(&0) => {
+                        Val::Boxes { dims: n, ty: ty.atom.clone(), elems: Rc::from([]) }
+                    }
+                    // No element is ever looked at.
+                    _ => {
+                        let one = self.empty(&ArrTy::scalar(ty.atom.clone()))?;
+                        self.replicate(&one, &dims)?
+                    }
+                }
+            }
             // Nothing is ever applied; the table needs an entry.
             _ => Val::Fns { dims, tags: None, table: Rc::from([Fun::Op(ops::ScalarOp::Not)]) },
         })

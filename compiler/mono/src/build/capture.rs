@@ -44,6 +44,7 @@ fn value(v: &Val, first: usize) -> bool {
             b.witnesses.iter().filter_map(newest_in).any(|v| v.index() >= first) || value(&b.contents, first)
         }
         Val::Boxes { elems, .. } => elems.iter().any(|e| value(e, first)),
+        Val::Ragged(r) => r.mentions(first),
         Val::Fns { dims, tags, table } => {
             dims.iter().chain(tags).any(atom) || table.iter().any(|f| mentions_since(f, first))
         }

@@ -214,7 +214,10 @@ impl<'a> Build<'a> {
                 let contents = Box::new(self.output(&b.contents, &q.body, results)?);
                 Ok(Output::Box { ty: ty.atom.clone(), witnesses, contents })
             }
-            (Val::Boxes { .. }, _) => self.no_boxes("the result is or holds an array of boxes"),
+            (Val::Boxes { .. } | Val::Ragged(_), t) => {
+                let r = self.ragged(v, t)?;
+                Ok(self.boxes_output(&r, results))
+            }
             (Val::Fns { .. }, _) => {
                 limit(self, Construct::FunctionAtBoundary, "the result is or holds a function")
             }

@@ -4,6 +4,7 @@ use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::emit::{FALSE, TRUE};
 use crate::build::env::{Env, var_of};
 use crate::build::prims::Prim;
+use crate::build::ragged::holds_boxes;
 use crate::build::val::{Closure, Fun, Instance, Val};
 use crate::build::{Build, Cx, R, bug, limit};
 use crate::ir::Atom;
@@ -134,7 +135,7 @@ impl<'a> Build<'a> {
             ExprKind::Box { witnesses, value } => {
                 let witnesses = witnesses.iter().map(|i| self.index_arg(i, env)).collect::<R<Vec<_>>>()?;
                 let value = self.eval(value, env, cx)?;
-                Ok(Val::boxed(witnesses, value))
+                Ok(Val::boxed(env.atom(&e.ty.atom), witnesses, value))
             }
             ExprKind::Unbox { boxed, indices, local, body } => {
                 let boxed = self.eval(boxed, env, cx)?;
@@ -416,8 +417,9 @@ impl<'a> Build<'a> {
         cx: Cx<'a>,
     ) -> R<Val<'a>> {
         let mut before = Vec::with_capacity(locals.len());
-        for (_, e) in locals {
-            before.push(self.eval(e, env, cx)?);
+        for (local, e) in locals {
+            let v = self.eval(e, env, cx)?;
+            before.push(self.settled(v, &env.arr(&local.ty))?);
         }
         let mut start = Vec::new();
         before.iter().try_for_each(|v| self.flatten(v, &mut start))?;
@@ -444,10 +446,11 @@ impl<'a> Build<'a> {
             return bug("a loop whose body gives another number of values");
         }
         let mut results = Vec::new();
-        for (a, b) in before.iter().zip(&next) {
-            self.may_leave(b, first)?;
-            self.goes_round(a, b)?;
-            self.flatten(b, &mut results)?;
+        for ((a, b), (local, _)) in before.iter().zip(next).zip(locals) {
+            let b = self.settled(b, &env.arr(&local.ty))?;
+            self.may_leave(&b, first)?;
+            self.goes_round(a, &b)?;
+            self.flatten(&b, &mut results)?;
         }
         let body = Body { stmts: self.close().stmts, results };
         self.emit(out, Exp::While { state: state.into_iter().zip(start).collect(), cond, body })?;
@@ -458,15 +461,6 @@ impl<'a> Build<'a> {
                 Ok(Val::tuple(after))
             }
         }
-    }
-}
-
-/// Whether values of the type are boxes or tuples that hold some.
-fn holds_boxes(t: &AtomTy) -> bool {
-    match t {
-        AtomTy::Sigma(_) => true,
-        AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| holds_boxes(&t.atom)),
-        _ => false,
     }
 }
 

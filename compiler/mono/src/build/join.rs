@@ -1,6 +1,7 @@
 //! Values that go through a statement: taken apart into atoms, and put together again from its results.
 
 use crate::build::emit::Scope;
+use crate::build::ragged::holds_boxes;
 use crate::build::val::{Fun, Val};
 use crate::build::{Build, R, bug, env, limit};
 use crate::ir::Atom;
@@ -24,7 +25,8 @@ impl<'a> Build<'a> {
                 }
                 self.flatten(&b.contents, out)?;
             }
-            Val::Boxes { .. } => return self.no_boxes("an array of boxes is a result here"),
+            Val::Ragged(r) => r.atoms(self, out),
+            Val::Boxes { .. } => return bug("boxes that are not stored flat"),
             Val::Fns { tags, .. } => out.extend(*tags),
         }
         Ok(())
@@ -69,7 +71,7 @@ impl<'a> Build<'a> {
             }
             (Val::Box(b), AtomTy::Sigma(q)) if b.witnesses.len() == q.params.len() => {
                 if !frame.is_empty() || !ty.shape.is_scalar() {
-                    return self.no_boxes("the results of a map are boxes");
+                    return self.no_boxes("the prefixes of a scan hold boxes");
                 }
                 let mut subst = Subst::new();
                 let mut witnesses = Vec::with_capacity(b.witnesses.len());
@@ -87,7 +89,13 @@ impl<'a> Build<'a> {
                     witnesses.push(w);
                 }
                 let contents = self.results(name, &b.contents, &subst.arr(&q.body), &[], out)?;
-                Val::boxed(witnesses, contents)
+                Val::boxed(ty.atom.clone(), witnesses, contents)
+            }
+            (Val::Ragged(r), AtomTy::Sigma(_)) => {
+                if !frame.is_empty() {
+                    return self.no_boxes("the prefixes of a scan hold boxes");
+                }
+                Val::Ragged(Rc::new(self.like_ragged(name, r, ty, out)?))
             }
             (Val::Fns { tags, table, .. }, _) => {
                 let dims = over(self.sizes_of_type(&ty.shape)?);
@@ -98,7 +106,6 @@ impl<'a> Build<'a> {
                 });
                 Val::Fns { dims, tags, table: table.clone() }
             }
-            (Val::Boxes { .. }, _) => return self.no_boxes("an array of boxes is a result here"),
             _ => return bug(format!("a value that is not of its type {ty}")),
         })
     }
@@ -113,6 +120,9 @@ impl<'a> Build<'a> {
     ) -> R<Val<'a>> {
         if frame.is_empty() {
             return f(self, &[]);
+        }
+        if holds_boxes(&ty.atom) {
+            return self.map_boxes(name, frame, ty, f);
         }
         let first = self.program.vars.len();
         let axes = self.open_axes(frame);
@@ -145,10 +155,12 @@ impl<'a> Build<'a> {
         let first = self.program.vars.len();
         self.open();
         let a = then(self)?;
+        let a = self.settled(a, ty)?;
         self.may_leave(&a, first)?;
         let mut left = self.close();
         self.open();
         let b = otherwise(self)?;
+        let b = self.settled(b, ty)?;
         self.may_leave(&b, first)?;
         let mut right = self.close();
         let (a, b) = self.align(a, b, &mut left, &mut right)?;
@@ -198,7 +210,8 @@ impl<'a> Build<'a> {
                     return limit(self, Construct::UnknownRank, message);
                 }
                 let (a, b) = self.align(x.contents.clone(), y.contents.clone(), left, right)?;
-                (Val::boxed(x.witnesses.clone(), a), Val::boxed(y.witnesses.clone(), b))
+                let (x_ty, y_ty) = (x.ty.clone(), y.ty.clone());
+                (Val::boxed(x_ty, x.witnesses.clone(), a), Val::boxed(y_ty, y.witnesses.clone(), b))
             }
             (Val::Fns { dims, tags: s, table: f }, Val::Fns { dims: dims2, tags: t, table: g }) => {
                 if s.is_none() && t.is_none() && f[0].same(&g[0]) {
@@ -215,8 +228,12 @@ impl<'a> Build<'a> {
                     Val::Fns { dims: dims2, tags: Some(t), table },
                 )
             }
-            (Val::Boxes { .. }, _) | (_, Val::Boxes { .. }) => {
-                return self.no_boxes("the branches give arrays of boxes");
+            (Val::Ragged(x), Val::Ragged(y)) => {
+                if !self.alike(&x, &y) {
+                    return self
+                        .no_boxes("the branches give boxes of different functions or numbers of axes");
+                }
+                (Val::Ragged(x), Val::Ragged(y))
             }
             _ => return bug("the branches give values of different types"),
         })
@@ -252,14 +269,21 @@ impl<'a> Build<'a> {
             Val::Tuple { fields, .. } => fields.iter().try_for_each(|f| self.may_leave(f, first)),
             Val::Box(b) => self.may_leave(&b.contents, first),
             Val::Boxes { elems, .. } => elems.iter().try_for_each(|f| self.may_leave(f, first)),
-            Val::Fns { table, .. } => {
-                if table.iter().any(|f| super::capture::mentions_since(f, first)) {
-                    let message = "this gives a function that mentions what is computed here";
-                    return limit(self, Construct::ComputedFunction, message);
-                }
-                Ok(())
+            Val::Ragged(r) => {
+                let mut all = Vec::new();
+                r.tables(&mut |f| all.push(f.clone()));
+                self.functions_may_leave(&all, first)
             }
+            Val::Fns { table, .. } => self.functions_may_leave(table, first),
         }
+    }
+
+    fn functions_may_leave(&mut self, table: &[Fun<'a>], first: usize) -> R<()> {
+        if table.iter().any(|f| super::capture::mentions_since(f, first)) {
+            let message = "this gives a function that mentions what is computed here";
+            return limit(self, Construct::ComputedFunction, message);
+        }
+        Ok(())
     }
 
     /// Whether two values are of one structure, so that a loop can go round with them.
@@ -288,7 +312,10 @@ impl<'a> Build<'a> {
                 let message = "a function changes from one round of a loop to the next";
                 limit(self, Construct::ComputedFunction, message)
             }
-            (Val::Boxes { .. }, _) | (_, Val::Boxes { .. }) => self.no_boxes("an array of boxes in a loop"),
+            (Val::Ragged(x), Val::Ragged(y)) => match self.alike(x, y) {
+                true => Ok(()),
+                false => self.no_boxes("the boxes of a loop change the number of their axes"),
+            },
             _ => bug("a loop whose state changes its type"),
         }
     }

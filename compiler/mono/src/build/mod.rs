@@ -39,6 +39,7 @@ mod env;
 mod expr;
 mod join;
 mod prims;
+mod ragged;
 mod val;
 
 use crate::ir::Atom;
@@ -189,6 +190,14 @@ impl Build<'_> {
             *next
         })
         .atom
+    }
+
+    /// The type of boxes that hide one dim.
+    fn sigma(&mut self, name: &str, body: impl FnOnce(Dim) -> ArrTy) -> AtomTy {
+        self.next_type += 1;
+        let v = IVar::dim(self.next_type, name);
+        let body = body(Dim::rigid(v.clone()));
+        AtomTy::sigma(vec![v], body)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::build::env::Env;
 use crate::build::prims::Prim;
+use crate::build::ragged::Ragged;
 use crate::ir::Atom;
 use remc_base::ops::ScalarOp;
 use remc_base::{AtomTy, GlobalId, Index};
@@ -18,14 +19,18 @@ pub(crate) enum Val<'a> {
     Tuple { frame: Vec<Atom>, fields: Rc<[Val<'a>]> },
     /// One box.
     Box(Rc<Boxed<'a>>),
-    /// An array of boxes that are all known one by one.
-    Boxes { dims: Vec<usize>, elems: Rc<[Val<'a>]> },
+    /// An array of boxes that are all known one by one; `ty` is their closed type.
+    Boxes { dims: Vec<usize>, ty: AtomTy, elems: Rc<[Val<'a>]> },
+    /// An array of boxes that is stored flat.
+    Ragged(Rc<Ragged<'a>>),
     /// An array of functions: `tags`, ints of shape `dims`, say which of the table each is; without tags
     /// all are the first.
     Fns { dims: Vec<Atom>, tags: Option<Atom>, table: Rc<[Fun<'a>]> },
 }
 
 pub(crate) struct Boxed<'a> {
+    /// The closed type of the box, a Σ.
+    pub ty: AtomTy,
     pub witnesses: Vec<Index>,
     pub contents: Val<'a>,
 }
@@ -63,8 +68,8 @@ impl<'a> Val<'a> {
         Val::Tuple { frame: Vec::new(), fields: fields.into() }
     }
 
-    pub fn boxed(witnesses: Vec<Index>, contents: Val<'a>) -> Val<'a> {
-        Val::Box(Rc::new(Boxed { witnesses, contents }))
+    pub fn boxed(ty: AtomTy, witnesses: Vec<Index>, contents: Val<'a>) -> Val<'a> {
+        Val::Box(Rc::new(Boxed { ty, witnesses, contents }))
     }
 }
 

@@ -173,7 +173,8 @@ impl<'p> Live<'p> {
             Exp::For { axis, .. }
             | Exp::Reduce { axis, .. }
             | Exp::Scan { axis, .. }
-            | Exp::Grade { axis, .. } => self.atom(axis.size),
+            | Exp::Grade { axis, .. }
+            | Exp::Join { axis, .. } => self.atom(axis.size),
             Exp::While { cond, .. } => self.atoms(&cond.results),
             Exp::Map { axes, .. } => axes.iter().for_each(|a| self.atom(a.size)),
             Exp::Scatter { axis, body, .. } | Exp::Filter { axis, body } => {
@@ -185,7 +186,7 @@ impl<'p> Live<'p> {
         match exp {
             // The number of items kept is the dim of the rest.
             Exp::Filter { .. } => self.slot(id, 0),
-            Exp::Grade { body, .. } => self.atoms(&body.results),
+            Exp::Grade { body, .. } | Exp::Join { body, .. } => self.atoms(&body.results),
             _ => {}
         }
     }

@@ -109,6 +109,11 @@ impl Facts {
                 let most = self.exact(axis.size);
                 self.at_most(*n, most);
             }
+            (Exp::Join { regular, .. }, _) => {
+                for part in s.pat[*regular..].chunks(3) {
+                    self.at_least(part[0], 0);
+                }
+            }
             (Exp::Op(op, args), [x]) => match p.ty(*x).base {
                 BaseTy::Bool => {
                     self.conditions.insert(*x, (*op, args.clone()));

@@ -164,7 +164,8 @@ impl Hoist<'_> {
             | Exp::Scan { axis, .. }
             | Exp::Scatter { axis, .. }
             | Exp::Filter { axis, .. }
-            | Exp::Grade { axis, .. } => vec![*axis],
+            | Exp::Grade { axis, .. }
+            | Exp::Join { axis, .. } => vec![*axis],
             Exp::Map { axes, .. } => axes.clone(),
             _ => Vec::new(),
         };
@@ -242,7 +243,7 @@ impl Hoist<'_> {
                 Exp::View { view, .. } => {
                     !matches!(view, View::Slice { .. } | View::Wrap { .. } | View::Cycle { .. })
                 }
-                Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Grade { .. } => false,
+                Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Grade { .. } | Exp::Join { .. } => false,
                 _ => true,
             };
         };

@@ -102,6 +102,7 @@ impl Writer<'_> {
             Exp::Grade { .. } => 17,
             Exp::Check { .. } => 18,
             Exp::View { .. } => 19,
+            Exp::Join { regular, .. } => 400 + regular,
         };
         self.number(tag);
         match exp {

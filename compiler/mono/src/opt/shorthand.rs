@@ -130,6 +130,7 @@ fn stmt_shape(s: &Stmt) -> Option<String> {
         Exp::View { .. } => "view".into(),
         Exp::Filter { .. } => "filter".into(),
         Exp::Grade { .. } => "grade".into(),
+        Exp::Join { .. } => "join".into(),
         Exp::Scatter { .. } => "scatter".into(),
         Exp::Check { .. } => "check".into(),
         _ => return None,

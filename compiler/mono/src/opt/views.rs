@@ -111,7 +111,8 @@ impl Views<'_> {
                     | Exp::Scan { axis, .. }
                     | Exp::Scatter { axis, .. }
                     | Exp::Filter { axis, .. }
-                    | Exp::Grade { axis, .. } => vec![*axis],
+                    | Exp::Grade { axis, .. }
+                    | Exp::Join { axis, .. } => vec![*axis],
                     Exp::Map { axes, .. } => axes.clone(),
                     _ => Vec::new(),
                 };

@@ -72,6 +72,7 @@ rules! {
     Scatter,
     Filter,
     Grade,
+    Join,
     Reshape,
     Permute,
     Reverse,
@@ -427,6 +428,52 @@ impl<'p> Verifier<'p> {
                 }
                 self.output(contents, results, 0)
             }
+            Output::Boxes { frame: own, .. } if own.len() < frame => {
+                self.broken(Rule::Output, format!("an array of boxes has fewer than {frame} axes"))
+            }
+            Output::Boxes { frame: own, witnesses, contents, .. } => {
+                sizes(own)?;
+                self.boxes(witnesses, contents, own.len(), results)
+            }
+            Output::Part { .. } | Output::Parts { .. } => {
+                self.broken(Rule::Output, "contents are in no boxes")
+            }
+        }
+    }
+
+    /// Boxes in a frame of so many axes.
+    fn boxes(&self, witnesses: &[Witness], contents: &Output, rank: usize, results: &[Ty]) -> Result {
+        let array = |k: usize, rank: usize| match results.get(k) {
+            Some(ty) if ty.rank() == rank => Ok(ty),
+            _ => self.broken(Rule::Output, format!("the result {k} is no array of {rank} axes")),
+        };
+        let ints = |k: usize| match array(k, rank)?.base {
+            BaseTy::I64 => Ok(()),
+            _ => self.broken(Rule::Output, format!("the result {k} is not of ints")),
+        };
+        for w in witnesses {
+            match w {
+                Witness::Dim(k) => ints(*k)?,
+                Witness::Shape(ks) => ks.iter().try_for_each(|k| ints(*k))?,
+            }
+        }
+        match contents {
+            Output::Part { starts, data } => {
+                ints(*starts)?;
+                array(*data, 1).map(|_| ())
+            }
+            Output::Tuple { fields, .. } => {
+                fields.iter().try_for_each(|(_, f)| self.boxes(&[], f, rank, results))
+            }
+            Output::Boxes { witnesses, contents, .. } => self.boxes(witnesses, contents, rank, results),
+            Output::Parts { starts, boxes } => {
+                ints(*starts)?;
+                match &**boxes {
+                    Output::Boxes { witnesses, contents, .. } => self.boxes(witnesses, contents, 1, results),
+                    _ => self.broken(Rule::Output, "an array of boxes is none"),
+                }
+            }
+            _ => self.broken(Rule::Output, "contents of boxes are none"),
         }
     }
 }

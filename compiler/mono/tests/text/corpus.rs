@@ -80,6 +80,8 @@ pub fn bodies() -> Vec<String> {
            (let ((%p.12 bool)) (op > %x.10 0) p0) (give %p.12 %x.10 %y.11)) p0) (give %b.8)",
         "(let ((%a.6 int %n.0)) (grade (%i.7 %n.0) (let ((%x.8 int)) (index %xs.2 %i.7) p0)
            (let ((%y.9 float %m.1)) (index %fs.3 %i.7) p0) (give %x.8 %y.9)) p0) (give %a.6)",
+        "(let ((%a.6 int %n.0) (%l.7 int) (%s.8 int %n.0) (%d.9 float %l.7)) (join (%i.10 %n.0) 1
+           (let ((%y.11 float %m.1)) (index %fs.3 %i.10) p0) (give %i.10 %y.11)) p0) (give %d.9)",
         "(let ((%s.6 int)) (op * %n.0 %m.1) p0) (let ((%a.7 float %s.6)) (view (reshape %s.6) %fs.3) p0) (give %a.7)",
         "(let ((%a.6 float %m.1 %n.0)) (view (permute 1 0) %fs.3) p0) (give %a.6)",
         "(let ((%a.6 float %n.0 %m.1)) (view (reverse) %fs.3) p0) (give %a.6)",

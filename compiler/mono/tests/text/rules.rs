@@ -86,6 +86,19 @@ const BROKEN: &[(Rule, &str)] = &[
     (Rule::Filter, "(let () (filter (%i.8 %n.0) (give true)) p0) (give 0)"),
     (Rule::Grade, "(let ((%a.6 int %n.0)) (grade (%i.7 %n.0) (give)) p0) (give %a.6)"),
     (Rule::Grade, "(let ((%a.6 int 4)) (grade (%i.7 3) (give %i.7)) p0) (give %a.6)"),
+    (Rule::Join, "(let ((%a.6 int %n.0)) (join (%i.7 %n.0) 2 (give %i.7)) p0) (give %a.6)"),
+    (
+        Rule::Join,
+        "(let ((%l.6 int) (%s.7 int %n.0) (%d.8 int %l.6)) (join (%i.9 %n.0) 0 (give %i.9)) p0) (give %d.8)",
+    ),
+    (
+        Rule::Join,
+        "(let ((%l.6 int) (%s.7 int %n.0) (%d.8 int %n.0)) (join (%i.9 %n.0) 0 (give %xs.2)) p0) (give %d.8)",
+    ),
+    (
+        Rule::Join,
+        "(let ((%l.6 int) (%d.7 int %l.6)) (join (%i.9 %n.0) 0 (give %xs.2)) p0) (give %d.7)",
+    ),
     (Rule::Reshape, "(let ((%a.6 int 2)) (view (reshape 3) %xs.2) p0) (give %a.6)"),
     (Rule::Reshape, "(let ((%a.6 int 3)) (view (reshape %c.4) %xs.2) p0) (give %a.6)"),
     (

@@ -1,22 +1,26 @@
 //! Choice, order, and ragged data.
 
 use super::Call;
-use crate::build::array::static_sizes;
+use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::env::ivar;
+use crate::build::ragged::{Lengths, Ragged};
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
 use crate::ir::Atom;
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
+use std::rc::Rc;
 
 pub(super) fn filter<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let (keep, n) = (c.base(0)?, c.count(b, 0)?);
-    let ty = c.array(0, &[c.shape(1)?])?;
+    let item_ty = c.array(0, &[c.shape(1)?])?;
+    // Of boxes only the numbers are kept that say where they are.
+    let (items, ty) = b.headers(c.arg(1)?, &item_ty)?;
     let axes = b.open_axes(&[n]);
     let at = [Atom::Var(axes[0].var)];
     let flag = b.index(keep, &at)?;
-    let item = b.cell(c.arg(1)?, &at)?;
+    let item = b.cell(&items, &at)?;
     let mut results = vec![flag];
     b.flatten(&item, &mut results)?;
     let body = Body { stmts: b.close().stmts, results };
@@ -24,7 +28,8 @@ pub(super) fn filter<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let mut pat = vec![count];
     let kept = b.results("kept", &item, &ty, &[Atom::Var(count)], &mut pat)?;
     b.emit(pat, Exp::Filter { axis: axes[0], body })?;
-    Ok(Val::boxed(vec![Index::Dim(Dim::rigid(ivar(count)))], kept))
+    let kept = b.with_headers(kept, c.arg(1)?, &item_ty)?;
+    vector_box(b, Dim::rigid(ivar(count)), &item_ty, kept)
 }
 
 /// Item `i` as often as its count says. Its copies start where those of the items before it end; the
@@ -38,22 +43,9 @@ pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val
         b.check(Trap::NegativeCount, natural, &[&[k], at])?;
         Ok(k)
     })?;
-    let scan =
-        |b: &mut Build<'a>, name: &str, n: Atom, op: ScalarOp, kind: ScanKind, size: Atom, xs: Atom| {
-            let axes = b.open_axes(&[n]);
-            let x = b.index(xs, &[Atom::Var(axes[0].var)])?;
-            let body = Body { stmts: b.close().stmts, results: vec![x] };
-            let params = vec![b.fresh("acc", Ty::int()), b.fresh("x", Ty::int())];
-            b.open();
-            let sum = b.op(op, &[Atom::Var(params[0]), Atom::Var(params[1])])?;
-            let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results: vec![sum] } };
-            let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true };
-            let ty = Ty { base: int, dims: vec![size] };
-            b.bind(name, ty, Exp::Scan { kind, axis: axes[0], body, op })
-        };
     let more = b.dim_of(n).add(&Dim::constant(1));
     let more = b.size(&more)?;
-    let starts = scan(b, "start", n, ScalarOp::Add, ScanKind::Full, more, counts)?;
+    let starts = b.sums("start", n, ScalarOp::Add, ScanKind::Full, more, counts)?;
     let total = b.index(starts, &[n])?;
     if let Atom::Var(v) = total {
         b.natural.insert(v);
@@ -70,7 +62,7 @@ pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val
     let ty = Ty { base: int, dims: vec![total] };
     let scatter = Exp::Scatter { dests: vec![marks], axis: axes[0], body, combine: None };
     let marks = b.bind("marks", ty, scatter)?;
-    let from = scan(b, "from", total, ScalarOp::Max2, ScanKind::Inclusive, total, marks)?;
+    let from = b.sums("from", total, ScalarOp::Max2, ScanKind::Inclusive, total, marks)?;
     let ty = c.array(0, &[c.shape(1)?])?;
     let xs = c.arg(1)?;
     let copies = b.map("copies", &[total], &ty, |b, at| {
@@ -78,7 +70,7 @@ pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val
         b.cell(xs, &[i])
     })?;
     let d = b.dim_of(total);
-    Ok(Val::boxed(vec![Index::Dim(d)], copies))
+    vector_box(b, d, &ty, copies)
 }
 
 pub(super) fn grade<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
@@ -92,20 +84,22 @@ pub(super) fn grade<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 }
 
 /// The boxes, if they are known one by one.
-fn boxes<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Vec<Val<'a>>> {
+fn boxes<'a>(c: &Call<'_, 'a>) -> R<Vec<Val<'a>>> {
     match c.arg(0)? {
         Val::Boxes { elems, .. } => elems
             .iter()
             .map(|v| if let Val::Box(x) = v { Ok(x.contents.clone()) } else { bug("no box") })
             .collect(),
-        _ => b.no_boxes(&format!("{} of an array of boxes", c.name())),
+        _ => bug(format!("{} of what is no array of boxes", c.name())),
     }
 }
 
 pub(super) fn split<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let (xs, k, n) = (c.arg(0)?, c.count(b, 1)?, c.count(b, 0)?);
-    let Some(&[k]) = static_sizes(&[k]).as_deref() else {
-        return b.no_boxes("split gives an array of boxes");
+    let item = c.array(0, &[c.shape(2)?])?;
+    let ty = b.sigma("m", |d| item.lifted(&Shape::of_dims([d])));
+    let Some(&[k]) = static_sizes(&[k]).as_deref().filter(|k| k[0] <= MOST_UNROLLED) else {
+        return split_at_run_time(b, c, k, n, ty);
     };
     let lengths = b.elements(c.base(1)?, k)?;
     for (i, m) in lengths.iter().enumerate() {
@@ -125,13 +119,53 @@ pub(super) fn split<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
         let part = b.rearrange(xs, 1, &[m], &mut |_| View::Slice { start: vec![from], dims: vec![m] })?;
         let d = b.dim_of(m);
         start = start.add(&d);
-        all.push(Val::boxed(vec![Index::Dim(d)], part));
+        all.push(Val::boxed(ty.clone(), vec![Index::Dim(d)], part));
     }
-    Ok(Val::Boxes { dims: vec![k], elems: all.into() })
+    Ok(Val::Boxes { dims: vec![k], ty, elems: all.into() })
+}
+
+/// Parts whose number is known when the program runs: the items stay where they are.
+fn split_at_run_time<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, k: Atom, n: Atom, ty: AtomTy) -> R<Val<'a>> {
+    let given = c.base(1)?;
+    let lengths = b.tabulate("length", BaseTy::I64, &[k], Vec::new(), |b, at| {
+        let m = b.index(given, at)?;
+        let natural = b.at_least_zero(m)?;
+        b.check(Trap::NegativeLength, natural, &[&[m], at])?;
+        Ok(m)
+    })?;
+    let more = b.dim_of(k).add(&Dim::constant(1));
+    let more = b.size(&more)?;
+    let starts = b.sums("start", k, ScalarOp::Add, ScanKind::Full, more, lengths)?;
+    let total = b.index(starts, &[k])?;
+    let cond = b.equal(total, n)?;
+    b.check(Trap::Split, cond, &[&[total], &[n]])?;
+    let starts = b.view(
+        View::Slice { start: vec![Atom::int(0)], dims: vec![k] },
+        starts,
+        Ty { base: BaseTy::I64, dims: vec![k] },
+    )?;
+    let contents = b.cut(c.arg(0)?, 1, starts, k)?;
+    let witnesses = vec![Lengths::Dim(lengths)];
+    Ok(Val::Ragged(Rc::new(Ragged { frame: vec![k], ty, witnesses, contents })))
+}
+
+/// A vector of items of the type `item` in a box.
+fn vector_box<'a>(b: &mut Build<'a>, n: Dim, item: &ArrTy, items: Val<'a>) -> R<Val<'a>> {
+    let ty = b.sigma("n", |d| item.lifted(&Shape::of_dims([d])));
+    Ok(Val::boxed(ty, vec![Index::Dim(n)], items))
 }
 
 pub(super) fn concat<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
-    let parts = boxes(b, c)?;
+    if let Val::Ragged(r) = c.arg(0)? {
+        let ty = r.ty.clone();
+        let (k, r) = (r.frame[0], r.clone());
+        // Copied in the order of the boxes, the contents are one after the other.
+        let all = b.map_boxes("all", &[k], &ArrTy::scalar(ty), |b, at| b.ragged_cell(&r, at))?;
+        let Val::Ragged(all) = all else { return bug("a map of boxes that gives none") };
+        let (d, all) = b.whole_contents(&all, &c.array(0, &[c.shape(1)?])?)?;
+        return vector_box(b, d, &c.array(0, &[c.shape(1)?])?, all);
+    }
+    let parts = boxes(c)?;
     let mut total = Dim::zero();
     let mut all: Option<Val> = None;
     for part in parts {
@@ -152,11 +186,17 @@ pub(super) fn concat<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
             b.empty(&ty)?
         }
     };
-    Ok(Val::boxed(vec![Index::Dim(total)], all))
+    vector_box(b, total, &c.array(0, &[c.shape(1)?])?, all)
 }
 
 pub(super) fn segments<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
-    let parts = boxes(b, c)?;
+    if let Val::Ragged(r) = c.arg(0)? {
+        return match r.witnesses.first() {
+            Some(Lengths::Dim(a)) => Ok(Val::Base(*a)),
+            _ => bug("segments of boxes that hide no dim"),
+        };
+    }
+    let parts = boxes(c)?;
     let lengths: Vec<Atom> =
         parts.iter().map(|p| b.dims_of(p).first().copied().unwrap_or(Atom::int(0))).collect();
     let k = Atom::int(lengths.len() as i64);

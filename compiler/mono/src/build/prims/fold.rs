@@ -1,10 +1,12 @@
 //! Reductions, scans, folds and iteration.
 
 use super::Call;
+use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R};
 use crate::ir::Atom;
 use crate::ir::*;
+use remc_base::ops::ScalarOp;
 use remc_base::*;
 
 /// What a reduction gives.
@@ -72,6 +74,12 @@ fn combine<'a>(
             None
         }
     };
+    if holds_boxes(&elem_ty.atom) || holds_boxes(&acc_ty.atom) {
+        if let Form::Prefixes(_) = form {
+            return b.no_boxes("the prefixes of a scan hold boxes");
+        }
+        return fold_boxes(b, c, xs, Boxes { start, n, pad, acc_ty, result_ty, serial });
+    }
     let start_atoms = start.as_ref().map(|v| b.atoms(v)).transpose()?;
 
     let axes = b.open_axes(&[n]);
@@ -114,18 +122,60 @@ fn combine<'a>(
     Ok(whole)
 }
 
+/// What a fold over boxes is made of.
+struct Boxes<'a> {
+    start: Option<Val<'a>>,
+    n: Atom,
+    pad: Vec<Atom>,
+    acc_ty: ArrTy,
+    result_ty: ArrTy,
+    serial: bool,
+}
+
+/// A reduction or fold of boxes: a loop, since the state may change its size from one item to the next.
+fn fold_boxes<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, xs: usize, f: Boxes<'a>) -> R<Val<'a>> {
+    let Boxes { start, n, pad, acc_ty, result_ty, serial } = f;
+    let (start, skip) = match start {
+        Some(v) => (v, 0),
+        None => (b.cell(c.arg(xs)?, &[Atom::int(0)])?, 1),
+    };
+    let start = b.settled(start, &acc_ty)?;
+    let rounds = b.dim_of(n).sub(&Dim::constant(skip));
+    let rounds = b.size(&rounds)?;
+    let first_atoms = b.atoms(&start)?;
+    let first = b.program.vars.len();
+    let mut params = Vec::new();
+    let acc = b.results("acc", &start, &acc_ty, &[], &mut params)?;
+    let axes = b.open_axes(&[rounds]);
+    let at = b.op(ScalarOp::Add, &[Atom::Var(axes[0].var), Atom::int(skip as i64)])?;
+    let item = b.cell(c.arg(xs)?, &[at])?;
+    let next = b.map("a", &pad, &result_ty, |b, at| {
+        let (acc, item) = (b.cell(&acc, at)?, b.cell(&item, at)?);
+        let args = if serial { vec![item, acc] } else { vec![acc, item] };
+        b.call(c.arg(0)?, args, &result_ty)
+    })?;
+    let next = b.settled(next, &acc_ty)?;
+    let body = close_round(b, &start, &next, first)?;
+    let mut pat = Vec::new();
+    let whole = b.results("a", &start, &acc_ty, &[], &mut pat)?;
+    let state = params.into_iter().zip(first_atoms).collect();
+    b.emit(pat, Exp::For { axis: axes[0], state, body })?;
+    Ok(whole)
+}
+
 pub(super) fn iterate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let n = c.base(0)?;
     let d = b.dim_of(n);
     b.check_natural(&d, || "that counts `iterate`".into())?;
     let ty = c.array(0, &[c.shape(0)?])?;
-    let x = c.arg(2)?;
+    let x = &b.settled(c.arg(2)?.clone(), &ty)?;
     let start = b.atoms(x)?;
     let first = b.program.vars.len();
     let mut params = Vec::new();
     let state = b.results("x", x, &ty, &[], &mut params)?;
     let axes = b.open_axes(&[n]);
     let next = b.call(c.arg(1)?, vec![state], &ty)?;
+    let next = b.settled(next, &ty)?;
     let body = close_round(b, x, &next, first)?;
     let mut pat = Vec::new();
     let whole = b.results("a", x, &ty, &[], &mut pat)?;
@@ -136,7 +186,7 @@ pub(super) fn iterate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 
 pub(super) fn while_<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let ty = c.array(0, &[c.shape(0)?])?;
-    let x = c.arg(2)?;
+    let x = &b.settled(c.arg(2)?.clone(), &ty)?;
     let start = b.atoms(x)?;
     let first = b.program.vars.len();
     let mut params = Vec::new();
@@ -147,6 +197,7 @@ pub(super) fn while_<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let cond = Body { stmts: b.close().stmts, results };
     b.open();
     let next = b.call(c.arg(1)?, vec![state], &ty)?;
+    let next = b.settled(next, &ty)?;
     let body = close_round(b, x, &next, first)?;
     let mut pat = Vec::new();
     let whole = b.results("a", x, &ty, &[], &mut pat)?;

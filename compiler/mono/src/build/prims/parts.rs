@@ -60,7 +60,7 @@ fn slice<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, start: &[Atom], out: &[Atom]) 
     if start.is_empty() || (start.iter().all(|s| *s == Atom::int(0)) && out == &frame[..out.len()]) {
         return Ok(xs.clone());
     }
-    if let Val::Boxes { dims, elems } = xs
+    if let Val::Boxes { dims, ty, elems } = xs
         && let ([s], [n]) = (start, out)
         && let (Some(s), Some(n)) = (s.as_int(), n.as_int())
         && let (Ok(s), Ok(n)) = (usize::try_from(s), usize::try_from(n))
@@ -68,7 +68,7 @@ fn slice<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, start: &[Atom], out: &[Atom]) 
     {
         let size: usize = dims[1..].iter().product();
         let dims = std::iter::once(n).chain(dims[1..].iter().copied()).collect();
-        return Ok(Val::Boxes { dims, elems: elems[s * size..(s + n) * size].into() });
+        return Ok(Val::Boxes { dims, ty: ty.clone(), elems: elems[s * size..(s + n) * size].into() });
     }
     b.rearrange(xs, start.len(), out, &mut |_| View::Slice { start: start.to_vec(), dims: out.to_vec() })
 }

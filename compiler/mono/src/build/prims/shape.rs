@@ -8,6 +8,7 @@ use crate::ir::Atom;
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
+use std::rc::Rc;
 
 pub(super) fn iota<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let dims = b.sizes(c.shape(0)?)?;
@@ -54,10 +55,10 @@ pub(super) fn reshape<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
         let zeros = vec![Atom::int(0); from.len()];
         return b.cell(xs, &zeros);
     }
-    if let Val::Boxes { elems, .. } = xs
+    if let Val::Boxes { ty, elems, .. } = xs
         && let Some(dims) = crate::build::array::static_sizes(&to)
     {
-        return Ok(Val::Boxes { dims, elems: elems.clone() });
+        return Ok(Val::Boxes { dims, ty: ty.clone(), elems: elems.clone() });
     }
     let k = from.len();
     b.rearrange(xs, k, &to, &mut |old| View::Reshape {
@@ -121,21 +122,26 @@ pub(super) fn join<'a>(b: &mut Build<'a>, xs: &Val<'a>, ys: &Val<'a>, total: Ato
             let table = f.iter().chain(g.iter()).cloned().collect();
             Val::Fns { dims: over(dims), tags: Some(tags), table }
         }
-        (Val::Boxes { dims, elems: x }, Val::Boxes { dims: dims2, elems: y }) => {
+        (Val::Boxes { dims, ty, elems: x }, Val::Boxes { dims: dims2, elems: y, .. }) => {
             let mut dims = dims.clone();
             dims[0] += dims2[0];
-            Val::Boxes { dims, elems: x.iter().chain(y.iter()).cloned().collect() }
+            Val::Boxes { dims, ty: ty.clone(), elems: x.iter().chain(y.iter()).cloned().collect() }
         }
+        (Val::Boxes { ty, .. }, Val::Ragged(_)) | (Val::Ragged(_), Val::Boxes { ty, .. }) => {
+            let (x, y) = (b.ragged(xs, ty)?, b.ragged(ys, ty)?);
+            Val::Ragged(Rc::new(b.append_ragged(&x, &y, total)?))
+        }
+        (Val::Ragged(x), Val::Ragged(y)) => Val::Ragged(Rc::new(b.append_ragged(x, y, total)?)),
         _ => return bug("append of items of different types"),
     })
 }
 
 pub(super) fn reverse<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let n = c.count(b, 0)?;
-    if let Val::Boxes { dims, elems } = c.arg(0)? {
+    if let Val::Boxes { dims, ty, elems } = c.arg(0)? {
         let size: usize = dims[1..].iter().product();
         let items = elems.chunks(size.max(1)).rev().flatten().cloned().collect();
-        return Ok(Val::Boxes { dims: dims.clone(), elems: items });
+        return Ok(Val::Boxes { dims: dims.clone(), ty: ty.clone(), elems: items });
     }
     b.rearrange(c.arg(0)?, 1, &[n], &mut |_| View::Reverse)
 }

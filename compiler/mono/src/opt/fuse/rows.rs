@@ -29,7 +29,8 @@ pub(super) fn read_rows(p: &mut Program, s: &mut Stmt, rows: &Rows) -> bool {
         | Exp::For { axis, .. }
         | Exp::Scatter { axis, .. }
         | Exp::Filter { axis, .. }
-        | Exp::Grade { axis, .. } => vec![*axis],
+        | Exp::Grade { axis, .. }
+        | Exp::Join { axis, .. } => vec![*axis],
         _ => return false,
     };
     let mut bodies = s.exp.bodies_mut();

@@ -224,6 +224,10 @@ impl Simplifier<'_> {
                 let body = self.scope(body, |f| f.axis(&axis));
                 Outcome::Keep(Exp::Grade { axis, body })
             }
+            Exp::Join { axis, regular, body } => {
+                let body = self.scope(body, |f| f.axis(&axis));
+                Outcome::Keep(Exp::Join { axis, regular, body })
+            }
             Exp::Check { trap, cond, values } => match cond {
                 Atom::Const(Scalar::Bool(true)) => Outcome::Gone,
                 _ => Outcome::Keep(Exp::Check { trap, cond, values }),
