@@ -369,5 +369,7 @@ pub enum IndexKind {
     /// `(rank @s)`, `(size @s)`, in the prelude
     Rank(IndexExpr),
     Size(IndexExpr),
+    /// An expression whose value is a dim or a shape, in `as-shape` alone
+    Value(Expr),
     Error,
 }

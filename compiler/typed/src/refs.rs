@@ -307,6 +307,7 @@ impl Walk {
             | IndexKind::Sub(parts)
             | IndexKind::Shape(parts) => self.indices(parts, free),
             IndexKind::Rank(i) | IndexKind::Size(i) => self.index(i, free),
+            IndexKind::Value(e) => self.expr(e),
         }
     }
 }

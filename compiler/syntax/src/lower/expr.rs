@@ -227,8 +227,8 @@ impl Lowering<'_> {
             }
             ("reify-dimension", [dim]) => ExprKind::ReifyDim(self.index(dim)),
             ("reify-shape", [shape]) => ExprKind::ReifyShape(self.index(shape)),
-            ("as-shape", [shape, value]) => match self.dims(form, shape) {
-                Some(shape) => ExprKind::AsShape { shape: self.indices(shape), value: self.expr(value) },
+            ("as-shape", [shape, value]) => match self.stated_shape(form, shape) {
+                Some(shape) => ExprKind::AsShape { shape, value: self.expr(value) },
                 None => ExprKind::Error,
             },
             ("cast", [ty, value]) => ExprKind::Cast { ty: self.ty(ty), value: self.expr(value) },

@@ -42,12 +42,47 @@ impl Lowering<'_> {
         }
     }
 
+    /// A part of the shape in `as-shape`: an index, or an expression whose value is one.
+    fn size(&mut self, s: &Sexpr) -> IndexExpr {
+        let SexprKind::List(parts) = &s.kind else { return self.index(s) };
+        let id = self.node(s.span);
+        let kind = match (s.head(), parts.as_slice()) {
+            (Some("+"), [_, rest @ ..]) => IndexKind::Add(self.sizes(rest)),
+            (Some("*"), [_, rest @ ..]) => IndexKind::Mul(self.sizes(rest)),
+            (Some("-"), [_, rest @ ..]) if rest.len() >= 2 => IndexKind::Sub(self.sizes(rest)),
+            (Some("++"), _) => self.index_kind(s),
+            // The functions of these names take a value, the indices parts of a shape.
+            (Some("rank" | "size" | "shape"), [_, part]) if !is_shape(part) => {
+                IndexKind::Value(self.expr(s))
+            }
+            (Some("rank" | "size" | "shape"), _) => self.index_kind(s),
+            _ => IndexKind::Value(self.expr(s)),
+        };
+        IndexExpr { id, kind: Box::new(kind) }
+    }
+
+    fn sizes(&mut self, parts: &[Sexpr]) -> Vec<IndexExpr> {
+        parts.iter().map(|p| self.size(p)).collect()
+    }
+
+    /// The shape in `as-shape`: parts in brackets, or an expression that gives all of it.
+    pub(super) fn stated_shape(&mut self, form: &Form, s: &Sexpr) -> Option<Vec<IndexExpr>> {
+        match &s.kind {
+            SexprKind::Bracket(parts) => Some(self.sizes(parts)),
+            SexprKind::List(_) => Some(vec![self.size(s)]),
+            _ => {
+                self.unexpected(form, s, "dims in brackets");
+                None
+            }
+        }
+    }
+
     fn bad_index(&mut self, s: &Sexpr, label: &str) -> IndexKind {
         self.error(codes::BAD_INDEX, "expected a dim or a shape", s.span, label, GRAMMAR);
         IndexKind::Error
     }
 
-    /// The dims in the brackets of `array`, `boxes` and `as-shape`.
+    /// The dims in the brackets of `array` and `boxes`.
     pub(super) fn dims<'s>(&mut self, form: &Form, s: &'s Sexpr) -> Option<&'s [Sexpr]> {
         match &s.kind {
             SexprKind::Bracket(parts) => Some(parts),
@@ -75,5 +110,15 @@ impl Lowering<'_> {
             ),
         }
         None
+    }
+}
+
+/// Whether this can only be a shape and no value: `@s`, `(++ s …)`, and, as a shape of one axis, a number.
+fn is_shape(s: &Sexpr) -> bool {
+    match &s.kind {
+        SexprKind::Int { .. } => true,
+        SexprKind::Name(n) => n.is_at(),
+        SexprKind::List(_) => s.head() == Some("++"),
+        _ => false,
     }
 }

@@ -545,15 +545,24 @@ impl Checker<'_> {
             (Some(_), None) => a,
             _ => b,
         };
-        let (p, q, known) = (self.show_dim(a), self.show_dim(b), self.show_dim(known));
-        if p == q {
-            return Some(
-                "the two sizes are called alike, but they have different origins and may differ".into(),
-            );
-        }
-        Some(format!(
-            "{p} and {q} may differ when the program runs; (as-shape [{known}] …) states that they agree and checks it then"
-        ))
+        let (p, q) = (self.show_dim(a), self.show_dim(b));
+        // A size that a box hides has no name here.
+        let in_scope = known.vars().all(|v| match v {
+            DimVar::Rigid(v) => self.find_index(&v.name) == Some(v.clone().into()),
+            _ => false,
+        });
+        let states = if in_scope && p != q {
+            format!("(as-shape [{}] …) states that they agree", self.show_dim(known))
+        } else {
+            "(as-shape (shape x) y) states that y has the shape of x".into()
+        };
+        Some(if p == q {
+            format!(
+                "the two sizes are called alike, but they have different origins and may differ when the program runs; {states} and checks it then"
+            )
+        } else {
+            format!("{p} and {q} may differ when the program runs; {states} and checks it then")
+        })
     }
 
     pub(super) fn index_mismatch<T>(&mut self, op: &Operator, e: Mismatch, node: NodeId) -> Check<T> {

@@ -1,5 +1,7 @@
 //! Written types and indices → types of the checker.
 
+use super::apply::Source;
+use super::instance::Operator;
 use super::*;
 use crate::codes;
 use remc_syntax::ast::{self, IndexExpr, IndexKind, TypeExpr, TypeKind};
@@ -256,8 +258,26 @@ impl Checker<'_> {
                 Index::Shape(s) => s.size(),
                 Index::Dim(d) => d,
             }),
+            IndexKind::Value(e) => return self.index_of_value(e),
             IndexKind::Error => return Err(Reported),
         })
+    }
+
+    /// The index that an expression's value is, opened here if it is not known: an int is a dim, a vector of
+    /// them a shape.
+    fn index_of_value(&mut self, e: &ast::Expr) -> Check<Index> {
+        let t = self.demanding(true, |c| c.infer(e, None))?;
+        let scalar = self.s.zonk_shape(&t.expr.ty.shape).is_scalar() && self.scalar_box(&t.expr).is_none();
+        let want = if scalar { Index::Dim(Dim::zero()) } else { Index::Shape(Shape::scalar()) };
+        let shown = self.show(&t.expr.ty);
+        let op = Operator { name: "as-shape".into(), ..Operator::plain(t.expr.clone()) };
+        match self.val_argument(&want, Source::Done(t), &op)? {
+            (Some(index), _) => Ok(index),
+            (None, _) => self.fail(
+                Diagnostic::error(codes::NOT_AN_INDEX, "a size is an int, and a shape a vector of ints")
+                    .primary(Loc::Node(e.id), format!("has type `{shown}`")),
+            ),
+        }
     }
 
     fn named_index(&mut self, name: &Name, node: NodeId) -> Check<Index> {
