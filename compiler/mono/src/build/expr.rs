@@ -419,7 +419,7 @@ impl<'a> Build<'a> {
         let mut before = Vec::with_capacity(locals.len());
         for (local, e) in locals {
             let v = self.eval(e, env, cx)?;
-            before.push(self.settled(v, &env.arr(&local.ty))?);
+            before.push(self.stored_flat(v, &env.arr(&local.ty))?);
         }
         let mut start = Vec::new();
         before.iter().try_for_each(|v| self.flatten(v, &mut start))?;
@@ -447,7 +447,7 @@ impl<'a> Build<'a> {
         }
         let mut results = Vec::new();
         for ((a, b), (local, _)) in before.iter().zip(next).zip(locals) {
-            let b = self.settled(b, &env.arr(&local.ty))?;
+            let b = self.stored_flat(b, &env.arr(&local.ty))?;
             self.may_leave(&b, first)?;
             self.goes_round(a, &b)?;
             self.flatten(&b, &mut results)?;

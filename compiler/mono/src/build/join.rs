@@ -155,12 +155,12 @@ impl<'a> Build<'a> {
         let first = self.program.vars.len();
         self.open();
         let a = then(self)?;
-        let a = self.settled(a, ty)?;
+        let a = self.stored_flat(a, ty)?;
         self.may_leave(&a, first)?;
         let mut left = self.close();
         self.open();
         let b = otherwise(self)?;
-        let b = self.settled(b, ty)?;
+        let b = self.stored_flat(b, ty)?;
         self.may_leave(&b, first)?;
         let mut right = self.close();
         let (a, b) = self.align(a, b, &mut left, &mut right)?;

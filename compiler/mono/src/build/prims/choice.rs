@@ -3,7 +3,7 @@
 use super::Call;
 use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::env::ivar;
-use crate::build::ragged::{Lengths, Ragged};
+use crate::build::ragged::{Ragged, WitnessArrays};
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
 use crate::ir::Atom;
@@ -45,7 +45,7 @@ pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val
     })?;
     let more = b.dim_of(n).add(&Dim::constant(1));
     let more = b.size(&more)?;
-    let starts = b.sums("start", n, ScalarOp::Add, ScanKind::Full, more, counts)?;
+    let starts = b.scan_ints("start", n, ScalarOp::Add, ScanKind::Full, more, counts)?;
     let total = b.index(starts, &[n])?;
     if let Atom::Var(v) = total {
         b.natural.insert(v);
@@ -62,7 +62,7 @@ pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val
     let ty = Ty { base: int, dims: vec![total] };
     let scatter = Exp::Scatter { dests: vec![marks], axis: axes[0], body, combine: None };
     let marks = b.bind("marks", ty, scatter)?;
-    let from = b.sums("from", total, ScalarOp::Max2, ScanKind::Inclusive, total, marks)?;
+    let from = b.scan_ints("from", total, ScalarOp::Max2, ScanKind::Inclusive, total, marks)?;
     let ty = c.array(0, &[c.shape(1)?])?;
     let xs = c.arg(1)?;
     let copies = b.map("copies", &[total], &ty, |b, at| {
@@ -135,7 +135,7 @@ fn split_at_run_time<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, k: Atom, n: Atom, 
     })?;
     let more = b.dim_of(k).add(&Dim::constant(1));
     let more = b.size(&more)?;
-    let starts = b.sums("start", k, ScalarOp::Add, ScanKind::Full, more, lengths)?;
+    let starts = b.scan_ints("start", k, ScalarOp::Add, ScanKind::Full, more, lengths)?;
     let total = b.index(starts, &[k])?;
     let cond = b.equal(total, n)?;
     b.check(Trap::Split, cond, &[&[total], &[n]])?;
@@ -144,8 +144,8 @@ fn split_at_run_time<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, k: Atom, n: Atom, 
         starts,
         Ty { base: BaseTy::I64, dims: vec![k] },
     )?;
-    let contents = b.cut(c.arg(0)?, 1, starts, k)?;
-    let witnesses = vec![Lengths::Dim(lengths)];
+    let contents = b.cut_into_boxes(c.arg(0)?, 1, starts, k)?;
+    let witnesses = vec![WitnessArrays::Dim(lengths)];
     Ok(Val::Ragged(Rc::new(Ragged { frame: vec![k], ty, witnesses, contents })))
 }
 
@@ -192,7 +192,7 @@ pub(super) fn concat<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 pub(super) fn segments<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     if let Val::Ragged(r) = c.arg(0)? {
         return match r.witnesses.first() {
-            Some(Lengths::Dim(a)) => Ok(Val::Base(*a)),
+            Some(WitnessArrays::Dim(a)) => Ok(Val::Base(*a)),
             _ => bug("segments of boxes that hide no dim"),
         };
     }

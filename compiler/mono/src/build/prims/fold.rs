@@ -139,7 +139,7 @@ fn fold_boxes<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, xs: usize, f: Boxes<'a>) 
         Some(v) => (v, 0),
         None => (b.cell(c.arg(xs)?, &[Atom::int(0)])?, 1),
     };
-    let start = b.settled(start, &acc_ty)?;
+    let start = b.stored_flat(start, &acc_ty)?;
     let rounds = b.dim_of(n).sub(&Dim::constant(skip));
     let rounds = b.size(&rounds)?;
     let first_atoms = b.atoms(&start)?;
@@ -154,7 +154,7 @@ fn fold_boxes<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, xs: usize, f: Boxes<'a>) 
         let args = if serial { vec![item, acc] } else { vec![acc, item] };
         b.call(c.arg(0)?, args, &result_ty)
     })?;
-    let next = b.settled(next, &acc_ty)?;
+    let next = b.stored_flat(next, &acc_ty)?;
     let body = close_round(b, &start, &next, first)?;
     let mut pat = Vec::new();
     let whole = b.results("a", &start, &acc_ty, &[], &mut pat)?;
@@ -168,14 +168,14 @@ pub(super) fn iterate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let d = b.dim_of(n);
     b.check_natural(&d, || "that counts `iterate`".into())?;
     let ty = c.array(0, &[c.shape(0)?])?;
-    let x = &b.settled(c.arg(2)?.clone(), &ty)?;
+    let x = &b.stored_flat(c.arg(2)?.clone(), &ty)?;
     let start = b.atoms(x)?;
     let first = b.program.vars.len();
     let mut params = Vec::new();
     let state = b.results("x", x, &ty, &[], &mut params)?;
     let axes = b.open_axes(&[n]);
     let next = b.call(c.arg(1)?, vec![state], &ty)?;
-    let next = b.settled(next, &ty)?;
+    let next = b.stored_flat(next, &ty)?;
     let body = close_round(b, x, &next, first)?;
     let mut pat = Vec::new();
     let whole = b.results("a", x, &ty, &[], &mut pat)?;
@@ -186,7 +186,7 @@ pub(super) fn iterate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 
 pub(super) fn while_<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let ty = c.array(0, &[c.shape(0)?])?;
-    let x = &b.settled(c.arg(2)?.clone(), &ty)?;
+    let x = &b.stored_flat(c.arg(2)?.clone(), &ty)?;
     let start = b.atoms(x)?;
     let first = b.program.vars.len();
     let mut params = Vec::new();
@@ -197,7 +197,7 @@ pub(super) fn while_<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let cond = Body { stmts: b.close().stmts, results };
     b.open();
     let next = b.call(c.arg(1)?, vec![state], &ty)?;
-    let next = b.settled(next, &ty)?;
+    let next = b.stored_flat(next, &ty)?;
     let body = close_round(b, x, &next, first)?;
     let mut pat = Vec::new();
     let whole = b.results("a", x, &ty, &[], &mut pat)?;

@@ -1,0 +1,436 @@
+//! Maps whose body gives boxes: a `join` of what each iteration gives.
+//!
+//! ```text
+//! (map i 3 … (give (box ((n nᵢ)) [int n] xsᵢ)))
+//!   ⟶  (let (ns total starts data) (join i 3 1 … (give nᵢ xsᵢ)))     1: nᵢ is regular, xsᵢ is joined
+//! ```
+//!
+//! What has one size for all iterations, such as a witness, is *regular* and collected as a map would; the
+//! contents are *joined*, one after the other, with the start of each iteration's. Where the body gives
+//! an array of boxes as the contents of a box, its witnesses and starts are joined as well; starts are
+//! counted within an iteration, and so move by where that iteration's data begin ([`Build::rebased`]).
+
+use super::{Part, Ragged, WitnessArrays, sigma};
+use crate::build::val::{Boxed, Val};
+use crate::build::{Build, R, bug};
+use crate::ir::{Atom, Body, Exp, Ty};
+use remc_base::ops::ScalarOp;
+use remc_base::*;
+use std::rc::Rc;
+
+impl<'a> Build<'a> {
+    /// A map over `frame` whose body gives a value of the closed type `ty`, which holds boxes.
+    pub fn map_boxes(
+        &mut self,
+        name: &str,
+        frame: &[Atom],
+        ty: &ArrTy,
+        f: impl FnOnce(&mut Self, &[Atom]) -> R<Val<'a>>,
+    ) -> R<Val<'a>> {
+        let n = self.product(frame)?;
+        let first = self.program.vars.len();
+        let axis = self.open_axes(&[n])[0];
+        let mut at = Vec::with_capacity(frame.len());
+        let mut rest = Atom::Var(axis.var);
+        for (k, n) in frame.iter().enumerate().rev() {
+            if k == 0 {
+                at.push(rest);
+            } else {
+                at.push(self.op(ScalarOp::Modulo, &[rest, *n])?);
+                rest = self.op(ScalarOp::Quotient, &[rest, *n])?;
+            }
+        }
+        at.reverse();
+        let value = f(self, &at)?;
+        self.may_leave(&value, first)?;
+        let value = self.stored_flat(value, ty)?;
+        let mut given = Vec::new();
+        self.body_results(&value, false, &mut given)?;
+        let regular = given.iter().filter(|(_, joined)| !joined).count();
+        let results = |joined| given.iter().filter(move |(_, j)| *j == joined).map(|(a, _)| *a);
+        let results = results(false).chain(results(true)).collect();
+        let body = Body { stmts: self.close().stmts, results };
+
+        // Outside of the body: the dims of what is regular come with its type.
+        let mut dims = Vec::new();
+        self.regular_dims(&value, ty, &mut dims)?;
+        let mut dims = dims.into_iter();
+        let (mut maps, mut joins, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        for (a, joined) in given {
+            let base = self.base_of(a);
+            if joined {
+                let total = self.fresh_size("total");
+                let starts = self.fresh("starts", Ty { base: BaseTy::I64, dims: vec![n] });
+                let data = self.fresh(name, Ty { base, dims: vec![Atom::Var(total)] });
+                joins.extend([total, starts, data]);
+                made.push(JoinResult::Joined {
+                    total: total.into(),
+                    starts: starts.into(),
+                    data: data.into(),
+                });
+            } else {
+                let Some(own) = dims.next() else { return bug("a regular result without a type") };
+                let v = self.fresh(name, Ty { base, dims: std::iter::once(n).chain(own).collect() });
+                maps.push(v);
+                made.push(JoinResult::Regular(v.into()));
+            }
+        }
+        maps.extend(joins);
+        self.emit(maps, Exp::Join { axis, regular, body })?;
+        let mut results = JoinResults { frame, count: n, untaken: made.into_iter() };
+        self.collected(&value, ty, &mut results)
+    }
+
+    /// The dims of what is regular in a value, in the order in which it is given.
+    fn regular_dims(&mut self, v: &Val<'a>, ty: &ArrTy, out: &mut Vec<Vec<Atom>>) -> R<()> {
+        match (v, &ty.atom) {
+            (Val::Tuple { fields, .. }, AtomTy::Tuple(q)) => {
+                for (f, (_, t)) in fields.iter().zip(&q.fields) {
+                    self.regular_dims(f, &t.lifted(&ty.shape), out)?;
+                }
+            }
+            (Val::Box(b), _) => scalars_in(b, out),
+            (Val::Ragged(r), _) => {
+                let dims = self.sizes_of_type(&ty.shape)?;
+                let mut arrays = Vec::new();
+                self.body_results_of_boxes(r, false, &mut arrays)?;
+                out.extend(arrays.iter().filter(|(_, joined)| !joined).map(|_| dims.clone()));
+            }
+            (Val::Fns { tags: None, .. }, _) => {}
+            _ => out.push(self.sizes_of_type(&ty.shape)?),
+        }
+        Ok(())
+    }
+
+    /// What the body gives, and whether it is joined.
+    fn body_results(&mut self, v: &Val<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
+        match v {
+            Val::Base(a) => {
+                let a = match joined && self.dims_of_atom(*a).is_empty() {
+                    true => self.literal("x", self.base_of(*a), vec![Atom::int(1)], vec![*a])?,
+                    false => *a,
+                };
+                out.push((a, joined));
+            }
+            Val::Tuple { fields, .. } => fields.iter().try_for_each(|f| self.body_results(f, joined, out))?,
+            Val::Box(b) => {
+                for w in &b.witnesses {
+                    match w {
+                        Index::Dim(d) => out.push((self.size(d)?, false)),
+                        Index::Shape(s) => out.extend(self.sizes(s)?.into_iter().map(|a| (a, false))),
+                    }
+                }
+                self.body_results(&b.contents, true, out)?;
+            }
+            Val::Ragged(r) => self.body_results_of_boxes(r, joined, out)?,
+            Val::Boxes { .. } => return bug("boxes that are not stored flat"),
+            Val::Fns { dims, tags, .. } => {
+                if let Some(t) = tags {
+                    let t = match joined && dims.is_empty() {
+                        true => self.literal("f", BaseTy::I64, vec![Atom::int(1)], vec![*t])?,
+                        false => *t,
+                    };
+                    out.push((t, joined));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn body_results_of_boxes(&mut self, r: &Ragged<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
+        out.extend(r.witnesses.iter().flat_map(WitnessArrays::atoms).map(|a| (*a, joined)));
+        self.body_results_of_part(&r.contents, joined, out)
+    }
+
+    fn body_results_of_part(&mut self, p: &Part<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
+        match p {
+            Part::Base { data, starts } | Part::Fns { tags: Some((data, starts)), .. } => {
+                out.extend([(*starts, joined), (*data, true)]);
+            }
+            Part::Tuple(parts) => parts.iter().try_for_each(|p| self.body_results_of_part(p, joined, out))?,
+            Part::Box(r) => self.body_results_of_boxes(r, joined, out)?,
+            Part::Boxes { starts, inner } => {
+                out.push((*starts, joined));
+                self.body_results_of_boxes(inner, true, out)?;
+            }
+            Part::Fns { tags: None, .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The value of a map from what its join gives, which is there now.
+    fn collected(&mut self, v: &Val<'a>, ty: &ArrTy, results: &mut JoinResults<'_>) -> R<Val<'a>> {
+        let over = |own: Vec<Atom>| -> Vec<Atom> { results.frame.iter().copied().chain(own).collect() };
+        Ok(match (v, &ty.atom) {
+            (Val::Base(_), _) => {
+                let dims = over(self.sizes_of_type(&ty.shape)?);
+                let a = results.regular()?;
+                Val::Base(self.shaped(a, &dims)?)
+            }
+            (Val::Tuple { fields, .. }, AtomTy::Tuple(q)) => {
+                let dims = over(self.sizes_of_type(&ty.shape)?);
+                let fields = fields
+                    .iter()
+                    .zip(&q.fields)
+                    .map(|(f, (_, t))| self.collected(f, &t.lifted(&ty.shape), results))
+                    .collect::<R<Vec<_>>>()?;
+                Val::Tuple { frame: dims, fields: fields.into() }
+            }
+            (Val::Box(b), t) => Val::Ragged(Rc::new(self.collected_box(b, t, results)?)),
+            (Val::Ragged(r), t) => {
+                let dims = over(self.sizes_of_type(&ty.shape)?);
+                let r = self.collected_boxes(r, Some(&dims), t, results)?;
+                Val::Ragged(Rc::new(r))
+            }
+            (Val::Fns { tags, table, .. }, _) => {
+                let dims = over(self.sizes_of_type(&ty.shape)?);
+                let tags = match tags {
+                    None => None,
+                    Some(_) => {
+                        let a = results.regular()?;
+                        Some(self.shaped(a, &dims)?)
+                    }
+                };
+                Val::Fns { dims, tags, table: table.clone() }
+            }
+            _ => return bug(format!("a value that is not of its type {ty}")),
+        })
+    }
+
+    /// The boxes, one from each iteration.
+    fn collected_box(&mut self, b: &Boxed<'a>, ty: &AtomTy, results: &mut JoinResults<'_>) -> R<Ragged<'a>> {
+        let frame = results.frame.to_vec();
+        let mut witnesses = Vec::with_capacity(b.witnesses.len());
+        for w in &b.witnesses {
+            let like = match w {
+                Index::Dim(_) => WitnessArrays::Dim(Atom::int(0)),
+                Index::Shape(s) => WitnessArrays::Shape(vec![Atom::int(0); s.items().len()]),
+            };
+            witnesses.push(like.map(|_| {
+                let a = results.regular()?;
+                self.shaped(a, &frame)
+            })?);
+        }
+        let q = sigma(ty)?;
+        let contents = self.collected_contents(&b.contents, &q.body.atom, results)?;
+        Ok(Ragged { frame, ty: ty.clone(), witnesses, contents })
+    }
+
+    /// The contents of boxes, one from each iteration.
+    fn collected_contents(&mut self, v: &Val<'a>, ty: &AtomTy, results: &mut JoinResults<'_>) -> R<Part<'a>> {
+        Ok(match (v, ty) {
+            (Val::Base(_), _) => {
+                let (_, starts, data) = results.joined()?;
+                Part::Base { data, starts: self.shaped(starts, results.frame)? }
+            }
+            (Val::Tuple { fields, .. }, AtomTy::Tuple(q)) => {
+                let fields = fields.iter().zip(&q.fields);
+                let parts = fields.map(|(f, (_, t))| self.collected_contents(f, &t.atom, results));
+                Part::Tuple(parts.collect::<R<Vec<_>>>()?)
+            }
+            (Val::Box(b), t) => Part::Box(Rc::new(self.collected_box(b, t, results)?)),
+            (Val::Ragged(r), t) => {
+                // What is joined first of the boxes says where those of each iteration start.
+                let Some(JoinResult::Joined { starts, .. }) = results.untaken.as_slice().first() else {
+                    return bug("arrays of boxes of which nothing is joined");
+                };
+                let starts = self.shaped(*starts, results.frame)?;
+                let inner = self.collected_boxes(r, None, t, results)?;
+                Part::Boxes { starts, inner: Rc::new(inner) }
+            }
+            (Val::Fns { tags, table, .. }, _) => {
+                let tags = match tags {
+                    None => None,
+                    Some(_) => {
+                        let (_, starts, data) = results.joined()?;
+                        Some((data, self.shaped(starts, results.frame)?))
+                    }
+                };
+                Part::Fns { tags, table: table.clone() }
+            }
+            _ => return bug(format!("contents that are not of type {ty}")),
+        })
+    }
+
+    /// The boxes of all iterations: of the given dims, or of sizes of their own, then in one axis.
+    fn collected_boxes(
+        &mut self,
+        r: &Ragged<'a>,
+        dims: Option<&[Atom]>,
+        ty: &AtomTy,
+        results: &mut JoinResults<'_>,
+    ) -> R<Ragged<'a>> {
+        let mut total = None;
+        let mut array = |b: &mut Self, results: &mut JoinResults<'_>| match dims {
+            Some(dims) => {
+                let a = results.regular()?;
+                b.shaped(a, dims)
+            }
+            None => {
+                let (n, _, data) = results.joined()?;
+                total.get_or_insert(n);
+                b.shaped(data, &[total.unwrap_or(n)])
+            }
+        };
+        let mut witnesses = Vec::with_capacity(r.witnesses.len());
+        for w in &r.witnesses {
+            witnesses.push(w.map(|_| array(self, results))?);
+        }
+        let contents = self.collected_parts(&r.contents, dims, results)?;
+        let frame = match (dims, total) {
+            (Some(dims), _) => dims.to_vec(),
+            (None, Some(n)) => vec![n],
+            (None, None) => return bug("boxes that hide nothing"),
+        };
+        Ok(Ragged { frame, ty: ty.clone(), witnesses, contents })
+    }
+
+    fn collected_parts(
+        &mut self,
+        p: &Part<'a>,
+        dims: Option<&[Atom]>,
+        results: &mut JoinResults<'_>,
+    ) -> R<Part<'a>> {
+        Ok(match p {
+            Part::Base { .. } => {
+                let (data, starts) = self.collected_data(dims, results)?;
+                Part::Base { data, starts }
+            }
+            Part::Fns { tags, table } => {
+                let tags = match tags {
+                    None => None,
+                    Some(_) => Some(self.collected_data(dims, results)?),
+                };
+                Part::Fns { tags, table: table.clone() }
+            }
+            Part::Tuple(parts) => Part::Tuple(
+                parts.iter().map(|p| self.collected_parts(p, dims, results)).collect::<R<Vec<_>>>()?,
+            ),
+            Part::Box(r) => Part::Box(Rc::new(self.collected_boxes(r, dims, &r.ty.clone(), results)?)),
+            Part::Boxes { inner, .. } => {
+                let own = results.starts_of_boxes(dims.is_some())?;
+                let Some(JoinResult::Joined { starts: bases, .. }) = results.untaken.as_slice().first()
+                else {
+                    return bug("arrays of boxes of which nothing is joined");
+                };
+                let bases = *bases;
+                let starts = self.rebased(own, bases, dims, results)?;
+                let inner = self.collected_boxes(inner, None, &inner.ty.clone(), results)?;
+                Part::Boxes { starts, inner: Rc::new(inner) }
+            }
+        })
+    }
+
+    /// The elements of arrays of boxes, and where those of each box start.
+    fn collected_data(&mut self, dims: Option<&[Atom]>, results: &mut JoinResults<'_>) -> R<(Atom, Atom)> {
+        let own = results.starts_of_boxes(dims.is_some())?;
+        let (_, bases, data) = results.joined()?;
+        Ok((data, self.rebased(own, bases, dims, results)?))
+    }
+
+    /// Starts that are counted within each iteration, counted from the start of all: `bases` are where the
+    /// iterations' own begin.
+    fn rebased(
+        &mut self,
+        own: JoinResult,
+        bases: Atom,
+        dims: Option<&[Atom]>,
+        results: &JoinResults<'_>,
+    ) -> R<Atom> {
+        match (own, dims) {
+            (JoinResult::Regular(own), Some(dims)) => {
+                let own = self.shaped(own, dims)?;
+                let bases = self.shaped(bases, results.frame)?;
+                let k = results.frame.len();
+                self.tabulate("starts", BaseTy::I64, dims, Vec::new(), |b, at| {
+                    let (base, start) = (b.index(bases, &at[..k])?, b.index(own, at)?);
+                    b.sum(base, start)
+                })
+            }
+            (JoinResult::Joined { total, starts, data }, _) => {
+                let axis = self.open_axes(&[results.count])[0];
+                let i = Atom::Var(axis.var);
+                let from = self.index(starts, &[i])?;
+                let base = self.index(bases, &[i])?;
+                let next = self.sum(i, Atom::int(1))?;
+                let last = self.op(ScalarOp::Eq, &[next, results.count])?;
+                let end = self.op(ScalarOp::Min2, &[next, i])?;
+                let end = self.op(ScalarOp::Select, &[last, end, next])?;
+                let end = self.index(starts, &[end])?;
+                let end = self.op(ScalarOp::Select, &[last, total, end])?;
+                let count = self.op(ScalarOp::Sub, &[end, from])?;
+                if let Atom::Var(v) = count {
+                    self.natural.insert(v);
+                }
+                let moved = self.tabulate("starts", BaseTy::I64, &[count], Vec::new(), |b, at| {
+                    let place = b.sum(from, at[0])?;
+                    let start = b.index(data, &[place])?;
+                    b.sum(base, start)
+                })?;
+                let body = Body { stmts: self.close().stmts, results: vec![moved] };
+                let size = self.fresh_size("total");
+                let parts = self.fresh("starts", Ty { base: BaseTy::I64, dims: vec![results.count] });
+                let all = self.fresh("starts", Ty { base: BaseTy::I64, dims: vec![Atom::Var(size)] });
+                self.emit(vec![size, parts, all], Exp::Join { axis, regular: 0, body })?;
+                // As many as there were.
+                self.shaped(Atom::Var(all), &[total])
+            }
+            _ => bug("starts of boxes that are neither regular nor joined"),
+        }
+    }
+}
+
+/// The sizes that boxes in boxes give: one of each from each iteration.
+fn scalars_in(b: &Boxed, out: &mut Vec<Vec<Atom>>) {
+    for w in &b.witnesses {
+        let count = if let Index::Shape(s) = w { s.items().len() } else { 1 };
+        out.extend((0..count).map(|_| Vec::new()));
+    }
+    let mut contents = vec![&b.contents];
+    while let Some(v) = contents.pop() {
+        match v {
+            Val::Box(b) => scalars_in(b, out),
+            Val::Tuple { fields, .. } => contents.extend(fields.iter().rev()),
+            _ => {}
+        }
+    }
+}
+
+/// What a join gives of one result of its body.
+#[derive(Clone, Copy)]
+enum JoinResult {
+    Regular(Atom),
+    Joined { total: Atom, starts: Atom, data: Atom },
+}
+
+/// What a join gives, as far as nobody has taken it.
+struct JoinResults<'m> {
+    frame: &'m [Atom],
+    /// The number of iterations.
+    count: Atom,
+    untaken: std::vec::IntoIter<JoinResult>,
+}
+
+impl JoinResults<'_> {
+    fn regular(&mut self) -> R<Atom> {
+        match self.untaken.next() {
+            Some(JoinResult::Regular(a)) => Ok(a),
+            _ => bug("a join with fewer regular results"),
+        }
+    }
+
+    fn joined(&mut self) -> R<(Atom, Atom, Atom)> {
+        match self.untaken.next() {
+            Some(JoinResult::Joined { total, starts, data }) => Ok((total, starts, data)),
+            _ => bug("a join with fewer joined results"),
+        }
+    }
+
+    /// The starts of boxes, which are regular where their number is.
+    fn starts_of_boxes(&mut self, regular: bool) -> R<JoinResult> {
+        match self.untaken.next() {
+            Some(g) if matches!(g, JoinResult::Regular(_)) == regular => Ok(g),
+            _ => bug("a join without the starts of boxes"),
+        }
+    }
+}

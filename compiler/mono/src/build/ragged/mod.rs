@@ -1,0 +1,300 @@
+//! Arrays of boxes, stored flat.
+//!
+//! ```text
+//! (boxes (n) [int n] [3] ((2) [7 8]) ((0) …) ((3) [4 5 6]))
+//!   ⟶  witness n  [2 0 3]      starts  [0 2 2]      data  [7 8 4 5 6]
+//! ```
+//!
+//! The frame's arrays, the witnesses and where the contents of each box start, are arranged like any
+//! other arrays; the data stay where they are, and may be shared. Contents that are arrays of boxes
+//! themselves start at a box of an inner array of boxes, which has all of them in one axis.
+//!
+//! A map whose body gives boxes is a `join`: what has one size for all is collected, the contents are put
+//! one after the other. So the data of a map are in the order of its boxes; those of a rearranged array
+//! need not be.
+//!
+//! | module | arrays of boxes |
+//! | --- | --- |
+//! | this one | what they are; cells, and boxes opened |
+//! | `gather` | from boxes known one by one; appended |
+//! | `join` | from maps |
+//! | `vectors` | from and to vectors: `split`, `concat` |
+//! | `through` | through statements, branches and loops |
+//! | `output` | as results |
+
+mod gather;
+mod join;
+mod output;
+mod through;
+mod vectors;
+
+use crate::build::val::{Fun, Val};
+use crate::build::{Build, R, bug};
+use crate::ir::{Atom, Ty, View};
+use remc_base::ids::Id;
+use remc_base::ops::ScalarOp;
+use remc_base::*;
+use std::rc::Rc;
+
+/// An array of boxes.
+#[derive(Clone)]
+pub(crate) struct Ragged<'a> {
+    pub frame: Vec<Atom>,
+    /// The closed type of the boxes, a Σ.
+    pub ty: AtomTy,
+    /// Of each index that the boxes hide, its value in each box: arrays of ints of the frame's shape.
+    pub witnesses: Vec<WitnessArrays>,
+    pub contents: Part<'a>,
+}
+
+#[derive(Clone)]
+pub(crate) enum WitnessArrays {
+    Dim(Atom),
+    /// Of each axis.
+    Shape(Vec<Atom>),
+}
+
+/// The contents of all boxes. `starts` are arrays of ints of the frame's shape.
+#[derive(Clone)]
+pub(crate) enum Part<'a> {
+    /// The elements of each begin at its start in a vector of elements.
+    Base {
+        data: Atom,
+        starts: Atom,
+    },
+    Tuple(Vec<Part<'a>>),
+    /// One box in each box; of the same frame.
+    Box(Rc<Ragged<'a>>),
+    /// An array of boxes in each box: those from its start on of an array of boxes with one axis.
+    Boxes {
+        starts: Atom,
+        inner: Rc<Ragged<'a>>,
+    },
+    Fns {
+        /// As for `Base`, if there are several functions.
+        tags: Option<(Atom, Atom)>,
+        table: Rc<[Fun<'a>]>,
+    },
+}
+
+type Rearrange<'f, 'a> = &'f mut dyn FnMut(&mut Build<'a>, Atom) -> R<Atom>;
+
+impl WitnessArrays {
+    pub fn atoms(&self) -> &[Atom] {
+        match self {
+            WitnessArrays::Dim(a) => std::slice::from_ref(a),
+            WitnessArrays::Shape(all) => all,
+        }
+    }
+
+    fn map(&self, f: impl FnMut(&Atom) -> R<Atom>) -> R<WitnessArrays> {
+        let all = self.atoms().iter().map(f).collect::<R<Vec<_>>>()?;
+        Ok(match self {
+            WitnessArrays::Dim(_) => WitnessArrays::Dim(all[0]),
+            WitnessArrays::Shape(_) => WitnessArrays::Shape(all),
+        })
+    }
+}
+
+/// Whether values of the type are boxes or tuples that hold some.
+pub(crate) fn holds_boxes(t: &AtomTy) -> bool {
+    match t {
+        AtomTy::Sigma(_) => true,
+        AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| holds_boxes(&t.atom)),
+        _ => false,
+    }
+}
+
+fn sigma(ty: &AtomTy) -> R<&SigmaTy> {
+    match ty {
+        AtomTy::Sigma(q) => Ok(q),
+        other => bug(format!("a box of type {other}")),
+    }
+}
+
+impl<'a> Ragged<'a> {
+    /// All atoms, in the order of [`Build::like_ragged`].
+    pub fn atoms(&self, b: &Build<'a>, out: &mut Vec<Atom>) {
+        self.witnesses.iter().for_each(|w| out.extend(w.atoms()));
+        self.contents.atoms(b, out);
+    }
+
+    /// Whether it mentions a variable of Mono with a number from `first` on.
+    pub fn mentions(&self, first: usize) -> bool {
+        let new = |a: &Atom| a.as_var().is_some_and(|v| v.index() >= first);
+        let mut any = self.frame.iter().chain(self.witnesses.iter().flat_map(WitnessArrays::atoms)).any(new);
+        self.contents.mentions(&mut |a| any |= new(a));
+        self.tables(&mut |f| any |= super::capture::mentions_since(f, first));
+        any
+    }
+
+    /// The functions in the boxes.
+    pub fn tables(&self, f: &mut dyn FnMut(&Fun<'a>)) {
+        self.contents.tables(f);
+    }
+}
+
+impl<'a> Part<'a> {
+    fn atoms(&self, b: &Build<'a>, out: &mut Vec<Atom>) {
+        let mut leaf = |data: Atom, starts: Atom| {
+            out.extend(b.dims_of_atom(data));
+            out.extend([starts, data]);
+        };
+        match self {
+            Part::Base { data, starts } => leaf(*data, *starts),
+            Part::Tuple(parts) => parts.iter().for_each(|p| p.atoms(b, out)),
+            Part::Box(r) => r.atoms(b, out),
+            Part::Boxes { starts, inner } => {
+                out.extend(&inner.frame);
+                out.push(*starts);
+                inner.atoms(b, out);
+            }
+            Part::Fns { tags, .. } => tags.iter().for_each(|(data, starts)| leaf(*data, *starts)),
+        }
+    }
+
+    fn mentions(&self, f: &mut dyn FnMut(&Atom)) {
+        match self {
+            Part::Base { data, starts } | Part::Fns { tags: Some((data, starts)), .. } => {
+                f(data);
+                f(starts);
+            }
+            Part::Fns { tags: None, .. } => {}
+            Part::Tuple(parts) => parts.iter().for_each(|p| p.mentions(f)),
+            Part::Box(r) => {
+                r.witnesses.iter().flat_map(WitnessArrays::atoms).for_each(&mut *f);
+                r.contents.mentions(f);
+            }
+            Part::Boxes { starts, inner } => {
+                f(starts);
+                inner
+                    .frame
+                    .iter()
+                    .chain(inner.witnesses.iter().flat_map(WitnessArrays::atoms))
+                    .for_each(&mut *f);
+                inner.contents.mentions(f);
+            }
+        }
+    }
+
+    fn tables(&self, f: &mut dyn FnMut(&Fun<'a>)) {
+        match self {
+            Part::Base { .. } => {}
+            Part::Tuple(parts) => parts.iter().for_each(|p| p.tables(f)),
+            Part::Box(r) | Part::Boxes { inner: r, .. } => r.contents.tables(f),
+            Part::Fns { table, .. } => table.iter().for_each(f),
+        }
+    }
+}
+
+impl<'a> Build<'a> {
+    /// The same boxes in another frame: `f` rearranges each array of the frame's shape.
+    pub fn reframed(&mut self, r: &Ragged<'a>, frame: Vec<Atom>, f: Rearrange<'_, 'a>) -> R<Ragged<'a>> {
+        let witnesses = r.witnesses.iter().map(|w| w.map(|a| f(self, *a))).collect::<R<Vec<_>>>()?;
+        let contents = self.reframed_part(&r.contents, &frame, f)?;
+        Ok(Ragged { frame, ty: r.ty.clone(), witnesses, contents })
+    }
+
+    fn reframed_part(&mut self, p: &Part<'a>, frame: &[Atom], f: Rearrange<'_, 'a>) -> R<Part<'a>> {
+        Ok(match p {
+            Part::Base { data, starts } => Part::Base { data: *data, starts: f(self, *starts)? },
+            Part::Tuple(parts) => {
+                Part::Tuple(parts.iter().map(|p| self.reframed_part(p, frame, f)).collect::<R<Vec<_>>>()?)
+            }
+            Part::Box(r) => Part::Box(Rc::new(self.reframed(r, frame.to_vec(), f)?)),
+            Part::Boxes { starts, inner } => Part::Boxes { starts: f(self, *starts)?, inner: inner.clone() },
+            Part::Fns { tags, table } => Part::Fns {
+                tags: tags.map(|(data, starts)| R::Ok((data, f(self, starts)?))).transpose()?,
+                table: table.clone(),
+            },
+        })
+    }
+
+    /// The boxes at the given indices, which are in bounds: an array of fewer axes, or one box.
+    pub fn ragged_cell(&mut self, r: &Ragged<'a>, at: &[Atom]) -> R<Val<'a>> {
+        let Some(frame) = r.frame.get(at.len()..) else { return bug("a cell of more axes than there are") };
+        let cell = self.reframed(r, frame.to_vec(), &mut |b, a| b.index(a, at))?;
+        if frame.is_empty() { self.only_box(&cell) } else { Ok(Val::Ragged(Rc::new(cell))) }
+    }
+
+    /// The box that is the whole array.
+    fn only_box(&mut self, r: &Ragged<'a>) -> R<Val<'a>> {
+        let q = sigma(&r.ty)?;
+        let mut subst = Subst::new();
+        let mut witnesses = Vec::with_capacity(q.params.len());
+        for (p, w) in q.params.iter().zip(&r.witnesses) {
+            w.atoms().iter().filter_map(|a| a.as_var()).for_each(|v| {
+                self.natural.insert(v);
+            });
+            let mut dims = w.atoms().iter().map(|a| self.dim_of(*a));
+            let i = match w {
+                WitnessArrays::Dim(_) => Index::Dim(dims.next().unwrap_or(Dim::zero())),
+                WitnessArrays::Shape(_) => Index::Shape(Shape::of_dims(dims)),
+            };
+            subst.bind_index(p, i.clone());
+            witnesses.push(i);
+        }
+        let contents = self.contents_of(&r.contents, &subst.arr(&q.body), &[])?;
+        Ok(Val::boxed(r.ty.clone(), witnesses, contents))
+    }
+
+    /// The contents of the one box of a frame without axes, of the closed type `ty` with `outer` in front.
+    fn contents_of(&mut self, p: &Part<'a>, ty: &ArrTy, outer: &[Atom]) -> R<Val<'a>> {
+        let own = self.sizes_of_type(&ty.shape)?;
+        let dims: Vec<Atom> = outer.iter().copied().chain(own).collect();
+        Ok(match (p, &ty.atom) {
+            (Part::Base { data, starts }, _) => Val::Base(self.elements_from(*data, *starts, &dims)?),
+            (Part::Tuple(parts), AtomTy::Tuple(q)) => {
+                let fields = parts
+                    .iter()
+                    .zip(&q.fields)
+                    .map(|(p, (_, t))| self.contents_of(p, t, &dims))
+                    .collect::<R<Vec<_>>>()?;
+                Val::Tuple { frame: dims, fields: fields.into() }
+            }
+            (Part::Box(r), _) => self.only_box(r)?,
+            (Part::Boxes { starts, inner }, _) => {
+                let r = self.reframed(inner, dims.clone(), &mut |b, a| b.elements_from(a, *starts, &dims))?;
+                Val::Ragged(Rc::new(r))
+            }
+            (Part::Fns { tags, table }, _) => {
+                let tags = tags.map(|(data, starts)| self.elements_from(data, starts, &dims)).transpose()?;
+                Val::Fns { dims, tags, table: table.clone() }
+            }
+            _ => return bug(format!("contents that are not of type {ty}")),
+        })
+    }
+
+    /// The elements of an array of these dims, from `start` on in a vector.
+    fn elements_from(&mut self, data: Atom, start: Atom, dims: &[Atom]) -> R<Atom> {
+        if dims.is_empty() {
+            return self.index(data, &[start]);
+        }
+        let base = self.base_of(data);
+        let count = self.product(dims)?;
+        let view = View::Slice { start: vec![start], dims: vec![count] };
+        let part = self.view(view, data, Ty { base, dims: vec![count] })?;
+        self.shaped(part, dims)
+    }
+
+    /// The elements of an array in another shape of as many.
+    fn shaped(&mut self, a: Atom, dims: &[Atom]) -> R<Atom> {
+        if self.dims_of_atom(a) == dims {
+            return Ok(a);
+        }
+        if dims.is_empty() {
+            let first = vec![Atom::int(0); self.dims_of_atom(a).len()];
+            return self.index(a, &first);
+        }
+        let base = self.base_of(a);
+        self.view(View::Reshape { dims: dims.to_vec() }, a, Ty { base, dims: dims.to_vec() })
+    }
+
+    pub fn product(&mut self, dims: &[Atom]) -> R<Atom> {
+        dims.iter().try_fold(Atom::int(1), |n, d| self.op(ScalarOp::Mul, &[n, *d]))
+    }
+
+    fn sum(&mut self, a: Atom, b: Atom) -> R<Atom> {
+        self.op(ScalarOp::Add, &[a, b])
+    }
+}

@@ -1,0 +1,159 @@
+//! Arrays of boxes through a statement, a branch or a loop: new variables for what it binds; and their
+//! headers alone, for a statement that only moves boxes about.
+//!
+//! The headers of boxes are the arrays of their frame's shape, witnesses and starts. They are numbers of
+//! one shape for every box, so that what chooses or orders items works on them as on a tuple; the data stay
+//! where they are.
+
+use super::{Part, Ragged, holds_boxes};
+use crate::build::val::Val;
+use crate::build::{Build, R, bug};
+use crate::ir::{Atom, Ty, Var};
+use remc_base::*;
+use std::rc::Rc;
+
+impl<'a> Build<'a> {
+    /// New variables for an array of boxes like another, of the closed type `ty`, in the order of
+    /// [`Ragged::atoms`].
+    pub fn like_ragged(
+        &mut self,
+        name: &str,
+        r: &Ragged<'a>,
+        ty: &ArrTy,
+        out: &mut Vec<Var>,
+    ) -> R<Ragged<'a>> {
+        let frame = self.sizes_of_type(&ty.shape)?;
+        let mut r = r.clone();
+        r.ty = ty.atom.clone();
+        self.like_frame(name, &r, frame, out)
+    }
+
+    fn like_frame(
+        &mut self,
+        name: &str,
+        r: &Ragged<'a>,
+        frame: Vec<Atom>,
+        out: &mut Vec<Var>,
+    ) -> R<Ragged<'a>> {
+        let mut witnesses = Vec::with_capacity(r.witnesses.len());
+        for w in &r.witnesses {
+            witnesses.push(w.map(|_| {
+                let v = self.fresh("n", Ty { base: BaseTy::I64, dims: frame.clone() });
+                out.push(v);
+                Ok(Atom::Var(v))
+            })?);
+        }
+        let contents = self.like_part(name, &r.contents, &frame, out)?;
+        Ok(Ragged { frame, ty: r.ty.clone(), witnesses, contents })
+    }
+
+    fn like_part(&mut self, name: &str, p: &Part<'a>, frame: &[Atom], out: &mut Vec<Var>) -> R<Part<'a>> {
+        let data = |b: &mut Self, data: Atom, out: &mut Vec<Var>| {
+            let total = b.fresh_size("total");
+            let starts = b.fresh("starts", Ty { base: BaseTy::I64, dims: frame.to_vec() });
+            let base = b.base_of(data);
+            let v = b.fresh(name, Ty { base, dims: vec![Atom::Var(total)] });
+            out.extend([total, starts, v]);
+            (Atom::Var(v), Atom::Var(starts))
+        };
+        Ok(match p {
+            Part::Base { data: d, .. } => {
+                let (data, starts) = data(self, *d, out);
+                Part::Base { data, starts }
+            }
+            Part::Tuple(parts) => {
+                Part::Tuple(parts.iter().map(|p| self.like_part(name, p, frame, out)).collect::<R<Vec<_>>>()?)
+            }
+            Part::Box(r) => Part::Box(Rc::new(self.like_frame(name, r, frame.to_vec(), out)?)),
+            Part::Boxes { inner, .. } => {
+                let total = self.fresh_size("total");
+                let starts = self.fresh("starts", Ty { base: BaseTy::I64, dims: frame.to_vec() });
+                out.extend([total, starts]);
+                let inner = self.like_frame(name, inner, vec![Atom::Var(total)], out)?;
+                Part::Boxes { starts: Atom::Var(starts), inner: Rc::new(inner) }
+            }
+            Part::Fns { tags, table } => {
+                let tags = tags.map(|(d, _)| data(self, d, out));
+                Part::Fns { tags, table: table.clone() }
+            }
+        })
+    }
+
+    /// Whether two arrays of boxes are of one structure.
+    pub fn alike(&self, x: &Ragged<'a>, y: &Ragged<'a>) -> bool {
+        let ranks = |r: &Ragged| r.witnesses.iter().map(|w| w.atoms().len()).collect::<Vec<_>>();
+        ranks(x) == ranks(y) && self.alike_parts(&x.contents, &y.contents)
+    }
+
+    fn alike_parts(&self, x: &Part<'a>, y: &Part<'a>) -> bool {
+        match (x, y) {
+            (Part::Base { .. }, Part::Base { .. }) => true,
+            (Part::Tuple(xs), Part::Tuple(ys)) => {
+                xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| self.alike_parts(x, y))
+            }
+            (Part::Box(x), Part::Box(y)) => self.alike(x, y),
+            (Part::Boxes { inner: x, .. }, Part::Boxes { inner: y, .. }) => self.alike(x, y),
+            (Part::Fns { tags: s, table: f }, Part::Fns { tags: t, table: g }) => {
+                s.is_some() == t.is_some()
+                    && f.len() == g.len()
+                    && f.iter().zip(g.iter()).all(|(f, g)| f.same(g))
+            }
+            _ => false,
+        }
+    }
+
+    /// A value with the numbers that say what the boxes of its arrays are in the place of these, and its
+    /// type: what is enough to choose boxes, and to put them into another order.
+    pub fn headers(&mut self, v: &Val<'a>, ty: &ArrTy) -> R<(Val<'a>, ArrTy)> {
+        Ok(match (v, &ty.atom) {
+            (Val::Tuple { frame, fields }, AtomTy::Tuple(q)) if holds_boxes(&ty.atom) => {
+                let (mut values, mut types) = (Vec::new(), Vec::new());
+                for (f, (label, t)) in fields.iter().zip(&q.fields) {
+                    let (f, t) = self.headers(f, t)?;
+                    values.push(f);
+                    types.push((label.clone(), t));
+                }
+                let frame = frame.clone();
+                let ty = ArrTy::new(AtomTy::tuple(types), ty.shape.clone());
+                (Val::Tuple { frame, fields: values.into() }, ty)
+            }
+            (Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_), t) => {
+                let r = self.ragged(v, t)?;
+                let mut arrays = Vec::new();
+                let mut keep = |_: &mut Self, a: Atom| {
+                    arrays.push(Val::Base(a));
+                    Ok(a)
+                };
+                self.reframed(&r, r.frame.clone(), &mut keep)?;
+                let fields = arrays.iter().map(|_| (None, ArrTy::scalar(AtomTy::INT))).collect();
+                let ty = ArrTy::new(AtomTy::tuple(fields), ty.shape.clone());
+                (Val::Tuple { frame: r.frame.clone(), fields: arrays.into() }, ty)
+            }
+            _ => (v.clone(), ty.clone()),
+        })
+    }
+
+    /// The other way: `like` is what the headers were made of.
+    pub fn with_headers(&mut self, h: Val<'a>, like: &Val<'a>, ty: &ArrTy) -> R<Val<'a>> {
+        Ok(match (h, like, &ty.atom) {
+            (Val::Tuple { frame, fields: all }, Val::Tuple { fields, .. }, AtomTy::Tuple(q)) => {
+                let mut values = Vec::with_capacity(all.len());
+                for ((h, f), (_, t)) in all.iter().zip(fields.iter()).zip(&q.fields) {
+                    values.push(self.with_headers(h.clone(), f, t)?);
+                }
+                Val::Tuple { frame, fields: values.into() }
+            }
+            (Val::Tuple { frame, fields }, Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_), t) => {
+                let r = self.ragged(like, t)?;
+                let mut all = fields.iter();
+                let mut next = |_: &mut Self, _: Atom| match all.next() {
+                    Some(Val::Base(a)) => Ok(*a),
+                    _ => bug("boxes with fewer numbers"),
+                };
+                let r = self.reframed(&r, frame.clone(), &mut next)?;
+                if frame.is_empty() { self.only_box(&r)? } else { Val::Ragged(Rc::new(r)) }
+            }
+            (h, ..) => h,
+        })
+    }
+}
