@@ -9,6 +9,7 @@ pub mod codes;
 pub mod compile;
 pub mod cycles;
 pub mod database;
+pub mod doc;
 pub mod environment;
 pub mod pipeline;
 pub mod program;

@@ -10,3 +10,5 @@ pub mod refs;
 pub mod scheme;
 pub mod source;
 pub mod verify;
+
+pub use infer::{elsewhere, near};

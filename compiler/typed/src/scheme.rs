@@ -20,6 +20,9 @@ pub struct Scheme {
     /// The value as a dim or shape, where it is known: of a value definition, or of the result of a
     /// function (over its Π variables) whose result type is `(Val i)`.
     pub known: Option<Index>,
+    /// Whether uses of the known number take the type that their context wants: it is a number without a
+    /// written type.
+    pub adapts: bool,
     /// Parameter names, for messages.
     pub params: Vec<Name>,
 }
@@ -61,3 +64,15 @@ pub trait Environment {
     /// Every visible name, for suggestions.
     fn names(&self) -> Vec<Name>;
 }
+
+/// Names of the prelude with several uses, and the definitions of the others: which one an application
+/// means is told by its arguments. `replicate` with two repeats items; the others have one count for each
+/// axis, and as many axes as the vector of counts, where it is written out, has numbers.
+pub const USES: &[(&str, &[&str])] = &[
+    ("replicate", &["replicate/counts"]),
+    ("take", &["take/2", "take/3"]),
+    ("drop", &["drop/2", "drop/3"]),
+    ("take-right", &["take-right/2", "take-right/3"]),
+    ("drop-right", &["drop-right/2", "drop-right/3"]),
+    ("tile", &["tile/2"]),
+];

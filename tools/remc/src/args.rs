@@ -44,6 +44,14 @@ pub enum Command {
   remc opt --from mono --pass fuse prog.mono
   remc opt --list                         # every stage of the pipeline, in order")]
     Opt(Opt),
+    /// Say what a name of the prelude, a form of the language or a definition of yours means
+    #[command(after_help = "Examples:
+  remc doc                                # all names, by group
+  remc doc reduce transpose/axes          # what they mean, their types, examples
+  remc doc unbox                          # a form
+  remc doc prog.remora                    # the definitions of a file and the comments above them
+  remc doc prog.remora --format markdown  # the same as a page")]
+    Doc(Doc),
     /// Say what an error code means, with an example
     #[command(after_help = "Examples:
   remc explain E0301
@@ -158,6 +166,22 @@ pub struct Compile {
     /// Where to; standard output if absent
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct Doc {
+    /// Names, forms, and files that end in .remora; without any, an index
+    #[arg(value_name = "NAME", allow_hyphen_values = true)]
+    pub names: Vec<String>,
+    /// As text for a terminal, or as Markdown
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub format: DocFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum DocFormat {
+    Text,
+    Markdown,
 }
 
 #[derive(clap::Args, Clone, Debug)]

@@ -31,6 +31,8 @@ pub const BAD_IR: Code = Code("U0012");
 pub const RANKS: Code = Code("U0013");
 /// The number of threads, or another setting of a device, cannot be had.
 pub const DEVICE: Code = Code("U0014");
+/// `remc doc` does not know the name.
+pub const UNKNOWN_TOPIC: Code = Code("U0020");
 
 // What is not compiled yet, by construct; see `limitations.toml`.
 

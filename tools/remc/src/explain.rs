@@ -25,3 +25,8 @@ fn title<'a>(code: &str, page: &'a str) -> &'a str {
     let heading = page.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
     heading.strip_prefix(code).unwrap_or(heading).trim_start_matches([':', ' '])
 }
+
+/// Whether this is the code of a message.
+pub fn is_code(text: &str) -> bool {
+    PAGES.iter().any(|(code, _)| code.eq_ignore_ascii_case(text))
+}

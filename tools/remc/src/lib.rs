@@ -14,6 +14,7 @@ mod compile;
 pub mod cpu;
 pub mod cuda;
 pub mod device;
+pub mod doc;
 pub mod emulated;
 mod explain;
 mod gpu;
@@ -89,6 +90,7 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
         Command::Check(args) => commands::check(args, reporter),
         Command::Compile(args) => commands::compile(args, reporter),
         Command::Opt(args) => commands::opt(args),
+        Command::Doc(args) => doc::doc(args, reporter),
         Command::Explain { code } => explain::explain(code.as_deref()),
     }
 }

@@ -231,6 +231,7 @@ impl Checker<'_> {
                 return self.index_mismatch(&op, e, node);
             }
         }
+        self.permuted_axes(&op, node)?;
         for i in 0..slots.len() {
             self.flow_atom(&mut slots, i, &op)?;
         }

@@ -12,7 +12,7 @@ use forms::conversion;
 use std::sync::Arc;
 
 /// Whether two names are a typing mistake apart.
-pub(super) fn near(a: &str, b: &str) -> bool {
+pub fn near(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > 2 || a == b {
         return false;
@@ -39,7 +39,7 @@ fn swapped(a: &[char], b: &[char]) -> bool {
 }
 
 /// What other array languages call what this one does otherwise.
-fn elsewhere(name: &str) -> Option<&'static str> {
+pub fn elsewhere(name: &str) -> Option<&'static str> {
     Some(match name {
         "map" => "functions meet every item by themselves: (f xs); for rows, rerank: (~(1)f m)",
         "range" | "arange" => "the numbers 0 … n-1 are (iota [n])",

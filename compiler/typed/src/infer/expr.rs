@@ -1,5 +1,6 @@
 //! One arm for each form of expression.
 
+use super::values::is_sizes;
 use super::*;
 use crate::codes;
 use crate::ir::{ExprKind, LiftKind};
@@ -361,10 +362,7 @@ impl Checker<'_> {
                 let ty = self.s.zonk(&t.expr.ty);
                 let var = self.new_local(name, ty.clone(), t.known.clone());
                 // A number whose type is still open takes the type of each use.
-                let sizes = match &t.known {
-                    Some(Index::Shape(s)) => s.dims().is_some_and(|ds| ds.iter().all(Dim::is_never_negative)),
-                    known => known.is_some(),
-                };
+                let sizes = t.known.as_ref().is_some_and(is_sizes);
                 // The type of another variable that is still open (`(let ((y x)) …)`) is not this one's to vary.
                 let own = |c: &Self| {
                     matches!(ty.atom, AtomTy::Meta(_))

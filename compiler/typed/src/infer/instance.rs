@@ -6,7 +6,7 @@
 use super::*;
 use crate::codes;
 use crate::ir::{ExprKind, Fact};
-use crate::scheme::{ExplicitIndex, Resolved, Scheme};
+use crate::scheme::{ExplicitIndex, Resolved, Scheme, USES};
 use remc_syntax::ast;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub(super) struct Operator {
     pub vals: Vec<(usize, Index)>,
     /// The result's value, for a function whose result is `(Val i)`.
     pub known: Option<Index>,
+    /// Whether a known number takes the type of its context.
+    pub adapts: bool,
     pub global: Option<GlobalId>,
     pub name: String,
     pub params: Vec<Name>,
@@ -44,6 +46,7 @@ impl Operator {
             expr,
             vals: Vec::new(),
             known: None,
+            adapts: false,
             global: None,
             name: "the function".into(),
             params: Vec::new(),
@@ -125,19 +128,18 @@ impl Checker<'_> {
             return Ok(None);
         }
         // A name with several uses is told apart by its arguments.
-        let overloaded = match (name.as_str(), args) {
-            ("replicate", Some([_, _])) => Some(Name::new("replicate/counts")),
-            // One count for each axis.
-            (base @ ("take" | "drop" | "take-right" | "drop-right" | "tile"), Some([_, counts])) => {
-                match &*counts.kind {
-                    ast::ExprKind::Bracket(cs) if (2..=3).contains(&cs.len()) => {
-                        Some(Name::new(format!("{base}/{}", cs.len())))
-                    }
-                    _ => None,
-                }
-            }
-            _ => None,
-        };
+        let overloaded = USES.iter().find(|(base, _)| *base == name.as_str()).and_then(|(base, uses)| {
+            let wanted = match (*base, args) {
+                ("replicate", Some([_, _])) => "replicate/counts".to_owned(),
+                // One count for each axis.
+                (base, Some([_, counts])) => match &*counts.kind {
+                    ast::ExprKind::Bracket(counts) => format!("{base}/{}", counts.len()),
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            uses.contains(&wanted.as_str()).then(|| Name::new(wanted))
+        });
         let resolved = match self.env.value(name) {
             Some(Resolved::Value { global, scheme }) => {
                 let shadowed =
@@ -311,6 +313,7 @@ impl Checker<'_> {
             let why: Arc<str> = format!("`{name}` needs sizes that agree").into();
             expr = Expr::new(ExprKind::Check { fact: Fact::Equal(p, q), why, body: expr }, ty, node);
         }
+        let adapts = scheme.as_ref().is_some_and(|(_, s)| s.adapts);
         let (vals, known, params, global) = match scheme {
             Some((g, s)) => (
                 s.vals.iter().map(|(at, i)| (*at, of_scheme.index(i))).collect(),
@@ -320,7 +323,7 @@ impl Checker<'_> {
             ),
             None => (Vec::new(), None, Vec::new(), None),
         };
-        Ok(Operator { expr, vals, known, global, name, params, explicit, node })
+        Ok(Operator { expr, vals, known, adapts, global, name, params, explicit, node })
     }
 
     fn fit_sort(

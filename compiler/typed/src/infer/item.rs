@@ -1,5 +1,6 @@
 //! One top-level item, from its Ast to its scheme and definition.
 
+use super::values::is_sizes;
 use super::*;
 use crate::check::Checked;
 use crate::codes;
@@ -109,6 +110,7 @@ impl Checker<'_> {
     /// Defaults, the finished term and the scheme.
     fn complete(&mut self, global: &GlobalId, t: Typed, out: &mut Checked) -> Check<()> {
         self.decide_all(0)?;
+        let open = matches!(self.s.zonk_atom(&t.expr.ty.atom), AtomTy::Meta(_));
         self.default_literals()?;
         self.decide_all(0)?;
         self.nothing_pending()?;
@@ -122,12 +124,14 @@ impl Checker<'_> {
         };
         let params = param_names(&body);
         let known = if arity == 0 { known } else { None };
+        let adapts = open && known.as_ref().is_some_and(is_sizes);
         out.scheme = Some(Arc::new(Scheme {
             ty: ty.clone(),
             vals: Vec::new(),
             constraints: Vec::new(),
             explicit: (0..arity).map(ExplicitIndex::Param).collect(),
             known,
+            adapts,
             params,
         }));
         let entry = entry_signature(&body);
@@ -263,6 +267,7 @@ impl Checker<'_> {
             let scheme = Scheme {
                 vals: vals.iter().map(|(at, i)| (*at, s.index(i))).collect(),
                 known: known.map(|k| s.index(&k)),
+                adapts: false,
                 params: f.params.iter().map(|p| p.name.clone()).collect(),
                 ..(**scheme).clone()
             };
@@ -345,6 +350,7 @@ impl Checker<'_> {
                 })
                 .collect(),
             known: None,
+            adapts: false,
             params: params.iter().map(|p| p.name.clone()).collect(),
             ty,
         }));

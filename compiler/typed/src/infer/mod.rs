@@ -12,6 +12,7 @@
 //! gets instead of a term.
 
 mod apply;
+mod axes;
 mod boxes;
 mod cells;
 mod errors;
@@ -31,6 +32,8 @@ use crate::ir::{self, Expr};
 use crate::scheme::Environment;
 use remc_base::*;
 use solver::Solver;
+
+pub use errors::{elsewhere, near};
 
 /// Proof that an error was reported.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,14 @@ use super::*;
 use crate::ir::{ExprKind, Lit};
 use remc_syntax::ast;
 
+/// A number, or a vector of numbers that may all be sizes.
+pub(super) fn is_sizes(known: &Index) -> bool {
+    match known {
+        Index::Dim(_) => true,
+        Index::Shape(s) => s.dims().is_some_and(|ds| ds.iter().all(Dim::is_never_negative)),
+    }
+}
+
 impl Checker<'_> {
     /// A name as an expression: a variable, a dim's value, or an instance of a definition.
     pub(super) fn infer_name(&mut self, e: &ast::Expr, name: &Name) -> Check<Typed> {
@@ -41,12 +49,11 @@ impl Checker<'_> {
         }
         let is_fn = matches!(op.expr.ty.atom, AtomTy::Fn(_));
         if !is_fn && let Some(known) = op.known.clone() {
-            let mut t = self.reified(known, op.node);
-            // The definition's own type, unless it is a number that adapts.
-            if let (Some(Index::Shape(_)), true) = (&t.known, op.expr.ty.shape.items().len() == 1) {
-                t.expr.ty = op.expr.ty.clone();
-            }
-            return Ok(t);
+            return Ok(if op.adapts {
+                self.reified(known, op.node)
+            } else {
+                Typed { expr: op.expr, known: Some(known) }
+            });
         }
         if !is_fn
             && self.demand

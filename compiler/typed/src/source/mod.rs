@@ -26,6 +26,7 @@ mod expr;
 mod layout;
 mod literal;
 mod names;
+mod scheme;
 mod types;
 
 use crate::ir::*;
@@ -35,6 +36,8 @@ use names::Names;
 use remc_base::*;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
+
+pub use scheme::{instance, scheme_type};
 
 /// Before the name of a definition of the prelude, means that definition, whatever hides the name.
 pub const PRELUDE: &str = "prelude:";

@@ -1,7 +1,8 @@
 //! The tests that are files: one test for each program, each program that must fail, each page of an
-//! error code, and each page of the tour. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
+//! error code, each page of the tour and of the book. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
 //! place of what was expected, for a person to read and commit.
 
+mod book;
 mod compiled;
 mod cpu;
 mod emulated;
@@ -28,6 +29,7 @@ fn main() {
     trials.extend(resources::trials());
     trials.extend(pages::trials());
     trials.extend(tour::trials());
+    trials.extend(book::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 

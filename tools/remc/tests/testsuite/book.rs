@@ -1,0 +1,124 @@
+//! `book/src/`: one test a page. Fenced blocks:
+//!
+//! - `remora`: a program; what stands behind `; ⇒` is the value of the form before it, or `error` and a
+//!   code, and nothing else in it is wrong;
+//! - `remora more`: goes on with the program of the block before;
+//! - `remora NAME.remora`: a file, for imports and for the commands below;
+//! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output.
+//!
+//! The pages that are written from other sources are compared with them.
+
+use crate::pages::{Folder, blocks, console};
+use crate::{differs, expect_file, remc, root, stdout, updating};
+use libtest_mimic::{Failed, Trial};
+use remc_driver::Session;
+use std::path::{Path, PathBuf};
+
+#[path = "../support/examples.rs"]
+mod examples;
+
+pub fn trials() -> Vec<Trial> {
+    let source = root().join("book/src");
+    let mut trials = vec![
+        Trial::test("book::every_page_is_in_the_summary", summary),
+        Trial::test("book::the_prelude_is_up_to_date", prelude),
+    ];
+    for path in pages_of(&source) {
+        let name = path.strip_prefix(&source).unwrap_or(&path).with_extension("").display().to_string();
+        trials.push(Trial::test(format!("book::{name}"), move || page(&path)));
+    }
+    trials
+}
+
+/// All pages under a folder, sorted.
+fn pages_of(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![];
+    let mut todo = vec![folder.to_owned()];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            todo.extend(std::fs::read_dir(&path).into_iter().flatten().filter_map(|f| Some(f.ok()?.path())));
+        } else if path.extension().is_some_and(|e| e == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Each page is in the table of contents, which has no others; and each link between pages leads to one.
+fn summary() -> Result<(), Failed> {
+    let source = root().join("book/src");
+    let summary = std::fs::read_to_string(source.join("SUMMARY.md"))?;
+    let listed = links(&summary);
+    let mut wrong = vec![];
+    for page in pages_of(&source) {
+        let name = page.strip_prefix(&source)?.to_string_lossy().replace('\\', "/");
+        if name != "SUMMARY.md" && !listed.contains(&name) {
+            wrong.push(format!("{name} is not in SUMMARY.md"));
+        }
+        let folder = page.parent().unwrap_or(&source);
+        for link in links(&std::fs::read_to_string(&page)?) {
+            if !folder.join(&link).exists() {
+                wrong.push(format!("{name}: the link to {link} leads nowhere"));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+/// The files that a page links to.
+fn links(text: &str) -> Vec<String> {
+    let targets = text.split("](").skip(1).filter_map(|part| part.split_once(')'));
+    targets
+        .map(|(target, _)| target.split('#').next().unwrap_or_default().to_owned())
+        .filter(|t| !t.is_empty() && !t.contains("://"))
+        .collect()
+}
+
+/// The prelude's page is what `remc doc` writes.
+fn prelude() -> Result<(), Failed> {
+    let output = remc().args(["doc", "--format", "markdown"]).output()?;
+    expect_file(&root().join("book/src/language/prelude.md"), &stdout(&output))
+}
+
+fn page(path: &Path) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(path)?;
+    let folder = Folder::new(&format!("book-{}", path.file_stem().unwrap_or_default().to_string_lossy()))?;
+    let mut programs: Vec<String> = vec![];
+    let mut found = vec![];
+    for block in blocks(&text)? {
+        let content = &text[block.content.clone()];
+        match block.info.as_str() {
+            "remora" => programs.push(content.to_owned()),
+            "remora more" => programs.last_mut().ok_or("`more` of no program")?.push_str(content),
+            "console" => found.push((block.content.clone(), console(content, &folder)?)),
+            info => {
+                if let Some(name) = info.strip_prefix("remora ") {
+                    std::fs::write(folder.0.join(name), content)?;
+                }
+            }
+        }
+    }
+    let mut session = Session::default();
+    let mut mistakes = vec![];
+    for program in &programs {
+        let forms = examples::run(&mut session, &folder.0, program);
+        mistakes.extend(forms.iter().filter_map(examples::Form::mistake));
+    }
+    if !mistakes.is_empty() {
+        return Err(mistakes.join("\n").into());
+    }
+    let mut updated = text.clone();
+    for (range, said) in found.into_iter().rev() {
+        if text[range.clone()] != said {
+            if !updating() {
+                return Err(differs("a command's output", &text[range], &said));
+            }
+            updated.replace_range(range, &said);
+        }
+    }
+    if updated != text {
+        std::fs::write(path, updated)?;
+    }
+    Ok(())
+}
