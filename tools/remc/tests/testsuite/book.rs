@@ -9,7 +9,7 @@
 //! The pages that are written from other sources are compared with them.
 
 use crate::pages::{Folder, blocks, console};
-use crate::{differs, expect_file, remc, root, stdout, updating};
+use crate::{differs, expect_file, files, remc, root, stdout, stem, updating};
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("book::every_page_is_in_the_summary", summary),
         Trial::test("book::the_prelude_is_up_to_date", prelude),
+        Trial::test("book::the_errors_are_up_to_date", errors),
     ];
     for path in pages_of(&source) {
         let name = path.strip_prefix(&source).unwrap_or(&path).with_extension("").display().to_string();
@@ -79,6 +80,39 @@ fn links(text: &str) -> Vec<String> {
 fn prelude() -> Result<(), Failed> {
     let output = remc().args(["doc", "--format", "markdown"]).output()?;
     expect_file(&root().join("book/src/language/prelude.md"), &stdout(&output))
+}
+
+/// The index of messages has each page of `testsuite/diagnostics/`, with its first line.
+fn errors() -> Result<(), Failed> {
+    let mut out = String::from(
+        "# Messages and their codes\n\n\
+         <!-- A test writes this page from the first lines of `testsuite/diagnostics/`. -->\n\n\
+         Every message has a code. `remc explain CODE` shows its page: what it means, what helps, programs that\n\
+         cause it and what is then said.\n",
+    );
+    let kinds = [
+        ("E", "Errors of a program", "The program is wrong; `remc` ends with exit code 1."),
+        ("W", "Warnings", "The program is run all the same."),
+        ("R", "Stops of a running program", "The program was right, and stopped; exit code 3."),
+        ("L", "Limitations", "The program is right, but not compiled yet; the interpreter runs it."),
+        ("U", "Wrong usage", "What `remc` was asked cannot be done; exit code 2."),
+    ];
+    let pages = files("diagnostics", "md");
+    for (letter, title, what) in kinds {
+        out.push_str(&format!("\n## {title}\n\n{what}\n\n| code | what it says |\n| --- | --- |\n"));
+        for path in pages.iter().filter(|p| stem(p).starts_with(letter)) {
+            let text = std::fs::read_to_string(path)?;
+            let code = stem(path);
+            let title = text.lines().next().and_then(|l| l.split_once(": ")).map_or("", |(_, t)| t);
+            let link = format!("../../../testsuite/diagnostics/{code}.md");
+            out.push_str(&format!("| [{code}]({link}) | {title} |\n"));
+        }
+    }
+    let listed = out.matches("| [").count();
+    if listed != pages.len() {
+        return Err(format!("{listed} of {} codes are listed", pages.len()).into());
+    }
+    expect_file(&root().join("book/src/language/errors.md"), &out)
 }
 
 fn page(path: &Path) -> Result<(), Failed> {
