@@ -52,9 +52,7 @@ impl Lowering<'_> {
             (Some("-"), [_, rest @ ..]) if rest.len() >= 2 => IndexKind::Sub(self.sizes(rest)),
             (Some("++"), _) => self.index_kind(s),
             // The functions of these names take a value, the indices parts of a shape.
-            (Some("rank" | "size" | "shape"), [_, part]) if !is_shape(part) => {
-                IndexKind::Value(self.expr(s))
-            }
+            (Some("rank" | "size" | "shape"), [_, part]) if !is_shape(part) => IndexKind::Value(self.expr(s)),
             (Some("rank" | "size" | "shape"), _) => self.index_kind(s),
             _ => IndexKind::Value(self.expr(s)),
         };
