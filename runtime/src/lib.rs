@@ -13,6 +13,7 @@
 //! | [`library`] | programs printed as CUDA, compiled to a library |
 //! | [`literal`] | a literal read against the type that an entry wants |
 //! | [`npy`] | NumPy's file format, read and written |
+//! | [`data`] | all formats of data files |
 //! | [`files`] | files replaced whole or not at all |
 //!
 //! `unsafe` code is in [`cpu`], [`cuda`], [`library`] and [`bytes`] alone.
@@ -21,6 +22,7 @@ pub mod bytes;
 pub mod cache;
 pub mod cpu;
 pub mod cuda;
+pub mod data;
 pub mod files;
 pub mod heap;
 pub mod library;

@@ -6,19 +6,16 @@
 //! on most machines. Sizes in a file are checked against what the file holds before anything is
 //! allocated, so a damaged header cannot ask for memory.
 
-use half::f16;
-use remc_base::value::Data;
+use crate::data::elements::{self, ElementsError, Layout, reason};
+use crate::data::source::{Meter, Source};
 use remc_base::{AtomTy, BaseTy, Value};
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-const MAGIC: &[u8] = b"\x93NUMPY";
+pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy refuses longer headers too, unless asked.
 const LONGEST_HEADER: usize = 1 << 20;
-/// How many bytes are read or written at a time; a multiple of every element's size.
-const BUFFER: usize = 1 << 16;
 
 /// Why bytes are no array.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,7 +56,7 @@ impl fmt::Display for NpyError {
             NpyError::TrailingBytes { expected, found } => {
                 write!(f, "the shape needs {expected} bytes of data and there are {found}")
             }
-            NpyError::NotBool(b) => write!(f, "an element of its bool array is the byte {b}"),
+            NpyError::NotBool(b) => write!(f, "{}", ElementsError::NotBool(*b)),
         }
     }
 }
@@ -73,45 +70,31 @@ pub struct Header {
     pub shape: Vec<usize>,
 }
 
-/// Reads a whole file. A regular file goes straight into the array, so that no second copy is made.
+/// Reads a whole file.
 pub fn read_file(path: &Path) -> Result<Value, NpyError> {
-    let mut file = File::open(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    let mut start = Vec::new();
-    if !metadata.is_file() {
-        file.read_to_end(&mut start).map_err(unreadable)?;
-        return read(&start);
-    }
-    // As much as the longest header, and what stands before it.
-    (&mut file).take(LONGEST_HEADER as u64 + 12).read_to_end(&mut start).map_err(unreadable)?;
-    let (header, data) = split(&start)?;
-    let before = start.len() - data.len();
-    let found = usize::try_from(metadata.len()).unwrap_or(usize::MAX).saturating_sub(before);
-    elements(header, &mut data.chain(file), found)
-}
-
-fn unreadable(e: io::Error) -> NpyError {
-    NpyError::Unreadable(match e.kind() {
-        io::ErrorKind::NotFound => "there is no such file".into(),
-        io::ErrorKind::PermissionDenied => "reading it is not permitted".into(),
-        _ => e.to_string(),
-    })
+    let meter = Meter::default();
+    let mut source = Source::open(path, &meter).map_err(|e| NpyError::Unreadable(reason(&e)))?;
+    let len = source.len();
+    read_from(&mut source, len, true)
 }
 
 /// The array in the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<Value, NpyError> {
-    let (header, mut data) = split(bytes)?;
-    let found = data.len();
-    elements(header, &mut data, found)
+    let mut rest = bytes;
+    read_from(&mut rest, bytes.len() as u64, true)
 }
 
-/// The array whose header has been read, from the `found` bytes that follow.
-fn elements(header: Header, data: &mut dyn Read, found: usize) -> Result<Value, NpyError> {
+/// Reads a file of `len` bytes. `sure` says that they are there, and not what an archive claims.
+pub fn read_from(from: &mut dyn Read, len: u64, sure: bool) -> Result<Value, NpyError> {
+    // As much as the longest header, and what stands before it.
+    let mut start = Vec::new();
+    let io = |e: io::Error| NpyError::Unreadable(reason(&e));
+    (&mut *from).take(LONGEST_HEADER as u64 + 12).read_to_end(&mut start).map_err(io)?;
+    let (header, data) = split(&start)?;
+    let before = start.len() - data.len();
+    let found = usize::try_from(len).unwrap_or(usize::MAX).saturating_sub(before);
     let Header { ty, big_endian, fortran_order, shape } = header;
-    let width = ty.bits() as usize / 8;
-    let count = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
-    let expected = count
-        .and_then(|n| n.checked_mul(width))
+    let expected = elements::bytes(ty, &shape)
         .ok_or_else(|| NpyError::Header("the product of the shape is too large".into()))?;
     if found < expected {
         return Err(NpyError::Truncated { expected, found });
@@ -119,62 +102,23 @@ fn elements(header: Header, data: &mut dyn Read, found: usize) -> Result<Value, 
     if found > expected {
         return Err(NpyError::TrailingBytes { expected, found });
     }
-    let mut out = Data::of_base(ty, expected / width);
-    let mut left = expected;
-    let mut buffer = vec![0; left.min(BUFFER)];
-    while left > 0 {
-        let part = &mut buffer[..left.min(BUFFER)];
-        data.read_exact(part).map_err(|e| match e.kind() {
-            // The file has become shorter meanwhile.
-            io::ErrorKind::UnexpectedEof => NpyError::Truncated { expected, found: expected - left },
-            _ => unreadable(e),
+    let count = shape.iter().product();
+    let mut rest = data.chain(from);
+    let mut data =
+        elements::read(Layout { ty, big_endian, sure }, count, &mut rest).map_err(|e| match e {
+            ElementsError::Ended(found) => NpyError::Truncated { expected, found },
+            ElementsError::NotBool(b) => NpyError::NotBool(b),
+            e => NpyError::Unreadable(e.to_string()),
         })?;
-        decode(part, big_endian, &mut out)?;
-        left -= part.len();
+    // Whoever checks a file's bytes does so when they end.
+    let more = rest.read(&mut [0]).map_err(io)?;
+    if more > 0 {
+        return Err(NpyError::TrailingBytes { expected, found: expected + more });
     }
-    if fortran_order && shape.len() > 1 && !out.is_empty() {
-        out = out.gather(row_major(&shape));
+    if fortran_order && shape.len() > 1 && !data.is_empty() {
+        data = data.gather(row_major(&shape));
     }
-    Ok(Value { atom: AtomTy::Base(ty), shape, data: out })
-}
-
-/// Appends the elements that the bytes are.
-fn decode(bytes: &[u8], big_endian: bool, out: &mut Data) -> Result<(), NpyError> {
-    macro_rules! numbers {
-        ($out:expr, $t:ty) => {{
-            // All chunks are of this length.
-            let elements = bytes.chunks_exact(size_of::<$t>()).map(|b| b.try_into().unwrap_or_default());
-            if big_endian {
-                $out.extend(elements.map(<$t>::from_be_bytes));
-            } else {
-                $out.extend(elements.map(<$t>::from_le_bytes));
-            }
-        }};
-    }
-    match out {
-        Data::Bool(out) => {
-            if let Some(b) = bytes.iter().find(|b| **b > 1) {
-                return Err(NpyError::NotBool(*b));
-            }
-            out.extend(bytes.iter().map(|b| *b == 1));
-        }
-        Data::I8(out) => numbers!(out, i8),
-        Data::I16(out) => numbers!(out, i16),
-        Data::I32(out) => numbers!(out, i32),
-        Data::I64(out) => numbers!(out, i64),
-        Data::U8(out) => numbers!(out, u8),
-        Data::U16(out) => numbers!(out, u16),
-        Data::U32(out) => numbers!(out, u32),
-        Data::U64(out) => numbers!(out, u64),
-        Data::F16(out) => numbers!(out, f16),
-        Data::F32(out) => numbers!(out, f32),
-        Data::F64(out) => numbers!(out, f64),
-        // No dtype maps to these.
-        Data::Char(_) | Data::Box(_) | Data::Tuple(_) | Data::Function(_) => {
-            return Err(NpyError::Dtype("char".into()));
-        }
-    }
-    Ok(())
+    Ok(Value { atom: AtomTy::Base(ty), shape, data })
 }
 
 /// Where the elements are whose first axis varies fastest, in the order in which the last axis does.
@@ -405,38 +349,7 @@ pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&[version, 0])?;
     out.write_all(&(header.len() as u32).to_le_bytes()[..width])?;
     out.write_all(header.as_bytes())?;
-    macro_rules! numbers {
-        ($v:expr) => {{
-            let mut bytes = Vec::with_capacity(BUFFER.min(size_of_val($v.as_slice())));
-            for part in $v.chunks(BUFFER / 8) {
-                bytes.clear();
-                bytes.extend(part.iter().flat_map(|x| x.to_le_bytes()));
-                out.write_all(&bytes)?;
-            }
-        }};
-    }
-    match &value.data {
-        Data::Bool(v) => {
-            for part in v.chunks(BUFFER) {
-                out.write_all(&part.iter().map(|b| *b as u8).collect::<Vec<_>>())?;
-            }
-        }
-        Data::I8(v) => numbers!(v),
-        Data::I16(v) => numbers!(v),
-        Data::I32(v) => numbers!(v),
-        Data::I64(v) => numbers!(v),
-        Data::U8(v) => numbers!(v),
-        Data::U16(v) => numbers!(v),
-        Data::U32(v) => numbers!(v),
-        Data::U64(v) => numbers!(v),
-        Data::F16(v) => numbers!(v),
-        Data::F32(v) => numbers!(v),
-        Data::F64(v) => numbers!(v),
-        Data::Char(_) | Data::Box(_) | Data::Tuple(_) | Data::Function(_) => {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-    }
-    Ok(())
+    elements::write(&value.data, out)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::scalar::{BaseTy, Scalar};
 use crate::types::AtomTy;
 use half::f16;
+use std::collections::TryReserveError;
 use std::sync::Arc;
 
 /// An array: an atom type without free variables, the sizes of the axes, and as many atoms as their
@@ -55,6 +56,16 @@ macro_rules! define_data {
             pub fn of_base(ty: BaseTy, capacity: usize) -> Data {
                 match ty {
                     $(BaseTy::$v => Data::$v(Vec::with_capacity(capacity)),)*
+                }
+            }
+
+            /// Room for more atoms, or that there is no such amount of memory.
+            pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
+                match self {
+                    $(Data::$v(v) => v.try_reserve(additional),)*
+                    Data::Box(v) => v.try_reserve(additional),
+                    Data::Tuple(v) => v.try_reserve(additional),
+                    Data::Function(_) => Ok(()),
                 }
             }
 

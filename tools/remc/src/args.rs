@@ -24,7 +24,10 @@ pub enum Command {
   remc run hello.remora
   remc run -e '(+ [1 2] [[3 4 5] [6 7 8]])'
   remc run blur.remora --entry main --input image=camera.npy --output blurred.npy
-  remc run stats.remora --input 'xs=[1.5 2 4]' --input k=3 --timings")]
+  remc run stats.remora --input 'xs=[1.5 2 4]' --input k=3 --timings
+  remc run stats.remora --input xs=table.csv --input k=3 --format json
+  remc run stats.remora --input xs=data.npz:prices --input k=3 --precision 3
+  remc run stats.remora --input 'xs=samples.raw:f64[_]' --input k=3 --max-elements 100")]
     Run(Run),
     /// Check a program without running it
     #[command(after_help = "Examples:
@@ -60,7 +63,32 @@ pub enum Command {
         /// A code such as E0301
         code: Option<String>,
     },
+    /// Print a script that completes remc's commands and options in a shell
+    #[command(after_help = "Examples:
+  remc completions bash > ~/.local/share/bash-completion/completions/remc
+  remc completions zsh > ~/.zfunc/_remc       # a folder of zsh's fpath
+  remc completions fish > ~/.config/fish/completions/remc.fish")]
+    Completions {
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print the manual page of remc or of one of its commands
+    #[command(after_help = "Examples:
+  remc man | man -l -                         # read it
+  remc man run > remc-run.1
+  remc man --output ~/.local/share/man/man1   # write the pages of remc and of all its commands")]
+    Man {
+        /// One of the commands; remc itself if absent
+        #[arg(conflicts_with = "output", value_name = "COMMAND", value_parser = COMMANDS)]
+        of: Option<String>,
+        /// Write all pages into this folder instead
+        #[arg(short, long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
 }
+
+/// The commands that have a page of the manual.
+const COMMANDS: [&str; 7] = ["run", "check", "compile", "opt", "explain", "completions", "man"];
 
 /// Which program: a file, standard input (`-`) or an expression.
 #[derive(clap::Args, Clone, Debug)]
@@ -86,12 +114,28 @@ pub struct Run {
     /// Call this entry instead of taking the last expression
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// A parameter of the entry: the path of an .npy file, or a Remora literal
+    /// A parameter of the entry: a Remora literal, or the path of a data file.
+    ///
+    /// Files: .npy, .npz (FILE:NAME chooses one of its arrays), .csv, .tsv, .rd (a Remora literal), Futhark's binary
+    /// data (.fut.bin, .in, .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd,
+    /// FILE:text (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _).
     #[arg(long = "input", value_name = "NAME=VALUE", value_parser = input, allow_hyphen_values = true)]
     pub inputs: Vec<(String, String)>,
-    /// Write the value here instead of printing it: as an array if the name ends in .npy, else as text
+    /// Write the value here instead of printing it, in the format of the name's ending.
+    ///
+    /// .npy, .npz, .csv, .tsv, .json, .raw and .bin (raw little-endian numbers), .fut.bin, .in and .data (Futhark's
+    /// binary data); any other name gets Remora text.
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// The format of the value, printed or written
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<OutputFormat>,
+    /// Print floats with at most N digits after the point, as NumPy's precision does
+    #[arg(long, value_name = "N")]
+    pub precision: Option<u8>,
+    /// Print at most N numbers, characters or booleans, and … for the rest; a file always gets all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_elements: Option<u64>,
     /// What runs the program
     #[arg(long, value_enum, value_name = "DEVICE")]
     pub device: Option<Device>,
@@ -123,6 +167,33 @@ pub enum Device {
     /// The CUDA that would run on a GPU, on an emulator: for tests of remc itself
     #[value(hide = true)]
     Emulated,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum OutputFormat {
+    /// Text that remc reads back
+    Remora,
+    /// Nested arrays on one line
+    Json,
+    /// NumPy's array, bytes
+    Npy,
+    /// NumPy's archive, bytes; a record's fields are its arrays
+    Npz,
+    /// A table with commas
+    Csv,
+    /// A table with tabs
+    Tsv,
+    /// Futhark's binary data, bytes
+    Futhark,
+    /// The numbers' bytes and nothing else, little-endian
+    Raw,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -255,5 +326,12 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_a_page() {
+        let commands = super::Cli::command();
+        let names: Vec<&str> = commands.get_subcommands().map(|c| c.get_name()).collect();
+        assert_eq!(names, super::COMMANDS);
     }
 }

@@ -31,6 +31,14 @@ pub const BAD_IR: Code = Code("U0012");
 pub const RANKS: Code = Code("U0013");
 /// The number of threads, or another setting of a device, cannot be had.
 pub const DEVICE: Code = Code("U0014");
+/// A file holds several values, and none, or another, was chosen.
+pub const CHOOSE_VALUE: Code = Code("U0015");
+/// What is said after a file's name is no format and no type that its bytes have.
+pub const SELECTOR: Code = Code("U0016");
+/// A line or field of a table is wrong.
+pub const TABLE: Code = Code("U0017");
+/// Options of the output that contradict each other.
+pub const OUTPUT_FORMAT: Code = Code("U0018");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 

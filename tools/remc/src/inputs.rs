@@ -1,13 +1,15 @@
 //! The inputs of an entry: files and literals read against the types that it wants.
 
 use crate::codes;
+use crate::progress::Progress;
 use crate::report::{Outcome, fail, usage};
 use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, Name, Span, Value};
 use remc_driver::render::{self, Sources, Style};
-use remc_runtime::literal::{self, LiteralError, fits, show_shape};
-use remc_runtime::npy::{self, NpyError};
+use remc_runtime::data::source::Meter;
+use remc_runtime::data::{self, DataError, Place};
+use remc_runtime::literal::{self, LiteralError};
 use remc_typed::ir::EntrySignature;
-use std::path::Path;
+use std::sync::Arc;
 
 /// The entry's arguments, in the order of its parameters.
 pub fn read_all(entry: &Name, sig: &EntrySignature, inputs: &[(String, String)]) -> Outcome<Vec<Value>> {
@@ -33,7 +35,7 @@ pub fn read_all(entry: &Name, sig: &EntrySignature, inputs: &[(String, String)])
             codes::MISSING_INPUT,
             format!("`{entry}` needs the input{plural} {}", missing.join(" and ")),
         );
-        return fail(d.help("give each as `--input NAME=VALUE`, an .npy file or a literal"));
+        return fail(d.help("give each as `--input NAME=VALUE`, a data file or a literal"));
     }
     sig.params
         .iter()
@@ -52,81 +54,129 @@ fn parameters(sig: &EntrySignature) -> String {
     format!("its parameters are {}", all.join("; "))
 }
 
+const FORMATS: &str = "remc reads .npy, .npz, .csv, .tsv, .rd (a Remora literal) and Futhark's binary data \
+                       (.fut.bin, .in, .data)";
+const LITERAL_OR_FILE: &str = "an input is a literal, such as `[1.5 2]`, or the path of a data file";
+
 fn read(name: &Name, ty: &ArrTy, value: &str) -> Outcome<Value> {
-    if Path::new(value).extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
-        return read_npy(name, ty, value);
+    let e = match literal::read(value, ty) {
+        Ok(v) => return Ok(v),
+        Err(LiteralError::Mismatch(found)) => return fail(mismatch(name, ty, &found)),
+        Err(e) => e,
+    };
+    if let Some(place) = Place::of(value) {
+        return file(name, ty, &place);
     }
-    match literal::read(value, ty) {
-        Ok(v) => Ok(v),
-        Err(LiteralError::Mismatch(found)) => fail(mismatch(name, ty, &found)),
-        Err(e) => {
-            // A path in place of a literal is the likely slip.
-            if Path::new(value).is_file() {
-                return fail(
-                    usage(
-                        codes::BAD_DATA_FILE,
-                        format!("the input `{name}` is the file `{value}`, of no known format"),
-                    )
-                    .help("a data file's name ends in .npy"),
-                );
-            }
-            match e {
-                LiteralError::NotALiteral(found) => fail(
-                    usage(codes::BAD_LITERAL, format!("the input `{name}` is no literal: found {found}"))
-                        .note(format!("the text is `{}`, and {name} is of type {ty}", shorten(value)))
-                        .help("an input is a literal, such as `[1.5 2]`, or the path of an .npy file"),
-                ),
-                LiteralError::Syntax(errors) => {
-                    let d =
-                        usage(codes::BAD_LITERAL, format!("the input `{name}` does not read as a literal"));
-                    let shown = render::render(&Text(value), &errors, Style::Short, false);
-                    fail(
-                        shown
-                            .lines()
-                            .fold(d, |d, line| d.note(line))
-                            .help("an input is a literal, such as `[1.5 2]`, or the path of an .npy file"),
-                    )
-                }
-                LiteralError::Mismatch(found) => fail(mismatch(name, ty, &found)),
-            }
+    if let Some(path) = Place::missing(value) {
+        return fail(unreadable(name, path, "there is no such file"));
+    }
+    match e {
+        LiteralError::NotALiteral(found) => fail(
+            usage(codes::BAD_LITERAL, format!("the input `{name}` is no literal: found {found}"))
+                .note(format!("`{}` is no file either; {name} is of type {ty}", shorten(value)))
+                .help(LITERAL_OR_FILE),
+        ),
+        LiteralError::Syntax(errors) => {
+            let d = usage(codes::BAD_LITERAL, format!("the input `{name}` does not read as a literal"));
+            fail(notes(d, "input", value, &errors).help(LITERAL_OR_FILE))
         }
+        LiteralError::Mismatch(found) => fail(mismatch(name, ty, &found)),
     }
 }
 
-fn read_npy(name: &Name, ty: &ArrTy, path: &str) -> Outcome<Value> {
-    let value = match npy::read_file(Path::new(path)) {
-        Ok(v) => v,
-        Err(e) => {
-            let d = usage(codes::BAD_DATA_FILE, format!("cannot read `{path}` for the input `{name}`: {e}"));
-            return fail(match e {
-                NpyError::Dtype(_) => d.note(format!("{name} is of type {ty}")),
-                _ => d,
-            });
+/// The value that a file holds.
+fn file(name: &Name, ty: &ArrTy, place: &Place) -> Outcome<Value> {
+    let path = place.path.display().to_string();
+    let meter = Arc::new(Meter::default());
+    let read = {
+        let _shown = Progress::of_reading(&path, name.as_str(), &meter);
+        data::read(place, name.as_str(), ty, &meter)
+    };
+    let about = |code, what: &str| usage(code, format!("the file `{path}` for the input `{name}`: {what}"));
+    let d = match read {
+        Ok(value) => return Ok(value),
+        Err(DataError::Unreadable(why)) => unreadable(name, &path, &why),
+        Err(DataError::UnknownFormat) => usage(
+            codes::BAD_DATA_FILE,
+            format!("the input `{name}` is the file `{path}`, of no known format"),
+        )
+        .help(format!("{FORMATS}, by their names or first bytes"))
+        .help(format!(
+            "for another name say what it is: `{path}:csv`, `{path}:rd`, `{path}:text` for characters, or \
+             `{path}:f32[1000,3]` for raw numbers"
+        )),
+        Err(DataError::Selector(why)) => about(codes::SELECTOR, &why)
+            .help("after a file's name: csv, tsv, rd, text, or the type of raw numbers, such as f32[1000,3]"),
+        Err(DataError::Raw(why)) => about(codes::SELECTOR, &why)
+            .help(format!("say the type and shape of the bytes, for example `{path}:{}`; one size can be `_`, as many as there are",
+            raw_type(ty)
+        )),
+        Err(DataError::Table(why)) => about(codes::TABLE, &why).note(format!("{name} is of type {ty}")),
+        Err(DataError::Choose { kind, there, asked }) => choose(name, &path, kind, &there, asked.as_deref()),
+        Err(DataError::Mismatch { found, help }) => {
+            help.into_iter().fold(mismatch(name, ty, &found), |d, help| d.help(help))
+        }
+        Err(DataError::Literal(_, LiteralError::NotALiteral(found) | LiteralError::Mismatch(found))) => {
+            usage(
+                codes::BAD_LITERAL,
+                format!("the file `{path}` for the input `{name}` is no literal: found {found}"),
+            )
+            .note(format!("{name} is of type {ty}"))
+        }
+        Err(DataError::Literal(text, LiteralError::Syntax(errors))) => {
+            let what = format!("the file `{path}` for the input `{name}` does not read as a literal");
+            notes(usage(codes::BAD_LITERAL, what), &path, &text, &errors)
         }
     };
-    if value.atom != ty.atom {
-        let found = format!("{} of shape {}", dtype(&value), show_shape(&value.shape));
-        let d = mismatch(name, ty, &found);
-        return fail(match &ty.atom {
-            AtomTy::Base(b) => match npy::numpy_name(*b) {
-                Some(to) => d.help(format!("convert it in NumPy: `{name}.astype(np.{to})`")),
-                None => d.help("an .npy file holds no characters: give a string literal"),
-            },
-            _ => d.help("an .npy file holds numbers and booleans alone: give a literal"),
-        });
-    }
-    match fits(&value.shape, &ty.shape) {
-        Ok(()) => Ok(value),
-        Err(found) => fail(mismatch(name, ty, &format!("{}: {found}", dtype(&value)))),
+    fail(d)
+}
+
+/// The type of raw bytes that would fit a parameter.
+fn raw_type(ty: &ArrTy) -> String {
+    let name = match &ty.atom {
+        AtomTy::Base(b) if *b != BaseTy::Char => b.name(),
+        _ => "f32",
+    };
+    let dims: Vec<&str> =
+        std::iter::once("_").chain(std::iter::repeat("3")).take(ty.shape.least_rank()).collect();
+    format!("{name}[{}]", dims.join(","))
+}
+
+fn unreadable(name: &Name, path: &str, why: &str) -> Diagnostic<Span> {
+    usage(codes::BAD_DATA_FILE, format!("cannot read `{path}` for the input `{name}`: {why}"))
+}
+
+/// A file that holds several values, or not the one that was asked for.
+fn choose(name: &Name, path: &str, kind: &str, there: &[String], asked: Option<&str>) -> Diagnostic<Span> {
+    let holds = match there {
+        [] => format!("it holds no {kind}"),
+        [one] => format!("it holds the {kind} `{one}` alone"),
+        all => {
+            let shown: Vec<String> = all.iter().take(10).map(|n| format!("`{n}`")).collect();
+            let more = if all.len() > shown.len() {
+                format!(" and {} more", all.len() - shown.len())
+            } else {
+                String::new()
+            };
+            format!("it holds the {kind}s {}{more}", shown.join(", "))
+        }
+    };
+    let message = match asked {
+        Some(asked) => format!("the file `{path}` for the input `{name}` has no {kind} `{asked}`: {holds}"),
+        None if there.is_empty() => format!("the file `{path}` for the input `{name}` is empty: {holds}"),
+        None => format!("which {kind} of `{path}` is the input `{name}`? {holds}"),
+    };
+    let d = usage(codes::CHOOSE_VALUE, message);
+    match there.first() {
+        Some(first) => d.help(format!("choose one: `--input {name}={path}:{first}`")),
+        None => d,
     }
 }
 
-fn dtype(value: &Value) -> String {
-    match value.atom {
-        AtomTy::Base(BaseTy::Bool) => "bool".into(),
-        AtomTy::Base(b) => npy::numpy_name(b).unwrap_or(b.name()).into(),
-        _ => value.atom.to_string(),
-    }
+/// A diagnostic with the errors of a text, each a line.
+fn notes(d: Diagnostic<Span>, file: &str, text: &str, errors: &[Diagnostic<Span>]) -> Diagnostic<Span> {
+    let shown = render::render(&Text { file, text }, errors, Style::Short, false);
+    shown.lines().take(5).fold(d, |d, line| d.note(line))
 }
 
 /// An input that does not fit: one sentence with the parameter, what it wants and what was found.
@@ -139,10 +189,13 @@ fn shorten(text: &str) -> String {
 }
 
 /// The text of a literal, as a source of messages.
-struct Text<'a>(&'a str);
+struct Text<'a> {
+    file: &'a str,
+    text: &'a str,
+}
 
 impl Sources for Text<'_> {
     fn source(&self, _: remc_base::ModuleId) -> Option<(&str, &str)> {
-        Some(("input", self.0))
+        Some((self.file, self.text))
     }
 }

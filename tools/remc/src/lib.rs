@@ -22,8 +22,11 @@ mod header;
 pub mod inputs;
 #[cfg(feature = "llvm")]
 mod native;
+mod output;
+mod progress;
 pub mod report;
 mod run;
+mod shell;
 mod texts;
 
 use args::{Cli, Command};
@@ -92,5 +95,7 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
         Command::Opt(args) => commands::opt(args),
         Command::Doc(args) => doc::doc(args, reporter),
         Command::Explain { code } => explain::explain(code.as_deref()),
+        Command::Completions { shell } => shell::completions(*shell),
+        Command::Man { of, output } => shell::man(of.as_deref(), output.as_deref()),
     }
 }

@@ -62,9 +62,7 @@ impl Reporter {
             DiagnosticStyle::Short => Style::Short,
             DiagnosticStyle::Json => Style::Json,
         };
-        let color = io::stderr().is_terminal()
-            && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-            && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+        let color = on_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
         Reporter { style, color }
     }
 
@@ -77,6 +75,11 @@ impl Reporter {
         self.show(session, diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) { Err(Failure::Program) } else { Ok(()) }
     }
+}
+
+/// Whether messages go to a terminal that can move its cursor.
+pub fn on_terminal() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
 /// Sources of messages that point nowhere.
@@ -99,8 +102,14 @@ pub fn to_stdout(text: &str) -> Outcome {
 }
 
 pub fn bytes_to_stdout(bytes: &[u8]) -> Outcome {
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    stream_to_stdout(|out| out.write_all(bytes))
+}
+
+/// … as they are made.
+pub fn stream_to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome {
+    // Standard output itself would look for the ends of lines in all of it.
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             fail(usage(crate::codes::OUTPUT, format!("cannot write to standard output: {e}")))
         }

@@ -2,20 +2,20 @@
 
 use crate::args::{Device, Run, Timings};
 use crate::codes;
-use crate::commands::{cannot_write, load, new_session, show_timings};
+use crate::commands::{load, new_session, show_timings};
 use crate::compile::{Dumps, interpreted, limitation};
 #[cfg(feature = "llvm")]
 use crate::cpu;
 use crate::inputs;
-use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, usage};
 use remc_base::{Diagnostic, IVar, IndexValue, Span, Value};
 use remc_driver::compile::{CompileError, Options, Stop, Tuning};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
-use remc_runtime::{files, npy, text};
 use remc_typed::ir::EntrySignature;
-use std::path::Path;
 use std::time::Duration;
 
 pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
@@ -31,11 +31,9 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
                 .help("the interpreter runs once, on one thread; leave out `--device interp`"),
         );
     }
+    let output = Output::new(args)?;
     let (value, report) = evaluate(&session, &program, file, target, args, reporter)?;
-    match &args.output {
-        Some(path) => write_output(path, &value)?,
-        None => to_stdout(&format!("{}\n", text::print(&value)))?,
-    }
+    output.write(&value)?;
     match args.timings {
         None => {}
         Some(Timings::Text) => {
@@ -153,15 +151,19 @@ fn evaluate(
             Ok(Stop::Kernel(kernel)) => {
                 let signature = definition.entry.as_ref().map(|e| e.indices.as_slice()).unwrap_or_default();
                 if args.device == Some(Device::Cuda) {
+                    let shown = Progress::of_running("the cuda device");
                     let ran =
                         crate::gpu::run(session, &kernel, (signature, &indices), &arguments, args.repeat)?;
+                    drop(shown);
                     let ran = ran.map_err(|e| self::stop(session, reporter, &e))?;
                     let text = memory(&ran.stats);
                     let peak = Some(ran.stats.peak_bytes);
                     return Ok((ran.value, Report { text, runs: ran.runs, peak }));
                 }
                 if args.device == Some(Device::Emulated) {
+                    let shown = Progress::of_running("the emulated device");
                     let ran = crate::emulated::run(session, &kernel, (signature, &indices), &arguments)?;
+                    drop(shown);
                     let value = ran.map_err(|e| self::stop(session, reporter, &e))?;
                     return Ok((value, Report::default()));
                 }
@@ -181,6 +183,7 @@ fn evaluate(
     let interp = Interp::new(program, session.first_user_module());
     let result = {
         let _timed = session.db.timings().enter(Stage::Interp);
+        let _shown = Progress::of_running("the interpreter");
         match &definition.entry {
             None => interp.eval_definition(&global),
             Some(_) => interp.call_entry(definition, &indices, arguments),
@@ -228,7 +231,11 @@ fn compiled(
 ) -> Outcome<(Value, Report)> {
     let code = cpu::load(session, kernel)?;
     let device = cpu::device(args.threads);
-    let ran = match cpu::run(session, &code, &device, signature, indices, arguments, args.repeat)? {
+    let ran = {
+        let _shown = Progress::of_running("the cpu device");
+        cpu::run(session, &code, &device, signature, indices, arguments, args.repeat)?
+    };
+    let ran = match ran {
         Ok(ran) => ran,
         Err(e) => return Err(stop(session, reporter, &e)),
     };
@@ -293,21 +300,4 @@ fn stopped(session: &Session, e: &RuntimeError) -> Diagnostic<Span> {
         shown = Some(at);
     }
     e.help.iter().fold(d, |d, help| d.help(help))
-}
-
-fn write_output(path: &Path, value: &Value) -> Outcome {
-    let as_npy = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
-    if as_npy && !npy::can_write(value) {
-        return fail(
-            usage(
-                codes::OUTPUT,
-                format!("cannot write `{}`: an .npy file cannot hold {}", path.display(), value.atom),
-            )
-            .help("another file name is written as text"),
-        );
-    }
-    files::write_atomically(path, |out| {
-        if as_npy { npy::write(value, out) } else { writeln!(out, "{}", text::print(value)) }
-    })
-    .map_err(|e| cannot_write(path, &e))
 }

@@ -9,7 +9,9 @@ use remc_interp::{Interp, solve_indices};
 use remc_mono::eval::{self, Fault};
 use remc_mono::ir::Program;
 use remc_mono::limits::BuildError;
-use remc_runtime::{literal, npy, text};
+use remc_runtime::data::source::Meter;
+use remc_runtime::data::{self, Place};
+use remc_runtime::{literal, text};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -166,10 +168,10 @@ impl Sessions {
                         .iter()
                         .find_map(|l| l.strip_prefix(name.as_str())?.strip_prefix('='))
                         .ok_or("an input is missing")?;
-                    arguments.push(if value.ends_with(".npy") {
-                        npy::read_file(&root.join(value)).map_err(|e| e.to_string())?
-                    } else {
-                        literal::read(value, ty).map_err(|_| "not a literal")?
+                    arguments.push(match Place::of(&root.join(value).display().to_string()) {
+                        Some(place) => data::read(&place, name.as_str(), ty, &Meter::default())
+                            .map_err(|e| format!("{e:?}"))?,
+                        None => literal::read(value, ty).map_err(|_| "not a literal")?,
                     });
                 }
                 indices = solve_indices(sig, &arguments).map_err(|m| m.reason)?;

@@ -13,6 +13,7 @@ use crate::{Directives, directives, expect_file, files, root, stem};
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
 use remc_runtime::cuda::nvrtc::{Arch, Compiler, for_a_test};
+use remc_runtime::data::Place;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,8 +57,8 @@ fn inputs(d: &Directives) -> (Option<&str>, Vec<(String, String)>) {
         match (option.as_str(), value.split_once('=')) {
             ("--entry", _) => entry = Some(value.as_str()),
             ("--input", Some((name, value))) => {
-                let file = root().join(value.trim());
-                let value = if file.is_file() { file.display().to_string() } else { value.to_owned() };
+                let file = root().join(value.trim()).display().to_string();
+                let value = if Place::of(&file).is_some() { file } else { value.to_owned() };
                 inputs.push((name.trim().to_owned(), value));
             }
             _ => {}

@@ -1,0 +1,86 @@
+//! NumPy's `.npz`: a ZIP archive of `.npy` files, as `numpy.savez` and `numpy.savez_compressed` write it.
+//!
+//! The member `xs.npy` is the array `xs`. What is read is the array that was named, else the only one, else
+//! the one with the parameter's name. A tuple or record is written as one array for each field, under the
+//! field's label, or as `arr_0`, `arr_1` … as NumPy names what has no name.
+
+use super::source::Source;
+use super::zip::{self, ZipError};
+use super::{DataError, fit_numpy, of_npy};
+use crate::npy;
+use remc_base::value::Data;
+use remc_base::{ArrTy, AtomTy, Value};
+use std::io::{self, Write};
+
+/// The names of the arrays in an archive; other members are of no concern.
+fn arrays(members: &[zip::Member]) -> Vec<(&str, &zip::Member)> {
+    members.iter().filter_map(|m| Some((m.name.strip_suffix(".npy")?, m))).collect()
+}
+
+/// The array `asked`, or the one that can only be meant for the parameter `name`.
+pub fn read(
+    source: &mut Source<'_>,
+    asked: Option<&str>,
+    name: &str,
+    wanted: &ArrTy,
+) -> Result<Value, DataError> {
+    let damaged = |e: ZipError| DataError::Unreadable(e.0);
+    let members = zip::members(source).map_err(damaged)?;
+    let arrays = arrays(&members);
+    let find = |wanted: &str| {
+        // Of several members of one name, the last counts, as it does in Python.
+        arrays.iter().rev().find(|(n, m)| *n == wanted || m.name == wanted).map(|(n, m)| (*n, *m))
+    };
+    let chosen = match (asked, arrays.as_slice()) {
+        (Some(asked), _) => find(asked),
+        (None, [only]) => Some(*only),
+        (None, _) => find(name),
+    };
+    let Some((label, member)) = chosen else {
+        return Err(DataError::Choose {
+            kind: "array",
+            there: arrays.iter().map(|(n, _)| (*n).to_owned()).collect(),
+            asked: asked.map(str::to_owned),
+        });
+    };
+    let mut content = zip::open(source, member).map_err(damaged)?;
+    let value = npy::read_from(&mut content, member.size, false).map_err(|e| of_npy(e, Some(label)))?;
+    fit_numpy(value, label, wanted)
+}
+
+/// The arrays that a value is written as, with their names; `None` if `.npz` does not hold such a value.
+pub fn parts(value: &Value) -> Option<Vec<(String, Value)>> {
+    let AtomTy::Tuple(ty) = &value.atom else {
+        return npy::can_write(value).then(|| vec![("arr_0".into(), value.clone())]);
+    };
+    let Data::Tuple(tuples) = &value.data else { return None };
+    let mut parts = Vec::new();
+    for (k, (label, ty)) in ty.fields.iter().enumerate() {
+        let mut data = Data::of_atom(&ty.atom);
+        let mut cell: Option<Vec<usize>> = ty.shape.sizes().map(|s| s.iter().map(|n| *n as usize).collect());
+        for tuple in tuples {
+            let part = tuple.get(k)?;
+            cell = Some(part.shape.clone());
+            data.append(part.data.clone()).then_some(())?;
+        }
+        let shape = [value.shape.as_slice(), &cell?].concat();
+        let part = Value { atom: ty.atom.clone(), shape, data };
+        if !npy::can_write(&part) {
+            return None;
+        }
+        parts.push((label.as_ref().map_or_else(|| format!("arr_{k}"), |l| l.to_string()), part));
+    }
+    Some(parts)
+}
+
+/// Writes an archive of what [`parts`] gave.
+pub fn write(parts: &[(String, Value)], out: &mut dyn Write) -> io::Result<()> {
+    let members: Vec<(String, Box<zip::Writes<'_>>)> = parts
+        .iter()
+        .map(|(name, value)| {
+            let content: Box<zip::Writes<'_>> = Box::new(move |w: &mut dyn Write| npy::write(value, w));
+            (format!("{name}.npy"), content)
+        })
+        .collect();
+    zip::write(&members, out)
+}

@@ -1,0 +1,410 @@
+//! Data files in and out of programs, by the command line: every format, on every device, right and damaged.
+//!
+//! What the formats mean to the byte is tested in `runtime/src/data/`; here it is that each device gets the same
+//! values, that a wrong file ends in one message, and that outputs are whole or absent.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{Folder, fails, gives, remc, text, with_input};
+
+const DEVICES: &[&str] =
+    if cfg!(feature = "llvm") { &["interp", "cpu", "emulated"] } else { &["interp", "emulated"] };
+
+const TABLE: &str = "(array [2 3] 0.5f32 1.5f32 -2f32 3f32 4f32 1e10f32)";
+
+fn numpy(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testsuite/data/numpy");
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+/// The table in a file of every format that is written, with what is said after its name.
+fn tables(folder: &Folder) -> Vec<String> {
+    let all = [
+        ("t.npy", ""),
+        ("t.npz", ""),
+        ("t.npz", ":arr_0"),
+        ("t.csv", ""),
+        ("t.tsv", ""),
+        ("t.rd", ""),
+        ("t.fut.bin", ""),
+        ("t.data", ":0"),
+        ("t.in", ""),
+        ("t.raw", ":f32[2,3]"),
+        ("t.bin", ":f32[_,3]"),
+    ];
+    let named = |(name, selector): &(&str, &str)| {
+        let path = folder.path(name);
+        let o = remc(&["run", "-e", TABLE, "--output", &path]);
+        assert_eq!(
+            (o.status.code(), text(&o.stdout), text(&o.stderr)),
+            (Some(0), String::new(), String::new())
+        );
+        format!("xs={path}{selector}")
+    };
+    all.iter().map(named).collect()
+}
+
+#[test]
+fn every_format_on_every_device() {
+    let folder = Folder::new("formats");
+    let program = folder.file("p.remora", "(entry (twice [xs [f32 n m]]) (* 2 xs))");
+    for input in tables(&folder) {
+        for device in DEVICES {
+            gives(
+                &["run", &program, "--device", device, "--input", &input],
+                "[[1.0 3.0 -4.0] [6.0 8.0 20000000000.0]]",
+            );
+        }
+    }
+    let camera = format!("xs={}", numpy("fortran.npy"));
+    for device in DEVICES {
+        gives(&["run", &program, "--device", device, "--input", &camera], "[[0.0 1.0 2.0] [3.0 4.0 5.0]]");
+    }
+    assert!(std::fs::read_dir(&folder.0).unwrap().all(|f| !text_name(&f.unwrap().path()).contains(".tmp")));
+}
+
+fn text_name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn files_of_several_arrays() {
+    let two = numpy("two-compressed.npz");
+    let run = |param: &str, ty: &str, input: &str| {
+        let program = format!("(entry (main [{param} {ty}]) {param})");
+        let input = format!("{param}={input}");
+        (program, input)
+    };
+    let (program, input) = run("ys", "[i32 n m]", &two);
+    gives(&["run", "-e", &program, "--input", &input], "[[1 2] [3 4]]");
+    let (program, input) = run("a", "[float n]", &format!("{two}:xs"));
+    gives(&["run", "-e", &program, "--input", &input], "[0.5 1.5]");
+    let (program, input) = run("a", "[float n]", &two);
+    fails(&["run", "-e", &program, "--input", &input], 2, "it holds the arrays `xs`, `ys`");
+    let (program, input) = run("a", "[float n]", &format!("{two}:zs"));
+    fails(&["run", "-e", &program, "--input", &input], 2, "U0015");
+    let (program, input) = run("a", "[f32 n]", &format!("{two}:xs"));
+    fails(
+        &["run", "-e", &program, "--input", &input],
+        2,
+        "the input `a` wants [f32 n] and was given float64 of shape [2]",
+    );
+}
+
+/// One parameter of each shape and type that NumPy's files have something special about.
+#[test]
+fn files_of_numpy() {
+    for (file, ty, value) in [
+        ("big-endian.npy", "[f32 n m]", "[[0.0 0.5 1.0] [1.5 2.0 2.5]]"),
+        ("bool.npy", "[bool n]", "[#t #f #t]"),
+        ("empty.npy", "[float n m]", "(array [0 3] float)"),
+        ("scalar.npy", "int", "7"),
+        ("one.npz", "[bool n]", "[#t #f]"),
+    ] {
+        let program = format!("(entry (main [x {ty}]) x)");
+        let input = format!("x={}", numpy(file));
+        for device in DEVICES {
+            gives(&["run", "-e", &program, "--device", device, "--input", &input], value);
+        }
+    }
+}
+
+#[test]
+fn pipes_are_read() {
+    let program = "(entry (main [xs [int n]]) xs)";
+    let o = with_input(&["run", "-e", program, "--input", "xs=/dev/stdin:csv"], b"xs\n1\n2\n");
+    assert_eq!(text(&o.stdout), "[1 2]\n", "{}", text(&o.stderr));
+    let npy = remc(&["run", "-e", "[7 8]", "--format", "npy"]).stdout;
+    let o = with_input(&["run", "-e", program, "--input", "xs=/dev/stdin"], &npy);
+    assert_eq!(text(&o.stdout), "[7 8]\n", "{}", text(&o.stderr));
+}
+
+/// Each ends with exit code 2 and one message, which names the parameter and says this.
+#[test]
+fn wrong_files() {
+    let folder = Folder::new("wrong");
+    let bytes = |name: &str| std::fs::read(numpy(name)).unwrap();
+    let (npy, npz) = (bytes("fortran.npy"), bytes("two.npz"));
+    let mut broken = npz.clone();
+    // In the data of the first array.
+    broken[190] ^= 1;
+    let cases: &[(&str, &str, &[u8], &str)] = &[
+        ("a.npy", "", &npy[..130], "it is truncated: the shape needs 24 bytes of data and there are 2"),
+        ("b.npy", "", b"PK", "it is not an .npy file"),
+        ("c.npz", "", &npz[..300], "it is truncated or damaged"),
+        ("d.npz", ":xs", &broken, "its checksum is wrong"),
+        ("e.npz", "", &npy, "was given float32 of shape [2 3]"),
+        ("f.csv", "", b"1,2\n3\n", "line 2: 1 field, where the first line has 2"),
+        ("g.csv", "", b"1\nx\n", "line 2, column 1: `x` is not of type float"),
+        ("h.csv", "", b"1,2\n3,4\n", "a table of 2 lines and 2 columns"),
+        ("i.rd", "", b"[1 2", "this `[` is never closed"),
+        ("j.rd", "", b"(+ 1 2)", "found an application"),
+        ("k.rd", "", b"[[1]]", "rank 2 instead of rank 1"),
+        ("l.rd", "", b"[1 \xff]", "it is not UTF-8 (line 1)"),
+        ("m.in", "", b"[1f64]", "it is not in Futhark's binary format"),
+        ("n.data", "", b"b\x02\x01 f64\x02\0\0\0\0\0\0\0abc", "needs 16 bytes of data and there are 3"),
+        ("o.data", "", b"b\x02\x00 i32\x02\0\0\0", "was given a scalar of type i32"),
+        ("p.raw", "", b"12345678", "nothing says what its bytes are"),
+        ("q.raw", ":float[2]", b"12345678", "it has 8 bytes, and float[2] takes 16 (2 × 8)"),
+        ("r.raw", ":float[_]", b"1234567", "it has 7 bytes, which is no multiple of the 8"),
+        ("s.raw", ":f32[2]", b"12345678", "was given f32 of shape [2]"),
+        ("t.dat", "", b"12345678", "of no known format"),
+        ("u.csv", ":xs", b"1\n", "`:xs` is neither a format nor a type with a shape"),
+        ("v.json", "", b"[1]", "JSON is written, not read"),
+        ("w.npy", ":x", &npy, "an .npy file holds one value"),
+    ];
+    for (name, selector, bytes, says) in cases {
+        let input = format!("table={}{selector}", folder.file(name, bytes));
+        let o = remc(&["run", "-e", "(entry (main [table [float n]]) table)", "--input", &input]);
+        let message = text(&o.stderr);
+        assert_eq!(o.status.code(), Some(2), "{name}: {message}");
+        assert_eq!(text(&o.stdout), "", "{name}");
+        assert!(message.contains(says) && message.contains("`table`"), "{name} says\n{message}");
+        assert_eq!(message.matches("] Error: ").count(), 1, "{name} says\n{message}");
+    }
+    let o = remc(&["run", "-e", "(entry (main [x int]) x)", "--input", &format!("x={}", folder.path(""))]);
+    assert!(text(&o.stderr).contains("it is a folder"), "{}", text(&o.stderr));
+}
+
+#[test]
+fn outputs_of_every_format() {
+    let folder = Folder::new("outputs");
+    let written = |value: &str, name: &str, more: &[&str]| {
+        let path = folder.path(name);
+        let o = remc(&[&["run", "-e", value, "--output", &path], more].concat());
+        assert_eq!(o.status.code(), Some(0), "{}", text(&o.stderr));
+        std::fs::read(path).unwrap()
+    };
+    assert_eq!(written("[[1 2] [3 4]]", "a.csv", &[]), b"1,2\n3,4\n");
+    assert_eq!(written("[1.5 inf]", "a.tsv", &[]), b"1.5\ninf\n");
+    assert_eq!(written("[#t #f]", "b.csv", &[]), b"true\nfalse\n");
+    assert_eq!(written("(values 1 [2 3])", "a.json", &[]), b"[1,[2,3]]\n");
+    assert_eq!(written("[1i16 256i16]", "a.raw", &[]), [1, 0, 0, 1]);
+    assert_eq!(written("7i16", "a.fut.bin", &[]), b"b\x02\x00 i16\x07\0");
+    assert_eq!(written("[1 2]", "a.txt", &[]), b"[1 2]\n");
+    // What is asked for goes before what the name says; all elements are written.
+    assert_eq!(written("[1 2]", "c.txt", &["--format", "csv"]), b"1\n2\n");
+    assert_eq!(written("[1 2 3]", "d.rd", &["--max-elements", "1"]), b"[1 2 3]\n");
+    assert_eq!(written("[1 2 3]", "d.csv", &["--max-elements", "1"]), b"1\n2\n3\n");
+    assert_eq!(written("(/ 1 3)", "e.csv", &["--precision", "2"]), b"0.33\n");
+    // On standard output the same bytes.
+    for (format, name) in
+        [("npy", "f.npy"), ("npz", "f.npz"), ("futhark", "f.in"), ("raw", "f.raw"), ("json", "f.json")]
+    {
+        let o = remc(&["run", "-e", TABLE, "--format", format]);
+        assert_eq!(o.stdout, written(TABLE, name, &[]), "{format}");
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be() {
+    let folder = Folder::new("refused");
+    for (value, name, says) in [
+        ("\"abc\"", "a.npy", "the format npy cannot hold char"),
+        ("(filter [#t] [1])", "a.npz", "the format npz cannot hold"),
+        ("(values 1 2)", "a.csv", "the format csv cannot hold"),
+        ("(array [1 1 1] 1)", "a.csv", "an array of 3 axes"),
+        ("\"abc\"", "a.data", "the format futhark cannot hold char"),
+        ("(values 1 2)", "a.raw", "the format raw cannot hold"),
+    ] {
+        let path = folder.path(name);
+        fails(&["run", "-e", value, "--output", &path], 2, "U0010");
+        fails(&["run", "-e", value, "--output", &path], 2, says);
+    }
+    // What contradicts itself is said before the program runs.
+    let stops = "(index [1 2 3] [7])";
+    fails(&["run", "-e", stops, "--format", "npy", "--precision", "3"], 2, "U0018");
+    fails(&["run", "-e", stops, "--format", "json", "--max-elements", "3"], 2, "U0018");
+    fails(&["run", "-e", stops, "--max-elements", "0"], 2, "--max-elements");
+    fails(&["run", "-e", stops, "--precision=-1"], 2, "--precision");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
+#[test]
+fn how_values_are_printed() {
+    let f =
+        |value: &str, more: &[&str], expected: &str| gives(&[&["run", "-e", value], more].concat(), expected);
+    f("[[1 2] [3 4]]", &["--format", "remora"], "[[1 2] [3 4]]");
+    f("[[1 2] [3 4]]", &["--format", "json"], "[[1,2],[3,4]]");
+    f("[[1 2] [3 4]]", &["--format", "csv"], "1,2\n3,4");
+    f("[1 2]", &["--format", "csv"], "1\n2");
+    f("[1.0 inf (- inf inf)]", &["--format", "json"], "[1.0,\"inf\",\"nan\"]");
+    f(
+        "(record (name \"a\\\"b\") (ok #t) (c #\\λ))",
+        &["--format", "json"],
+        r#"{"name":"a\"b","ok":true,"c":"λ"}"#,
+    );
+    f("(filter [#t #f] [1 2])", &["--format", "json"], r#"{"indices":{"n":1},"value":[1]}"#);
+    f("[\"hey\" \"sup\"]", &["--format", "json"], r#"["hey","sup"]"#);
+    f("(array [0 3] int)", &["--format", "json"], "[]");
+    f("[(/ 1 3) 2.0 1e-9]", &["--precision", "3"], "[0.333 2.0 1e-9]");
+    f("(/ 1 3)", &["--precision", "3", "--format", "json"], "0.333");
+    f("(iota [3 3])", &["--max-elements", "4"], "[[0 1 2] [3 …] …]");
+    f("(iota [3 3])", &["--max-elements", "9"], "[[0 1 2] [3 4 5] [6 7 8]]");
+}
+
+/// Where nobody watches, nothing is shown, however long it takes.
+#[test]
+fn progress_is_for_terminals() {
+    let folder = Folder::new("progress");
+    // Some seconds for the interpreter of an unoptimised build, one at least for an optimised one.
+    let program = folder.file(
+        "long.remora",
+        "(entry (main [n int]) (loop ((i 0) (s 0)) while (< i n) do (values (+ i 1) (bit-xor s (* i i)))))",
+    );
+    let steps = |n: u64| format!("n={n}");
+    let run = |n: u64| {
+        let start = std::time::Instant::now();
+        let o = remc(&["run", &program, "--device", "interp", "--input", &steps(n)]);
+        assert_eq!((o.status.code(), text(&o.stderr)), (Some(0), String::new()));
+        start.elapsed()
+    };
+    let mut n = 1000;
+    while run(n).as_millis() < 1500 {
+        n *= 2;
+    }
+    // A terminal, by util-linux's `script`; it shows the value and the line.
+    let command =
+        format!("{} run {program} --device interp --input {}", env!("CARGO_BIN_EXE_remc"), steps(2 * n));
+    let shown = Command::new("script").args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").output();
+    let Ok(shown) = shown else {
+        eprintln!("left out: there is no `script` that makes a terminal");
+        return;
+    };
+    let shown = text(&shown.stdout);
+    assert!(shown.contains("running on the interpreter: 1 s"), "{shown:?}");
+    let (before, value) = shown.rsplit_once("\r\x1b[K").unwrap();
+    assert!(before.contains("running") && value.starts_with("(values"), "{shown:?}");
+}
+
+#[test]
+fn completions() {
+    let folder = Folder::new("completions");
+    let script = |shell: &str| {
+        let o = remc(&["completions", shell]);
+        assert_eq!((o.status.code(), text(&o.stderr)), (Some(0), String::new()));
+        assert!(text(&o.stdout).contains("max-elements"), "{shell}");
+        folder.file(shell, &o.stdout)
+    };
+    for shell in ["bash", "zsh", "fish"] {
+        let path = script(shell);
+        match Command::new(shell).args(["-n", &path]).output() {
+            Ok(o) => assert!(o.status.success(), "{shell}: {}", text(&o.stderr)),
+            Err(_) => eprintln!("left out: there is no {shell}"),
+        }
+    }
+    // What bash offers after `remc run --form` and after `remc run --format `.
+    let offers = |words: &str, last: usize| {
+        let program = format!(
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={last}; _remc remc \"${{COMP_WORDS[{last}]}}\" \
+             \"${{COMP_WORDS[{}]}}\"; echo ${{COMPREPLY[@]}}",
+            folder.path("bash"),
+            last - 1
+        );
+        text(&Command::new("bash").args(["-c", &program]).output().unwrap().stdout)
+    };
+    assert_eq!(offers("remc run --form", 2), "--format\n");
+    assert_eq!(offers("remc run --format ''", 3), "remora json npy npz csv tsv futhark raw\n");
+    fails(&["completions", "tcsh"], 2, "bash, zsh, fish");
+}
+
+#[test]
+fn manual_pages() {
+    let folder = Folder::new("man");
+    let o = remc(&["man"]);
+    assert!(text(&o.stdout).contains(".TH remc 1"), "{}", text(&o.stdout));
+    let run = text(&remc(&["man", "run"]).stdout);
+    assert!(run.contains(".TH remc-run 1") && run.contains("\\-\\-max\\-elements"), "{run}");
+    let all = folder.path("man1");
+    assert_eq!(remc(&["man", "--output", &all]).status.code(), Some(0));
+    let mut names: Vec<String> =
+        std::fs::read_dir(&all).unwrap().map(|f| text_name(&f.unwrap().path())).collect();
+    names.sort();
+    assert!(
+        names.contains(&"remc.1".to_owned()) && names.contains(&"remc-completions.1".to_owned()),
+        "{names:?}"
+    );
+    assert_eq!(std::fs::read(PathBuf::from(&all).join("remc-run.1")).unwrap(), run.as_bytes());
+    fails(&["man", "nothing"], 2, "completions");
+    // groff's own complaints, where there is a `man`.
+    if let Ok(o) = Command::new("man").args(["--warnings=all", "-l", &format!("{all}/remc-run.1")]).output() {
+        assert!(o.status.success(), "{}", text(&o.stderr));
+    }
+}
+
+/// A Python with NumPy, as `tools/setup test` names it.
+fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("REMC_TEST_PYTHON").filter(|v| !v.is_empty()).map(PathBuf::from);
+    let python = named.clone().unwrap_or("python3".into());
+    let has = Command::new(&python).args(["-c", "import numpy"]).output().is_ok_and(|o| o.status.success());
+    assert!(has || named.is_none(), "{}, which REMC_TEST_PYTHON names, has no NumPy", python.display());
+    if !has {
+        eprintln!("left out: there is no Python with NumPy; `tools/setup test` gets one");
+    }
+    has.then_some(python)
+}
+
+#[test]
+fn numpy_reads_what_is_written() {
+    let Some(python) = python() else { return };
+    let folder = Folder::new("to-numpy");
+    for (value, name) in [
+        (TABLE, "a.npy"),
+        ("(record (x 1.5) (flags [#t #f]))", "b.npz"),
+        ("(values (array [0 3] int) 7u8)", "c.npz"),
+        ("[[1 2] [3 4]]", "d.csv"),
+    ] {
+        assert!(remc(&["run", "-e", value, "-o", &folder.path(name)]).status.success());
+    }
+    let program = "
+import numpy as np
+a = np.load('a.npy')
+assert a.dtype == np.float32 and a.tolist() == [[0.5, 1.5, -2.0], [3.0, 4.0, 1e10]], a
+b = np.load('b.npz')
+assert sorted(b) == ['flags', 'x'] and b['x'] == 1.5 and b['flags'].tolist() == [True, False]
+c = np.load('c.npz')
+assert c['arr_0'].shape == (0, 3) and c['arr_0'].dtype == np.int64 and c['arr_1'] == 7
+assert np.loadtxt('d.csv', delimiter=',').tolist() == [[1, 2], [3, 4]]
+for kind in '?bhilBHILefd':
+    x = (np.arange(24).reshape(2, 3, 4) % 5).astype(kind)
+    np.savez('all.npz', x=x)
+    np.savez_compressed('all-' + np.dtype(kind).name + '.npz', c=x, f=np.asfortranarray(x), b=x.astype(x.dtype.newbyteorder('>')))
+";
+    let o = Command::new(python).args(["-c", program]).current_dir(&folder.0).output().unwrap();
+    assert!(o.status.success(), "{}", text(&o.stderr));
+    for (name, ty) in [
+        ("bool", "bool"),
+        ("int8", "i8"),
+        ("int16", "i16"),
+        ("int32", "i32"),
+        ("int64", "i64"),
+        ("uint8", "u8"),
+        ("uint16", "u16"),
+        ("uint32", "u32"),
+        ("uint64", "u64"),
+        ("float16", "f16"),
+        ("float32", "f32"),
+        ("float64", "f64"),
+    ] {
+        let file = folder.path(&format!("all-{name}.npz"));
+        let read = |member: &str| {
+            let program = format!("(entry (main [x [{ty} 2 3 4]]) x)");
+            let o = remc(&[
+                "run",
+                "-e",
+                &program,
+                "--device",
+                "interp",
+                "--input",
+                &format!("x={file}:{member}"),
+            ]);
+            assert_eq!(o.status.code(), Some(0), "{name}: {}", text(&o.stderr));
+            text(&o.stdout)
+        };
+        let value = read("c");
+        assert!(value.starts_with(if ty == "bool" { "[[[#f #t" } else { "[[[0" }), "{value}");
+        assert_eq!((read("f"), read("b")), (value.clone(), value), "{name}");
+    }
+}
