@@ -69,6 +69,22 @@ fn text_name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
+/// Boxes, tuples and characters are what only literals hold.
+#[test]
+fn literals_in_files() {
+    let rows = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testsuite/data/rows.rd");
+    let sums = "(entry (sums [rows [(Σ (d) [int d]) n]]) (unbox rows (row d) (reduce/zero + 0 row)))";
+    let interp = ["--device", "interp"];
+    gives(&[&["run", "-e", sums, "--input", &format!("rows={rows}")], &interp[..]].concat(), "[3 0 12]");
+    let folder = Folder::new("literals");
+    let text = folder.file("words.txt", "so λ\n");
+    let count = "(entry (spaces [text [char n]]) (reduce/zero + 0 (select (= text #\\space) 1 0)))";
+    gives(&["run", "-e", count, "--input", &format!("text={text}:text")], "1");
+    let record = folder.file("r.rd", "(record (x 1) (y \"a\"))");
+    let field = "(entry (y [r (Record (x float) (y [char 1]))]) (field r y))";
+    gives(&[&["run", "-e", field, "--input", &format!("r={record}")], &interp[..]].concat(), "\"a\"");
+}
+
 #[test]
 fn files_of_several_arrays() {
     let two = numpy("two-compressed.npz");
