@@ -88,7 +88,7 @@ pub enum Command {
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 7] = ["run", "check", "compile", "opt", "explain", "completions", "man"];
+const COMMANDS: [&str; 8] = ["run", "check", "compile", "opt", "doc", "explain", "completions", "man"];
 
 /// Which program: a file, standard input (`-`) or an expression.
 #[derive(clap::Args, Clone, Debug)]
