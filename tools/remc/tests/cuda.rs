@@ -116,6 +116,12 @@ fn values_of_every_kind_print() {
 }
 
 #[test]
+fn arrays_of_boxes_print() {
+    programs(&["boxes-print", "boxes-print-nested", "box-function-lifted", "explicit-boxes-of-shapes"]);
+    programs(&["explicit-ragged-rows", "ragged-filter", "split-concat-segments", "take-runtime-counts"]);
+}
+
+#[test]
 fn programs_print_their_values() {
     programs(&["argmin-argmax", "caesar", "grade-sort", "histogram", "life", "mean", "primes", "iscan-rows"]);
 }

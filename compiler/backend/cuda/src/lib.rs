@@ -36,7 +36,7 @@ mod together;
 mod writer;
 
 use remc_base::{ArrTy, BaseTy, IVar, Name, Prov};
-use remc_kernel::ir::{Atom, Exp, Kernel, KernelId, Output, Program, Stmt, StmtKind, Ty};
+use remc_kernel::ir::{Atom, Exp, Kernel, KernelId, Program, Stmt, StmtKind, Ty};
 use remc_kernel::traps::numbers;
 pub use remc_kernel::traps::traps;
 use std::fmt;
@@ -220,10 +220,6 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
         source.push('\n');
         source += part;
     }
-    if holds_arrays_of_boxes(&p.output) {
-        source += "\n// A library alone: no program prints arrays of boxes.\n";
-        return Ok(Product { source, header, manifest });
-    }
     source += "\n#ifndef REMC_LIBRARY\n";
     let (tables, solve) = program::tables(p, &interface, about)?;
     for part in [TABLES, &tables, READ, NPY, PRINT, &solve, MAIN] {
@@ -232,15 +228,6 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
     }
     source += "#endif\n";
     Ok(Product { source, header, manifest })
-}
-
-fn holds_arrays_of_boxes(output: &Output) -> bool {
-    match output {
-        Output::Array(_) => false,
-        Output::Tuple { fields, .. } => fields.iter().any(|(_, f)| holds_arrays_of_boxes(f)),
-        Output::Box { contents, .. } => holds_arrays_of_boxes(contents),
-        Output::Boxes { .. } | Output::Part { .. } | Output::Parts { .. } => true,
-    }
 }
 
 /// The manifest as a string of C, a line for each of its own.

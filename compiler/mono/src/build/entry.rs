@@ -216,7 +216,7 @@ impl<'a> Build<'a> {
             }
             (Val::Boxes { .. } | Val::Ragged(_), t) => {
                 let r = self.ragged(v, t)?;
-                Ok(self.boxes_output(&r, results))
+                self.boxes_output(&r, t, results)
             }
             (Val::Fns { .. }, _) => {
                 limit(self, Construct::FunctionAtBoundary, "the result is or holds a function")

@@ -95,7 +95,8 @@ static void remc_read_input(const remc_input *input, const char *value, remc_rea
 static void remc_write(const remc_value *value, const char *path) {
   const remc_output_part *whole = remc_output_parts;
   const bool as_array = path && remc_ends(path, ".npy");
-  if (as_array && (whole->kind != '[' || whole->type == REMC_CHAR))
+  const remc_result *elements = whole->kind == '[' ? remc_results + whole->result : 0;
+  if (as_array && (!elements || elements->type == REMC_CHAR))
     remc_usage("U0010", "cannot write `%s`: an .npy file holds arrays of numbers and booleans alone", path);
   struct stat about;
   const bool in_place = path && stat(path, &about) == 0 && !S_ISREG(about.st_mode);
@@ -116,9 +117,9 @@ static void remc_write(const remc_value *value, const char *path) {
   }
   bool done = true;
   if (as_array) {
-    const bool is_scalar = whole->rank < 0;
-    const void *data = is_scalar ? (const void *)(to.results + whole->word) : to.data[0];
-    done = remc_write_npy(to.out, whole->type, remc_axes(whole), remc_dims_of_part(&to, whole), data);
+    const bool is_scalar = elements->rank < 0;
+    const void *data = is_scalar ? (const void *)(to.results + elements->word) : to.data[whole->result];
+    done = remc_write_npy(to.out, elements->type, whole->rank, to.views->dims, data);
   } else {
     remc_put(&to, whole, 0, 0);
     fputc('\n', to.out);
@@ -150,6 +151,7 @@ int main(int argc, char **argv) {
   enum { INPUTS = sizeof remc_inputs / sizeof *remc_inputs, LEAVES = sizeof remc_leaves / sizeof *remc_leaves };
   enum { PARTS = sizeof remc_input_parts / sizeof *remc_input_parts };
   enum { OUTPUTS = sizeof remc_output_parts / sizeof *remc_output_parts };
+  enum { GIVEN = sizeof remc_results / sizeof *remc_results };
   const char *values[INPUTS] = {}, *output = 0;
   for (int at = 1; at < argc; ++at) {
     const char *value;
@@ -201,7 +203,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   u64 params[REMC_PARAMS + 1] = {}, results[REMC_RESULTS + 1] = {};
-  const void *data[OUTPUTS] = {};
+  const void *data[GIVEN] = {};
   for (int k = 0; k < REMC_SIZES; ++k) params[k] = (u64)sizes[k];
   bool fine = remc_begin(context);
   for (u32 k = 0; fine && remc_leaves[k].type >= 0; ++k) {
@@ -220,16 +222,20 @@ int main(int argc, char **argv) {
     free(leaves[k].at);
   }
   if (!fine || remc_entry(context, params, results) != 0) return remc_failed(context);
-  for (u32 k = 0; k < OUTPUTS; ++k) {
-    const remc_output_part *part = remc_output_parts + k;
-    if (part->kind != '[' || part->rank < 0) continue;
+  for (u32 k = 0; remc_results[k].type >= 0; ++k) {
+    const remc_result *result = remc_results + k;
+    if (result->rank < 0) continue;
     remc_array array;
     remc_empty(&array);
-    if (!remc_array_taken(context, part->type, (u32)part->rank, results + part->word, &array)) return remc_failed(context);
+    if (!remc_array_taken(context, result->type, (u32)result->rank, results + result->word, &array)) return remc_failed(context);
     free(array.dims);
     data[k] = array.data;
   }
-  const remc_value value = {params, results, data, 0};
+  static i64 witnesses[REMC_WITNESSES + 1];
+  static remc_view views[OUTPUTS];
+  static u64 boxed_dims[OUTPUTS][REMC_BOXED_AXES + 1];
+  const remc_value value = {params, results, data, witnesses, views, boxed_dims, 0};
+  remc_view_all(&value, OUTPUTS);
   remc_write(&value, output);
   for (const void *array : data) free((void *)array);
   remc_context_free(context);

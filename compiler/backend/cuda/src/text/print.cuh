@@ -1,9 +1,18 @@
 // ---- the program: the value, as text that reads back ----
 
-// The value: the words of the run, and the arrays on the host, by the number of their part.
+// Where a part is: in boxes, in the one at hand.
+struct remc_view {
+  const u64 *dims;
+  u64 first;  // of its elements or boxes
+};
+
+// The value: the words of the run, the arrays on the host by the number of the result, and what is open.
 struct remc_value {
   const u64 *params, *results;
   const void *const *data;
+  i64 *witnesses;
+  remc_view *views;                        // by part
+  u64 (*boxed_dims)[REMC_BOXED_AXES + 1];  // by part
   FILE *out;
 };
 
@@ -77,17 +86,68 @@ static bool remc_is_record(const remc_output_part *part) {
   return part->next > me + 1;
 }
 
-static u32 remc_axes(const remc_output_part *part) { return part->rank < 0 ? 0 : (u32)part->rank; }
+static remc_view *remc_view_of(const remc_value *v, const remc_output_part *part) {
+  return v->views + (part - remc_output_parts);
+}
 
-// Where the dims of a part are.
-static const u64 *remc_dims_of_part(const remc_value *v, const remc_output_part *part) {
-  return v->results + part->word + (part->kind == '[' ? 1 : 0);
+// Element `at` of a result that holds sizes or starts.
+static u64 remc_number(const remc_value *v, u32 result, u64 at) {
+  const remc_result *r = remc_results + result;
+  return r->rank < 0 ? v->results[r->word] : ((const u64 *)v->data[result])[at];
+}
+
+// Finds the parts whose dims are among the results.
+static void remc_view_all(const remc_value *v, u32 parts) {
+  for (u32 k = 0; k < parts; ++k) {
+    const remc_output_part *part = remc_output_parts + k;
+    const u64 *words = part->result < 0 ? v->results : v->results + remc_results[part->result].word;
+    const remc_view view = {words + (part->kind == '[' ? 1 : 0), 0};
+    if (part->dim < 0) v->views[k] = view;
+  }
+}
+
+// Finds a part of the contents of box number `at`; the tuples that it is in have `outer` axes.
+static void remc_view_contents(const remc_value *v, const remc_output_part *part, u32 outer, const u64 *dims, u64 at) {
+  if (part->dim < 0) return;
+  const u32 me = (u32)(part - remc_output_parts);
+  u64 *own = v->boxed_dims[me];
+  for (u32 i = 0; i < outer; ++i) own[i] = dims[i];
+  for (u32 i = 0; i < part->axes; ++i) own[outer + i] = (u64)remc_dim((u32)part->dim + i, v->params, v->witnesses);
+  const remc_view view = {own, part->starts < 0 ? at : remc_number(v, (u32)part->starts, at)};
+  v->views[me] = view;
+  if (part->kind != '(') return;
+  for (u32 field = me + 1; field < part->next; field = remc_output_parts[field].next)
+    remc_view_contents(v, remc_output_parts + field, part->rank, own, at);
+}
+
+// Opens box number `at` of some boxes.
+static void remc_open_box(const remc_value *v, const remc_output_part *part, u64 at) {
+  const remc_box *box = part->box;
+  for (u32 k = box->witness; k < box->witness + box->count; ++k) v->witnesses[k] = (i64)remc_number(v, remc_witnesses[k], at);
+  remc_view_contents(v, part + 1, 0, 0, at);
+}
+
+// A text with numbers in it.
+static void remc_put_text(const remc_value *v, const char *text) {
+  while (*text) {
+    if (*text != '{') {
+      fputc(*text++, v->out);
+      continue;
+    }
+    char *end = 0;
+    fprintf(v->out, "%lld", remc_dim((u32)strtoul(text + 1, &end, 10), v->params, v->witnesses));
+    text = end + 1;
+  }
 }
 
 // The type of a part's atoms, with the shapes that its fields have.
 static void remc_put_type(const remc_value *v, const remc_output_part *part) {
   if (part->kind == '[') {
-    fputs(remc_names[part->type], v->out);
+    fputs(remc_names[remc_results[part->result].type], v->out);
+    return;
+  }
+  if (part->kind == '#') {
+    remc_put_text(v, part->box->type);
     return;
   }
   const bool is_record = remc_is_record(part);
@@ -97,10 +157,10 @@ static void remc_put_type(const remc_value *v, const remc_output_part *part) {
     const remc_output_part *field = remc_output_parts + at;
     fputc(' ', v->out);
     if (field->label) fprintf(v->out, "(%s ", field->label);
-    const bool is_array = remc_axes(field) > remc_axes(part);
+    const bool is_array = field->rank > part->rank;
     if (is_array) fputc('[', v->out);
     remc_put_type(v, field);
-    for (u32 i = remc_axes(part); i < remc_axes(field); ++i) fprintf(v->out, " %llu", remc_dims_of_part(v, field)[i]);
+    for (u32 i = part->rank; i < field->rank; ++i) fprintf(v->out, " %llu", remc_view_of(v, field)->dims[i]);
     if (is_array) fputc(']', v->out);
     if (field->label) fputc(')', v->out);
   }
@@ -113,9 +173,18 @@ static void remc_put(const remc_value *v, const remc_output_part *part, u32 oute
 static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64 at) {
   const u32 me = (u32)(part - remc_output_parts);
   if (part->kind == '[') {
-    const void *scalar = part->rank < 0 ? (const void *)(v->results + part->word)
-                                        : (const u8 *)v->data[me] + at * remc_type_bytes[part->type];
-    remc_put_scalar(v->out, part->type, scalar);
+    const remc_result *r = remc_results + part->result;
+    const u64 place = remc_view_of(v, part)->first + at;
+    const void *scalar = r->rank < 0 ? (const void *)(v->results + r->word)
+                                     : (const u8 *)v->data[part->result] + place * remc_type_bytes[r->type];
+    remc_put_scalar(v->out, r->type, scalar);
+    return;
+  }
+  if (part->kind == '#') {
+    remc_open_box(v, part, remc_view_of(v, part)->first + at);
+    remc_put_text(v, part->box->one);
+    remc_put(v, part + 1, 0, 0);
+    fputc(')', v->out);
     return;
   }
   const bool is_record = remc_is_record(part);
@@ -123,7 +192,7 @@ static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64
   for (u32 field = me + 1; field < part->next; field = remc_output_parts[field].next) {
     fputc(' ', v->out);
     if (is_record) fprintf(v->out, "(%s ", remc_output_parts[field].label);
-    remc_put(v, remc_output_parts + field, remc_axes(part), at);
+    remc_put(v, remc_output_parts + field, part->rank, at);
     if (is_record) fputc(')', v->out);
   }
   fputc(')', v->out);
@@ -131,14 +200,15 @@ static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64
 
 // The array of the atoms from `at` on; a vector of characters is a string.
 static void remc_put_nested(const remc_value *v, const remc_output_part *part, u32 axis, u64 at) {
-  const u32 rank = remc_axes(part);
+  const u32 rank = part->rank;
   if (axis == rank) {
     remc_put_atom(v, part, at);
     return;
   }
-  const u64 *dims = remc_dims_of_part(v, part);
-  if (axis + 1 == rank && part->kind == '[' && part->type == REMC_CHAR) {
-    remc_put_string(v->out, (const u32 *)v->data[part - remc_output_parts] + at, dims[axis]);
+  const remc_view *view = remc_view_of(v, part);
+  const u64 *dims = view->dims;
+  if (axis + 1 == rank && part->kind == '[' && remc_results[part->result].type == REMC_CHAR) {
+    remc_put_string(v->out, (const u32 *)v->data[part->result] + view->first + at, dims[axis]);
     return;
   }
   u64 size = 1;
@@ -151,24 +221,39 @@ static void remc_put_nested(const remc_value *v, const remc_output_part *part, u
   fputc(']', v->out);
 }
 
-// A part of the value: cell number `from` of an array that has `outer` axes around it.
-static void remc_put(const remc_value *v, const remc_output_part *part, u32 outer, u64 from) {
-  if (part->kind == '#') {
-    part->box(v->out, v->params, v->results);
+// The boxes from number `at` on, of `count` in all: `(boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))`.
+static void remc_put_boxes(const remc_value *v, const remc_output_part *part, u32 outer, u64 at, u64 count) {
+  const remc_view *view = remc_view_of(v, part);
+  remc_put_text(v, part->box->all);
+  for (u32 i = outer; i < part->rank; ++i) fprintf(v->out, i > outer ? " %llu" : "%llu", view->dims[i]);
+  fputc(']', v->out);
+  for (u64 k = at; k < at + count; ++k) {
+    remc_open_box(v, part, view->first + k);
+    fputs(" ((", v->out);
+    remc_put_text(v, part->box->row);
+    fputs(") ", v->out);
     remc_put(v, part + 1, 0, 0);
     fputc(')', v->out);
-    return;
   }
-  const u32 rank = remc_axes(part);
-  const u64 *dims = remc_dims_of_part(v, part);
+  fputc(')', v->out);
+}
+
+// A part of the value: cell number `from` of an array that has `outer` axes around it.
+static void remc_put(const remc_value *v, const remc_output_part *part, u32 outer, u64 from) {
+  const u32 rank = part->rank;
+  const u64 *dims = remc_view_of(v, part)->dims;
   u64 count = 1;
   for (u32 i = outer; i < rank; ++i) count *= dims[i];
+  if (count != 0 && part->kind == '#' && rank > outer) {
+    remc_put_boxes(v, part, outer, from * count, count);
+    return;
+  }
   if (count != 0) {
     remc_put_nested(v, part, outer, from * count);
     return;
   }
   // No brackets can say the type or the axes behind an axis of size 0.
-  if (part->kind == '[' && part->type == REMC_CHAR && rank == outer + 1) {
+  if (part->kind == '[' && remc_results[part->result].type == REMC_CHAR && rank == outer + 1) {
     fputs("\"\"", v->out);
     return;
   }

@@ -22,14 +22,32 @@ struct remc_input {
   u32 part;
 };
 
-// A part of the value, in prefix order; `next` is the part after it and what is in it.
-struct remc_output_part {
-  char kind;  // an array [, a tuple ( or a box #
-  const char *label;
-  u32 next;
-  u32 word;  // of the results: a scalar, an array's address with its dims behind it, a tuple's dims
-  i32 rank;  // -1 of a scalar
+// A scalar or an array that the plan gives.
+struct remc_result {
   i32 type;
-  void (*box)(FILE *out, const u64 *params, const u64 *results);  // the text before a box's contents
+  i32 rank;  // -1 of a scalar
+  u32 word;  // a scalar, or an array's address with its dims behind it
 };
 
+// Texts of boxes, in which {3} stands for the number that remc_dim(3, …) gives.
+struct remc_box {
+  const char *type;  // (Σ (n) [int n])
+  const char *one;   // (box ((n {3})) [int n]
+  const char *all;   // (boxes (n) [int n] [
+  const char *row;   // {3}
+  u32 witness, count;  // the numbers of its witnesses
+};
+
+// A part of the value, in prefix order; `next` is the part after it and what is in it. The part after boxes is
+// their contents.
+struct remc_output_part {
+  char kind;  // an array [, a tuple ( or boxes #, without axes if it is one
+  const char *label;
+  u32 next;
+  u32 rank;     // with the axes of the tuples that it is in
+  i32 result;   // the number of the elements, or of the first of the sizes of its axes; -1 if its type says them
+  i32 starts;   // in the boxes of an array: where the elements of each begin; -1 otherwise
+  i32 dim;      // there too: its own dims are those that remc_dim gives from this number on; -1 otherwise
+  u32 axes;     // and how many these are
+  const remc_box *box;
+};

@@ -1,0 +1,234 @@
+//! The value of a printed program, part by part, in the types of `text/tables.cuh`.
+//!
+//! What is in the boxes of an array has no dims of its own among the results: its type says them, for each box
+//! anew, from the box's witnesses. So a row has the numbers of expressions, which are one function of C
+//! (`remc_dim`) of what is known when the program runs; the texts of types mention them as `{3}`.
+//!
+//! ```text
+//! (boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))     all   (boxes (n) [int n] [
+//!                                                   row   {0}              case 0: return witnesses[0];
+//! ```
+
+use super::known::{Known, Slots};
+use super::{label, wrong};
+use crate::Error;
+use crate::checks::quoted;
+use crate::interface::{Interface, c_constant, rank};
+use crate::writer::Writer;
+use remc_base::{ArrTy, AtomTy, Name, ShapeItem, ShapeVar};
+use remc_kernel::ir::{Output, Program, Witness};
+
+/// The rows of the tables so far.
+pub struct Outputs {
+    parts: Vec<String>,
+    boxes: Vec<String>,
+    /// The results that hold witnesses, in the order in which opened boxes have them.
+    witnesses: Vec<usize>,
+    /// What `remc_dim` gives, by number.
+    expressions: Vec<String>,
+    /// The most axes that something in a box has.
+    axes: usize,
+}
+
+/// Where the contents of boxes are: their type, and how many axes there are around it.
+#[derive(Clone, Copy)]
+struct Inside<'t> {
+    ty: &'t ArrTy,
+    outer: usize,
+}
+
+/// A row of the table of parts, as far as the kind decides it.
+struct Row {
+    kind: char,
+    rank: usize,
+    /// The elements, or the first size; `None` where a type says the sizes.
+    result: Option<usize>,
+    starts: Option<usize>,
+    /// The number of its row in the table of boxes.
+    boxes: Option<usize>,
+}
+
+impl Outputs {
+    /// The tables of the value; `known` are the entry's indices.
+    pub fn tables(p: &Program, i: &Interface, known: &Known) -> Result<String, Error> {
+        let (parts, boxes, witnesses, expressions) = Default::default();
+        let mut o = Outputs { parts, boxes, witnesses, expressions, axes: 0 };
+        o.part(p, &p.output, None, known, None)?;
+        let mut w = Writer::default();
+        w.open("static const remc_result remc_results[] = {");
+        for (a, word) in p.results.iter().zip(&i.words) {
+            let (base, rank) = rank(p, *a)?;
+            w.line(format!("{{{}, {}, {word}}},", c_constant(base), rank.map_or(-1, |n| n as i64)));
+        }
+        w.line("{-1, -1, 0}");
+        w.close("};");
+        let witnesses: String = o.witnesses.iter().map(|at| format!("{at}, ")).collect();
+        w.line(format!("static const u32 remc_witnesses[] = {{{witnesses}0}};"));
+        w.line(format!("enum {{ REMC_WITNESSES = {}, REMC_BOXED_AXES = {} }};", o.witnesses.len(), o.axes));
+        w.open("static const remc_box remc_boxes[] = {");
+        o.boxes.iter().for_each(|row| w.line(format!("{row},")));
+        w.line("{0, 0, 0, 0, 0, 0}");
+        w.close("};");
+        w.open("static i64 remc_dim(u32 number, const u64 *params, const i64 *witnesses) {");
+        w.line("(void)params;");
+        w.line("(void)witnesses;");
+        w.open("switch (number) {");
+        for (k, value) in o.expressions.iter().enumerate() {
+            w.line(format!("case {k}: return {value};"));
+        }
+        w.line("default: return 0;");
+        w.close("}");
+        w.close("}");
+        w.open("static const remc_output_part remc_output_parts[] = {");
+        o.parts.iter().for_each(|part| w.line(format!("{part},")));
+        w.close("};");
+        Ok(w.finish())
+    }
+
+    /// Adds a part and what is in it.
+    fn part(
+        &mut self,
+        p: &Program,
+        output: &Output,
+        name: Option<&Name>,
+        known: &Known,
+        inside: Option<Inside<'_>>,
+    ) -> Result<(), Error> {
+        let at = self.parts.len();
+        self.parts.push(String::new());
+        let own = match inside {
+            Some(inside) => self.own_dims(inside.ty, known)?,
+            None => Vec::new(),
+        };
+        let boxed_rank = inside.map_or(0, |inside| inside.outer + own.len());
+        self.axes = self.axes.max(boxed_rank);
+        let row = match output {
+            Output::Array(at) => {
+                let Some(a) = p.results.get(*at) else { return wrong("a result that is not given") };
+                let rank = rank(p, *a)?.1.unwrap_or(0);
+                Row { kind: '[', rank, result: Some(*at), starts: None, boxes: None }
+            }
+            Output::Part { starts, data } => {
+                let (result, starts) = (Some(*data), Some(*starts));
+                Row { kind: '[', rank: boxed_rank, result, starts, boxes: None }
+            }
+            Output::Tuple { frame, fields } => {
+                let rank = if inside.is_some() { boxed_rank } else { frame.len() };
+                for (k, (name, field)) in fields.iter().enumerate() {
+                    let inside = match inside.map(|inside| &inside.ty.atom) {
+                        None => None,
+                        Some(AtomTy::Tuple(q)) if k < q.fields.len() => {
+                            Some(Inside { ty: &q.fields[k].1, outer: rank })
+                        }
+                        Some(_) => return wrong("contents of another type"),
+                    };
+                    self.part(p, field, name.as_ref(), known, inside)?;
+                }
+                Row { kind: '(', rank, result: frame.first().copied(), starts: None, boxes: None }
+            }
+            Output::Box { ty, witnesses, contents } => {
+                let boxes = self.boxes(p, ty, witnesses, (contents, false), known)?;
+                Row { kind: '#', rank: 0, result: None, starts: None, boxes: Some(boxes) }
+            }
+            Output::Boxes { frame, ty, witnesses, contents } => {
+                let rank = if inside.is_some() { boxed_rank } else { frame.len() };
+                let boxes = self.boxes(p, ty, witnesses, (contents, true), known)?;
+                let result = if inside.is_some() { None } else { frame.first().copied() };
+                Row { kind: '#', rank, result, starts: None, boxes: Some(boxes) }
+            }
+            Output::Parts { starts, boxes } => {
+                let Output::Boxes { ty, witnesses, contents, .. } = &**boxes else {
+                    return wrong("boxes in boxes that are none");
+                };
+                let boxes = self.boxes(p, ty, witnesses, (contents, true), known)?;
+                let starts = Some(*starts);
+                Row { kind: '#', rank: boxed_rank, result: None, starts, boxes: Some(boxes) }
+            }
+        };
+        let number = |n: Option<usize>| n.map_or(-1, |n| n as i64);
+        let next = self.parts.len();
+        let (first, count) = match inside {
+            Some(_) => (own.first().copied().unwrap_or(0) as i64, own.len()),
+            None => (-1, 0),
+        };
+        self.parts[at] = format!(
+            "{{'{}', {}, {next}, {}, {}, {}, {first}, {count}, {}}}",
+            row.kind,
+            label(name),
+            row.rank,
+            number(row.result),
+            number(row.starts),
+            row.boxes.map_or_else(|| "0".to_owned(), |k| format!("remc_boxes + {k}")),
+        );
+        Ok(())
+    }
+
+    /// The numbers of the dims that a type of contents has: one after the other.
+    fn own_dims(&mut self, ty: &ArrTy, known: &Known) -> Result<Vec<usize>, Error> {
+        let mut all = Vec::new();
+        for item in ty.shape.items() {
+            let values = match item {
+                ShapeItem::Dim(d) => known.polynomial(d).map(|value| vec![value]),
+                ShapeItem::Var(ShapeVar::Rigid(v)) => known.get(v).map(<[String]>::to_vec),
+                ShapeItem::Var(ShapeVar::Meta(_)) => None,
+            };
+            all.extend(values.ok_or_else(|| Error("contents of a size that nobody knows".into()))?);
+        }
+        let first = self.expressions.len();
+        let count = all.len();
+        self.expressions.extend(all);
+        Ok((first..first + count).collect())
+    }
+
+    /// Adds a row of the table of boxes, and what is in them: of all in an array, if `of_array`.
+    fn boxes(
+        &mut self,
+        p: &Program,
+        ty: &AtomTy,
+        witnesses: &[Witness],
+        (contents, of_array): (&Output, bool),
+        known: &Known,
+    ) -> Result<usize, Error> {
+        let AtomTy::Sigma(sigma) = ty else { return wrong("a box of another type") };
+        let first = self.witnesses.len();
+        let mut inside = known.clone();
+        // `n`, `n {0}` and `{0}` for each index.
+        let (mut names, mut bound, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let named = sigma.named_for_values(&mut 0);
+        for ((param, named), witness) in sigma.params.iter().zip(&named.params).zip(witnesses) {
+            let positions: &[usize] = match witness {
+                Witness::Dim(at) => std::slice::from_ref(at),
+                Witness::Shape(all) => all,
+            };
+            let from = self.witnesses.len();
+            self.witnesses.extend(positions);
+            let all: Vec<String> = (from..self.witnesses.len()).map(|k| format!("witnesses[{k}]")).collect();
+            let mut slots = Slots { known, expressions: &mut self.expressions };
+            let shown: Vec<String> =
+                all.iter().map(|value| format!("{{{}}}", slots.expression(value.clone()))).collect();
+            let shown = match witness {
+                Witness::Dim(_) => shown.join(" "),
+                Witness::Shape(_) => format!("[{}]", shown.join(" ")),
+            };
+            inside.bind(param, all);
+            names.push(named.to_string());
+            bound.push(format!("({named} {shown})"));
+            values.push(shown);
+        }
+        let count = self.witnesses.len() - first;
+        let outside = known.without(&sigma.params);
+        let mut slots = Slots { known: &outside, expressions: &mut self.expressions };
+        let (atom, body) = (slots.atom(ty).to_string(), slots.array(&named.body).to_string());
+        let texts = [
+            atom,
+            format!("(box ({}) {body} ", bound.join(" ")),
+            format!("(boxes ({}) {body} [", names.join(" ")),
+            values.join(" "),
+        ];
+        let number = self.boxes.len();
+        self.boxes.push(format!("{{{}, {first}, {count}}}", texts.map(|t| quoted(&t)).join(", ")));
+        let inside_type = Inside { ty: &sigma.body, outer: 0 };
+        self.part(p, contents, None, &inside, of_array.then_some(inside_type))?;
+        Ok(number)
+    }
+}
