@@ -433,7 +433,7 @@ impl Checker<'_> {
                     format!("`{}` takes a vector of sizes here, one for each axis", op.name),
                 )
                 .primary(Loc::Node(node), "a single number")
-                .help("write it in brackets: a vector of one size"),
+                .help("write it in brackets, as a vector of one size; where a rerank passes it on, give it the rank 1"),
             ),
             _ => Ok((None, t)),
         }

@@ -56,8 +56,18 @@ pub fn elsewhere(name: &str) -> Option<&'static str> {
 
 const OPEN_BOXES: &str = "open the boxes one by one: (unbox boxes (x n) (… x …))";
 
+const BOX_EACH: &str = "the items are boxes, as sizes that are computed for each of them may differ; if they do not, \
+                        compute the size once, outside of the function; else open the boxes with unbox";
+
+const PAIR_ITEMS: &str = "this is one tuple of arrays; for an array of tuples, pair the items: \
+                          ((λ ([x 0] [y 0]) (values x y)) xs ys)";
+
 const NO_FUNCTION: &str =
     "parentheses apply; an array is written [1 2 3], and (index-item xs i) takes an item of one";
+
+fn is_literal(e: &Expr) -> bool {
+    matches!(*e.kind, ir::ExprKind::Lit(_))
+}
 
 fn ordinal(i: usize) -> String {
     match i {
@@ -236,7 +246,12 @@ impl Checker<'_> {
                 missing.join(" ")
             ))
         } else if matches!(op.name.as_str(), "+" | "*" | "and" | "or" | "min2" | "max2" | "append") {
-            d.help(format!("for more than two, reduce an array of them: (reduce {} [a b c])", op.name))
+            let f = &op.name;
+            d.help(format!(
+                "for more than two, nest them: ({f} a ({f} b c)); or reduce an array of them: (reduce {f} [a b c])"
+            ))
+        } else if matches!(op.name.as_str(), "-" | "/" | "quotient") {
+            d.help(format!("for more than two, nest them: ({0} ({0} a b) c)", op.name))
         } else {
             d.help("remove the arguments that are too many")
         })
@@ -317,7 +332,7 @@ impl Checker<'_> {
             d = d.help(if mixed {
                 "an int does not become a float by itself: convert it with int->float".to_string()
             } else {
-                conversion(a, *b)
+                conversion(a, *b, is_literal(&arg.expr))
             });
         }
         self.fail(d)
@@ -419,7 +434,11 @@ impl Checker<'_> {
                     )
                     .primary(Loc::Node(slot.node), format!("has type `{shown}`"));
                     let d = self.label_others(d, slots, slot.node).shapes(c);
-                    return self.fail(if rank == 0 {
+                    return self.fail(if rank > 0 && self.is_boxes(&arg.expr.ty) {
+                        d.help(BOX_EACH)
+                    } else if rank == 0 && matches!(self.s.zonk_atom(&arg.expr.ty.atom), AtomTy::Tuple(_)) {
+                        d.help(PAIR_ITEMS)
+                    } else if rank == 0 {
                         d.help("put it in brackets to make a vector of one item")
                     } else if differ {
                         let rerank = self.reranked(slots, op, least);

@@ -515,6 +515,13 @@ impl Checker<'_> {
             let ty = fields.fields[position].1.lifted(&ty.shape);
             return Ok(Typed::new(Expr::new(ExprKind::Field { tuple, position }, ty, node)));
         }
+        if matches!(ty.atom, AtomTy::Meta(_)) && self.s.class_of(&ty.atom).is_none() {
+            return self.fail(
+                Diagnostic::error(codes::COMPONENT, format!("what `{what}` is a part of is not known here"))
+                    .primary(Loc::Node(tuple.node), "a value of any type so far")
+                    .help("write its type, [r (Record (x float) (y float))]; or take the parts out where the whole is made, and pass them on"),
+            );
+        }
         let shown = self.show(&ty);
         self.fail(
             Diagnostic::error(codes::COMPONENT, format!("there is no component `{what}` here"))

@@ -194,7 +194,7 @@ impl Checker<'_> {
             (AtomTy::Sigma(_), to) if !matches!(to, AtomTy::Sigma(_)) => d.help(
                 "its size is known only when the program runs, so it is a box: leave the annotation out, or write the box's type",
             ),
-            (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(conversion(a, *b)),
+            (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(conversion(a, *b, false)),
             _ => match self.unequal_unknowns(&have.shape, &wanted.shape) {
                 Some(help) => d.help(help),
                 None => d.help("change the annotation or the expression"),
@@ -281,9 +281,11 @@ impl Checker<'_> {
 }
 
 /// How to make one base type of another.
-pub(super) fn conversion(from: BaseTy, to: BaseTy) -> String {
+/// How a value of one type is made one of another; `literal` if it is one.
+pub(super) fn conversion(from: BaseTy, to: BaseTy, literal: bool) -> String {
     match (from, to) {
-        (BaseTy::I64, BaseTy::F64) => "convert it with int->float, or write the literal as 2.0".into(),
+        (BaseTy::I64, BaseTy::F64) if literal => "write it with a point, 2.0 for 2".into(),
+        (BaseTy::I64, BaseTy::F64) => "convert it with int->float".into(),
         (BaseTy::F64, BaseTy::I64) => "convert it with float->int".into(),
         (BaseTy::Bool, t) if t.is_integer() => "convert it with bool->int".into(),
         (BaseTy::Char, t) if t.is_integer() => "convert it with char->int".into(),

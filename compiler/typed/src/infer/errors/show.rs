@@ -83,7 +83,10 @@ impl Checker<'_> {
             AtomTy::Tuple(q) => {
                 AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), self.readable(t))).collect())
             }
-            AtomTy::Quot(q) => AtomTy::Quot(Arc::new(self.readable_atom(q))),
+            AtomTy::Quot(q) => match self.readable_atom(q) {
+                AtomTy::Base(b) => AtomTy::Base(if b.is_integer() { BaseTy::F64 } else { b }),
+                q => AtomTy::Quot(Arc::new(q)),
+            },
         }
     }
 
