@@ -72,3 +72,18 @@ forms! {
 pub fn form(keyword: &str) -> Option<&'static Form> {
     FORMS.iter().find(|f| f.keyword == keyword)
 }
+
+/// Spellings of keywords without Greek letters.
+pub const SPELLINGS: [(&str, &str); 8] = [
+    ("fn", "λ"),
+    ("lambda", "λ"),
+    ("t-fn", "Tλ"),
+    ("i-fn", "Iλ"),
+    ("->", "→"),
+    ("Forall", "∀"),
+    ("Pi", "Π"),
+    ("Sigma", "Σ"),
+];
+
+/// What a type in parentheses begins with.
+pub const TYPE_HEADS: [&str; 10] = ["→", "∀", "Π", "Σ", "A", "Arr", "Tuple", "Record", "Quot", "Val"];

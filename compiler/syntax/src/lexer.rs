@@ -4,6 +4,7 @@
 //! [`TokenKind::Unknown`]. It is linear in the length of the text, whatever the text is.
 
 use crate::codes;
+use crate::forms::SPELLINGS;
 use crate::literal::{self, LiteralError, Number};
 use crate::report::Reports;
 use crate::token::*;
@@ -44,16 +45,7 @@ fn is_forbidden(c: char) -> bool {
 
 /// The one spelling of a name that has several.
 fn canonical(name: &str) -> &str {
-    match name {
-        "fn" | "lambda" => "λ",
-        "t-fn" => "Tλ",
-        "i-fn" => "Iλ",
-        "->" => "→",
-        "Forall" => "∀",
-        "Pi" => "Π",
-        "Sigma" => "Σ",
-        _ => name,
-    }
+    SPELLINGS.iter().find(|(other, _)| *other == name).map_or(name, |(_, keyword)| keyword)
 }
 
 struct Lexer<'a> {

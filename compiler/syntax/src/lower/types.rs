@@ -1,6 +1,7 @@
 //! Types.
 
 use super::*;
+use crate::forms::TYPE_HEADS;
 use remc_base::BaseTy;
 
 const GRAMMAR: &str = "types are `int`, `[int 2 n]`, `t`, `@t`, `(→ (τ …) τ)`, `(∀ (t …) τ)`, `(Π (i …) τ)`, \
@@ -222,5 +223,5 @@ impl Lowering<'_> {
 
 /// `(Tuple τ …)` and its like: a type, not a list of types.
 fn is_type_form(s: &Sexpr) -> bool {
-    matches!(s.head(), Some("→" | "∀" | "Π" | "Σ" | "A" | "Arr" | "Tuple" | "Record" | "Quot" | "Val"))
+    s.head().is_some_and(|head| TYPE_HEADS.contains(&head))
 }

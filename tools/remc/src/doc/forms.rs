@@ -7,8 +7,7 @@
 pub const PAGE: &str = include_str!("../../../../book/src/language/forms.md");
 
 /// What people call forms, and the name that the page has.
-const IN_WORDS: [(&str, &str); 12] = [
-    ("lambda", "λ"),
+const IN_WORDS: [(&str, &str); 11] = [
     ("function", "λ"),
     ("application", "(f e …)"),
     ("apply", "(f e …)"),
@@ -48,6 +47,11 @@ fn heading_names(heading: &str) -> Vec<&str> {
 pub fn section(name: &str) -> Option<&'static str> {
     let name = IN_WORDS.iter().find(|(word, _)| *word == name).map_or(name, |(_, n)| n);
     sections().find(|(names, _)| names.contains(&name)).map(|(_, text)| text)
+}
+
+/// What people call forms that have no such keyword.
+pub fn in_words() -> impl Iterator<Item = &'static str> {
+    IN_WORDS.iter().map(|(word, _)| *word)
 }
 
 /// Every name of a form, in the order of the page.

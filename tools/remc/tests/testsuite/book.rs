@@ -76,8 +76,15 @@ fn links(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The prelude's page is what `remc doc` writes.
+/// The prelude's page is what `remc doc` writes, and `remc doc` knows each name of it.
 fn prelude() -> Result<(), Failed> {
+    let entries = remc::doc::prelude(&Session::default());
+    let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
+    let said = stdout(&remc().arg("doc").args(&names).output()?);
+    let unsaid: Vec<_> = entries.iter().filter(|e| !said.lines().any(|l| l == e.usage)).collect();
+    if !unsaid.is_empty() {
+        return Err(format!("`remc doc` does not say: {unsaid:?}").into());
+    }
     let output = remc().args(["doc", "--format", "markdown"]).output()?;
     expect_file(&root().join("book/src/language/prelude.md"), &stdout(&output))
 }
@@ -111,6 +118,13 @@ fn errors() -> Result<(), Failed> {
     let listed = out.matches("| [").count();
     if listed != pages.len() {
         return Err(format!("{listed} of {} codes are listed", pages.len()).into());
+    }
+    // `remc explain` knows the same.
+    let explained = stdout(&remc().arg("explain").output()?);
+    let explained: Vec<&str> = explained.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    let codes: Vec<String> = pages.iter().map(|p| stem(p)).collect();
+    if explained != codes {
+        return Err(differs("the list of `remc explain`", &codes.join(" "), &explained.join(" ")));
     }
     expect_file(&root().join("book/src/language/errors.md"), &out)
 }

@@ -2,6 +2,7 @@
 //! error code, each page of the tour and of the book. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
 //! place of what was expected, for a person to read and commit.
 
+mod arithmetic;
 mod book;
 mod compiled;
 mod cpu;
@@ -30,6 +31,7 @@ fn main() {
     trials.extend(pages::trials());
     trials.extend(tour::trials());
     trials.extend(book::trials());
+    trials.extend(arithmetic::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 
