@@ -197,6 +197,7 @@ pub fn index(i: &IndexExpr) -> String {
         IndexKind::Shape(is) => list("shape", is.iter().map(index)),
         IndexKind::Rank(i) => list("rank", [index(i)]),
         IndexKind::Size(i) => list("size", [index(i)]),
+        IndexKind::Value(e) => list("value", [expr(e)]),
         IndexKind::Error => "ERROR".into(),
     }
 }

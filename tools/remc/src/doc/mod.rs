@@ -170,7 +170,7 @@ fn text(all: &[Entry]) -> String {
 fn entry(e: &Entry) -> String {
     let mut out = format!("{}\n", e.usage);
     let mut line = |indent: usize, text: &str| {
-        out.push_str(&format!("{:indent$}{text}", "").trim_end().to_owned());
+        out.push_str(format!("{:indent$}{text}", "").trim_end());
         out.push('\n');
     };
     for paragraph in &e.paragraphs {
