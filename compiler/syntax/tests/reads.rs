@@ -232,6 +232,12 @@ fn forms() {
         ("(field (with (record (x 1)) (x 2)) x)", "(field (with (record (x 1)) (x 2)) x)"),
         ("(reify-shape (++ @s [2]))", "(reify-shape (shape @s (shape 2)))"),
         ("(as-shape [n (* 2 n) (- n 1)] x)", "(as-shape (n (* 2 n) (- n 1)) x)"),
+        (
+            "(as-shape [(+ 1 (length y)) (rank @s)] x)",
+            "(as-shape ((+ 1 (value (app length y))) (rank @s)) x)",
+        ),
+        ("(as-shape (shape y) x)", "(as-shape ((value (app shape y))) x)"),
+        ("(as-shape (shape 2 3) x)", "(as-shape ((shape 2 3)) x)"),
         ("(cast f32 x)", "(cast f32 x)"),
         (
             "(loop ((i 0) (x 1)) while (< i 3) do (values (+ i 1) x))",
