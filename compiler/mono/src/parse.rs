@@ -441,14 +441,7 @@ impl<'t> Parser<'t> {
             "grade" => {
                 Exp::Grade { axis: self.axis(items.next("an axis")?)?, body: self.inner(&mut items, below)? }
             }
-            "join" => {
-                let axis = self.axis(items.next("an axis")?)?;
-                let count = items.next("how many results are regular")?;
-                let [regular] = numbers(std::slice::from_ref(count))?[..] else {
-                    return fail(s, "one number says how many results are regular");
-                };
-                Exp::Join { axis, regular, body: self.inner(&mut items, below)? }
-            }
+            "join" => self.join(&mut items, below)?,
             "view" => Exp::View {
                 view: self.view(items.next("a view")?)?,
                 array: self.var(items.next("an array")?)?,
@@ -462,6 +455,17 @@ impl<'t> Parser<'t> {
         };
         items.end()?;
         Ok(exp)
+    }
+
+    /// By itself: a deep program must not need more stack for the forms that it does not have.
+    #[inline(never)]
+    fn join(&mut self, items: &mut Items<'_, 't>, below: &mut usize) -> Result<Exp> {
+        let axis = self.axis(items.next("an axis")?)?;
+        let count = items.next("how many results are regular")?;
+        let [regular] = numbers(std::slice::from_ref(count))?[..] else {
+            return fail(count, "one number says how many results are regular");
+        };
+        Ok(Exp::Join { axis, regular, body: self.inner(items, below)? })
     }
 
     fn view(&mut self, s: &Sexp<'t>) -> Result<View> {

@@ -11,6 +11,7 @@
 //! | [`unroll`] | scalars in the place of small arrays inside iterations |
 //! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
 //! | [`siblings`] | one iteration where neighbours had the same axes |
+//! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
 //! | [`compact`] | tables without what is left over; once, after the rounds of the others |
 //!
 //! No pass changes what a program means: a `check` runs where it ran before or not at all (if it is known
@@ -27,6 +28,7 @@ pub mod interchange;
 mod key;
 pub mod poly;
 mod rounds;
+pub mod segment;
 #[cfg(test)]
 mod shorthand;
 pub mod siblings;
@@ -46,7 +48,7 @@ pub struct Pass {
     pub run: fn(&mut Program),
 }
 
-/// Every pass, in the order in which they run: all but the last in rounds, until nothing changes.
+/// Every pass, in the order in which they run: all but the last two in rounds, until nothing changes.
 pub const PASSES: &[Pass] = &[
     Pass { info: simplify::PASS, run: simplify::simplify },
     // Once copies are gone, an index of a view sees the view.
@@ -64,6 +66,8 @@ pub const PASSES: &[Pass] = &[
     Pass { info: fuse::PASS, run: fuse::fuse },
     // Fusion first: a reduction that has taken in its map has neighbours that have, too.
     Pass { info: siblings::PASS, run: siblings::siblings },
+    // When there is nothing left to fuse: what it takes apart is not put together again.
+    Pass { info: segment::PASS, run: segment::segment },
     // When all is done: what the others left behind is for nobody.
     Pass { info: compact::PASS, run: compact::compact },
 ];

@@ -1,5 +1,5 @@
-//! The order in which passes run: the list without its last pass, again and again, until a round changes
-//! nothing; then the last one.
+//! The order in which passes run: the list without its last two passes, again and again, until a round changes
+//! nothing; then [`super::segment`], once, and rounds again if it did something; then the last one.
 
 use super::{PASSES, key};
 use crate::ir::Program;
@@ -13,6 +13,7 @@ pub struct Rounds {
     round: usize,
     pass: usize,
     before: Option<key::Key>,
+    segmented: bool,
     done: bool,
 }
 
@@ -23,8 +24,8 @@ impl Rounds {
         if self.done {
             return None;
         }
-        let last = PASSES.len() - 1;
-        if self.pass == last {
+        let (segment, last) = (PASSES.len() - 2, PASSES.len() - 1);
+        if self.pass == segment {
             self.pass = 0;
             self.round += 1;
         }
@@ -32,8 +33,13 @@ impl Rounds {
             let now = key::of_body(p, &p.body);
             // Not by `==`, to which a NaN is another each time.
             if self.round == MOST_ROUNDS || self.before.as_ref() == Some(&now) {
-                self.done = true;
-                return Some(last);
+                if std::mem::replace(&mut self.segmented, true) {
+                    self.done = true;
+                    return Some(last);
+                }
+                self.round = 0;
+                self.before = Some(now);
+                return Some(segment);
             }
             self.before = Some(now);
         }

@@ -191,31 +191,34 @@ impl Verifier<'_> {
                 }
                 self.gives(rule, pat, &[Ty::int().over(&[axis.size])])
             }
-            Exp::Join { axis, regular, body } => {
-                let rule = Rule::Join;
-                let types = self.elements(&[*axis], body)?;
-                let Some((maps, joined)) = types.split_at_checked(*regular) else {
-                    return self.broken(rule, "more results are regular than there are");
-                };
-                self.count(rule, "variables bound", pat.len(), maps.len() + 3 * joined.len())?;
-                let (arrays, parts) = pat.split_at(maps.len());
-                let maps: Vec<_> = maps.iter().map(|t| t.over(&[axis.size])).collect();
-                self.gives(rule, arrays, &maps)?;
-                for (part, ty) in parts.chunks(3).zip(joined) {
-                    if ty.is_scalar() {
-                        return self.broken(rule, "what is joined is no array");
-                    }
-                    let total = Atom::Var(part[0]);
-                    let data = Ty { base: ty.base, dims: vec![total] };
-                    self.gives(rule, part, &[Ty::int(), Ty::int().over(&[axis.size]), data])?;
-                    if self.declared(part[2])?.dims != [total] {
-                        return self.broken(rule, "the dim of what is joined is not its number of elements");
-                    }
-                }
-                Ok(())
-            }
+            Exp::Join { axis, regular, body } => self.join(axis, *regular, body, pat),
             _ => Ok(()),
         }
+    }
+
+    #[inline(never)]
+    fn join(&mut self, axis: &Axis, regular: usize, body: &Body, pat: &[Var]) -> Result {
+        let rule = Rule::Join;
+        let types = self.elements(&[*axis], body)?;
+        let Some((maps, joined)) = types.split_at_checked(regular) else {
+            return self.broken(rule, "more results are regular than there are");
+        };
+        self.count(rule, "variables bound", pat.len(), maps.len() + 3 * joined.len())?;
+        let (arrays, parts) = pat.split_at(maps.len());
+        let maps: Vec<_> = maps.iter().map(|t| t.over(&[axis.size])).collect();
+        self.gives(rule, arrays, &maps)?;
+        for (part, ty) in parts.chunks(3).zip(joined) {
+            if ty.is_scalar() {
+                return self.broken(rule, "what is joined is no array");
+            }
+            let total = Atom::Var(part[0]);
+            let data = Ty { base: ty.base, dims: vec![total] };
+            self.gives(rule, part, &[Ty::int(), Ty::int().over(&[axis.size]), data])?;
+            if self.declared(part[2])?.dims != [total] {
+                return self.broken(rule, "the dim of what is joined is not its number of elements");
+            }
+        }
+        Ok(())
     }
 
     /// The types of what λ gives.

@@ -1,0 +1,90 @@
+//! Spaces: all elements of an array that has a size of its own in each iteration.
+//!
+//! ```text
+//! counts  [2 0 3]       starts  [0 2 2]       total 5       segment  [0 0 2 2 2]
+//! ```
+//!
+//! The segment of a point says to which iteration it belongs: the number of each iteration with elements is
+//! written where its elements start, and spread to the right by a running maximum.
+
+use super::{Flat, Level};
+use crate::ir::*;
+use remc_base::BaseTy;
+use remc_base::ops::ScalarOp;
+
+#[derive(Clone, Copy)]
+pub(super) struct Space {
+    /// Of each iteration, the number of its elements, and those before it.
+    pub starts: Var,
+    /// The number of elements in all.
+    pub total: Atom,
+    /// Of each element, the iteration that it belongs to.
+    pub segment: Var,
+}
+
+impl Flat<'_> {
+    /// The space of arrays that have these dims in the body.
+    pub(super) fn space(&mut self, level: &mut Level, dims: &[Atom]) -> Space {
+        if let Some((_, s)) = level.spaces.iter().find(|(d, _)| d == dims) {
+            return *s;
+        }
+        let sizes = self.body_of(|this| vec![this.product(dims)]);
+        let counts = self.over_points(level, &sizes)[0];
+        let space = self.space_of(level.count, counts);
+        level.spaces.push((dims.to_vec(), space));
+        space
+    }
+
+    /// The space of so many elements in each of `n` iterations.
+    pub(super) fn space_of(&mut self, n: Atom, counts: Var) -> Space {
+        let starts = self.running(ScanKind::Exclusive, ScalarOp::Add, n, counts, "starts");
+        let total = self.sum(n, counts);
+        let marks = self.ints("marks", total, |_, _| Atom::int(0));
+        let i = self.int("i");
+        let body = self.body_of(|this| {
+            let count = this.read(counts, i.into());
+            let start = this.read(starts, i.into());
+            let some = this.op(ScalarOp::Gt, count, Atom::int(0));
+            let place = this.int("place");
+            this.push(vec![place], Exp::Op(ScalarOp::Select, vec![some, start, Atom::int(-1)]));
+            vec![place.into(), i.into()]
+        });
+        let marked = self.p.fresh("marks", Ty { base: BaseTy::I64, dims: vec![total] });
+        let axis = Axis { var: i, size: n };
+        self.push(vec![marked], Exp::Scatter { dests: vec![marks], axis, body, combine: None });
+        let segment = self.running(ScanKind::Inclusive, ScalarOp::Max2, total, marked, "segment");
+        Space { starts, total, segment }
+    }
+
+    fn combine(&mut self, op: ScalarOp) -> Combine {
+        let params = vec![self.int("acc"), self.int("x")];
+        let body = self.body_of(|this| vec![this.op(op, params[0].into(), params[1].into())]);
+        Combine { lambda: Lambda { params, body }, start: Some(vec![Atom::int(0)]), assoc: true }
+    }
+
+    /// The running sums or maxima of a vector of `n` ints that are not negative.
+    pub(super) fn running(&mut self, kind: ScanKind, op: ScalarOp, n: Atom, xs: Var, name: &str) -> Var {
+        let i = self.int("i");
+        let body = self.body_of(|this| vec![this.read(xs, i.into())]);
+        let op = self.combine(op);
+        let v = self.p.fresh(name, Ty { base: BaseTy::I64, dims: vec![n] });
+        self.push(vec![v], Exp::Scan { kind, axis: Axis { var: i, size: n }, body, op });
+        v
+    }
+
+    pub(super) fn sum(&mut self, n: Atom, xs: Var) -> Atom {
+        let i = self.int("i");
+        let body = self.body_of(|this| vec![this.read(xs, i.into())]);
+        let op = self.combine(ScalarOp::Add);
+        let total = self.int("total");
+        self.push(vec![total], Exp::Reduce { axis: Axis { var: i, size: n }, body, op });
+        total.into()
+    }
+
+    /// The iteration of a point of a space, and the point's place among the iteration's own.
+    pub(super) fn place(&mut self, space: &Space, point: Atom) -> (Atom, Atom) {
+        let s = self.read(space.segment, point);
+        let start = self.read(space.starts, s);
+        (s, self.op(ScalarOp::Sub, point, start))
+    }
+}
