@@ -241,8 +241,8 @@ pub struct Compile {
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct Doc {
-    /// Names, forms, and files that end in .remora; without any, an index
-    #[arg(value_name = "NAME", allow_hyphen_values = true)]
+    /// Names, forms, and files that end in .remora; without any, an index. Before names with a hyphen in front: --
+    #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// As text for a terminal, or as Markdown
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]

@@ -162,3 +162,57 @@ fn hostile_texts_end_in_a_message() {
         assert!(o.stderr.len() < 10_000);
     }
 }
+
+#[test]
+fn documentation_of_names_and_forms() {
+    let o = remc(&["doc"]);
+    let index = text(&o.stdout);
+    assert!(o.status.success() && index.contains("arithmetic") && index.contains("unbox"), "{index}");
+    let o = remc(&["doc", "take", "pi", "-"]);
+    let said = text(&o.stdout);
+    // All uses of a name, with types, examples and their values.
+    for part in
+        ["(take xs counts)", "(take/2 xs counts)", "⇒ [5 6]", "type      (Π (k m @c)", "\npi\n", "(- x y)"]
+    {
+        assert!(said.contains(part), "no {part:?} in\n{said}");
+    }
+    gives_usage(&["doc", "--", "-."], "(-. x y)");
+    // Forms, under all their names; what is an error says so.
+    let said = text(&remc(&["doc", "lambda"]).stdout);
+    assert_eq!(said, text(&remc(&["doc", "λ"]).stdout));
+    assert!(said.contains("    (λ (p …) e)") && !said.contains("```"), "{said}");
+    assert!(text(&remc(&["doc", "λ", "--format", "markdown"]).stdout).contains("```remora\n"));
+    assert!(text(&remc(&["doc", "quotient"]).stdout).contains("stops the program: remc explain R0003"));
+    fails(&["doc", "redcue"], 2, "`reduce`");
+    fails(&["doc", "e0301"], 2, "remc explain e0301");
+    fails(&["doc", "zyxwv"], 2, "lists them all");
+}
+
+#[test]
+fn documentation_of_a_file() {
+    let folder = Folder::new("doc");
+    let lib = folder.file(
+        "lib.remora",
+        "; ---- maths ----\n\n; One more.\n; (next 1) ⇒ 2\n(define (next x) (+ x 1))\n(define (sum xs) (head xs))\n5\n",
+    );
+    let said = text(&remc(&["doc", &lib]).stdout);
+    for part in ["(next x)\n    One more.\n", "⇒ 2", "type      (∀ ((t num)) (→ (t) t))", "(sum xs)"] {
+        assert!(said.contains(part), "no {part:?} in\n{said}");
+    }
+    let page = text(&remc(&["doc", &lib, "--format", "markdown"]).stdout);
+    assert!(page.starts_with("# lib.remora\n\n## maths\n\n### `next`\n"), "{page}");
+    assert!(page.contains("```remora\n(next 1) ; ⇒ 2\n```"), "{page}");
+    // Its own definitions hide those of the prelude.
+    let said = text(&remc(&["doc", &lib, "sum"]).stdout);
+    assert!(said.contains("@cell-shape") && !said.contains("of no items"), "{said}");
+    assert!(text(&remc(&["doc", "sum"]).stdout).contains("of no items"));
+    fails(&["doc", "/no/such.remora"], 2, "there is no such file");
+    let wrong = folder.file("wrong.remora", "(define x (+ 1 #t))");
+    fails(&["doc", &wrong], 1, "E0401");
+}
+
+/// The documentation begins with this.
+fn gives_usage(args: &[&str], usage: &str) {
+    let said = text(&remc(args).stdout);
+    assert_eq!(said.lines().next(), Some(usage), "{said}");
+}

@@ -69,7 +69,7 @@ pub fn doc(args: &Doc, reporter: &Reporter) -> Outcome {
             return unknown(name, &own, &prelude);
         }
         let found: Vec<Entry> = found.into_iter().cloned().collect();
-        out.extend(form.map(str::to_owned));
+        out.extend(form.map(|f| if markdown { f.to_owned() } else { plain(f) }));
         if !found.is_empty() {
             out.push(if markdown { page::listed(&found) } else { text(&found) });
         }
@@ -196,9 +196,27 @@ fn entry(e: &Entry) -> String {
 /// What an example gives: `⇒ 3`, or the error that it causes.
 fn outcome(value: &str) -> String {
     match value.strip_prefix("error ") {
-        Some(code) => format!("is wrong: remc explain {code}"),
+        Some(code) if code.starts_with('R') => format!("stops the program: remc explain {code}"),
+        Some(code) => format!("is refused: remc explain {code}"),
         None => format!("⇒ {value}"),
     }
+}
+
+/// A section of Markdown for a terminal: its programs indented, without the fences around them.
+fn plain(section: &str) -> String {
+    let mut out = String::new();
+    let mut code = false;
+    for line in section.trim_end().lines() {
+        if line.starts_with("```") {
+            code = !code;
+            continue;
+        }
+        let line = line.trim_start_matches("## ");
+        out.push_str(if code && !line.is_empty() { "    " } else { "" });
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
 }
 
 /// Text in lines of at most `width` characters, as far as its words allow.

@@ -80,7 +80,7 @@ fn links(text: &str) -> Vec<String> {
 fn prelude() -> Result<(), Failed> {
     let entries = remc::doc::prelude(&Session::default());
     let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
-    let said = stdout(&remc().arg("doc").args(&names).output()?);
+    let said = stdout(&remc().args(["doc", "--"]).args(&names).output()?);
     let unsaid: Vec<_> = entries.iter().filter(|e| !said.lines().any(|l| l == e.usage)).collect();
     if !unsaid.is_empty() {
         return Err(format!("`remc doc` does not say: {unsaid:?}").into());
