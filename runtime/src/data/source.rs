@@ -43,7 +43,17 @@ impl<'m> Source<'m> {
             return Ok(Source { bytes: Bytes::File(file), len: metadata.len(), meter });
         }
         let mut all = Vec::new();
-        file.read_to_end(&mut all)?;
+        let mut part = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut part) {
+                Ok(0) => break,
+                Ok(n) => all.extend_from_slice(&part[..n]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+            meter.done.store(all.len() as u64, Ordering::Relaxed);
+        }
+        meter.done.store(0, Ordering::Relaxed);
         Ok(Source::of_bytes(all, meter))
     }
 

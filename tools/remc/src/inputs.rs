@@ -68,7 +68,11 @@ fn read(name: &Name, ty: &ArrTy, value: &str) -> Outcome<Value> {
         return file(name, ty, &place);
     }
     if let Some(path) = Place::missing(value) {
-        return fail(unreadable(name, path, "there is no such file"));
+        let d = unreadable(name, path, "there is no such file");
+        return fail(match path.strip_prefix("~/") {
+            Some(rest) => d.help(format!("the shell leaves `~` as it is here: write `$HOME/{rest}`")),
+            None => d,
+        });
     }
     match e {
         LiteralError::NotALiteral(found) => fail(

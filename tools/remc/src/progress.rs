@@ -29,9 +29,13 @@ impl Progress {
         let (what, meter) = (format!("reading `{path}` for `{input}`"), meter.clone());
         Progress::on_terminal(move |_| {
             let total = meter.total.load(Ordering::Relaxed);
-            // Some bytes are read twice.
-            let done = meter.done.load(Ordering::Relaxed).min(total);
-            if total == 0 { what.clone() } else { format!("{what}: {}", bytes(done, total)) }
+            let done = meter.done.load(Ordering::Relaxed);
+            match total {
+                // A pipe, which says nothing of its size.
+                0 => format!("{what}: {}", bytes(done, None)),
+                // Some bytes are read twice.
+                _ => format!("{what}: {}", bytes(done.min(total), Some(total))),
+            }
         })
     }
 
@@ -89,13 +93,14 @@ impl Drop for Progress {
     }
 }
 
-/// `1.5 of 20.0 MiB`
-fn bytes(done: u64, total: u64) -> String {
+/// `1.5 of 20.0 MiB`, or `1.5 MiB`
+fn bytes(done: u64, total: Option<u64>) -> String {
     const UNITS: [&str; 4] = ["bytes", "KiB", "MiB", "GiB"];
-    let power = (total.max(1).ilog2() / 10).min(3);
+    let power = (total.unwrap_or(done).max(1).ilog2() / 10).min(3);
     let (unit, name) = ((1u64 << (10 * power)) as f64, UNITS[power as usize]);
     let digits = usize::from(unit > 1.0);
-    format!("{:.digits$} of {:.digits$} {name}", done as f64 / unit, total as f64 / unit)
+    let of = total.map(|total| format!(" of {:.digits$}", total as f64 / unit)).unwrap_or_default();
+    format!("{:.digits$}{of} {name}", done as f64 / unit)
 }
 
 #[cfg(test)]
@@ -143,9 +148,11 @@ mod tests {
 
     #[test]
     fn sizes() {
-        assert_eq!(bytes(5, 100), "5 of 100 bytes");
-        assert_eq!(bytes(512, 2048), "0.5 of 2.0 KiB");
-        assert_eq!(bytes(3 << 19, 20 << 20), "1.5 of 20.0 MiB");
-        assert_eq!(bytes(0, 3 << 30), "0.0 of 3.0 GiB");
+        assert_eq!(bytes(5, Some(100)), "5 of 100 bytes");
+        assert_eq!(bytes(512, Some(2048)), "0.5 of 2.0 KiB");
+        assert_eq!(bytes(3 << 19, Some(20 << 20)), "1.5 of 20.0 MiB");
+        assert_eq!(bytes(0, Some(3 << 30)), "0.0 of 3.0 GiB");
+        assert_eq!(bytes(3 << 19, None), "1.5 MiB");
+        assert_eq!(bytes(0, None), "0 bytes");
     }
 }
