@@ -1,6 +1,6 @@
 //! The indices of an entry, solved from the shapes of its arguments.
 
-use remc_base::value::Data;
+use remc_base::value::{BoxValue, Data};
 use remc_base::*;
 use remc_typed::ir::EntrySignature;
 use std::collections::BTreeMap;
@@ -39,13 +39,13 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
     let mut equations: Vec<(usize, Dim, usize, usize)> = Vec::new();
     let mut open = Vec::new();
     for (i, ((_, ty), arg)) in sig.params.iter().zip(args).enumerate() {
-        open.push((i, &ty.shape, arg.shape.clone()));
-        fields(i, &ty.atom, &arg.data, &mut open);
+        open.push((i, ty.shape.clone(), arg.shape.clone()));
+        within(i, &ty.atom, &arg.data, &mut open);
     }
     loop {
         let before = (known.dims.len(), known.shapes.len(), equations.len());
         for (i, shape, sizes) in std::mem::take(&mut open) {
-            match known.split(shape, &sizes).map_err(|why| wrong(sig, args, i, why))? {
+            match known.split(&shape, &sizes).map_err(|why| wrong(sig, args, i, why))? {
                 Some(eqs) => equations.extend(eqs.into_iter().map(|(d, axis, n)| (i, d, axis, n))),
                 None => open.push((i, shape, sizes)),
             }
@@ -82,19 +82,76 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
     Ok(indices)
 }
 
-/// The shapes of the fields of tuples, each with what an argument has there, where it has an atom.
-fn fields<'a>(i: usize, want: &'a AtomTy, have: &Data, to: &mut Vec<(usize, &'a Shape, Vec<usize>)>) {
-    let (AtomTy::Tuple(want), Data::Tuple(atoms)) = (want, have) else { return };
-    for (k, (_, want)) in want.fields.iter().enumerate() {
-        let mut last: Option<&[usize]> = None;
-        for part in atoms.iter().filter_map(|parts| parts.get(k)) {
-            if last != Some(&part.shape) {
-                last = Some(&part.shape);
-                to.push((i, &want.shape, part.shape.clone()));
+/// The shapes of what is in tuples and boxes, each with what an argument has there, where it has an atom. Of
+/// boxes, those that mention something which the boxes do not hide.
+fn within(i: usize, want: &AtomTy, have: &Data, to: &mut Vec<(usize, Shape, Vec<usize>)>) {
+    match (want, have) {
+        (AtomTy::Tuple(want), Data::Tuple(atoms)) => {
+            for (k, (_, want)) in want.fields.iter().enumerate() {
+                let mut last: Option<&[usize]> = None;
+                for part in atoms.iter().filter_map(|parts| parts.get(k)) {
+                    if last != Some(&part.shape) {
+                        last = Some(&part.shape);
+                        to.push((i, want.shape.clone(), part.shape.clone()));
+                    }
+                    within(i, &want.atom, &part.data, to);
+                }
             }
-            fields(i, &want.atom, &part.data, to);
+        }
+        (AtomTy::Sigma(q), Data::Box(boxes)) if is_open(&q.body, &q.params) => {
+            for b in boxes {
+                let body = opened(q, b);
+                if !is_closed(&body.shape) {
+                    let found = (i, body.shape, b.value.shape.clone());
+                    if to.last() != Some(&found) {
+                        to.push(found);
+                    }
+                }
+                within(i, &body.atom, &b.value.data, to);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The type of a box's contents, with its witnesses in it.
+fn opened(q: &SigmaTy, b: &BoxValue) -> ArrTy {
+    let mut subst = Subst::new();
+    for (p, i) in q.params.iter().zip(&b.indices) {
+        match i {
+            IndexValue::Dim(n) => subst.bind_dim(p, Dim::from(*n)),
+            IndexValue::Shape(s) => subst.bind_shape(p, Shape::of_sizes(s)),
         }
     }
+    subst.arr(&q.body)
+}
+
+fn is_closed(s: &Shape) -> bool {
+    s.items().iter().all(|item| match item {
+        ShapeItem::Dim(d) => d.vars().next().is_none(),
+        ShapeItem::Var(_) => false,
+    })
+}
+
+/// Whether a type mentions an index that is not among the bound ones.
+fn is_open(t: &ArrTy, bound: &[IVar]) -> bool {
+    let is_bound = |v: &IVar| bound.contains(v);
+    let shape = t.shape.items().iter().any(|item| match item {
+        ShapeItem::Var(ShapeVar::Rigid(v)) => !is_bound(v),
+        ShapeItem::Var(ShapeVar::Meta(_)) => true,
+        ShapeItem::Dim(d) => d.vars().any(|v| match v {
+            DimVar::Rigid(v) | DimVar::RankOf(ShapeVar::Rigid(v)) | DimVar::SizeOf(ShapeVar::Rigid(v)) => {
+                !is_bound(v)
+            }
+            _ => true,
+        }),
+    });
+    shape
+        || match &t.atom {
+            AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| is_open(t, bound)),
+            AtomTy::Sigma(q) => is_open(&q.body, &[bound, &q.params].concat()),
+            _ => false,
+        }
 }
 
 /// What is said of the first shape in a value that is not as its type says; `whose` it is comes first.
@@ -102,6 +159,12 @@ fn misfit(whose: &str, want: &ArrTy, shape: &[usize], data: &Data) -> Option<Str
     let sizes: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
     if want.shape.sizes().as_ref() != Some(&sizes) {
         return Some(format!("{whose} shape is {}, not {}", Shape::of_sizes(shape), want.shape));
+    }
+    if let (AtomTy::Sigma(q), Data::Box(boxes)) = (&want.atom, data) {
+        return boxes.iter().enumerate().find_map(|(k, b)| {
+            let whose = if shape.is_empty() { "the contents:".into() } else { format!("box {k}:") };
+            misfit(&format!("{whose} its"), &opened(q, b), &b.value.shape, &b.value.data)
+        });
     }
     let (AtomTy::Tuple(fields), Data::Tuple(atoms)) = (&want.atom, data) else { return None };
     atoms.iter().find_map(|parts| {
@@ -121,11 +184,17 @@ fn alpha_eq_atoms(a: &AtomTy, b: &AtomTy) -> bool {
 }
 
 fn mentions(t: &ArrTy, v: &IVar) -> bool {
-    t.shape.0.iter().any(|i| match i {
+    let shape = t.shape.0.iter().any(|i| match i {
         ShapeItem::Var(ShapeVar::Rigid(s)) => s == v,
         ShapeItem::Var(ShapeVar::Meta(_)) => false,
         ShapeItem::Dim(d) => d.vars().any(|x| *x == DimVar::Rigid(v.clone())),
-    })
+    });
+    shape
+        || match &t.atom {
+            AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| mentions(t, v)),
+            AtomTy::Sigma(q) => mentions(&q.body, v),
+            _ => false,
+        }
 }
 
 fn wrong(sig: &EntrySignature, args: &[Value], i: usize, reason: String) -> Mismatch {

@@ -59,10 +59,20 @@ pub fn arguments(p: &Program, indices: &[IndexValue], args: &[Value]) -> Result<
             IndexValue::Shape(s) => out.extend(s.iter().map(|n| Array::int(*n as i64))),
         }
     }
-    let mut leaves = Vec::new();
+    let mut taken = Vec::new();
     for (input, a) in p.inputs.iter().zip(args) {
-        columns(p, input, &[], std::slice::from_ref(a), &mut leaves)?;
+        crate::input::arrays(input, a, &mut taken).or_else(bug)?;
     }
+    let leaves = taken.into_iter().map(|v| {
+        let scalar = |a| match a {
+            Item::Scalar(s) => Ok(s),
+            _ => bug("an argument that is no array of scalars"),
+        };
+        let data = v.atoms().map(scalar).collect::<R<Vec<_>>>()?;
+        let AtomTy::Base(base) = v.atom else { return bug("an argument that is no array of scalars") };
+        Ok(Array { base, dims: v.shape, data: data.into() })
+    });
+    let leaves = leaves.collect::<R<Vec<_>>>()?;
     let Some(count) = p.params.len().checked_sub(leaves.len()) else {
         return bug("a program with fewer parameters");
     };
@@ -79,40 +89,6 @@ pub fn arguments(p: &Program, indices: &[IndexValue], args: &[Value]) -> Result<
     }
     out.extend(leaves);
     Ok(out)
-}
-
-/// The parts of `values`, one for each position of `frame`, as arrays.
-fn columns(p: &Program, input: &Input, frame: &[usize], values: &[Value], out: &mut Vec<Array>) -> R<()> {
-    let own = values.first().map(|v| v.shape.clone());
-    match input {
-        Input::Array(v) => {
-            let mut data = Vec::new();
-            for value in values {
-                for a in value.atoms() {
-                    let Item::Scalar(s) = a else { return bug("an argument that is no array of scalars") };
-                    data.push(s);
-                }
-            }
-            let rank = p.ty(*v).rank() - frame.len();
-            let own = own.unwrap_or_else(|| vec![0; rank]);
-            let dims = frame.iter().copied().chain(own).collect();
-            out.push(Array { base: p.ty(*v).base, dims, data: data.into() });
-        }
-        Input::Tuple(fields) => {
-            let frame: Vec<usize> = frame.iter().copied().chain(own.unwrap_or_default()).collect();
-            for (i, (_, field)) in fields.iter().enumerate() {
-                let mut column = Vec::new();
-                for a in values.iter().flat_map(Value::atoms) {
-                    match a {
-                        Item::Tuple(parts) if i < parts.len() => column.push(parts[i].clone()),
-                        _ => return bug("an argument that is no tuple"),
-                    }
-                }
-                columns(p, field, &frame, &column, out)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The value that the results of a program make up. `indices` are the entry's, which the types of boxes

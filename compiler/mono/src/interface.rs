@@ -1,8 +1,9 @@
 //! The text of an entry's inputs and results, which every IR from Mono on writes alike.
 //!
 //! ```text
-//! input  ::= x | (tuple ("label"? input) …) | iN
-//! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output) | oN
+//! input  ::= x | (tuple ("label"? input) …) | (boxes (x …) input) | (part x x) | (parts x input) | iN
+//! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output)
+//!          | (boxes (position …) τ (witness …) output) | (part position position) | (parts position output) | oN
 //! witness ::= (dim position) | (shape position …)
 //! ```
 //!
@@ -29,11 +30,21 @@ pub trait PrintInterface<'p> {
     fn input(&mut self, input: &'p Input, depth: usize) -> String {
         match input {
             Input::Array(v) => self.input_name(*v),
-            Input::Tuple(_) if depth == IN_PLACE => self.later_input(input),
+            _ if depth == IN_PLACE => self.later_input(input),
             Input::Tuple(fields) => {
                 let fields: String =
                     fields.iter().map(|(l, i)| labelled(l)(self.input(i, depth + 1))).collect();
                 format!("(tuple{fields})")
+            }
+            Input::Boxes { witnesses, contents } => {
+                let witnesses: Vec<String> = witnesses.iter().map(|v| self.input_name(*v)).collect();
+                format!("(boxes ({}) {})", witnesses.join(" "), self.input(contents, depth + 1))
+            }
+            Input::Part { starts, data } => {
+                format!("(part {} {})", self.input_name(*starts), self.input_name(*data))
+            }
+            Input::Parts { starts, boxes } => {
+                format!("(parts {} {})", self.input_name(*starts), self.input(boxes, depth + 1))
             }
         }
     }
@@ -78,14 +89,37 @@ pub trait ReadInterface<'t> {
             }
             return self.input_part(s);
         }
-        let (mut below, mut fields) = (0, Vec::new());
-        for s in Items::form(s, "tuple")?.rest {
-            let (label, s) = field(s)?;
-            let (field, depth) = self.input(s)?;
-            below = depth.max(below);
-            fields.push((label, field));
-        }
-        Ok((Input::Tuple(fields), around(s, below)?))
+        let (head, mut items) = Items::headed(s)?;
+        let (input, below) = match head {
+            "tuple" => {
+                let (mut below, mut fields) = (0, Vec::new());
+                for s in items.rest {
+                    let (label, s) = field(s)?;
+                    let (field, depth) = self.input(s)?;
+                    below = depth.max(below);
+                    fields.push((label, field));
+                }
+                return Ok((Input::Tuple(fields), around(s, below)?));
+            }
+            "boxes" => {
+                let witnesses = Items::list(items.next("witnesses")?, "a list of variables")?.rest;
+                let witnesses = witnesses.iter().map(|s| self.input_var(s)).collect::<Result<_>>()?;
+                let (contents, below) = self.input(items.next("the contents")?)?;
+                (Input::Boxes { witnesses, contents: Box::new(contents) }, below)
+            }
+            "part" => {
+                let starts = self.input_var(items.next("a variable")?)?;
+                (Input::Part { starts, data: self.input_var(items.next("a variable")?)? }, 0)
+            }
+            "parts" => {
+                let starts = self.input_var(items.next("a variable")?)?;
+                let (boxes, below) = self.input(items.next("boxes")?)?;
+                (Input::Parts { starts, boxes: Box::new(boxes) }, below)
+            }
+            _ => return fail(s, "a variable, (tuple …), (boxes …), (part …) or (parts …) was expected"),
+        };
+        items.end()?;
+        Ok((input, around(s, below)?))
     }
 
     fn output(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>> {

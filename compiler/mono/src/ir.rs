@@ -94,6 +94,58 @@ pub enum Input {
     Array(Var),
     /// An array of tuples or records, one input per field.
     Tuple(Vec<(Option<Name>, Input)>),
+    /// An array of boxes, stored flat as [`Output::Boxes`] is, or one box. The witnesses are arrays of ints of the
+    /// array's shape, ints for one box; the contents are made of `Part`, `Parts`, tuples, and `Boxes` for one
+    /// box in each.
+    Boxes { witnesses: Vec<Var>, contents: Box<Input> },
+    /// In boxes: the elements of each begin at its start, an array of the boxes' frame, in a vector.
+    Part { starts: Var, data: Var },
+    /// In boxes: an array of boxes in each, those from its start on in `boxes`, which have one axis.
+    Parts { starts: Var, boxes: Box<Input> },
+}
+
+impl Input {
+    /// Its variables, in the order of the parameters.
+    pub fn vars_mut(&mut self) -> Vec<&mut Var> {
+        let (mut out, mut open) = (Vec::new(), vec![self]);
+        while let Some(input) = open.pop() {
+            match input {
+                Input::Array(v) => out.push(v),
+                Input::Tuple(fields) => open.extend(fields.iter_mut().rev().map(|(_, f)| f)),
+                Input::Boxes { witnesses, contents } => {
+                    out.extend(witnesses);
+                    open.push(contents);
+                }
+                Input::Part { starts, data } => out.extend([starts, data]),
+                Input::Parts { starts, boxes } => {
+                    out.push(starts);
+                    open.push(boxes);
+                }
+            }
+        }
+        out
+    }
+
+    /// As [`Input::vars_mut`].
+    pub fn vars(&self) -> Vec<Var> {
+        let (mut out, mut open) = (Vec::new(), vec![self]);
+        while let Some(input) = open.pop() {
+            match input {
+                Input::Array(v) => out.push(*v),
+                Input::Tuple(fields) => open.extend(fields.iter().rev().map(|(_, f)| f)),
+                Input::Boxes { witnesses, contents } => {
+                    out.extend(witnesses);
+                    open.push(contents);
+                }
+                Input::Part { starts, data } => out.extend([*starts, *data]),
+                Input::Parts { starts, boxes } => {
+                    out.push(*starts);
+                    open.push(boxes);
+                }
+            }
+        }
+        out
+    }
 }
 
 /// A part of an entry's result; positions are those of the results of the program's body.

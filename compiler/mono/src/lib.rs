@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod eval;
+pub mod input;
 pub mod interface;
 pub mod ir;
 pub mod limits;

@@ -13,7 +13,6 @@ pub enum Construct {
     ArrayOfBoxes,
     ComputedFunction,
     FunctionAtBoundary,
-    BoxAsInput,
     UnknownRank,
     ProgramTooLarge,
 }
@@ -37,11 +36,10 @@ pub enum BuildError {
 }
 
 impl Construct {
-    pub const ALL: [Construct; 6] = [
+    pub const ALL: [Construct; 5] = [
         Construct::ArrayOfBoxes,
         Construct::ComputedFunction,
         Construct::FunctionAtBoundary,
-        Construct::BoxAsInput,
         Construct::UnknownRank,
         Construct::ProgramTooLarge,
     ];
@@ -52,7 +50,6 @@ impl Construct {
             Construct::ArrayOfBoxes => "array-of-boxes",
             Construct::ComputedFunction => "computed-function",
             Construct::FunctionAtBoundary => "function-at-boundary",
-            Construct::BoxAsInput => "box-as-input",
             Construct::UnknownRank => "unknown-rank",
             Construct::ProgramTooLarge => "program-too-large",
         }
@@ -67,7 +64,6 @@ impl Construct {
                 "a function that leaves the map, branch or loop in which what it mentions is computed"
             }
             Construct::FunctionAtBoundary => "a function as an input or as the result of the program",
-            Construct::BoxAsInput => "an input that is or holds a box",
             Construct::UnknownRank => "a number of axes that is known only when the program runs",
             Construct::ProgramTooLarge => {
                 "a program that grows past the limit when its functions are inlined"
@@ -80,7 +76,6 @@ impl Construct {
             Construct::ArrayOfBoxes => "pad the parts to one length, and keep their lengths beside them",
             Construct::ComputedFunction => "pass what the function mentions as an argument",
             Construct::FunctionAtBoundary => "apply the function in the program, and return its value",
-            Construct::BoxAsInput => "take the contents as an array; its sizes are the entry's indices",
             Construct::UnknownRank => "give the shape as a vector whose length is in its type",
             Construct::ProgramTooLarge => "call large functions from fewer places, or map them over an array",
         }

@@ -4,45 +4,13 @@
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
 use remc_base::{AtomTy, Dim, IVar, Scalar, Shape, Subst, Value};
 use remc_kernel::ir::{Program, Ty};
-use remc_mono::ir::{self as mono, Input, Output, Witness};
+pub use remc_mono::input::arrays as leaves;
+use remc_mono::ir::{self as mono, Output, Witness};
 use remc_mono::output::{boxes, tuples};
 use std::sync::Arc;
 
 /// Something that the compiler should have made impossible.
 pub type B<T> = Result<T, String>;
-
-/// The arrays of base type that an argument consists of, in the order of its input.
-pub fn leaves(input: &Input, value: &Value, to: &mut Vec<Value>) -> B<()> {
-    match input {
-        Input::Array(_) => to.push(value.clone()),
-        Input::Tuple(fields) => {
-            for (k, (_, field)) in fields.iter().enumerate() {
-                leaves(field, &component(value, k)?, to)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Component `k` of each tuple of an array: the array's shape, then the component's.
-fn component(value: &Value, k: usize) -> B<Value> {
-    let AtomTy::Tuple(q) = &value.atom else { return Err("an argument that is no tuple".into()) };
-    let Some((_, ty)) = q.fields.get(k) else { return Err("a tuple with fewer fields".into()) };
-    let mut data = Data::of_atom(&ty.atom);
-    let mut cell: Option<Vec<usize>> =
-        ty.shape.sizes().map(|dims| dims.iter().map(|n| *n as usize).collect());
-    for atom in value.data.iter() {
-        let Atom::Tuple(parts) = atom else { return Err("an array of tuples of other atoms".into()) };
-        let Some(part) = parts.get(k) else { return Err("a tuple with fewer parts".into()) };
-        cell = Some(part.shape.clone());
-        if !data.append(part.data.clone()) {
-            return Err("tuples of different types in one array".into());
-        }
-    }
-    let mut shape = value.shape.clone();
-    shape.extend(cell.unwrap_or_default());
-    Ok(Value { atom: ty.atom.clone(), shape, data })
-}
 
 /// What compiled code gave, by position.
 pub trait Results {

@@ -47,6 +47,6 @@ pub const UNKNOWN_TOPIC: Code = Code("U0020");
 pub const ARRAY_OF_BOXES: Code = Code("L0001");
 pub const COMPUTED_FUNCTION: Code = Code("L0002");
 pub const FUNCTION_AT_BOUNDARY: Code = Code("L0003");
-pub const BOX_AS_INPUT: Code = Code("L0004");
+// L0004 was that an input is or holds a box.
 pub const UNKNOWN_RANK: Code = Code("L0005");
 pub const PROGRAM_TOO_LARGE: Code = Code("L0006");

@@ -185,7 +185,6 @@ fn code(c: Construct) -> remc_base::Code {
         Construct::ArrayOfBoxes => codes::ARRAY_OF_BOXES,
         Construct::ComputedFunction => codes::COMPUTED_FUNCTION,
         Construct::FunctionAtBoundary => codes::FUNCTION_AT_BOUNDARY,
-        Construct::BoxAsInput => codes::BOX_AS_INPUT,
         Construct::UnknownRank => codes::UNKNOWN_RANK,
         Construct::ProgramTooLarge => codes::PROGRAM_TOO_LARGE,
     }

@@ -8,11 +8,12 @@
 //! | an input `p`, an array of tuples, of records with a field `x` | `p_0`, `p_1`; `p_x` |
 //! | a value, an array; a tuple; a record with a field `x` | `result`; `result_0`, …; `result_x` |
 //! | a box that hides a size `n` | `result_n`, and its contents as `result` |
+//! | an input `b`, boxes that hide a size `n` | `b_n`, where each box starts in the elements `b_starts`, `b`, and how many elements there are, the size `b_total` |
 
 use crate::Error;
 use crate::names::{Names, identifier};
 use remc_base::{AtomTy, BaseTy, Name};
-use remc_kernel::ir::{Atom, Input, Output, Program, Ty, Var, Witness};
+use remc_kernel::ir::{Atom, Output, Program, Ty, Var, Witness};
 use rustc_hash::FxHashMap;
 
 /// A dim of an input.
@@ -84,9 +85,7 @@ pub fn interface(p: &Program) -> Result<Interface, Error> {
     };
     let mut inputs = Vec::new();
     for (number, input) in p.inputs.iter().enumerate() {
-        let mut own = Vec::new();
-        variables(input, &mut own);
-        inputs.extend(own.into_iter().map(|v| (number, v)));
+        inputs.extend(input.vars().into_iter().map(|v| (number, v)));
     }
     let Some(count) = p.params.len().checked_sub(inputs.len()) else {
         return wrong("a program with fewer parameters than inputs");
@@ -138,14 +137,6 @@ pub fn rank(p: &Program, a: Atom) -> Result<(BaseTy, Option<usize>), Error> {
             Some(Ty::Buffer(b)) => Ok((b.base, Some(b.dims.len()))),
             None => wrong("a result that does not exist"),
         },
-    }
-}
-
-/// The variables of an input, in order.
-fn variables(input: &Input, to: &mut Vec<Var>) {
-    match input {
-        Input::Array(v) => to.push(*v),
-        Input::Tuple(fields) => fields.iter().for_each(|(_, f)| variables(f, to)),
     }
 }
 

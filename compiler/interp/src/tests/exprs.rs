@@ -1,5 +1,6 @@
 use super::*;
 use crate::solve_indices;
+use remc_base::value::{BoxValue, Data};
 
 fn plus(a: (Expr, Vec<usize>), b: (Expr, Vec<usize>), frame: &[usize]) -> Expr {
     lift(prim("+"), &[a, b], frame, ty(INT, frame))
@@ -248,6 +249,32 @@ fn entries_solve_their_indices() {
     let e = solve_indices(sig, &[Value::of_scalars(BaseTy::F64, vec![0], []), val(&[1], &[1])]).unwrap_err();
     assert_eq!(e.reason, "its elements are float, not int");
     assert!(solve_indices(sig, &[]).unwrap_err().param.is_none());
+}
+
+/// `[xs [(Σ (n) [int n m]) k]]`: only what is in the boxes says what m is.
+#[test]
+fn a_dim_is_solved_from_what_is_in_boxes() {
+    let (n, m, k) = (IVar::dim(1, "n"), IVar::dim(2, "m"), IVar::dim(3, "k"));
+    let body = ArrTy::new(INT, Shape::of_dims([Dim::rigid(n.clone()), Dim::rigid(m.clone())]));
+    let sigma = AtomTy::sigma(vec![n], body);
+    let xs = ArrTy::new(sigma.clone(), Shape::of_dims([Dim::rigid(k.clone())]));
+    let sig = EntrySignature { indices: vec![m, k], params: vec![("xs".into(), xs)], ret: ty(INT, &[]) };
+    let boxes = |all: &[(i64, [usize; 2])]| {
+        let one = |(n, shape): &(i64, [usize; 2])| {
+            let value = val(shape, &vec![0; shape.iter().product()]);
+            Arc::new(BoxValue { indices: vec![IndexValue::Dim(*n)], value })
+        };
+        let data = Data::Box(all.iter().map(one).collect());
+        vec![Value { atom: sigma.clone(), shape: vec![all.len()], data }]
+    };
+    let solved = solve_indices(&sig, &boxes(&[(2, [2, 3]), (0, [0, 3])])).unwrap();
+    assert_eq!(solved, [IndexValue::Dim(3), IndexValue::Dim(2)]);
+    let e = solve_indices(&sig, &boxes(&[(2, [2, 3]), (1, [1, 4])])).unwrap_err();
+    assert_eq!(e.reason, "box 1: its shape is [1 4], not [1 3]");
+    let e = solve_indices(&sig, &boxes(&[(2, [1, 3])])).unwrap_err();
+    assert_eq!(e.reason, "box 0: its shape is [1 3], not [2 3]");
+    let e = solve_indices(&sig, &boxes(&[])).unwrap_err();
+    assert_eq!(e.reason, "no argument decides the index m");
 }
 
 #[test]

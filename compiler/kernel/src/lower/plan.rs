@@ -116,17 +116,14 @@ impl Plan {
     }
 
     fn input(&mut self, i: &mut Input) -> L<()> {
-        match i {
-            Input::Array(v) => {
-                *v = match self.bound(*v)? {
-                    Bound::Array(p) => p.buffer,
-                    Bound::Scalar(Atom::Var(v)) => v,
-                    Bound::Scalar(_) => return wrong("a constant parameter"),
-                };
-                Ok(())
-            }
-            Input::Tuple(fields) => fields.iter_mut().try_for_each(|(_, f)| self.input(f)),
+        for v in i.vars_mut() {
+            *v = match self.bound(*v)? {
+                Bound::Array(p) => p.buffer,
+                Bound::Scalar(Atom::Var(v)) => v,
+                Bound::Scalar(_) => return wrong("a constant parameter"),
+            };
         }
+        Ok(())
     }
 
     pub fn finish(mut self, results: Vec<Atom>) -> Program {

@@ -253,14 +253,11 @@ impl<'p> Verifier<'p> {
     }
 
     fn input(&self, input: &Input, seen: &mut Vec<Var>) -> Result {
-        match input {
-            Input::Array(v) => {
-                let fresh = self.p.params.contains(v) && !seen.contains(v);
-                seen.push(*v);
-                self.ensure(fresh, Rule::Inputs, || format!("{} is no parameter, or twice", self.name(*v)))
-            }
-            Input::Tuple(fields) => fields.iter().try_for_each(|(_, i)| self.input(i, seen)),
-        }
+        input.vars().into_iter().try_for_each(|v| {
+            let fresh = self.p.params.contains(&v) && !seen.contains(&v);
+            seen.push(v);
+            self.ensure(fresh, Rule::Inputs, || format!("{} is no parameter, or twice", self.name(v)))
+        })
     }
 
     fn output(&self, output: &Output) -> Result {

@@ -108,16 +108,22 @@ fn deep_programs_nest_little() {
         round_trip(&deep(levels));
     }
     assert!(parse_program(&print_program(&deep(MAX_BLOCK_DEPTH + 1))).is_err());
-    let (mut input, mut output) = (Input::Tuple(Vec::new()), Output::Array(0));
+    let mut p = deep(40);
+    let k = p.scalar("k", BaseTy::I64);
+    let (mut input, mut output) = (Input::Part { starts: k, data: k }, Output::Array(0));
     for i in 0..100 {
-        input = Input::Tuple(vec![(Some(Name::new("x")), input)]);
+        let boxes = Box::new(input);
+        input = match i % 3 {
+            0 => Input::Tuple(vec![(Some(Name::new("x")), *boxes)]),
+            1 => Input::Boxes { witnesses: vec![k, k], contents: boxes },
+            _ => Input::Parts { starts: k, boxes },
+        };
         let contents = Box::new(output);
         output = match i % 2 {
             0 => Output::Box { ty: AtomTy::INT, witnesses: vec![Witness::Dim(0)], contents },
             _ => Output::Tuple { frame: Vec::new(), fields: vec![(None, *contents)] },
         };
     }
-    let mut p = deep(40);
     p.inputs.push(input);
     p.output = output;
     p.scalar("unbound", BaseTy::Char);

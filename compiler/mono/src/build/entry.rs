@@ -9,6 +9,7 @@ use crate::limits::Construct;
 use remc_base::*;
 use remc_explicit::ir::{EntrySignature, ExprKind};
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// The inputs so far.
 #[derive(Default)]
@@ -74,7 +75,7 @@ impl<'a> Build<'a> {
         Ok((indices, args))
     }
 
-    fn size_parameter(&mut self, name: &str) -> Var {
+    pub fn size_parameter(&mut self, name: &str) -> Var {
         let v = self.fresh_size(name);
         self.program.params.push(v);
         v
@@ -130,7 +131,12 @@ impl<'a> Build<'a> {
                 Ok((Val::Tuple { frame: dims, fields: values.into() }, Input::Tuple(inputs)))
             }
             AtomTy::Sigma(_) => {
-                limit(self, Construct::BoxAsInput, format!("the input `{name}` is of type {ty}"))
+                let (boxes, input) = self.boxes_input(name, &ty.atom, &dims, &mut all.arrays)?;
+                let value = match dims.is_empty() {
+                    true => self.only_box(&boxes)?,
+                    false => Val::Ragged(Rc::new(boxes)),
+                };
+                Ok((value, input))
             }
             AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_) => {
                 limit(self, Construct::FunctionAtBoundary, format!("the input `{name}` is a function"))

@@ -152,8 +152,5 @@ fn rename(body: &mut Body, vars: &Numbers, places: &[Option<Prov>]) {
 }
 
 fn input(i: &mut Input, vars: &Numbers) {
-    match i {
-        Input::Array(v) => vars.var(v),
-        Input::Tuple(fields) => fields.iter_mut().for_each(|(_, i)| input(i, vars)),
-    }
+    i.vars_mut().into_iter().for_each(|v| vars.var(v));
 }

@@ -377,27 +377,45 @@ impl<'p> Verifier<'p> {
 
     fn inputs(&self) -> Result {
         let mut given = vec![false; self.p.vars.len()];
-        let mut stack: Vec<_> = self.p.inputs.iter().collect();
-        while let Some(input) = stack.pop() {
-            match input {
-                Input::Tuple(fields) => stack.extend(fields.iter().map(|f| &f.1)),
-                Input::Array(v) if !self.p.params.contains(v) => {
-                    return self
-                        .broken(Rule::Inputs, format!("the input {} is no parameter", name(self.p, *v)));
-                }
-                Input::Array(v) => {
-                    if std::mem::replace(&mut given[v.index()], true) {
-                        return self.broken(Rule::Inputs, format!("{} is an input twice", name(self.p, *v)));
-                    }
-                }
+        for v in self.p.inputs.iter().flat_map(Input::vars) {
+            if !self.p.params.contains(&v) {
+                return self.broken(Rule::Inputs, format!("the input {} is no parameter", name(self.p, v)));
+            }
+            if std::mem::replace(&mut given[v.index()], true) {
+                return self.broken(Rule::Inputs, format!("{} is an input twice", name(self.p, v)));
             }
         }
+        self.p.inputs.iter().try_for_each(|i| self.input(i, false))?;
         for v in &self.p.params {
             if !given[v.index()] && self.p.vars[*v].ty != Ty::int() {
                 return self.broken(Rule::Params, format!("{} is neither size nor input", name(self.p, *v)));
             }
         }
         Ok(())
+    }
+
+    /// Where inputs may be in boxes, and that witnesses and starts are ints.
+    fn input(&self, input: &Input, boxed: bool) -> Result {
+        let int = |v: Var| match self.p.vars[v].ty.base {
+            BaseTy::I64 => Ok(()),
+            _ => {
+                self.broken(Rule::Inputs, format!("{} says where boxes are, and is no int", name(self.p, v)))
+            }
+        };
+        match input {
+            Input::Tuple(fields) => fields.iter().try_for_each(|(_, f)| self.input(f, boxed)),
+            Input::Boxes { witnesses, contents } => {
+                witnesses.iter().try_for_each(|v| int(*v))?;
+                self.input(contents, true)
+            }
+            Input::Array(_) if !boxed => Ok(()),
+            Input::Part { starts, data } if boxed && self.p.vars[*data].ty.rank() == 1 => int(*starts),
+            Input::Parts { starts, boxes } if boxed && matches!(**boxes, Input::Boxes { .. }) => {
+                int(*starts)?;
+                self.input(boxes, false)
+            }
+            _ => self.broken(Rule::Inputs, "an input in boxes, or outside of them, where it may not be"),
+        }
     }
 
     /// `frame` is the number of axes around.

@@ -128,16 +128,21 @@ fn deep_programs_nest_little() {
         verify(&p).unwrap();
     }
     assert!(parse_program(&print_program(&deep(MAX_BODY_DEPTH))).is_err());
-    let (mut input, mut output) = (Input::Tuple(Vec::new()), Output::Array(0));
+    let mut p = deep(40);
+    let (mut input, mut output) = (Input::Part { starts: p.params[0], data: p.params[1] }, Output::Array(0));
     for i in 0..100 {
-        input = Input::Tuple(vec![(Some(Name::new("x")), input)]);
+        let (k, boxes) = (p.params[0], Box::new(input));
+        input = match i % 3 {
+            0 => Input::Tuple(vec![(Some(Name::new("x")), *boxes)]),
+            1 => Input::Boxes { witnesses: vec![k, k], contents: boxes },
+            _ => Input::Parts { starts: k, boxes },
+        };
         let contents = Box::new(output);
         output = match i % 2 {
             0 => Output::Box { ty: AtomTy::INT, witnesses: vec![Witness::Dim(0)], contents },
             _ => Output::Tuple { frame: Vec::new(), fields: vec![(None, *contents)] },
         };
     }
-    let mut p = deep(40);
     p.inputs.push(input);
     p.output = output;
     round_trip(&p);

@@ -182,6 +182,11 @@ const BROKEN_PROGRAMS: &[(Rule, [&str; 4])] = &[
     (Rule::Params, ["(%n.0 int) (%x.1 float)", "%n.0", "0", "(give %n.0)"]),
     (Rule::Inputs, ["(%n.0 int)", "%n.0 (tuple (%n.0))", "0", "(give %n.0)"]),
     (Rule::Inputs, ["(%n.0 int)", "%a.1", "0", "(let ((%a.1 int)) 1 p0) (give %n.0)"]),
+    // Starts that are no ints, elements that are no vector, contents without boxes, an array in boxes.
+    (Rule::Inputs, ["(%x.0 float) (%y.1 float 1)", "(boxes () (part %x.0 %y.1))", "0", "(give 1)"]),
+    (Rule::Inputs, ["(%x.0 int) (%y.1 float)", "(boxes () (part %x.0 %y.1))", "0", "(give 1)"]),
+    (Rule::Inputs, ["(%x.0 int) (%y.1 float 1)", "(part %x.0 %y.1)", "0", "(give 1)"]),
+    (Rule::Inputs, ["(%x.0 int) (%y.1 float 1)", "(boxes (%x.0) %y.1)", "0", "(give 1)"]),
     (Rule::Output, ["(%n.0 int)", "%n.0", "1", "(give %n.0)"]),
     (Rule::Output, ["(%n.0 int)", "%n.0", "(tuple (0) (0))", "(give %n.0)"]),
     (Rule::Output, ["(%c.0 bool 1)", "%c.0", "(tuple (0) (0))", "(give %c.0)"]),

@@ -97,25 +97,26 @@ impl Checker<'_> {
                 let params = params.iter().map(|p| self.array_type(p)).collect::<Check<_>>()?;
                 AtomTy::func(params, self.array_type(ret)?)
             }
+            // The binders end with the type; what it binds implicitly, behind them, stays in scope.
             TypeKind::Forall { params, body } => {
                 let mark = self.scope.len();
                 let params = self.bind_tparams(params);
                 let body = self.array_type(body);
-                self.scope.truncate(mark);
+                self.scope.drain(mark..mark + params.len());
                 AtomTy::Forall(std::sync::Arc::new(ForallTy { params, body: body? }))
             }
             TypeKind::Pi { params, body } => {
                 let mark = self.scope.len();
                 let params = self.bind_iparams(params, 0);
                 let body = self.array_type(body);
-                self.scope.truncate(mark);
+                self.scope.drain(mark..mark + params.len());
                 AtomTy::Pi(std::sync::Arc::new(PiTy { params, body: body? }))
             }
             TypeKind::Sigma { params, body } => {
                 let mark = self.scope.len();
                 let params = self.bind_iparams(params, 0);
                 let body = self.array_type(body);
-                self.scope.truncate(mark);
+                self.scope.drain(mark..mark + params.len());
                 AtomTy::sigma(params, body?)
             }
             TypeKind::Tuple(ts) => {

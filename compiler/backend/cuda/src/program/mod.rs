@@ -4,9 +4,11 @@
 //! | module | what it prints |
 //! | --- | --- |
 //! | this one | the inputs, and the function that finds sizes which no axis has |
+//! | [`boxes`] | inputs that are boxes, and the function that compares what is in them with their type |
 //! | [`outputs`] | the value |
 //! | [`known`] | sizes that are known when the program runs, in C and in types |
 
+mod boxes;
 mod known;
 mod outputs;
 
@@ -16,6 +18,7 @@ use crate::api;
 use crate::checks::quoted;
 use crate::interface::{Interface, Leaf, Size, c_constant};
 use crate::writer::Writer;
+use boxes::{Boxes, Row};
 use known::Known;
 use outputs::Outputs;
 use remc_base::{ArrTy, AtomTy, Dim, DimVar, IVar, Name, ShapeItem, ShapeVar, Sort};
@@ -37,10 +40,11 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, 
         inputs: Vec::new(),
         leaf: 0,
         equations: Equations::default(),
+        boxes: Boxes::default(),
     };
     let mut ranks = about.ranks.iter();
     let mut word = 0;
-    let mut known = Known::default();
+    let (mut known, mut sizes) = (Known::default(), Known::default());
     for v in about.indices {
         let axes = match v.sort {
             Sort::Dim => 1,
@@ -50,6 +54,7 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, 
             t.ranks.insert(v.id, axes);
         }
         known.bind(v, (word..word + axes).map(|k| format!("(i64)params[{k}]")).collect());
+        sizes.bind(v, (word..word + axes).map(|k| format!("sizes[{k}]")).collect());
         word += axes;
     }
     if word > i.sizes.len() || about.params.len() != p.inputs.len() {
@@ -57,12 +62,12 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, 
     }
     let mut inputs = String::from("static const remc_input remc_inputs[] = {\n");
     for (input, (name, ty)) in p.inputs.iter().zip(about.params) {
-        let part = t.input(input, None, ty, &mut Vec::new())?;
+        let part = t.input(input, None, ty, &mut Vec::new(), &sizes)?;
         t.equations.input += 1;
         inputs.push_str(&format!("  {{{}, {}, {part}}},\n", quoted(name.as_str()), quoted(&ty.to_string())));
     }
     inputs.push_str("  {0, 0, 0}\n};\n");
-    let solved = t.equations.solve(about.indices, &t.ranks);
+    let solved = t.equations.solve(about.indices, &t.ranks) + &t.boxes.compare();
     let value = Outputs::tables(p, i, &known)?;
     let mut w = Writer::default();
     w.line(format!("static const char remc_entry_name[] = {};", quoted(&i.entry)));
@@ -88,8 +93,9 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, 
     w.close("};");
     w.open("static const remc_input_part remc_input_parts[] = {");
     t.inputs.iter().for_each(|part| w.line(format!("{part},")));
-    w.line("{0, false, 0, 0, 0}");
+    w.line("{0, 0, 0, 0, 0, -1, -1, 0, 0}");
     w.close("};");
+    w.line(format!("enum {{ REMC_HIDDEN = {} }};", t.boxes.witnesses));
     let out = w.finish() + &inputs + &value;
     Ok((out, solved))
 }
@@ -109,6 +115,7 @@ struct Tables<'a> {
     inputs: Vec<String>,
     leaf: usize,
     equations: Equations,
+    boxes: Boxes,
 }
 
 fn label(name: Option<&Name>) -> String {
@@ -124,6 +131,7 @@ impl Tables<'_> {
         name: Option<&Name>,
         ty: &ArrTy,
         says: &mut Vec<Option<Dim>>,
+        sizes: &Known,
     ) -> Result<usize, Error> {
         let outer = says.len();
         for item in ty.shape.items() {
@@ -138,26 +146,36 @@ impl Tables<'_> {
         let axes = says.len() - outer;
         let at = self.inputs.len();
         self.inputs.push(String::new());
-        let (is_tuple, leaf) = match (input, &ty.atom) {
+        let leaf = self.leaf;
+        let row = match (input, &ty.atom) {
             (Input::Array(_), _) => {
-                if let Some(leaf) = self.i.leaves.get(self.leaf) {
-                    self.equations.learn(leaf, says);
-                }
-                self.leaf += 1;
-                (false, self.leaf - 1)
+                self.learn(says);
+                Row { leaf, ..Row::of('[', axes) }
+            }
+            (Input::Boxes { witnesses, contents }, AtomTy::Sigma(sigma)) => {
+                let witness = self.boxes(witnesses.len(), contents, sigma, says, sizes)?;
+                Row { leaf, witness, count: witnesses.len(), ..Row::of('#', axes) }
             }
             (Input::Tuple(fields), AtomTy::Tuple(q)) if fields.len() == q.fields.len() => {
                 for ((name, field), (_, ty)) in fields.iter().zip(&q.fields) {
-                    self.input(field, name.as_ref(), ty, says)?;
+                    self.input(field, name.as_ref(), ty, says, sizes)?;
                 }
-                (true, 0)
+                Row::of('(', axes)
             }
             _ => return wrong("an input of another type"),
         };
         says.truncate(outer);
         let next = self.inputs.len();
-        self.inputs[at] = format!("{{{}, {is_tuple}, {axes}, {next}, {leaf}}}", label(name));
+        self.inputs[at] = row.text(name, next);
         Ok(at)
+    }
+
+    /// Takes the next leaf, whose axes the types say that of.
+    fn learn(&mut self, says: &[Option<Dim>]) {
+        if let Some(leaf) = self.i.leaves.get(self.leaf) {
+            self.equations.learn(leaf, says);
+        }
+        self.leaf += 1;
     }
 }
 

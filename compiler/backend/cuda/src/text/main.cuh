@@ -54,10 +54,41 @@ static void remc_learn(const remc_input *input, const remc_leaf *leaf, const rem
   }
 }
 
+static void remc_learn_contents(const remc_input *input, u32 at, const remc_shape *frame, remc_reading *read, i64 *sizes);
+
+// The shapes of the leaves of boxes in a frame.
+static void remc_learn_boxes(const remc_input *input, u32 at, const remc_shape *frame, remc_reading *read, i64 *sizes) {
+  const remc_input_part *part = remc_input_parts + at;
+  for (u32 k = 0; k < part->count; ++k) remc_learn(input, remc_leaves + part->leaf + k, frame, sizes);
+  remc_learn_contents(input, at + 1, frame, read, sizes);
+}
+
+static void remc_learn_contents(const remc_input *input, u32 at, const remc_shape *frame, remc_reading *read, i64 *sizes) {
+  const remc_input_part *part = remc_input_parts + at;
+  remc_shape line;
+  line.rank = 1;
+  if (part->starts >= 0) remc_learn(input, remc_leaves + part->starts, frame, sizes);
+  if (part->kind == '[') {
+    const remc_leaf *leaf = remc_leaves + part->leaf;
+    line.at[0] = (i64)(read->leaves[part->leaf].length / remc_type_bytes[leaf->type]);
+    remc_learn(input, leaf, &line, sizes);
+  } else if (part->kind == '#') {
+    line.at[0] = read->cells[at].boxes;
+    remc_learn_boxes(input, at, part->starts < 0 ? frame : &line, read, sizes);
+  } else {
+    for (u32 field = at + 1; field < part->next; field = remc_input_parts[field].next)
+      remc_learn_contents(input, field, frame, read, sizes);
+  }
+}
+
 // Puts the shapes of an input's leaves together, which have those of all that they are in in front.
 static void remc_learn_all(const remc_input *input, u32 at, const remc_shape *shape, remc_reading *read, i64 *sizes) {
   const remc_input_part *part = remc_input_parts + at;
-  if (!part->is_tuple) {
+  if (part->kind == '#') {
+    remc_learn_boxes(input, at, shape, read, sizes);
+    return;
+  }
+  if (part->kind == '[') {
     remc_learn(input, remc_leaves + part->leaf, shape, sizes);
     return;
   }
@@ -68,8 +99,8 @@ static void remc_learn_all(const remc_input *input, u32 at, const remc_shape *sh
     const u32 axes = cell->is_known ? cell->shape.rank : remc_input_parts[field].axes;
     for (u32 i = 0; i < axes && whole.rank < REMC_MOST_AXES; ++i) {
       u32 first = field;
-      while (remc_input_parts[first].is_tuple && first + 1 < part->next) ++first;
-      const bool has_leaf = !remc_input_parts[first].is_tuple;
+      while (remc_input_parts[first].kind == '(' && first + 1 < part->next) ++first;
+      const bool has_leaf = remc_input_parts[first].kind != '(';
       const i64 dim = has_leaf ? remc_leaves[remc_input_parts[first].leaf].dims[whole.rank] : 0;
       const i64 declared = dim >= 0 ? dim : sizes[-1 - dim] >= 0 ? sizes[-1 - dim] : 0;
       whole.at[whole.rank++] = cell->is_known ? cell->shape.at[i] : declared;
@@ -83,12 +114,61 @@ static void remc_read_input(const remc_input *input, const char *value, remc_rea
   shape.rank = 0;
   const remc_input_part *part = remc_input_parts + input->part;
   if (remc_ends(value, ".npy")) {
-    if (part->is_tuple) remc_usage("U0009", "the input `%s` wants %s, which no .npy file holds", input->name, input->type);
+    if (part->kind != '[') remc_usage("U0009", "the input `%s` wants %s, which no .npy file holds", input->name, input->type);
     remc_read_npy(input, value, remc_leaves[part->leaf].type, &to->leaves[part->leaf], &shape);
   } else {
     remc_read_literal(input, value, to, &shape);
   }
   remc_learn_all(input, input->part, &shape, to, sizes);
+}
+
+static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_reading *read, i64 *sizes, i64 *witnesses);
+
+// Compares the shape of what is in a box with its type, and learns the sizes that only boxes have.
+static void remc_check_contents(const remc_input *input, u32 at, remc_reading *read, i64 *sizes, i64 *witnesses) {
+  const remc_input_part *part = remc_input_parts + at;
+  remc_cell *cell = read->cells + at;
+  const i64 *shape = (const i64 *)cell->shapes.at + cell->next_shape;
+  cell->next_shape += 1 + (u64)shape[0];
+  if (shape[0] != (i64)part->axes)
+    remc_usage("U0009", "the input `%s` wants %s and was given contents of a box with %lld axes instead of %u", input->name, input->type,
+               (long long)shape[0], part->axes);
+  i64 count = 1;
+  for (u32 i = 0; i < part->axes; ++i) {
+    remc_boxed_axis(input, (u32)part->dim + i, shape[1 + i], sizes, witnesses);
+    count *= shape[1 + i];
+  }
+  if (part->kind == '#') remc_check_boxes(input, at, count, read, sizes, witnesses);
+  if (part->kind != '(') return;
+  for (i64 k = 0; k < count; ++k)
+    for (u32 field = at + 1; field < part->next; field = remc_input_parts[field].next)
+      remc_check_contents(input, field, read, sizes, witnesses);
+}
+
+// The next boxes of a part.
+static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_reading *read, i64 *sizes, i64 *witnesses) {
+  const remc_input_part *part = remc_input_parts + at;
+  i64 *own = witnesses + part->witness;
+  for (i64 k = 0; k < count; ++k) {
+    const i64 box = read->cells[at].opened++;
+    for (u32 w = 0; w < part->count; ++w) own[w] = ((const i64 *)read->leaves[part->leaf + w].at)[box];
+    remc_check_contents(input, at + 1, read, sizes, witnesses);
+    for (u32 w = 0; w < part->count; ++w) {
+      if (own[w] < 0)
+        remc_usage("U0009", "the input `%s` wants %s and was given a box whose witnesses do not follow from its contents", input->name,
+                   input->type);
+      ((i64 *)read->leaves[part->leaf + w].at)[box] = own[w];
+    }
+  }
+}
+
+// All boxes of an input that are in no box.
+static void remc_check_input(const remc_input *input, u32 at, remc_reading *read, i64 *sizes, i64 *witnesses) {
+  const remc_input_part *part = remc_input_parts + at;
+  if (part->kind == '#') remc_check_boxes(input, at, read->cells[at].boxes, read, sizes, witnesses);
+  if (part->kind != '(') return;
+  for (u32 field = at + 1; field < part->next; field = remc_input_parts[field].next)
+    remc_check_input(input, field, read, sizes, witnesses);
 }
 
 // Writes the value under a temporary name, then renames it: a reader sees the old file or the new one.
@@ -194,6 +274,8 @@ int main(int argc, char **argv) {
     remc_read_input(remc_inputs + k, values[k], &reading, sizes);
   }
   remc_solve(sizes);
+  static i64 hidden[REMC_HIDDEN + 1];
+  for (u32 k = 0; remc_inputs[k].name; ++k) remc_check_input(remc_inputs + k, remc_inputs[k].part, &reading, sizes, hidden);
   for (int k = 0; k < REMC_SIZES; ++k)
     if (sizes[k] < 0) remc_usage("U0009", "no input decides the size number %d of `%s`", k, remc_entry_name);
 

@@ -7,10 +7,13 @@ struct remc_shape {
   i64 at[REMC_MOST_AXES];
 };
 
-// The shape of a part of a tuple, the same in all tuples of an array.
+// What is known of the cells of a part of an input.
 struct remc_cell {
   bool is_known;
-  remc_shape shape;
+  remc_shape shape;   // in a tuple: the same in all tuples of an array
+  remc_text shapes;   // in boxes: of each, the number of axes and the dims, as i64
+  u64 next_shape;     // the first of these that has not been compared with the type
+  i64 boxes, opened;  // of boxes: how many there are, and how many have been compared with the type
 };
 
 // What has been read of an input: the elements of each leaf, and the cells of each part.
@@ -378,12 +381,86 @@ static void remc_element(const remc_literal *l, const remc_term *t, const remc_i
     for (const remc_term *d = l->terms + t[1].next; d->kind; d = l->terms + d->next)
       remc_axis(l, shape, (i64)remc_natural(l, d));
     remc_element(l, t + 1, part, shape);
-  } else if (t->kind == 'w' && !part->is_tuple) {
+  } else if (t->kind == 'w' && part->kind == '[') {
     const i32 type = remc_leaves[part->leaf].type;
     for (i32 i = 0; i <= REMC_F64; ++i)
       if (i != type && (remc_is(t, remc_names[i]) || (i > REMC_CHAR && remc_is(t, remc_suffixes[i]))))
         remc_mismatch(l, "an array of another type");
   }
+}
+
+static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at, remc_reading *to, remc_shape *shape);
+
+// Reads something in a box, and keeps its shape until the sizes are known.
+static void remc_evaluate_boxed(const remc_literal *l, const remc_term *t, u32 part_at, remc_reading *to) {
+  remc_shape shape;
+  remc_evaluate(l, t, part_at, to, &shape);
+  const i64 rank = shape.rank;
+  remc_append(&to->cells[part_at].shapes, &rank, sizeof rank);
+  remc_append(&to->cells[part_at].shapes, shape.at, shape.rank * sizeof *shape.at);
+}
+
+// What is in a box begins behind what is in the boxes before it.
+static void remc_begin_contents(u32 part_at, remc_reading *to) {
+  const remc_input_part *part = remc_input_parts + part_at;
+  if (part->starts >= 0) {
+    const bool is_array = part->kind == '[';
+    const i64 start = is_array ? (i64)(to->leaves[part->leaf].length / remc_type_bytes[remc_leaves[part->leaf].type])
+                               : to->cells[part_at].boxes;
+    remc_append(&to->leaves[part->starts], &start, sizeof start);
+  }
+  if (part->kind != '(') return;
+  for (u32 field = part_at + 1; field < part->next; field = remc_input_parts[field].next) remc_begin_contents(field, to);
+}
+
+// Reads a box: its witnesses from a term on, as in `((n 3))` or `(3)`, and its contents. Without terms the witnesses
+// are -1 until the contents are compared with the type.
+static void remc_evaluate_box(const remc_literal *l, const remc_term *witness, bool is_named, const remc_term *contents, u32 part_at,
+                              remc_reading *to) {
+  const remc_input_part *part = remc_input_parts + part_at;
+  for (u32 k = 0; k < part->count; ++k) {
+    i64 n = -1;
+    if (witness) {
+      if (!witness->kind) remc_mismatch(l, "a box with fewer witnesses");
+      if (is_named && (witness->kind != '(' || !witness[1].kind)) remc_no_literal(l, "a witness is not written as in `((n 3))`");
+      n = (i64)remc_natural(l, is_named ? l->terms + witness[1].next : witness);
+      witness = l->terms + witness->next;
+    }
+    remc_append(&to->leaves[part->leaf + k], &n, sizeof n);
+  }
+  if (witness && witness->kind) remc_mismatch(l, "a box with more witnesses");
+  remc_begin_contents(part_at + 1, to);
+  ++to->cells[part_at].boxes;
+  remc_evaluate_boxed(l, contents, part_at + 1, to);
+}
+
+// Reads `(box ((n 3)) [int n] e)`, `(box e)`, or an array of boxes.
+static void remc_evaluate_boxes(const remc_literal *l, const remc_term *t, u32 part_at, remc_reading *to, remc_shape *shape) {
+  const bool is_box = t->kind == '(' && remc_is(t + 1, "box");
+  if (!is_box && !(t->kind == '(' && remc_is(t + 1, "boxes"))) remc_mismatch(l, "an atom that is no box");
+  // What follows the word, as far as it goes.
+  const remc_term *part[3], *next = l->terms + t[1].next;
+  u32 count = 0;
+  for (; count < 3 && next->kind; next = l->terms + next->next) part[count++] = next;
+  if (is_box) {
+    if (count == 1) remc_evaluate_box(l, 0, true, part[0], part_at, to);
+    else if (count == 3 && part[0]->kind == '(' && !next->kind) remc_evaluate_box(l, part[0] + 1, true, part[2], part_at, to);
+    else remc_no_literal(l, "a box is written as `(box ((n 3)) [int n] [1 2 3])`");
+    return;
+  }
+  if (count < 3) remc_no_literal(l, "an array of boxes is written as `(boxes (n) [int n] [1] ((2) [1 2]))`");
+  remc_dims_of(l, part[2], shape);
+  i64 found = 0, wanted = 1;
+  for (u32 i = 0; i < shape->rank; ++i)
+    if (__builtin_mul_overflow(wanted, shape->at[i], &wanted)) remc_no_literal(l, "its dims are too large");
+  for (; next->kind; next = l->terms + next->next, ++found) {
+    const bool fits = next->kind == '(' && next[1].kind == '(';
+    const remc_term *contents = fits ? l->terms + next[1].next : next;
+    if (!fits || !contents->kind || l->terms[contents->next].kind)
+      remc_no_literal(l, "a box of an array is written as `((2) [1 2])`");
+    remc_evaluate_box(l, next + 2, false, contents, part_at, to);
+  }
+  if (found != wanted) remc_no_literal(l, "the number of boxes is not the product of the dims");
 }
 
 // Reads a term as a value of a part of the input, behind what was read before; its shape.
@@ -426,7 +503,11 @@ static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at
     return;
   }
   const bool is_record = t->kind == '(' && remc_is(t + 1, "record");
-  if (part->is_tuple) {
+  if (part->kind == '#') {
+    remc_evaluate_boxes(l, t, part_at, to, shape);
+    return;
+  }
+  if (part->kind == '(') {
     if (!is_record && !(t->kind == '(' && remc_is(t + 1, "values"))) remc_mismatch(l, "an atom that is no tuple");
     u32 fields = 0, given = 0;
     for (const remc_term *e = l->terms + t[1].next; e->kind; e = l->terms + e->next) ++given;
@@ -440,9 +521,13 @@ static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at
         if (value->kind) value = l->terms + value[1].next;
       }
       if (!value->kind) remc_mismatch(l, "a tuple without one of the fields");
-      remc_shape cell;
-      remc_evaluate(l, value, field, to, &cell);
-      remc_cell_found(l, &to->cells[field], &cell);
+      if (remc_input_parts[field].dim >= 0) {
+        remc_evaluate_boxed(l, value, field, to);
+      } else {
+        remc_shape cell;
+        remc_evaluate(l, value, field, to, &cell);
+        remc_cell_found(l, &to->cells[field], &cell);
+      }
       if (!is_record) e = l->terms + e->next;
     }
     if (fields != given) remc_mismatch(l, "a tuple with other fields");
@@ -483,4 +568,10 @@ static void remc_read_literal(const remc_input *input, const char *text, remc_re
   if (length != wanted)
     remc_usage("U0009", "the input `%s` wants %s, where %s is %lld, and was given an axis of length %lld", input->name, input->type, says,
                (long long)wanted, (long long)length);
+}
+
+// A size on its own: what is known of it, or learnt now.
+[[maybe_unused]] static void remc_bare_size(const remc_input *input, i64 length, i64 *size, const char *says) {
+  if (*size < 0) *size = length;
+  remc_same_size(input, length, *size, says);
 }

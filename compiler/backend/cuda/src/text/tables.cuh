@@ -1,12 +1,16 @@
 // ---- the program: what it takes and gives ----
 
-// An input as the entry declares it: in prefix order, a tuple before its fields. `next` is the part after it.
+// An input as the entry declares it, in prefix order; `next` is the part after it and what is in it. The part after
+// boxes is their contents.
 struct remc_input_part {
   const char *label;
-  bool is_tuple;
-  u32 axes;  // its own, without those of what it is in
+  char kind;     // an array [, a tuple ( or boxes #
+  u32 axes;      // its own, without those of what it is in
   u32 next;
-  u32 leaf;  // an array's number
+  u32 leaf;      // the number of an array's elements, or of the first of the witnesses of boxes
+  i32 starts;    // in boxes: the leaf that says where those of each begin; -1 otherwise
+  i32 dim;       // there too: its own axes are those that remc_boxed_axis compares from this number on; -1 otherwise
+  u32 witness, count;  // of boxes: the numbers of their witnesses
 };
 
 // An array that the plan takes: a dim is a number, or, as -1 - k, the size number k.

@@ -20,9 +20,10 @@
 //! | `join` | from maps |
 //! | `vectors` | from and to vectors: `split`, `concat` |
 //! | `through` | through statements, branches and loops |
-//! | `output` | as results |
+//! | `input`, `output` | as parameters, as results |
 
 mod gather;
+mod input;
 mod join;
 mod output;
 mod through;
@@ -218,7 +219,7 @@ impl<'a> Build<'a> {
     }
 
     /// The box that is the whole array.
-    fn only_box(&mut self, r: &Ragged<'a>) -> R<Val<'a>> {
+    pub fn only_box(&mut self, r: &Ragged<'a>) -> R<Val<'a>> {
         let q = sigma(&r.ty)?;
         let mut subst = Subst::new();
         let mut witnesses = Vec::with_capacity(q.params.len());
