@@ -154,7 +154,7 @@ impl Campaign<'_> {
     fn property(&mut self, seed: u64) {
         let program = generate::program(seed, 24);
         self.enter(program.text(generate::Grain::Explicit).as_bytes());
-        let result = properties::check(&program);
+        let result = properties::check(&program, seed);
         self.watch.leave();
         match result {
             Ok(()) => {
@@ -166,11 +166,12 @@ impl Campaign<'_> {
                 if self.count(&fault) <= SHOWN {
                     let small = generate::shrink::shrink(&program, Duration::from_secs(5), |p| {
                         self.enter(p.text(generate::Grain::Explicit).as_bytes());
-                        let again = properties::check(p);
+                        let again = properties::check(p, seed);
                         self.watch.leave();
                         matches!(again, Err(f) if f.signature() == fault.signature())
                     });
-                    let again = properties::check(&small).err().unwrap_or(fault);
+                    let again = properties::check(&small, seed).err().unwrap_or(fault);
+                    let again = properties::told(&small, seed, again);
                     let text = small.text(generate::Grain::Explicit);
                     self.report(&format!("generated, seed {seed}"), &again, text.as_bytes());
                 }

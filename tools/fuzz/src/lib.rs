@@ -4,6 +4,7 @@
 //! tokens ── corpus ── mutate ──┐                  texts: near programs and far from them
 //!                     stress ──┼── lab            one text through reader, checker, verifier, printers
 //! generate ── properties ──────┘                  well-typed programs and what must hold of them
+//!             specialise                          when two elaborations are the same
 //! campaign: cases until the time is up            watch: time and memory    minimise: small failures
 //! ```
 //!
@@ -25,9 +26,9 @@ pub mod generate;
 pub mod lab;
 pub mod minimise;
 pub mod mutate;
-pub mod normal;
 pub mod properties;
 pub mod rng;
+pub mod specialise;
 pub mod stress;
 pub mod tokens;
 pub mod watch;

@@ -48,7 +48,7 @@ struct Cli {
     /// Print the text of the case with this seed, instead
     #[arg(long, value_name = "SEED")]
     show: Option<u64>,
-    /// Print the generated program with this seed, in its three grains, instead
+    /// Print the generated program with this seed, with all annotations and with fewer, instead
     #[arg(long, value_name = "SEED")]
     show_generated: Option<u64>,
     /// Print the program of the differential test with this seed, with its inputs, instead
@@ -161,6 +161,8 @@ fn alone(cli: &Cli) -> ExitCode {
         for grain in Grain::ALL {
             say!("; {grain:?}: {}\n{}", program.ty(), program.text(grain));
         }
+        let some = generate::Annotations::random(program.places(), seed);
+        say!("; some left out: {}\n{}", program.ty(), program.text_with(&some));
         return ExitCode::SUCCESS;
     }
     if let Some(path) = &cli.replay {

@@ -2,14 +2,20 @@
 //!
 //! - Each grain of annotation checks, verifies, and evaluates without an internal error.
 //! - The type is the one that the program was built from, and the value's shape is the type's.
-//! - Each grain gives the same value, or stops with the same code; where nothing generalises, the same
-//!   elaborated term.
-//! - What `--show types` prints, where it is source, checks again and gives the same value.
+//! - Whatever annotations are left out, of parameters, results, instances and expressions, each by itself and in
+//!   part or whole, the program elaborates to the same term and gives the same value, or stops with the same
+//!   code. Terms are the same if they are equal as [`crate::specialise`] writes them: a definition that is more
+//!   general without its annotations is compared at its uses.
+//! - What `--show types` prints checks again and gives the same value.
 //! - With one dim changed that other shapes depend on, the explicit text is rejected.
+//! - With a dim or a rank changed, or an item of an array literal left out, whatever annotations there are, the
+//!   text is rejected, or the verifier accepts its elaboration and the value is of its type: it is another
+//!   program, and a right one.
 
-use crate::generate::{Func, Grain, Kind, Program, Ty, sizes};
+use crate::generate::{Annotations, Grain, Program, Ty, sizes};
 use crate::lab::{Fault, FaultKind, elaborated, guarded};
-use crate::normal::normal_form;
+use crate::rng::Rng;
+use crate::specialise::specialised;
 use remc_base::{ArrTy, AtomTy, Diagnostic, Value};
 use remc_driver::render::{Style, render};
 use remc_driver::{Session, SourceFile};
@@ -17,31 +23,87 @@ use remc_interp::Interp;
 use std::cell::RefCell;
 use std::path::Path;
 
-/// Checks everything. Call it on a thread with a large stack.
-pub fn check(program: &Program) -> Result<(), Fault> {
+/// How many random choices of annotations are tried, and how many doubtful texts.
+const ERASURES: u64 = 3;
+const DOUBTFUL: usize = 3;
+
+/// Checks everything; what is chosen at random depends on the seed. Call it on a thread with a large stack.
+pub fn check(program: &Program, seed: u64) -> Result<(), Fault> {
     guarded(|| {
         let explicit = evaluate(&program.text(Grain::Explicit), Some(program.ty()))?;
-        for grain in [Grain::Ranks, Grain::Bare] {
-            let text = program.text(grain);
-            let other = evaluate(&text, Some(program.ty()))?;
-            same_value(&explicit, &other, FaultKind::Erasure, &text)?;
-            if !depends(program) && explicit.normal != other.normal {
-                return Err(Fault::new(
-                    FaultKind::Erasure,
-                    format!(
-                        "another term\n{}\n; elaborates, written with {grain:?}, as\n{}\n; explicitly as\n{}",
-                        text, other.normal, explicit.normal
-                    ),
-                ));
-            }
-            shown_again(&other)?;
-        }
         shown_again(&explicit)?;
+        for annotations in erasures(program, seed) {
+            erased(program, &explicit, &annotations)?;
+        }
         for text in program.wrong_texts() {
             rejected(&text)?;
         }
+        let mut rng = Rng::new(seed);
+        let annotations = Annotations::random(program.places(), rng.next_u64());
+        let doubtful = program.doubtful_texts(&annotations);
+        for _ in 0..DOUBTFUL {
+            if let Some(text) = rng.pick(&doubtful) {
+                rejected_or_sound(text)?;
+            }
+        }
         Ok(())
     })
+}
+
+/// Ranks alone, nothing, and random choices.
+fn erasures(program: &Program, seed: u64) -> Vec<Annotations> {
+    let places = program.places();
+    let random =
+        (0..ERASURES).map(|i| Annotations::random(places, seed.wrapping_mul(ERASURES).wrapping_add(i)));
+    [Grain::Ranks, Grain::Bare].map(Annotations::all).into_iter().chain(random).collect()
+}
+
+/// With these annotations, the program is what it is with all.
+fn erased(program: &Program, explicit: &Evaluated, annotations: &Annotations) -> Result<(), Fault> {
+    let text = program.text_with(annotations);
+    let other = evaluate(&text, Some(program.ty())).map_err(|f| Fault {
+        message: format!("{}\n; explicitly\n{}", f.message, program.text(Grain::Explicit)),
+        ..f
+    })?;
+    same_value(explicit, &other, FaultKind::Erasure, &text)?;
+    if explicit.normal != other.normal {
+        let told = format!(
+            "another term\n{text}\n; elaborates as\n{}\n; explicitly\n{}\n; elaborates as\n{}",
+            other.normal,
+            program.text(Grain::Explicit),
+            explicit.normal
+        );
+        return Err(Fault::new(FaultKind::Erasure, told));
+    }
+    shown_again(&other)
+}
+
+/// What to tell of a program that fails: the same failure, with as few annotations left out as will do.
+pub fn told(program: &Program, seed: u64, fault: Fault) -> Fault {
+    let again = guarded(|| {
+        let explicit = evaluate(&program.text(Grain::Explicit), Some(program.ty()))?;
+        let places = program.places();
+        let fails = |a: &Annotations| {
+            let failed = guarded(|| erased(program, &explicit, a)).err();
+            failed.filter(|f| f.signature() == fault.signature())
+        };
+        let Some((mut least, mut found)) = erasures(program, seed)
+            .into_iter()
+            .map(|a| a.spelt_out(places))
+            .find_map(|a| fails(&a).map(|f| (a, f)))
+        else {
+            return Ok(None);
+        };
+        for place in 0..places {
+            if let Some(more) = least.with_explicit(place)
+                && let Some(fault) = fails(&more)
+            {
+                (least, found) = (more, fault);
+            }
+        }
+        Ok(Some(found))
+    });
+    again.ok().flatten().unwrap_or(fault)
 }
 
 /// One grain alone checks and evaluates.
@@ -51,7 +113,7 @@ pub fn check_grain(program: &Program, grain: Grain) -> Result<(), Fault> {
 
 struct Evaluated {
     ty: ArrTy,
-    /// Normal form of the elaborated value, without the definitions it uses.
+    /// The elaborated value with the functions of the program at their instances.
     normal: String,
     shown: String,
     /// As printed, or the code of the error that stopped it.
@@ -98,15 +160,14 @@ fn evaluate(text: &str, ty: Option<&Ty>) -> Result<Evaluated, Fault> {
                 format!("the type is {} and not {ty}, of\n{text}", definition.ty),
             ));
         }
-        let alone = remc_typed::print::print_program(std::slice::from_ref(definition));
-        let normal = normal_form(&alone).map_err(|e| Fault::new(FaultKind::RoundTrip, e))?;
+        let normal = specialised(&program, definition, session.first_user_module());
         let value = match Interp::new(&program, session.first_user_module()).eval_definition(&root) {
             Ok(value) => {
-                if let Some(ty) = ty.filter(|ty| !is_value_of(&value, ty)) {
+                if !fits(&value, &definition.ty) {
                     let found = remc_runtime::text::print(&value);
                     return Err(Fault::new(
                         FaultKind::Type,
-                        format!("the value {found} is not of {ty}, of\n{text}"),
+                        format!("the value {found} is not of {}, of\n{text}", definition.ty),
                     ));
                 }
                 Ok(remc_runtime::text::print(&value))
@@ -130,8 +191,15 @@ fn is_atom(have: &AtomTy, want: &Ty) -> bool {
     matches!(have, AtomTy::Base(b) if Some(*b) == remc_base::BaseTy::from_name(want.atom.name()))
 }
 
-fn is_value_of(value: &Value, want: &Ty) -> bool {
-    is_atom(&value.atom, want) && Some(&value.shape) == sizes(&want.dims).as_ref()
+/// Whether a value has the shape and the numbers of its type; of boxes and functions, the shape alone.
+fn fits(value: &Value, ty: &ArrTy) -> bool {
+    let shape: Vec<u64> = value.shape.iter().map(|n| *n as u64).collect();
+    let atom = match (&ty.atom, &value.atom) {
+        (AtomTy::Base(want), AtomTy::Base(have)) => want == have,
+        (AtomTy::Base(_), _) | (_, AtomTy::Base(_)) => false,
+        _ => true,
+    };
+    atom && ty.shape.sizes() == Some(shape)
 }
 
 fn same_value(a: &Evaluated, b: &Evaluated, kind: FaultKind, text: &str) -> Result<(), Fault> {
@@ -158,27 +226,17 @@ fn shown_again(e: &Evaluated) -> Result<(), Fault> {
 }
 
 fn rejected(text: &str) -> Result<(), Fault> {
-    with_session(text, |session, file| {
-        if session.diagnostics(file).iter().any(Diagnostic::is_error) {
-            Ok(())
-        } else {
-            Err(Fault::new(FaultKind::Accepted, format!("no error in\n{text}")))
-        }
-    })
+    if accepted(text) {
+        return Err(Fault::new(FaultKind::Accepted, format!("no error in\n{text}")));
+    }
+    Ok(())
 }
 
-/// Whether the program's term depends on what is written, as what generalises does.
-fn depends(program: &Program) -> bool {
-    let mut body = program.body.clone();
-    let mut todo = vec![&mut body];
-    while let Some(e) = todo.pop() {
-        let of_named = matches!(&e.kind, Kind::App { func: Func::Named(_), .. });
-        // A λ bound by `let` is a function definition too. Behind a written type a value is no longer
-        // known as a dim or shape.
-        if of_named || matches!(&e.kind, Kind::LetFn { .. } | Kind::Annot(_)) {
-            return true;
-        }
-        todo.extend(e.children_mut());
-    }
-    false
+fn accepted(text: &str) -> bool {
+    with_session(text, |session, file| !session.diagnostics(file).iter().any(Diagnostic::is_error))
+}
+
+/// What is accepted is right: the verifier, which infers nothing, says so, and the value is of the type.
+fn rejected_or_sound(text: &str) -> Result<(), Fault> {
+    if accepted(text) { evaluate(text, None).map(drop) } else { Ok(()) }
 }

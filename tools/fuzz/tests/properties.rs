@@ -15,7 +15,7 @@ fn wanted() -> Option<u64> {
 }
 
 /// Runs the property on programs of the seeds from `first` on; the first that fails is made small.
-fn for_all(first: u64, property: fn(&Program) -> Result<(), Fault>) {
+fn for_all(first: u64, property: fn(&Program, u64) -> Result<(), Fault>) {
     let work = move || {
         hush_panics();
         let start = Instant::now();
@@ -24,13 +24,14 @@ fn for_all(first: u64, property: fn(&Program) -> Result<(), Fault>) {
             let seed = first + done;
             // Small programs first.
             let program = generate::program(seed, 4 + (done / 8).min(30) as usize);
-            if let Err(fault) = property(&program) {
+            if let Err(fault) = property(&program, seed) {
                 let small = shrink::shrink(
                     &program,
                     Duration::from_secs(20),
-                    |p| matches!(property(p), Err(f) if f.signature() == fault.signature()),
+                    |p| matches!(property(p, seed), Err(f) if f.signature() == fault.signature()),
                 );
-                let told = property(&small).err().unwrap_or(fault);
+                let told = property(&small, seed).err().unwrap_or(fault);
+                let told = properties::told(&small, seed, told);
                 return Err(format!(
                     "seed {seed}\n{:?}: {}\n; as written explicitly\n{}",
                     told.kind,
@@ -51,15 +52,15 @@ fn for_all(first: u64, property: fn(&Program) -> Result<(), Fault>) {
 
 #[test]
 fn explicitly_typed_programs_check_and_evaluate() {
-    for_all(1, |p| properties::check_grain(p, Grain::Explicit));
+    for_all(1, |p, _| properties::check_grain(p, Grain::Explicit));
 }
 
 #[test]
 fn programs_without_types_check_and_evaluate() {
-    for_all(1_000_000, |p| properties::check_grain(p, Grain::Bare));
+    for_all(1_000_000, |p, _| properties::check_grain(p, Grain::Bare));
 }
 
 #[test]
-fn erasing_annotations_keeps_the_meaning_and_wrong_dims_are_rejected() {
+fn erasing_annotations_keeps_the_term_and_broken_shapes_are_rejected() {
     for_all(2_000_000, properties::check);
 }

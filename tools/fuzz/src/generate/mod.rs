@@ -20,7 +20,7 @@ pub mod shrink;
 
 use std::fmt;
 
-pub use print::Grain;
+pub use print::{Annotations, Grain};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Atom {
@@ -225,23 +225,73 @@ impl Program {
     }
 
     pub fn text(&self, grain: Grain) -> String {
-        print::program(self, grain).replace(print::CRITICAL, "")
+        self.text_with(&Annotations::all(grain))
+    }
+
+    pub fn text_with(&self, annotations: &Annotations) -> String {
+        unmarked(&print::program(self, annotations).0)
+    }
+
+    /// In how many places there can be an annotation.
+    pub fn places(&self) -> usize {
+        print::program(self, &Annotations::all(Grain::Explicit)).1
     }
 
     /// The explicit text with the `k`-th of the dims on which its shapes depend made larger by one; as
     /// many such texts as there are.
     pub fn wrong_texts(&self) -> Vec<String> {
-        let marked = print::program(self, Grain::Explicit);
+        let marked = print::program(self, &Annotations::all(Grain::Explicit)).0;
         let at: Vec<usize> = marked.match_indices(print::CRITICAL).map(|(i, _)| i).collect();
-        at.into_iter()
-            .map(|i| {
-                let tail = &marked[i + print::CRITICAL.len_utf8()..];
-                let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-                let n = tail[..digits].parse::<usize>().unwrap_or(0) + 1;
-                format!("{}{n}{}", &marked[..i], &tail[digits..]).replace(print::CRITICAL, "")
-            })
-            .collect()
+        at.into_iter().map(|i| unmarked(&with_number(&marked, i, 1))).collect()
     }
+
+    /// The text with something of a shape changed, most often so that it is wrong: an array literal without one
+    /// of its items, a rank or a dim that is greater or less by one.
+    pub fn doubtful_texts(&self, annotations: &Annotations) -> Vec<String> {
+        let marked = print::program(self, annotations).0;
+        let mut out = vec![];
+        for (i, c) in marked.char_indices() {
+            match c {
+                print::CRITICAL | print::RANK => {
+                    out.push(with_number(&marked, i, 1));
+                    if !marked[i + 1..].starts_with('0') {
+                        out.push(with_number(&marked, i, -1));
+                    }
+                }
+                print::ITEM => out.push(without_item(&marked, i)),
+                _ => {}
+            }
+        }
+        out.iter().map(|text| unmarked(text)).collect()
+    }
+}
+
+fn unmarked(text: &str) -> String {
+    text.replace(print::MARKS, "")
+}
+
+/// The marked text with `by` added to the number after the mark at byte `at`.
+fn with_number(marked: &str, at: usize, by: i64) -> String {
+    let (before, tail) = (&marked[..at], &marked[at + 1..]);
+    let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+    let n = tail[..digits].parse::<i64>().unwrap_or(0) + by;
+    format!("{before}{n}{}", &tail[digits..])
+}
+
+/// The marked text without the item that begins at byte `at`.
+fn without_item(marked: &str, at: usize) -> String {
+    let mut open = 0;
+    for (i, c) in marked[at..].char_indices() {
+        match c {
+            print::ITEM => open += 1,
+            print::ITEM_END => open -= 1,
+            _ => continue,
+        }
+        if open == 0 {
+            return [&marked[..at], &marked[at + i..]].concat();
+        }
+    }
+    marked.to_owned()
 }
 
 /// The program of a seed, of about `size` expressions.

@@ -1,15 +1,17 @@
-//! Programs as text, in three grains of annotation.
+//! Programs as text, with all annotations, with some, or with none.
 
 use super::*;
+use crate::rng::Rng;
 use std::fmt::Write;
 
+/// How much is written at one place, or everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grain {
-    /// Every parameter has its type, every polymorphic function its instance.
+    /// A parameter has its type, a polymorphic function its instance, a result its type.
     Explicit,
-    /// Every parameter has its rank.
+    /// A parameter has its rank, a polymorphic function its types or its indices.
     Ranks,
-    /// Ranks are written only where leaving them out would change the meaning.
+    /// A rank is written only where leaving it out would change the meaning.
     Bare,
 }
 
@@ -17,17 +19,66 @@ impl Grain {
     pub const ALL: [Grain; 3] = [Grain::Explicit, Grain::Ranks, Grain::Bare];
 }
 
+/// How much is written at each place where there can be an annotation, in the order of the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Annotations {
+    places: Vec<Grain>,
+    /// Past the last of these.
+    rest: Grain,
+}
+
+impl Annotations {
+    pub fn all(grain: Grain) -> Annotations {
+        Annotations { places: vec![], rest: grain }
+    }
+
+    /// Each place by itself. How much is left over differs from program to program.
+    pub fn random(places: usize, seed: u64) -> Annotations {
+        let mut rng = Rng::new(seed);
+        let erased = 1 + rng.below(7);
+        let mut place = |_| match rng.below(8) {
+            n if n >= erased => Grain::Explicit,
+            _ if rng.one_in(2) => Grain::Ranks,
+            _ => Grain::Bare,
+        };
+        Annotations { places: (0..places).map(&mut place).collect(), rest: Grain::Explicit }
+    }
+
+    /// The same choice, made for each of so many places.
+    pub fn spelt_out(&self, places: usize) -> Annotations {
+        let mut all = self.clone();
+        all.places.resize(places, self.rest);
+        all
+    }
+
+    /// With one place written out, if it is not.
+    pub fn with_explicit(&self, place: usize) -> Option<Annotations> {
+        let mut more = self.clone();
+        let at = more.places.get_mut(place).filter(|g| **g != Grain::Explicit)?;
+        *at = Grain::Explicit;
+        Some(more)
+    }
+}
+
 /// Stands before a dim that cannot be another without an error.
 pub(super) const CRITICAL: char = '\u{1}';
+/// Stand around an item of an array literal.
+pub(super) const ITEM: char = '\u{2}';
+pub(super) const ITEM_END: char = '\u{3}';
+/// Stands before a rank.
+pub(super) const RANK: char = '\u{4}';
+/// All of them, which are no part of the program.
+pub(super) const MARKS: [char; 4] = [CRITICAL, ITEM, ITEM_END, RANK];
 
-pub(super) fn program(p: &Program, grain: Grain) -> String {
-    let mut w = Writer { out: String::new(), grain };
+/// The text with marks, and how many places for annotations it has.
+pub(super) fn program(p: &Program, annotations: &Annotations) -> (String, usize) {
+    let mut w = Writer { out: String::new(), annotations, places: 0 };
     for (name, lambda) in &p.defs {
         let _ = write!(w.out, "(define ({name}");
         // Whether a definition is used decides whether its dims matter.
         lambda.params.iter().for_each(|p| w.param(p, true, false, least_is_scalar(p, &lambda.body)));
         w.out.push(')');
-        if grain == Grain::Explicit {
+        if w.grain() == Grain::Explicit {
             let _ = write!(w.out, " : {}", lambda.body.ty);
         }
         w.out.push_str("\n  ");
@@ -36,20 +87,27 @@ pub(super) fn program(p: &Program, grain: Grain) -> String {
     }
     w.expr(&p.body);
     w.out.push('\n');
-    w.out
+    (w.out, w.places)
 }
 
-struct Writer {
+struct Writer<'a> {
     out: String,
-    grain: Grain,
+    annotations: &'a Annotations,
+    places: usize,
 }
 
-impl Writer {
+impl Writer<'_> {
+    /// How much is written at the next place.
+    fn grain(&mut self) -> Grain {
+        self.places += 1;
+        self.annotations.places.get(self.places - 1).copied().unwrap_or(self.annotations.rest)
+    }
+
     fn param(&mut self, p: &Param, space: bool, critical: bool, bare: bool) {
         if space {
             self.out.push(' ');
         }
-        let _ = match self.grain {
+        let _ = match self.grain() {
             Grain::Bare if bare => write!(self.out, "{}", p.name),
             Grain::Explicit => {
                 let _ = write!(self.out, "[{} ", p.name);
@@ -57,7 +115,7 @@ impl Writer {
                 self.out.push(']');
                 Ok(())
             }
-            _ => write!(self.out, "[{} {}]", p.name, p.ty.rank()),
+            _ => write!(self.out, "[{} {RANK}{}]", p.name, p.ty.rank()),
         };
     }
 
@@ -95,12 +153,18 @@ impl Writer {
     }
 
     fn instance(&mut self, i: &Instance, critical: bool) {
-        if self.grain != Grain::Explicit || *i == Instance::default() {
+        if *i == Instance::default() {
             return;
         }
-        let types: Vec<&str> = i.types.iter().map(|t| t.name()).collect();
+        let (types, indices): (&[Atom], &[Ix]) = match self.grain() {
+            Grain::Explicit => (&i.types, &i.indices),
+            Grain::Ranks if self.places.is_multiple_of(2) => (&i.types, &[]),
+            Grain::Ranks => (&[], &i.indices),
+            Grain::Bare => return,
+        };
+        let types: Vec<&str> = types.iter().map(|t| t.name()).collect();
         let _ = write!(self.out, "{{{} |", types.join(" "));
-        for ix in &i.indices {
+        for ix in indices {
             self.out.push(' ');
             match ix {
                 Ix::Dim(d) => self.dims(std::slice::from_ref(d), false, critical),
@@ -121,7 +185,7 @@ impl Writer {
                 self.instance(i, true);
             }
             Func::Rerank([a, b], name, i) => {
-                let _ = write!(self.out, "~({a} {b}){name}");
+                let _ = write!(self.out, "~({RANK}{a} {RANK}{b}){name}");
                 self.instance(i, true);
             }
             Func::Several(names, i) => {
@@ -228,7 +292,7 @@ impl Writer {
 
     /// `(: e τ)` in the explicit grain.
     fn annotated(&mut self, e: &Expr) {
-        if self.grain == Grain::Explicit {
+        if self.grain() == Grain::Explicit {
             self.out.push_str("(: ");
             self.expr(e);
             self.out.push(' ');
@@ -289,7 +353,9 @@ impl Writer {
                     if i > 0 {
                         self.out.push(' ');
                     }
+                    self.out.push(ITEM);
                     self.nested(atom, inner, row);
+                    self.out.push(ITEM_END);
                 }
                 self.out.push(']');
             }
