@@ -4,7 +4,7 @@
 //! tokens ── corpus ── mutate ──┐                  texts: near programs and far from them
 //!                     stress ──┼── lab            one text through reader, checker, verifier, printers
 //! generate ── properties ──────┘                  well-typed programs and what must hold of them
-//!             specialise                          when two elaborations are the same
+//!             specialise, erase                   when two elaborations are the same, and texts with fewer annotations
 //! campaign: cases until the time is up            watch: time and memory    minimise: small failures
 //! ```
 //!
@@ -22,6 +22,7 @@ macro_rules! say {
 pub mod campaign;
 pub mod corpus;
 pub mod differential;
+pub mod erase;
 pub mod generate;
 pub mod lab;
 pub mod minimise;

@@ -12,10 +12,11 @@
 //!   text is rejected, or the verifier accepts its elaboration and the value is of its type: it is another
 //!   program, and a right one.
 
+use crate::erase;
 use crate::generate::{Annotations, Grain, Program, Ty, sizes};
 use crate::lab::{Fault, FaultKind, elaborated, guarded};
 use crate::rng::Rng;
-use crate::specialise::specialised;
+use crate::specialise::{self, specialised};
 use remc_base::{ArrTy, AtomTy, Diagnostic, Value};
 use remc_driver::render::{Style, render};
 use remc_driver::{Session, SourceFile};
@@ -106,6 +107,107 @@ pub fn told(program: &Program, seed: u64, fault: Fault) -> Fault {
     again.ok().flatten().unwrap_or(fault)
 }
 
+/// How a text fares without the annotations that `--show types` gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fewest {
+    /// Without any it means the same.
+    None,
+    /// With the ranks of parameters.
+    Ranks,
+    /// With the types of parameters.
+    Types,
+    /// Some annotation says what would not be inferred.
+    Some,
+}
+
+/// What `--show types` makes of a right text is the same program, and so it is with any of its annotations left
+/// out, as long as it is without all of them: what can be inferred can be written, or left out, in any
+/// combination. Call it on a thread with a large stack.
+pub fn between(text: &str, seed: u64) -> Result<Fewest, Fault> {
+    guarded(|| {
+        let shown = with_session(text, |session, file| {
+            right(session, file, text)?;
+            let program = elaborated(session, file)?;
+            let terms = specialise::file(session, &program, file);
+            // Files that are imported become part of the text, and of several sizes that are opened at once each is
+            // opened by itself.
+            let same = session.modules(file).len() == 1 && !terms.contains("(lift dims ");
+            Ok((remc_driver::show::show_types(session, file), same.then_some(terms), erase::sized(session)))
+        });
+        let (shown, original, kept) = shown?;
+        let whole = terms(&shown).map_err(|f| Fault { kind: FaultKind::ShownTypes, ..f })?;
+        if let Some(original) = original.filter(|o| *o != whole) {
+            return Err(other_terms(FaultKind::ShownTypes, &shown, &whole, text, &original));
+        }
+        let places = erase::erased(&shown, &Annotations::all(Grain::Explicit), &kept).1;
+        let floors = [
+            (Fewest::None, Annotations::all(Grain::Bare)),
+            (Fewest::Ranks, Annotations::all(Grain::Ranks)),
+            (Fewest::Types, Annotations::all(Grain::Bare).with_params()),
+        ];
+        let mut floor = None;
+        for (fewest, least) in floors {
+            match terms(&erase::erased(&shown, &least, &kept).0) {
+                Ok(found) if found == whole => {
+                    floor = Some((fewest, least));
+                    break;
+                }
+                Err(f) if f.kind != FaultKind::Rejected => return Err(f),
+                _ => {}
+            }
+        }
+        let Some((fewest, least)) = floor else { return Ok(Fewest::Some) };
+        for i in 0..ERASURES {
+            let some =
+                Annotations::random(places, seed.wrapping_mul(ERASURES).wrapping_add(i)).at_least(&least);
+            let text = erase::erased(&shown, &some, &kept).0;
+            let found =
+                terms(&text).map_err(|f| Fault { message: format!("{}\n; of\n{shown}", f.message), ..f })?;
+            if found != whole {
+                return Err(other_terms(FaultKind::Erasure, &text, &found, &shown, &whole));
+            }
+        }
+        Ok(fewest)
+    })
+}
+
+fn other_terms(kind: FaultKind, text: &str, terms: &str, of: &str, expected: &str) -> Fault {
+    let differ = terms.lines().zip(expected.lines()).position(|(a, b)| a != b).unwrap_or_default();
+    let around = |t: &str| t.lines().skip(differ.saturating_sub(3)).take(8).collect::<Vec<_>>().join("\n");
+    Fault::new(
+        kind,
+        format!(
+            "another term\n{text}\n; elaborates as\n{}\n; not as\n{of}\n; which does as\n{}",
+            around(terms),
+            around(expected)
+        ),
+    )
+}
+
+/// The terms of a text, which is right and verifies.
+fn terms(text: &str) -> Result<String, Fault> {
+    let found = guarded(|| {
+        with_session(text, |session, file| {
+            right(session, file, text)?;
+            let program = elaborated(session, file)?;
+            Ok(specialise::file(session, &program, file))
+        })
+    });
+    found.map_err(|f| match f.kind {
+        FaultKind::Panic => Fault { message: format!("{}\nin\n{text}", f.message), ..f },
+        _ => f,
+    })
+}
+
+fn right(session: &Session, file: SourceFile, text: &str) -> Result<(), Fault> {
+    let errors: Vec<_> = session.diagnostics(file).into_iter().filter(Diagnostic::is_error).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let said = render(session, &errors, Style::Short, false);
+    Err(Fault::new(FaultKind::Rejected, format!("{said}in\n{text}")))
+}
+
 /// One grain alone checks and evaluates.
 pub fn check_grain(program: &Program, grain: Grain) -> Result<(), Fault> {
     guarded(|| evaluate(&program.text(grain), Some(program.ty())).map(drop))
@@ -145,11 +247,7 @@ fn with_session<T>(text: &str, f: impl FnOnce(&Session, SourceFile) -> T) -> T {
 
 fn evaluate(text: &str, ty: Option<&Ty>) -> Result<Evaluated, Fault> {
     with_session(text, |session, file| {
-        let errors: Vec<_> = session.diagnostics(file).into_iter().filter(Diagnostic::is_error).collect();
-        if !errors.is_empty() {
-            let said = render(session, &errors, Style::Short, false);
-            return Err(Fault::new(FaultKind::Rejected, format!("{said}in\n{text}")));
-        }
+        right(session, file, text)?;
         let program = elaborated(session, file)?;
         let silent = || Fault::new(FaultKind::Silence, "no value");
         let root = session.value(file).ok_or_else(silent)?.global(&session.db);

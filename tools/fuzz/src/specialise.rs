@@ -1,6 +1,6 @@
 //! Elaborations made comparable: what a program means once every definition is as general as its use.
 //!
-//! Two ways to annotate one program are to elaborate to one term. Three differences are no differences, and this
+//! Two ways to annotate one program are to elaborate to one term. Four differences are no differences, and this
 //! form has none of them:
 //!
 //! - *Names*: ids of variables, their names, and the syntax nodes that terms came from. Here every binder has the
@@ -9,10 +9,10 @@
 //!   instance; with a type for each parameter it is what it is used at. Here functions of the program stand where
 //!   they are used, at the instance they are used at. What the instance decides is decided: a literal is of its
 //!   type, a size that is a number is one, and a check that always holds is gone.
-//!
 //! - *Known numbers*: of a number that the checker knows, as a size is known, a use is that number and not the
-//!   variable bound to it; a written type hides the number, since types do not tell it. Here variables that are
-//!   bound to a number that is known stand for it.
+//!   variable bound to it; a written type hides the number, since types do not tell it. Here what is known is
+//!   written out: the `+ - *` of known numbers, and variables bound to such.
+//! - *Brackets*: an array of arrays is one array.
 //!
 //! ```text
 //! (define (f{(t num) | n} [x [t n]]) (* 2 x))  (f{int | 3} v)   →   ((λ ([x₀ [int 3]]) (* 2 x₀)) v)
@@ -22,18 +22,36 @@
 //! Functions of the prelude stay names with their instances.
 
 use remc_base::*;
-use remc_driver::LinkedProgram;
+use remc_driver::queries::DefKind;
+use remc_driver::{LinkedProgram, Session, SourceFile};
 use remc_typed::ir::{Arg, Definition, Expr, ExprKind, Fact, Lit, Local};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The text of a definition in this form; `first_user_module` is the first that is not the prelude's.
 pub fn specialised(program: &LinkedProgram, definition: &Definition, first_user_module: ModuleId) -> String {
-    let mut w = Walk { program, first_user_module, next: 0 };
-    let body = w.expr(&definition.body, &Scope::default());
-    let name = GlobalId { module: ModuleId(0), name: Name::new("it") };
-    let ty = w.arr(&definition.ty, &Subst::new());
-    remc_typed::print::print_definition(&Definition { name, ty, body, entry: None })
+    let it = |ty: &ArrTy, body: &Expr| {
+        let mut w = Walk { program, first_user_module, next: 0 };
+        let body = w.expr(body, &Scope::default());
+        let name = GlobalId { module: ModuleId(0), name: Name::new("it") };
+        Definition { name, ty: w.arr(ty, &Subst::new()), body, entry: None }
+    };
+    let inlined = it(&definition.ty, &definition.body);
+    // Once more for the numbers alone: some went to what is gone now.
+    remc_typed::print::print_definition(&it(&inlined.ty, &inlined.body))
+}
+
+/// The text of all that a file computes: its values, expressions and entries. Functions are part of what uses them.
+pub fn file(session: &Session, program: &LinkedProgram, file: SourceFile) -> String {
+    let prelude = session.first_user_module();
+    let mut out = String::new();
+    for def in session.value_defs(file) {
+        let Some(definition) = program.get(&def.global(&session.db)) else { continue };
+        if def.kind(&session.db) == DefKind::Entry || !is_function(&definition.body) {
+            out.push_str(&format!("; {}\n{}\n", definition.name, specialised(program, definition, prelude)));
+        }
+    }
+    out
 }
 
 /// What the variables of a place stand for.
@@ -58,6 +76,12 @@ enum Given {
     Indices(Vec<Index>),
 }
 
+/// What is known of an expression.
+enum Numbers {
+    One(Dim),
+    Vector(Vec<Dim>),
+}
+
 struct Walk<'p> {
     program: &'p LinkedProgram,
     first_user_module: ModuleId,
@@ -70,11 +94,36 @@ impl<'p> Walk<'p> {
         self.next
     }
 
+    /// A type with what variables stand for, and its own variables numbered.
     fn arr(&mut self, t: &ArrTy, s: &Subst) -> ArrTy {
-        subst::freshen(&s.arr(t), &mut || {
-            self.next += 1;
-            self.next
-        })
+        ArrTy::new(self.atom(&t.atom, s), s.shape(&t.shape))
+    }
+
+    fn atom(&mut self, t: &AtomTy, s: &Subst) -> AtomTy {
+        match t {
+            AtomTy::Base(_) | AtomTy::Meta(_) | AtomTy::Var(_) | AtomTy::Quot(_) => s.atom(t),
+            AtomTy::Fn(f) => {
+                AtomTy::func(f.params.iter().map(|p| self.arr(p, s)).collect(), self.arr(&f.ret, s))
+            }
+            AtomTy::Tuple(q) => {
+                AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), self.arr(t, s))).collect())
+            }
+            AtomTy::Forall(q) => {
+                let mut s = s.clone();
+                let params = q.params.iter().map(|p| self.type_param(p, &mut s)).collect();
+                AtomTy::Forall(ForallTy { params, body: self.arr(&q.body, &s) }.into())
+            }
+            AtomTy::Pi(q) => {
+                let mut s = s.clone();
+                let params = self.index_params(&q.params, &mut s);
+                AtomTy::Pi(PiTy { params, body: self.arr(&q.body, &s) }.into())
+            }
+            AtomTy::Sigma(q) => {
+                let mut s = s.clone();
+                let params = self.index_params(&q.params, &mut s);
+                AtomTy::sigma(params, self.arr(&q.body, &s))
+            }
+        }
     }
 
     fn expr(&mut self, e: &'p Expr, scope: &Scope<'p>) -> Expr {
@@ -93,10 +142,11 @@ impl<'p> Walk<'p> {
             },
             ExprKind::Global(g) => ExprKind::Global(g.clone()),
             ExprKind::Lit(l) => literal(*l, &ty),
-            ExprKind::Frame { dims, elems } => ExprKind::Frame {
-                dims: dims.iter().map(|d| s.dim(d)).collect(),
-                elems: elems.iter().map(|e| self.expr(e, scope)).collect(),
-            },
+            ExprKind::Frame { dims, elems } => {
+                let dims = dims.iter().map(|d| s.dim(d)).collect();
+                let elems = elems.iter().map(|e| self.expr(e, scope)).collect();
+                frame(dims, elems, &ty)
+            }
             ExprKind::Lam { params, body } => {
                 let (params, inside) = self.locals(params, scope);
                 ExprKind::Lam { params, body: self.expr(body, &inside) }
@@ -179,7 +229,10 @@ impl<'p> Walk<'p> {
                 d if d.as_constant().is_some() => literal(Lit::Int(d.as_constant().unwrap_or_default()), &ty),
                 d => ExprKind::ReifyDim(d),
             },
-            ExprKind::ReifyShape(shape) => ExprKind::ReifyShape(s.shape(shape)),
+            ExprKind::ReifyShape(shape) => match s.shape(shape) {
+                shape if shape.dims().is_some() => sizes(shape.dims().unwrap_or_default(), &ty),
+                shape => ExprKind::ReifyShape(shape),
+            },
             ExprKind::Tuple(es) => ExprKind::Tuple(es.iter().map(|e| self.expr(e, scope)).collect()),
             ExprKind::Field { tuple, position } => {
                 ExprKind::Field { tuple: self.expr(tuple, scope), position: *position }
@@ -197,36 +250,58 @@ impl<'p> Walk<'p> {
                 }
             }
         };
-        Expr::new(kind, ty, NodeId(0))
+        let made = Expr::new(kind, ty, NodeId(0));
+        self.known(&made).unwrap_or(made)
     }
 
-    /// The number that the checker knows an expression to be, as an expression: a literal, a size, or of integers
-    /// the `+ - *` of such.
+    /// What the checker knows an expression to be, where that is numbers, as an expression: a literal, a size, a
+    /// vector of such; of integers, the `+ - *` of them.
     fn known(&self, e: &Expr) -> Option<Expr> {
+        if matches!(*e.kind, ExprKind::Lit(_)) {
+            return Some(e.clone());
+        }
+        Some(match self.numbers(e)? {
+            Numbers::One(d) => Expr::new(size(d, &e.ty), e.ty.clone(), NodeId(0)),
+            Numbers::Vector(ds) => Expr::new(sizes(ds, &e.ty), e.ty.clone(), NodeId(0)),
+        })
+    }
+
+    fn numbers(&self, e: &Expr) -> Option<Numbers> {
         match &*e.kind {
-            ExprKind::Lit(_) | ExprKind::ReifyDim(_) => Some(e.clone()),
-            ExprKind::App { func, args, .. } if e.ty.shape.is_scalar() => {
+            ExprKind::Lit(Lit::Scalar(s)) => s.as_integer().map(|n| Numbers::One(Dim::constant(n))),
+            ExprKind::ReifyDim(d) => Some(Numbers::One(d.clone())),
+            ExprKind::Frame { dims, elems } if dims.len() == 1 => {
+                let one = |e: &Expr| match self.numbers(e)? {
+                    Numbers::One(d) => Some(d),
+                    Numbers::Vector(_) => None,
+                };
+                elems.iter().map(one).collect::<Option<Vec<Dim>>>().map(Numbers::Vector)
+            }
+            ExprKind::App { func, args, .. } => {
                 let ExprKind::TApp { func, .. } = &*func.kind else { return None };
                 let ExprKind::Global(g) = &*func.kind else { return None };
-                let [p, q] = args.as_slice() else { return None };
-                let (p, q) = (self.dim(&p.expr)?, self.dim(&q.expr)?);
-                let d = match g.name.as_str() {
+                let [a, b] = args.as_slice() else { return None };
+                let combine: fn(&Dim, &Dim) -> Dim = match g.name.as_str() {
                     _ if g.module >= self.first_user_module => return None,
-                    "+" => p.add(&q),
-                    "-" => p.sub(&q),
-                    "*" => p.mul(&q),
+                    "+" => Dim::add,
+                    "-" => Dim::sub,
+                    "*" => Dim::mul,
                     _ => return None,
                 };
-                Some(Expr::new(size(d, &e.ty), e.ty.clone(), NodeId(0)))
+                let all = |p: &[Dim], q: &[Dim]| p.iter().zip(q).map(|(p, q)| combine(p, q)).collect();
+                match (self.numbers(&a.expr)?, self.numbers(&b.expr)?) {
+                    (Numbers::One(p), Numbers::One(q)) => Some(Numbers::One(combine(&p, &q))),
+                    (Numbers::Vector(ps), Numbers::One(q)) => {
+                        Some(Numbers::Vector(all(&ps, &vec![q; ps.len()])))
+                    }
+                    (Numbers::One(p), Numbers::Vector(qs)) => {
+                        Some(Numbers::Vector(all(&vec![p; qs.len()], &qs)))
+                    }
+                    (Numbers::Vector(ps), Numbers::Vector(qs)) => {
+                        (ps.len() == qs.len()).then(|| Numbers::Vector(all(&ps, &qs)))
+                    }
+                }
             }
-            _ => None,
-        }
-    }
-
-    fn dim(&self, e: &Expr) -> Option<Dim> {
-        match *self.known(e)?.kind {
-            ExprKind::Lit(Lit::Scalar(s)) => s.as_integer().map(Dim::constant),
-            ExprKind::ReifyDim(d) => Some(d),
             _ => None,
         }
     }
@@ -319,15 +394,19 @@ impl<'p> Walk<'p> {
 
     fn indices(&mut self, params: &[IVar], scope: &Scope<'p>) -> (Vec<IVar>, Scope<'p>) {
         let mut types = (*scope.types).clone();
-        let params = params
+        let params = self.index_params(params, &mut types);
+        (params, scope.with_types(types))
+    }
+
+    fn index_params(&mut self, params: &[IVar], types: &mut Subst) -> Vec<IVar> {
+        params
             .iter()
             .map(|p| {
                 let fresh = IVar { id: self.id(), name: Name::new("i"), ..p.clone() };
                 types.bind_index(p, fresh.clone().into());
                 fresh
             })
-            .collect();
-        (params, scope.with_types(types))
+            .collect()
     }
 
     fn type_param(&mut self, p: &TParam, types: &mut Subst) -> TParam {
@@ -390,4 +469,31 @@ fn size(d: Dim, ty: &ArrTy) -> ExprKind {
         Some(n) => literal(Lit::Int(n), ty),
         None => ExprKind::ReifyDim(d),
     }
+}
+
+/// The values of dims as a vector of the type.
+fn sizes(dims: Vec<Dim>, ty: &ArrTy) -> ExprKind {
+    let of = ArrTy::scalar(ty.atom.clone());
+    let elems: Vec<Expr> = dims.into_iter().map(|d| Expr::new(size(d, &of), of.clone(), NodeId(0))).collect();
+    ExprKind::Frame { dims: vec![Dim::constant(elems.len() as i128)], elems }
+}
+
+/// A frame of frames is one frame, and one that is empty has all dims of its type.
+fn frame(mut dims: Vec<Dim>, mut elems: Vec<Expr>, ty: &ArrTy) -> ExprKind {
+    let first = match elems.first().map(|e| &*e.kind) {
+        Some(ExprKind::Frame { dims, .. }) => dims.clone(),
+        Some(_) => return ExprKind::Frame { dims, elems },
+        None => return ExprKind::Frame { dims: ty.shape.dims().unwrap_or(dims), elems },
+    };
+    if elems.iter().all(|e| matches!(&*e.kind, ExprKind::Frame { dims, .. } if *dims == first)) {
+        dims.extend(first);
+        elems = elems
+            .into_iter()
+            .flat_map(|e| match *e.kind {
+                ExprKind::Frame { elems, .. } => elems,
+                _ => vec![],
+            })
+            .collect();
+    }
+    ExprKind::Frame { dims, elems }
 }

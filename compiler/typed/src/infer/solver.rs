@@ -562,6 +562,12 @@ impl Solver {
             }
         }
         let is_meta = |i: &ShapeItem| matches!(i, ShapeItem::Var(ShapeVar::Meta(_)));
+        // The dims at the ends may have decided what stands between them: a rank is one of a shape.
+        let decided =
+            |i: &ShapeItem| matches!(i, ShapeItem::Var(ShapeVar::Meta(m)) if self.meta(*m).is_solved());
+        if x.iter().chain(y).any(decided) {
+            return self.step_shape(&Shape(x.to_vec()), &Shape(y.to_vec()));
+        }
         match (x, y) {
             ([], []) => Ok(Step::Done),
             ([], rest) | (rest, []) => {

@@ -25,11 +25,13 @@ pub struct Annotations {
     places: Vec<Grain>,
     /// Past the last of these.
     rest: Grain,
+    /// Whether parameters have their types, whatever the rest has.
+    params: bool,
 }
 
 impl Annotations {
     pub fn all(grain: Grain) -> Annotations {
-        Annotations { places: vec![], rest: grain }
+        Annotations { places: vec![], rest: grain, params: false }
     }
 
     /// Each place by itself. How much is left over differs from program to program.
@@ -41,7 +43,39 @@ impl Annotations {
             _ if rng.one_in(2) => Grain::Ranks,
             _ => Grain::Bare,
         };
-        Annotations { places: (0..places).map(&mut place).collect(), rest: Grain::Explicit }
+        Annotations { places: (0..places).map(&mut place).collect(), rest: Grain::Explicit, params: false }
+    }
+
+    /// How much is written at a place.
+    pub fn at(&self, place: usize) -> Grain {
+        self.places.get(place).copied().unwrap_or(self.rest)
+    }
+
+    /// Writes so much at a place that was spelt out.
+    pub fn set(&mut self, place: usize, grain: Grain) {
+        if let Some(at) = self.places.get_mut(place) {
+            *at = grain;
+        }
+    }
+
+    /// With the type of each parameter, where a text says what its places are.
+    pub fn with_params(self) -> Annotations {
+        Annotations { params: true, ..self }
+    }
+
+    /// How much is written at a place that is a parameter's.
+    pub fn at_param(&self, place: usize) -> Grain {
+        if self.params { Grain::Explicit } else { self.at(place) }
+    }
+
+    /// With at least as much everywhere as these have, which are the same everywhere.
+    pub fn at_least(mut self, least: &Annotations) -> Annotations {
+        for place in &mut self.places {
+            if *place == Grain::Bare {
+                *place = least.rest;
+            }
+        }
+        Annotations { params: self.params || least.params, ..self }
     }
 
     /// The same choice, made for each of so many places.
@@ -100,7 +134,7 @@ impl Writer<'_> {
     /// How much is written at the next place.
     fn grain(&mut self) -> Grain {
         self.places += 1;
-        self.annotations.places.get(self.places - 1).copied().unwrap_or(self.annotations.rest)
+        self.annotations.at(self.places - 1)
     }
 
     fn param(&mut self, p: &Param, space: bool, critical: bool, bare: bool) {
