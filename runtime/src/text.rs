@@ -55,7 +55,13 @@ impl Printer<'_> {
                     _ => {
                         self.out.write_str("(array [")?;
                         self.separated(&value.shape, |p, n| write!(p.out, "{n}"))?;
-                        write!(self.out, "] {atom})")
+                        match atom {
+                            AtomTy::Sigma(sigma) => {
+                                let named = sigma.named_for_values(&mut 0);
+                                write!(self.out, "] {})", AtomTy::sigma(named.params, named.body))
+                            }
+                            _ => write!(self.out, "] {atom})"),
+                        }
                     }
                 }
             }

@@ -114,7 +114,8 @@ impl Tables<'_> {
     ) -> Result<(), Error> {
         let at = self.inputs.len();
         self.inputs.push(String::new());
-        let dim = Some(self.boxes.axes.len());
+        let first = self.boxes.axes.len();
+        let dim = Some(first);
         for item in ty.shape.items() {
             match item {
                 ShapeItem::Dim(d) => {
@@ -129,7 +130,7 @@ impl Tables<'_> {
                 ShapeItem::Var(ShapeVar::Meta(_)) => return wrong("an input of an open type"),
             }
         }
-        let axes = self.boxes.axes.len() - dim.unwrap_or(0);
+        let axes = self.boxes.axes.len() - first;
         let row = match (input, &ty.atom) {
             (Input::Part { .. }, _) => {
                 let starts = Some(self.leaf);

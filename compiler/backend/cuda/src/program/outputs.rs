@@ -65,7 +65,7 @@ impl Outputs {
         let witnesses: String = o.witnesses.iter().map(|at| format!("{at}, ")).collect();
         w.line(format!("static const u32 remc_witnesses[] = {{{witnesses}0}};"));
         w.line(format!("enum {{ REMC_WITNESSES = {}, REMC_BOXED_AXES = {} }};", o.witnesses.len(), o.axes));
-        w.open("static const remc_box remc_boxes[] = {");
+        w.open("[[maybe_unused]] static const remc_box remc_boxes[] = {");
         o.boxes.iter().for_each(|row| w.line(format!("{row},")));
         w.line("{0, 0, 0, 0, 0, 0}");
         w.close("};");
@@ -218,7 +218,8 @@ impl Outputs {
         let count = self.witnesses.len() - first;
         let outside = known.without(&sigma.params);
         let mut slots = Slots { known: &outside, expressions: &mut self.expressions };
-        let (atom, body) = (slots.atom(ty).to_string(), slots.array(&named.body).to_string());
+        let body = slots.array(&named.body);
+        let atom = AtomTy::sigma(named.params.clone(), body.clone()).to_string();
         let texts = [
             atom,
             format!("(box ({}) {body} ", bound.join(" ")),
