@@ -100,7 +100,7 @@ pub fn run(options: &Options) -> Summary {
         if options.only == Some(Only::Differential) {
             c.differential(seed);
         } else if wanted(Only::Generated) && (case % 16 == 15 || !wanted(Only::Texts)) {
-            c.property(seed);
+            if seed.is_multiple_of(4) { c.annotations(seed) } else { c.property(seed) }
         } else {
             let mut rng = Rng::new(seed);
             let (origin, text) = mutate::text(&mut rng, &corpus);
@@ -174,6 +174,36 @@ impl Campaign<'_> {
                     let again = properties::told(&small, seed, again);
                     let text = small.text(generate::Grain::Explicit);
                     self.report(&format!("generated, seed {seed}"), &again, text.as_bytes());
+                }
+            }
+        }
+    }
+
+    /// A program of the differential test, which has run-time sizes: its annotations, and what `--show types` adds.
+    fn annotations(&mut self, seed: u64) {
+        let program = differential::program_of(seed);
+        self.enter(program.text().as_bytes());
+        let result = properties::between(&program.text(), seed);
+        self.watch.leave();
+        match result {
+            Ok(fewest) => {
+                self.summary.passed += 1;
+                self.summary.accepted += 1;
+                *self.summary.verdicts.entry(fewest.told().to_owned()).or_default() += 1;
+            }
+            // The generator wrote what the checker refuses.
+            Err(fault) if fault.kind == FaultKind::Refused => self.summary.passed += 1,
+            Err(fault) => {
+                self.summary.failed += 1;
+                if self.count(&fault) <= SHOWN {
+                    let small = differential::shrink::shrink(&program, Duration::from_secs(10), |p| {
+                        self.enter(p.text().as_bytes());
+                        let again = properties::between(&p.text(), seed);
+                        self.watch.leave();
+                        matches!(again, Err(f) if f.signature() == fault.signature())
+                    });
+                    let again = properties::between(&small.text(), seed).err().unwrap_or(fault);
+                    self.report(&format!("annotations, seed {seed}"), &again, small.text().as_bytes());
                 }
             }
         }

@@ -12,11 +12,18 @@
 //! expression    (: e τ)                    e                         e
 //! ```
 //!
-//! Binders and the types of parameters go together: a definition that writes its binders binds all that it
-//! mentions, and one that does not binds what its parameters mention. So a definition keeps both where otherwise
-//! something would be mentioned that nothing binds; so does a local function whose parameters mention what it
-//! binds, and a function of an array-kinded type, of which an instance cannot be given otherwise. Parameters of any
-//! rank (with an `@s` in their types) are decided together, so of these all have their types or none. The text is read as [`crate::tokens`] cuts it, since a reader
+//! Not every choice is a program that means the same, and these rules say which are made:
+//!
+//! - Binders, the types of parameters and of the result go together: a definition that writes its binders binds all
+//!   that it mentions, and is not generalised further. One that does not binds what the types of its parameters
+//!   mention. So a definition keeps all three where otherwise something would be mentioned that nothing binds; so
+//!   does a local function whose parameters mention what it binds, and a function of an array-kinded type.
+//! - Without binders a function is as general as it is found to be: its instances are left out, too.
+//! - What is known of one bare parameter helps to find the others. Of a λ, all parameters are bare or none; of
+//!   parameters of any rank (with an `@s` in their types) all have their types or none.
+//! - Instances that hold what would be an argument stay ([`sized`]).
+//!
+//! The text is read as [`crate::tokens`] cuts it, since a reader
 //! that is being tested should not be believed.
 
 use crate::generate::{Annotations, Grain};
@@ -43,10 +50,11 @@ pub fn erased(text: &str, annotations: &Annotations, kept: &HashSet<String>) -> 
     while tokens.peek().is_some() {
         forms.push(node(&mut tokens));
     }
-    let mut eraser = Eraser { annotations, kept, places: 0 };
+    let mut eraser = Eraser { annotations, kept, places: 0, general: HashSet::new() };
+    let forms: Vec<Node> = forms.into_iter().map(|form| eraser.node(form)).collect();
     let mut out = String::new();
     for form in forms {
-        write(&eraser.node(form), &mut out);
+        write(&without_instances(form, &eraser.general), &mut out);
         out.push('\n');
     }
     (out.trim_start().to_owned(), eraser.places)
@@ -145,6 +153,8 @@ struct Eraser<'a> {
     annotations: &'a Annotations,
     kept: &'a HashSet<String>,
     places: usize,
+    /// Functions that were left without their binders.
+    general: HashSet<String>,
 }
 
 impl Eraser<'_> {
@@ -264,16 +274,24 @@ impl Eraser<'_> {
         let first = usize::from(named) + usize::from(binders.is_some());
         let (head, params) = signature.split_at(first.min(signature.len()));
         let keep_binders = binders.is_none() || self.grain() == Grain::Explicit;
-        let less: Vec<Node> = params.iter().map(|p| if entry { p.clone() } else { self.param(p) }).collect();
+        let mut less: Vec<Node> =
+            params.iter().map(|p| if entry { p.clone() } else { self.param(p) }).collect();
+        if !named && less.iter().any(|p| p.text().is_some()) {
+            let bare = |p: &Node| p.items('[').and_then(|p| p.first()).unwrap_or(p).clone();
+            less = params.iter().map(|p| Node { glued: p.glued, ..bare(p) }).collect();
+        }
         // All of them, where one has a shape of any rank.
         let of_any_rank = |n: &Node| {
             let mut found = HashSet::new();
             n.leaves(&mut found);
             found.iter().any(|t| t.starts_with('@'))
         };
-        let less = if less.iter().any(of_any_rank) { params.to_vec() } else { less };
+        if less.iter().any(of_any_rank) {
+            less = params.to_vec();
+        }
         let mut after = vec![];
         let body = self.result(&mut after, &items[at + 1..]);
+        let with_result = !after.is_empty();
         after.extend(self.nodes(body));
 
         let bound = binders.as_ref().map(names_bound).unwrap_or_default();
@@ -287,8 +305,18 @@ impl Eraser<'_> {
             || at == 0 && less.iter().any(|p| p.mentions(&bound))
             || binders.as_ref().is_some_and(is_array_kinded);
         let (head, params) = match &binders {
-            Some(_) if keep_binders || loose => (head, params.to_vec()),
-            Some(_) => (&head[..1], less),
+            Some(_) if keep_binders || loose => {
+                if let ([colon, ty, ..], false) = (&items[at + 1..], with_result)
+                    && colon.is(":")
+                {
+                    after.splice(0..0, [colon.clone(), ty.clone()]);
+                }
+                (head, params.to_vec())
+            }
+            Some(_) => {
+                self.general.extend(head[0].text().map(str::to_owned));
+                (&head[..1], less)
+            }
             None => (head, less),
         };
         let signature = Node {
@@ -311,6 +339,19 @@ impl Eraser<'_> {
             _ => Node { glued: p.glued, ..name.clone() },
         }
     }
+}
+
+/// Without the instances of the functions of these names.
+fn without_instances(n: Node, names: &HashSet<String>) -> Node {
+    let Kind::List(open, items) = n.kind else { return n };
+    let mut out: Vec<Node> = vec![];
+    for item in items {
+        let instance = item.glued && item.items('{').is_some();
+        if !(instance && out.last().and_then(Node::text).is_some_and(|name| names.contains(name))) {
+            out.push(without_instances(item, names));
+        }
+    }
+    Node { glued: n.glued, kind: Kind::List(open, out) }
 }
 
 /// The rank that a written type says; `None` of one with a shape variable.
@@ -369,12 +410,13 @@ mod tests {
 
     #[test]
     fn ranks_stay() {
-        // Of an instance, the types or the indices; with an index that is mentioned, what binds it.
+        // Of an instance, the types or the indices; with an index that is mentioned, what binds it and the
+        // result. What has no binders has no instances.
         assert_eq!(
             with(Grain::Ranks),
             "\
-(define (f{(t num) | n} [xs [t n]] [k int]) (*{|} 2 (reverse{| n []} xs)))
-(define v (let (((g [y 1]) y)) (g{int |} [1 2])))
+(define (f{(t num) | n} [xs [t n]] [k int]) : [t n] (*{|} 2 (reverse{| n []} xs)))
+(define v (let (((g [y 1]) y)) (g [1 2])))
 (entry (main [xs [int n]]) ((λ ([x 1] [b 0]) (length x)) xs abs))
 "
         );

@@ -41,6 +41,8 @@ pub enum FaultKind {
     Incremental,
     /// A well-typed program is rejected.
     Rejected,
+    /// A text that the checker rejects, where it may.
+    Refused,
     /// An ill-typed program is accepted.
     Accepted,
     /// The type or the value has not the shape that it must have.

@@ -36,6 +36,7 @@ pub fn check(program: &Program, seed: u64) -> Result<(), Fault> {
         for annotations in erasures(program, seed) {
             erased(program, &explicit, &annotations)?;
         }
+        between(&program.text(Grain::Bare), seed)?;
         for text in program.wrong_texts() {
             rejected(&text)?;
         }
@@ -120,13 +121,25 @@ pub enum Fewest {
     Some,
 }
 
+impl Fewest {
+    /// In words, after a number of programs.
+    pub fn told(self) -> &'static str {
+        match self {
+            Fewest::None => "need no types",
+            Fewest::Ranks => "need ranks",
+            Fewest::Types => "need types of parameters",
+            Fewest::Some => "have types that are not inferred",
+        }
+    }
+}
+
 /// What `--show types` makes of a right text is the same program, and so it is with any of its annotations left
 /// out, as long as it is without all of them: what can be inferred can be written, or left out, in any
 /// combination. Call it on a thread with a large stack.
 pub fn between(text: &str, seed: u64) -> Result<Fewest, Fault> {
     guarded(|| {
         let shown = with_session(text, |session, file| {
-            right(session, file, text)?;
+            right(session, file, text).map_err(|f| Fault { kind: FaultKind::Refused, ..f })?;
             let program = elaborated(session, file)?;
             let terms = specialise::file(session, &program, file);
             // Files that are imported become part of the text, and of several sizes that are opened at once each is

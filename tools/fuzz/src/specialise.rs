@@ -22,10 +22,11 @@
 //! Functions of the prelude stay names with their instances.
 
 use remc_base::*;
+use remc_driver::program::globals;
 use remc_driver::queries::DefKind;
 use remc_driver::{LinkedProgram, Session, SourceFile};
 use remc_typed::ir::{Arg, Definition, Expr, ExprKind, Fact, Lit, Local};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// The text of a definition in this form; `first_user_module` is the first that is not the prelude's.
@@ -41,13 +42,19 @@ pub fn specialised(program: &LinkedProgram, definition: &Definition, first_user_
     remc_typed::print::print_definition(&it(&inlined.ty, &inlined.body))
 }
 
-/// The text of all that a file computes: its values, expressions and entries. Functions are part of what uses them.
+/// The text of all that a file computes: its values, expressions and entries, and functions that none of its
+/// definitions use; other functions are part of what uses them.
 pub fn file(session: &Session, program: &LinkedProgram, file: SourceFile) -> String {
     let prelude = session.first_user_module();
+    let all: Vec<_> = session
+        .value_defs(file)
+        .into_iter()
+        .filter_map(|def| Some((def.kind(&session.db), program.get(&def.global(&session.db))?)))
+        .collect();
+    let used: HashSet<GlobalId> = all.iter().flat_map(|(_, d)| globals(&d.body)).collect();
     let mut out = String::new();
-    for def in session.value_defs(file) {
-        let Some(definition) = program.get(&def.global(&session.db)) else { continue };
-        if def.kind(&session.db) == DefKind::Entry || !is_function(&definition.body) {
+    for (kind, definition) in all {
+        if kind == DefKind::Entry || !is_function(&definition.body) || !used.contains(&definition.name) {
             out.push_str(&format!("; {}\n{}\n", definition.name, specialised(program, definition, prelude)));
         }
     }
@@ -126,6 +133,13 @@ impl<'p> Walk<'p> {
         }
     }
 
+    fn ty_arg(&mut self, a: &TyArg, s: &Subst) -> TyArg {
+        match a {
+            TyArg::Atom(t) => TyArg::Atom(self.atom(t, s)),
+            TyArg::Array(t) => TyArg::Array(self.arr(t, s)),
+        }
+    }
+
     fn expr(&mut self, e: &'p Expr, scope: &Scope<'p>) -> Expr {
         let s = scope.types.clone();
         // Functions of the program, and what they are applied to of types and indices.
@@ -170,7 +184,7 @@ impl<'p> Walk<'p> {
             },
             ExprKind::TApp { func, args } => ExprKind::TApp {
                 func: self.expr(func, scope),
-                args: args.iter().map(|a| s.ty_arg(a)).collect(),
+                args: args.iter().map(|a| self.ty_arg(a, &s)).collect(),
             },
             ExprKind::IApp { func, args } => ExprKind::IApp {
                 func: self.expr(func, scope),
@@ -182,10 +196,10 @@ impl<'p> Walk<'p> {
             }
             ExprKind::Let { local, value, body } => {
                 let value = self.expr(value, scope);
+                let (mut locals, mut inside) = self.locals(std::slice::from_ref(local), scope);
                 if let Some(number) = self.known(&value) {
-                    return self.expr(body, &scope.with_value(local.var, Bound::Number(number)));
+                    inside = inside.with_value(local.var, Bound::Number(number));
                 }
-                let (mut locals, inside) = self.locals(std::slice::from_ref(local), scope);
                 let Some(local) = locals.pop() else { return value };
                 ExprKind::Let { local, value, body: self.expr(body, &inside) }
             }
@@ -251,7 +265,10 @@ impl<'p> Walk<'p> {
             }
         };
         let made = Expr::new(kind, ty, NodeId(0));
-        self.known(&made).unwrap_or(made)
+        match &*made.kind {
+            ExprKind::App { .. } => self.known(&made).unwrap_or(made),
+            _ => made,
+        }
     }
 
     /// What the checker knows an expression to be, where that is numbers, as an expression: a literal, a size, a
@@ -270,6 +287,7 @@ impl<'p> Walk<'p> {
         match &*e.kind {
             ExprKind::Lit(Lit::Scalar(s)) => s.as_integer().map(|n| Numbers::One(Dim::constant(n))),
             ExprKind::ReifyDim(d) => Some(Numbers::One(d.clone())),
+            ExprKind::Let { body, .. } => self.numbers(body),
             ExprKind::Frame { dims, elems } if dims.len() == 1 => {
                 let one = |e: &Expr| match self.numbers(e)? {
                     Numbers::One(d) => Some(d),
@@ -307,13 +325,13 @@ impl<'p> Walk<'p> {
     }
 
     /// What is instantiated, and the instances, the innermost last.
-    fn spine(&self, e: &'p Expr, s: &Subst) -> (&'p Expr, Vec<Given>) {
+    fn spine(&mut self, e: &'p Expr, s: &Subst) -> (&'p Expr, Vec<Given>) {
         let mut given = vec![];
         let mut head = e;
         loop {
             match &*head.kind {
                 ExprKind::TApp { func, args } => {
-                    given.push(Given::Types(args.iter().map(|a| s.ty_arg(a)).collect()));
+                    given.push(Given::Types(args.iter().map(|a| self.ty_arg(a, s)).collect()));
                     head = func;
                 }
                 ExprKind::IApp { func, args } => {

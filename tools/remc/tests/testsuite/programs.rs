@@ -1,10 +1,11 @@
 //! `programs/` and `reject/`, with the interpreter; [`crate::cpu`] runs them compiled.
 
 use crate::{Directives, differs, directives, expect_file, files, remc, root, stderr, stdout, stem};
+use crate::examples;
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![];
@@ -16,8 +17,20 @@ pub fn trials() -> Vec<Trial> {
         trials.push(Trial::test(format!("elaborated::{name}"), move || prints_and_reads_back(&at)));
         trials.push(Trial::test(format!("show_types::{name}"), move || shown_types_check_again(&path)));
     }
+    for e in examples::all() {
+        let name = stem(&e.path);
+        let work = move || shown_types_mean_the_same(&e.path, &e.directives);
+        trials.push(Trial::test(format!("show_types_examples::{name}"), work));
+    }
     for path in files("reject", "remora") {
         let name = stem(&path);
+        // Some of these files are no UTF-8.
+        let d = directives(&String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()));
+        if d.exit == Some(3) {
+            let at = path.clone();
+            let work = move || shown_types_mean_the_same(&at, &d);
+            trials.push(Trial::test(format!("show_types_stops::{name}"), work));
+        }
         trials.push(Trial::test(format!("reject::{name}"), move || is_rejected(&path)));
     }
     trials
@@ -80,30 +93,61 @@ fn prints_and_reads_back(path: &Path) -> Result<(), Failed> {
     }
 }
 
-/// `--show types` gives a program with the same value.
+/// `--show types` gives a program with the value that is expected.
 fn shown_types_check_again(path: &Path) -> Result<(), Failed> {
-    let shown = remc().args(["check", "--show", "types"]).arg(path).output()?;
-    if !shown.status.success() {
-        return Err(stderr(&shown).into());
-    }
-    let d = directives(&std::fs::read_to_string(path)?);
-    let mut child = remc()
-        .args(["run", "--device", "interp", "-"])
-        .args(&d.arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    if let Some(mut input) = child.stdin.take() {
-        std::io::Write::write_all(&mut input, &shown.stdout)?;
-    }
-    let output = child.wait_with_output()?;
+    let shown = shown_types(path)?;
+    let output = run_text(&shown, &directives(&std::fs::read_to_string(path)?))?;
     let expected = std::fs::read_to_string(path.with_extension("out"))?;
     if expected != stdout(&output) {
         let found = format!("{}{}", stdout(&output), stderr(&output));
-        return Err(differs(&format!("the value of\n{}", stdout(&shown)), &expected, &found));
+        return Err(differs(&format!("the value of\n{shown}"), &expected, &found));
     }
     Ok(())
+}
+
+/// `--show types` gives a program that ends as the program does: with the same value, or the same message up to
+/// where it points.
+fn shown_types_mean_the_same(path: &Path, d: &Directives) -> Result<(), Failed> {
+    let shown = shown_types(path)?;
+    let (whole, again) = (run(path, d, "interp").output()?, run_text(&shown, d)?);
+    let told = |o: &Output| {
+        let message = stderr(o).lines().next().unwrap_or_default().to_owned();
+        format!("exit code {:?}\n{message}\n{}", o.status.code(), stdout(o))
+    };
+    if told(&whole) != told(&again) {
+        return Err(differs(&format!("what comes of\n{shown}"), &told(&whole), &told(&again)));
+    }
+    Ok(())
+}
+
+/// The program with every inferred type. What it holds is all there is: shown again, it is the same.
+fn shown_types(path: &Path) -> Result<String, Failed> {
+    let output = remc().args(["check", "--show", "types"]).arg(path).output()?;
+    if !output.status.success() {
+        return Err(stderr(&output).into());
+    }
+    let shown = stdout(&output);
+    let again = with_input(remc().args(["check", "--show", "types", "-"]), &shown)?;
+    if !again.status.success() {
+        return Err(format!("{shown}{}", stderr(&again)).into());
+    }
+    if stdout(&again) != shown {
+        return Err(differs("shown again", &shown, &stdout(&again)));
+    }
+    Ok(shown)
+}
+
+/// Runs a text with the interpreter.
+fn run_text(text: &str, d: &Directives) -> Result<Output, Failed> {
+    with_input(remc().args(["run", "--device", "interp", "-"]).args(&d.arguments), text)
+}
+
+fn with_input(command: &mut Command, text: &str) -> Result<Output, Failed> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        std::io::Write::write_all(&mut input, text.as_bytes())?;
+    }
+    Ok(child.wait_with_output()?)
 }
 
 fn is_rejected(path: &Path) -> Result<(), Failed> {
