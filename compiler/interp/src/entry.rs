@@ -52,6 +52,8 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
         }
         for (i, d, axis, n) in &equations {
             known.solve(d, *n as i64).map_err(|why| wrong(sig, args, *i, format!("axis {axis}: {why}")))?;
+            let solved: Vec<u32> = known.dims.keys().copied().collect();
+            solved.into_iter().for_each(|v| _ = known.decided_by.entry(v).or_insert(*i));
         }
         if before == (known.dims.len(), known.shapes.len(), equations.len()) {
             break;
@@ -76,6 +78,7 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
             return Err(wrong(sig, args, i, format!("its elements are {}, not {}", arg.atom, want.atom)));
         }
         if let Some(reason) = misfit("its", &want, &arg.shape, &arg.data) {
+            let reason = format!("{reason}{}", known.origins(sig, ty, i));
             return Err(wrong(sig, args, i, reason));
         }
     }
@@ -214,6 +217,8 @@ fn wrong(sig: &EntrySignature, args: &[Value], i: usize, reason: String) -> Mism
 struct Known {
     dims: BTreeMap<u32, (IVar, i64)>,
     shapes: BTreeMap<u32, (IVar, Vec<usize>)>,
+    /// The parameter, by position, that each dim was solved from.
+    decided_by: BTreeMap<u32, usize>,
 }
 
 type Equations = Vec<(Dim, usize, usize)>;
@@ -224,6 +229,20 @@ impl Known {
             Sort::Dim => self.dims.get(&v.id).map(|(_, n)| IndexValue::Dim(*n)),
             Sort::Shape => self.shapes.get(&v.id).map(|(_, s)| IndexValue::Shape(s.clone())),
         }
+    }
+
+    /// `; n is 2, as in the input `xs``, for the dims of a type that other parameters decided.
+    fn origins(&self, sig: &EntrySignature, ty: &ArrTy, of: usize) -> String {
+        let mut out = String::new();
+        for (id, (v, n)) in &self.dims {
+            let Some(by) = self.decided_by.get(id).filter(|by| **by != of && mentions(ty, v)) else {
+                continue;
+            };
+            if let Some((name, _)) = sig.params.get(*by) {
+                out.push_str(&format!("; {v} is {n}, as in the input `{name}`"));
+            }
+        }
+        out
     }
 
     fn subst(&self) -> Subst {

@@ -13,6 +13,7 @@
 
 pub mod ast;
 mod balance;
+pub mod brief;
 pub mod codes;
 pub mod forms;
 mod lexer;

@@ -248,6 +248,11 @@ fn entries_solve_their_indices() {
     assert_eq!(e.reason, "it has 0 axes, not 1");
     let e = solve_indices(sig, &[Value::of_scalars(BaseTy::F64, vec![0], []), val(&[1], &[1])]).unwrap_err();
     assert_eq!(e.reason, "its elements are float, not int");
+    let ys = ("ys".into(), ty(INT, &[]).lifted(&Shape::of_dims([Dim::rigid(sig.indices[0].clone())])));
+    let same = EntrySignature { params: vec![sig.params[0].clone(), ys], ..sig.clone() };
+    let same = EntrySignature { indices: vec![sig.indices[0].clone()], ..same };
+    let e = solve_indices(&same, &[val(&[2], &[5, 6]), val(&[1], &[1])]).unwrap_err();
+    assert_eq!(e.reason, "its shape is [1], not [2]; n is 2, as in the input `xs`");
     assert!(solve_indices(sig, &[]).unwrap_err().param.is_none());
 }
 

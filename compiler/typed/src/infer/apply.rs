@@ -7,7 +7,7 @@
 
 use super::instance::Operator;
 use super::*;
-use crate::ir::{Arg, ExprKind};
+use crate::ir::{Arg, ExprKind, Fact};
 use remc_syntax::ast;
 
 /// An argument: still to be inferred, or inferred already.
@@ -39,6 +39,15 @@ pub(super) struct Slot {
 
 impl Checker<'_> {
     pub(super) fn infer_app(&mut self, node: NodeId, func: &ast::Expr, args: &[ast::Expr]) -> Check<Typed> {
+        let reported = self.diagnostics.len();
+        let result = self.infer_app_form(node, func, args);
+        if result.is_err() {
+            self.remedy(reported, node, func, args);
+        }
+        result
+    }
+
+    fn infer_app_form(&mut self, node: NodeId, func: &ast::Expr, args: &[ast::Expr]) -> Check<Typed> {
         match &*func.kind {
             ast::ExprKind::Rerank { ranks, func: inner } => {
                 return self.apply_reranked(node, ranks, inner, args);
@@ -82,8 +91,11 @@ impl Checker<'_> {
         let head = match self.head(func, Some(args)) {
             Ok(h) => h,
             Err(e) => {
-                // Mistakes in the arguments are independent of the one in the operator.
-                for a in args {
+                // Mistakes in the arguments are independent of the one in the operator, unless it is a form
+                // of another language.
+                let form =
+                    matches!(&*func.kind, ast::ExprKind::Var(n) if errors::elsewhere(n.as_str()).is_some());
+                for a in args.iter().filter(|_| !form) {
                     let _ = self.infer(a, None);
                 }
                 return Err(e);
@@ -240,6 +252,10 @@ impl Checker<'_> {
         for (slot, source) in slots.iter_mut().zip(&mut sources) {
             let Some(Source::Ast(e)) = source.take() else { continue };
             match self.function_argument(e, &slot.param.clone(), &op, slot.position) {
+                Ok((t, _)) if errors::goes_on(&op.name) && !typed(e) && self.only_empty(&slot.param) => {
+                    let _ = self.result_grows::<()>(&t.expr, &op, slot.position);
+                    failed = true;
+                }
                 Ok((t, frame)) => {
                     slot.arg = Some(t);
                     slot.frame = frame;
@@ -272,6 +288,16 @@ impl Checker<'_> {
             }
         }
         self.finish_application(op, slots, op_frame, ret, node)
+    }
+
+    /// Whether a function takes only empty arrays, by its type alone.
+    fn only_empty(&self, f: &ArrTy) -> bool {
+        let ty = self.s.zonk(f);
+        let empty = |t: &ArrTy| {
+            let mut dims = t.shape.items().iter();
+            dims.any(|i| matches!(i, ShapeItem::Dim(d) if d.as_constant() == Some(0)))
+        };
+        ty.as_fn().is_some_and(|f| empty(&f.ret) && f.params.iter().any(empty))
     }
 
     /// Whether the shape still holds an unknown shape.
@@ -386,6 +412,7 @@ impl Checker<'_> {
         self.settle_or_report()?;
         let depth = self.s.depth;
         self.decide_pads(depth)?;
+        self.equal_sizes(&op.expr)?;
         let scalar = self.s.zonk_shape(&frame).is_scalar();
         let known = self.known_result(&op, &slots, scalar);
         if scalar
@@ -408,6 +435,20 @@ impl Checker<'_> {
     /// The value of an application as an index: what a function with a `Val` result says, and arithmetic
     /// on known numbers. Known sizes are added, subtracted and multiplied axis by axis:
     /// `(- (shape image) (shape mask))`.
+    /// Reports a size that has to equal another one and does not, where both are numbers already.
+    fn equal_sizes(&mut self, e: &Expr) -> Check<()> {
+        match &*e.kind {
+            ExprKind::Check { fact: Fact::Equal(p, q), why, body } => {
+                let (p, q) = (self.s.zonk_dim(p), self.s.zonk_dim(q));
+                if p.as_constant().is_some() && q.as_constant().is_some() && p != q {
+                    return self.unequal_sizes(&p, &q, why, e.node);
+                }
+                self.equal_sizes(body)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn known_result(&self, op: &Operator, slots: &[Slot], scalar: bool) -> Option<Index> {
         if let Some(k) = &op.known {
             return scalar.then(|| k.clone());
@@ -469,4 +510,10 @@ impl Checker<'_> {
             Err(e) => self.frames_disagree(e, op, op_frame, slots, node),
         }
     }
+}
+
+/// A λ whose parameters have written types: what they say is meant.
+fn typed(e: &ast::Expr) -> bool {
+    let ast::ExprKind::Lam { params, .. } = &*e.kind else { return false };
+    params.iter().any(|p| matches!(p.ann, ast::Annotation::Type(_)))
 }

@@ -207,7 +207,12 @@ impl Checker<'_> {
                     format!("the box hides {} indices, {} are named", sigma.params.len(), indices.len()),
                 )
                 .primary(Loc::Node(value.id), "names the contents, then one name for each hidden index")
-                .secondary(Loc::Node(boxes.id), format!("has type `{shown}`")),
+                .secondary(Loc::Node(boxes.id), format!("has type `{shown}`"))
+                .help(format!(
+                    "name what it hides: (unbox … ({} {}) …)",
+                    value.name,
+                    sigma.params.iter().map(|p| p.name.to_string()).collect::<Vec<_>>().join(" ")
+                )),
             );
         }
         for (p, i) in sigma.params.iter().zip(indices) {
@@ -238,6 +243,7 @@ impl Checker<'_> {
                 .map(|(p, i)| {
                     let w = c.bind_index_name(&i.name, c.s.depth);
                     s.bind_index(p, w.clone().into());
+                    c.comes_from(&w, Loc::Node(i.id), "is bound here");
                     w
                 })
                 .collect();

@@ -82,7 +82,7 @@ impl Checker<'_> {
         if self.s.unify_shape(&shape, &frame.concat(&cell)).is_err() {
             let shown = self.show(&arg.expr.ty);
             let have = self.s.zonk_shape(&shape).least_rank();
-            return self.fail(
+            return self.fail_application(
                 Diagnostic::error(
                     codes::RANK_TOO_SMALL,
                     format!("a cell of rank {rank} is wanted, but the argument has rank {have}"),
@@ -161,7 +161,7 @@ impl Checker<'_> {
         args: &[ast::Expr],
     ) -> Check<Typed> {
         if ranks.len() != args.len() {
-            return self.fail(
+            return self.fail_application(
                 Diagnostic::error(
                     codes::ARGUMENT_COUNT,
                     format!("the rerank has {} ranks, but there are {} arguments", ranks.len(), args.len()),
@@ -212,6 +212,8 @@ impl Checker<'_> {
                 sources.push(Err(cuts.len()));
                 cuts.push(cut);
             }
+            // Mistakes in the cells are shown at the arguments that they are of.
+            let nodes: Vec<NodeId> = cuts.iter().map(|c| c.arg.expr.node).collect();
             c.over_cells(
                 cuts,
                 node,
@@ -220,7 +222,7 @@ impl Checker<'_> {
                         .into_iter()
                         .map(|s| match s {
                             Ok(e) => Source::Ast(e),
-                            Err(i) => Source::Done(c.var(vars[i], node)),
+                            Err(i) => Source::Done(c.var(vars[i], nodes[i])),
                         })
                         .collect();
                     c.deeper(|c| {
@@ -385,7 +387,7 @@ impl Checker<'_> {
         }
         if self.s.unify_atom(&AtomTy::INT, &t.expr.ty.atom).is_err() {
             let shown = self.show(&t.expr.ty);
-            return self.fail(
+            return self.fail_application(
                 Diagnostic::error(
                     codes::NOT_AN_INDEX,
                     format!("`{}` takes an int here, to be a size", op.name),
@@ -427,7 +429,7 @@ impl Checker<'_> {
                 };
                 Ok((Some(Index::Shape(found)), t))
             }
-            Index::Shape(_) if shape.is_scalar() => self.fail(
+            Index::Shape(_) if shape.is_scalar() => self.fail_application(
                 Diagnostic::error(
                     codes::NOT_AN_INDEX,
                     format!("`{}` takes a vector of sizes here, one for each axis", op.name),
@@ -521,7 +523,8 @@ impl Checker<'_> {
             cuts.push((position, self.cut_at_rank(&name, arg, rank, node)?));
         }
         let positions: Vec<usize> = cuts.iter().map(|(p, _)| *p).collect();
-        let cuts = cuts.into_iter().map(|(_, c)| c).collect();
+        let cuts: Vec<Cut> = cuts.into_iter().map(|(_, c)| c).collect();
+        let nodes: Vec<NodeId> = cuts.iter().map(|c| c.arg.expr.node).collect();
         self.deeper(|c| {
             c.over_cells(
                 cuts,
@@ -532,7 +535,7 @@ impl Checker<'_> {
                         if let Some((_, e)) = functions.iter().find(|(p, _)| *p == i) {
                             sources.push(Source::Ast(e));
                         } else if let Some(k) = positions.iter().position(|p| *p == i) {
-                            sources.push(Source::Done(c.var(vars[k], node)));
+                            sources.push(Source::Done(c.var(vars[k], nodes[k])));
                         }
                     }
                     c.deeper(|c| {

@@ -1,7 +1,10 @@
 //! Messages: what was expected, what was found, where both come from, what to do.
 
 mod forms;
+mod names;
+mod origin;
 mod show;
+mod values;
 
 use super::apply::Slot;
 use super::instance::Operator;
@@ -9,6 +12,9 @@ use super::solver::{MetaKind, Mismatch};
 use super::*;
 use crate::codes;
 use forms::conversion;
+pub(super) use forms::goes_on;
+pub use names::elsewhere;
+pub(super) use origin::{NamedSize, Origin};
 use std::sync::Arc;
 
 /// Whether two names are a typing mistake apart.
@@ -17,7 +23,7 @@ pub fn near(a: &str, b: &str) -> bool {
     if a.len().abs_diff(b.len()) > 2 || a == b {
         return false;
     }
-    let limit = if a.len().min(b.len()) <= 3 { 1 } else { 2 };
+    let limit = if a.len().min(b.len()) <= 4 { 1 } else { 2 };
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = row[0];
@@ -36,22 +42,6 @@ fn swapped(a: &[char], b: &[char]) -> bool {
     let differ: Vec<usize> =
         if a.len() == b.len() { (0..a.len()).filter(|&i| a[i] != b[i]).collect() } else { Vec::new() };
     matches!(differ[..], [i, j] if j == i + 1 && a[i] == b[j] && a[j] == b[i])
-}
-
-/// What other array languages call what this one does otherwise.
-pub fn elsewhere(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "map" => "functions meet every item by themselves: (f xs); for rows, rerank: (~(1)f m)",
-        "range" | "arange" => "the numbers 0 … n-1 are (iota [n])",
-        "len" => "the number of items is (length xs)",
-        "zeros" | "ones" | "full" => "(replicate{int | [2 3] []} 0) is a 2 × 3 array of zeros",
-        "concat" | "concatenate" | "++" => "(append a b) joins two arrays along the first axis",
-        "where" => "(select flags yes no) chooses for each element; (filter flags xs) keeps items",
-        "mod" | "remainder" => "the remainder is (% a b)",
-        "div" | "//" => "integer division is (quotient a b)",
-        "nth" | "ref" | "array-ref" => "(index-item xs i) takes an item, (index m [i j]) one of a matrix",
-        _ => return None,
-    })
 }
 
 const OPEN_BOXES: &str = "open the boxes one by one: (unbox boxes (x n) (… x …))";
@@ -125,7 +115,7 @@ impl Checker<'_> {
             Mismatch::Infinite => Diagnostic::error(codes::ATOM_TYPE, "this type would contain itself")
                 .primary(Loc::Node(node), "no finite type fits"),
         };
-        self.fail(d)
+        self.fail_application(d)
     }
 
     pub(super) fn class_error<T>(
@@ -172,27 +162,22 @@ impl Checker<'_> {
             (AtomTy::Base(b), Class::Frac) if b.is_integer() => {
                 d.help("convert it with int->float, or write 2.0 for 2")
             }
+            (AtomTy::Tuple(_), _) => {
+                d.help("take a component with (proj 0 e), or name them: (let-values (((a b) e)) …)")
+            }
+            (AtomTy::Fn(_), _) => d.help("this is a function: apply it, (f x)"),
             _ => d,
         };
-        self.fail(d)
+        self.fail_application(d)
     }
 
     // ---- names -----------------------------------------------------------------------------------------
 
-    pub(super) fn unknown_name<T>(&mut self, name: &Name, node: NodeId) -> Check<T> {
-        let mut candidates: Vec<Name> = self.scope.iter().rev().map(|(n, _)| n.clone()).collect();
-        candidates.extend(self.env.names());
-        let near_one = candidates.into_iter().find(|n| near(n.as_str(), name.as_str()));
-        let d = Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no `{name}`"))
-            .primary(Loc::Node(node), "unknown name");
-        self.fail(match near_one {
-            _ if elsewhere(name.as_str()).is_some() => d.help(elsewhere(name.as_str()).unwrap_or_default()),
-            Some(n) => d.help(format!("did you mean `{n}`?")),
-            None => d.help("define it, or check the spelling"),
-        })
-    }
-
     pub(super) fn recursion<T>(&mut self, cycle: &[GlobalId], node: NodeId) -> Check<T> {
+        // One error for a cycle: at the definition whose name comes first.
+        if cycle.iter().any(|g| *g < cycle[0]) {
+            return Err(Reported);
+        }
         let path: Vec<String> = cycle.iter().map(|g| format!("`{}`", g.name)).collect();
         let through =
             if path.len() > 2 { format!(" (through {})", path.join(" → ")) } else { String::new() };
@@ -210,7 +195,7 @@ impl Checker<'_> {
 
     pub(super) fn not_a_function<T>(&mut self, op: &Operator, ty: &ArrTy) -> Check<T> {
         let shown = self.show(ty);
-        self.fail(
+        self.fail_application(
             Diagnostic::error(codes::NOT_A_FUNCTION, "this is applied, but it is no function")
                 .primary(Loc::Node(op.node), format!("has type `{shown}`"))
                 .help(NO_FUNCTION),
@@ -237,7 +222,7 @@ impl Checker<'_> {
         } else {
             d.note(format!("its parameters are: {}", params.join(" ")))
         };
-        self.fail(if have < want {
+        self.fail_application(if have < want {
             let missing = &params[have..];
             d.help(format!(
                 "to fix some arguments and leave others, write a function: (λ ({}) ({} … {}))",
@@ -288,7 +273,7 @@ impl Checker<'_> {
             Mismatch::Class(..) if self.is_boxes(&have) => {
                 let shown = self.show(&have);
                 let message = format!("{which} has to be an array of numbers; this is an array of boxes");
-                return self.fail(
+                return self.fail_application(
                     Diagnostic::error(codes::BOXED, message)
                         .primary(at, format!("has type `{shown}`"))
                         .help(OPEN_BOXES),
@@ -328,14 +313,9 @@ impl Checker<'_> {
         } else if let (AtomTy::Base(a), AtomTy::Base(b)) =
             (self.readable_default(&have.atom), &self.readable_default(&param))
         {
-            let mixed = a.is_float() && b.is_integer() && d.labels.len() > 1;
-            d = d.help(if mixed {
-                "an int does not become a float by itself: convert it with int->float".to_string()
-            } else {
-                conversion(a, *b, is_literal(&arg.expr))
-            });
+            d = d.help(conversion(a, *b, is_literal(&arg.expr)));
         }
-        self.fail(d)
+        self.fail_application(d)
     }
 
     /// An atom type, a literal's being the one it would have by itself.
@@ -395,7 +375,9 @@ impl Checker<'_> {
         let have = self.s.zonk_shape(&arg.expr.ty.shape);
         let cell = self.s.zonk_shape(&slot.param.shape);
         let which = format!("the {} argument of {}", ordinal(slot.position), Self::named(op));
-        let shown = self.show(&arg.expr.ty);
+        let e_of_arg = arg.expr.clone();
+        self.tell_apart(&[&have, &cell]);
+        let shown = self.show(&e_of_arg.ty);
         let c = if smallest {
             self.compare(("found", &have), ("wanted", &cell))
         } else {
@@ -417,7 +399,7 @@ impl Checker<'_> {
                 };
                 let d = Diagnostic::error(codes::NEGATIVE_DIM, format!("{which} needs {items}"))
                     .primary(Loc::Node(slot.node), format!("has type `{shown}`"));
-                self.fail(match op.name.as_str() {
+                self.fail_application(match op.name.as_str() {
                     "reduce" => d.help("give the value for no items: (reduce/zero + 0 xs)"),
                     "iscan" => d.help("use (iscan/zero op zero xs) where the array may be empty"),
                     _ if least_items == 1 => d.help("an empty array has no items: give a longer one"),
@@ -434,7 +416,7 @@ impl Checker<'_> {
                     )
                     .primary(Loc::Node(slot.node), format!("has type `{shown}`"));
                     let d = self.label_others(d, slots, slot.node).shapes(c);
-                    return self.fail(if rank > 0 && self.is_boxes(&arg.expr.ty) {
+                    return self.fail_application(if rank > 0 && self.is_boxes(&arg.expr.ty) {
                         d.help(BOX_EACH)
                     } else if rank == 0 && matches!(self.s.zonk_atom(&arg.expr.ty.atom), AtomTy::Tuple(_)) {
                         d.help(PAIR_ITEMS)
@@ -451,9 +433,9 @@ impl Checker<'_> {
                     Diagnostic::error(codes::CELL_SHAPE, format!("{which} does not have the shape it needs"))
                         .primary(Loc::Node(slot.node), format!("has type `{shown}`"));
                 let d = self.label_others(d, slots, slot.node).shapes(c);
-                let d = self.explain_names(d, &[&arg.expr.ty, &slot.param]);
+                let d = self.label_definition(self.label_origins(d, &[&have, &cell]), &e_of_arg);
                 let several = ranks.iter().filter(|r| **r > 0).count() > 1;
-                self.fail(if differ && least > 0 {
+                self.fail_application(if differ && least > 0 {
                     let rerank = self.reranked(slots, op, least);
                     d.help(format!("to work on cells of rank {least}, rerank: {rerank}"))
                 } else if smallest && least > 1 && several {
@@ -462,9 +444,9 @@ impl Checker<'_> {
                 } else if let Some(help) = self.unequal_unknowns(&have, &cell) {
                     d.help(help)
                 } else if several {
-                    d.help("make the sizes agree, or transpose, reshape or rerank one argument")
+                    d.help("the sizes have to agree: give arrays that belong together, or reshape one")
                 } else {
-                    d.help("give an array of the wanted shape, or transpose, reshape or rerank it")
+                    d.help("give an array of the wanted shape, or reshape this one")
                 })
             }
             e => self.mismatch(e, slot.node),
@@ -480,6 +462,7 @@ impl Checker<'_> {
         node: NodeId,
     ) -> Check<T> {
         let Mismatch::Shapes(a, b) = e else { return self.mismatch(e, node) };
+        self.tell_apart(&[&a, &b]);
         let (of_a, of_b) =
             (self.frame_of(&a, None, op_frame, slots), self.frame_of(&b, Some(&a), op_frame, slots));
         let c = self.compare((&of_a, &a), (&of_b, &b));
@@ -497,7 +480,7 @@ impl Checker<'_> {
             let shown = self.show_shape(op_frame);
             d.primary(Loc::Node(op.node), format!("an array of functions of shape {shown}"))
         };
-        let mut types = Vec::new();
+        let mut disagree = Vec::new();
         let mut ranks = Vec::new();
         for s in slots {
             if let Some(arg) = &s.arg {
@@ -506,11 +489,16 @@ impl Checker<'_> {
                     let (ty, frame) = (self.show(&arg.expr.ty), self.show_shape(&frame));
                     d = d.secondary(Loc::Node(s.node), format!("`{ty}`: frame {frame}"));
                 }
-                types.push(arg.expr.ty.clone());
                 ranks.push(frame.items().len());
+                if frame == self.s.zonk_shape(&a) || frame == self.s.zonk_shape(&b) {
+                    disagree.push(arg.expr.clone());
+                }
             }
         }
-        d = self.explain_names(d.shapes(c), &types.iter().collect::<Vec<_>>());
+        d = self.label_origins(d.shapes(c), &[&a, &b]);
+        for e in &disagree {
+            d = self.label_definition(d, e);
+        }
         let least = ranks.iter().copied().filter(|r| *r > 0).min().unwrap_or(0);
         let most = ranks.iter().copied().max().unwrap_or(0);
         let (za, zb) = (self.s.zonk_shape(&a), self.s.zonk_shape(&b));
@@ -537,7 +525,7 @@ impl Checker<'_> {
         } else {
             d.help("both need the same number of items, or one of them is a scalar, which meets every item")
         };
-        self.fail(d)
+        self.fail_application(d)
     }
 
     /// Whose frame this is, `other` being taken by an argument before.
@@ -565,30 +553,27 @@ impl Checker<'_> {
             _ => b,
         };
         let (p, q) = (self.show_dim(a), self.show_dim(b));
+        if a.sub(b).as_constant().is_some() {
+            return None;
+        }
         // A size that a box hides has no name here.
         let in_scope = known.vars().all(|v| match v {
             DimVar::Rigid(v) => self.find_index(&v.name) == Some(v.clone().into()),
             _ => false,
         });
-        let states = if in_scope && p != q {
+        let states = if in_scope {
             format!("(as-shape [{}] …) states that they agree", self.show_dim(known))
         } else {
             "(as-shape (shape x) y) states that y has the shape of x".into()
         };
-        Some(if p == q {
-            format!(
-                "the two sizes are called alike, but they have different origins and may differ when the program runs; {states} and checks it then"
-            )
-        } else {
-            format!("{p} and {q} may differ when the program runs; {states} and checks it then")
-        })
+        Some(format!("{p} and {q} may differ when the program runs; {states} and checks it then"))
     }
 
     pub(super) fn index_mismatch<T>(&mut self, op: &Operator, e: Mismatch, node: NodeId) -> Check<T> {
         match e {
             Mismatch::Negative(d) => {
                 let message = format!("a size in `{}` would be negative: {}", op.name, self.show_dim(&d));
-                self.fail(
+                self.fail_application(
                     Diagnostic::error(codes::NEGATIVE_DIM, message)
                         .primary(
                             Loc::Node(node),
@@ -599,7 +584,7 @@ impl Checker<'_> {
             }
             Mismatch::Dims(a, b) => {
                 let (a, b) = (self.show_dim(&a), self.show_dim(&b));
-                self.fail(
+                self.fail_application(
                     Diagnostic::error(
                         codes::SIZES,
                         format!("`{}` needs the size {a} here, not {b}", op.name),
@@ -611,11 +596,20 @@ impl Checker<'_> {
         }
     }
 
+    /// Two numbers of items that an application needs to be equal.
+    pub(super) fn unequal_sizes<T>(&mut self, p: &Dim, q: &Dim, why: &str, node: NodeId) -> Check<T> {
+        self.fail_application(
+            Diagnostic::error(codes::SIZES, format!("{why}: {p} is not {q}"))
+                .primary(Loc::Node(node), format!("{p} items on one side, {q} on the other"))
+                .help("the product of the sizes has to stay the same"),
+        )
+    }
+
     pub(super) fn sizes_differ<T>(&mut self, name: &str, e: Mismatch, node: NodeId) -> Check<T> {
         match e {
             Mismatch::Dims(a, b) => {
                 let (a, b) = (self.show_dim(&a), self.show_dim(&b));
-                self.fail(
+                self.fail_application(
                     Diagnostic::error(codes::SIZES, format!("`{name}` needs {a} and {b} to be equal"))
                         .primary(Loc::Node(node), "sizes that have to agree"),
                 )

@@ -268,7 +268,7 @@ impl Checker<'_> {
                 _ => self.s.unify(&first, &parts[i].ty),
             };
             if let Err(e) = fits {
-                return self.ragged(e, &parts[0], &parts[i]);
+                return self.ragged(e, (&parts, i), (node, es));
             }
         }
         let dims: Vec<Dim> = dims.into_iter().map(|d| Dim::constant(d as i128)).collect();
@@ -361,6 +361,7 @@ impl Checker<'_> {
             Ok(t) => {
                 let ty = self.s.zonk(&t.expr.ty);
                 let var = self.new_local(name, ty.clone(), t.known.clone());
+                self.locals[var.0 as usize].bound = Some(Loc::Node(t.expr.node));
                 // A number whose type is still open takes the type of each use.
                 let sizes = t.known.as_ref().is_some_and(is_sizes);
                 // The type of another variable that is still open (`(let ((y x)) …)`) is not this one's to vary.
@@ -403,7 +404,7 @@ impl Checker<'_> {
             let want = ArrTy::base(BaseTy::Bool);
             match self.s.unify(&want, &test.ty) {
                 Ok(()) => Ok(test),
-                Err(_) => self.bad_condition(&test),
+                Err(_) => self.bad_condition(&test, cond, Some((then, otherwise))),
             }
         });
         let late = |e: &ast::Expr| matches!(&*e.kind, A::BoxInfer(_));
@@ -420,7 +421,7 @@ impl Checker<'_> {
         let (test, a, b) = (test?, a?, b?);
         self.s.node = Some(node);
         if let Err(e) = self.s.unify(&a.ty, &b.ty) {
-            return self.branches_differ(e, &a, &b);
+            return self.branches_differ(e, &a, &b, (cond, then, otherwise));
         }
         let ty = a.ty.clone();
         let t = Typed::new(Expr::new(ExprKind::If { cond: test, then: a, otherwise: b }, ty, node));
@@ -523,13 +524,20 @@ impl Checker<'_> {
             );
         }
         let shown = self.show(&ty);
-        self.fail(
-            Diagnostic::error(codes::COMPONENT, format!("there is no component `{what}` here"))
-                .primary(Loc::Node(tuple.node), format!("has type `{shown}`"))
-                .help(
-                    "components of tuples are counted from 0; fields of records have the names of their type",
-                ),
-        )
+        let labels: Vec<&Name> = match &ty.atom {
+            AtomTy::Tuple(t) => t.fields.iter().filter_map(|(l, _)| l.as_ref()).collect(),
+            _ => Vec::new(),
+        };
+        let d = Diagnostic::error(codes::COMPONENT, format!("there is no component `{what}` here"))
+            .primary(Loc::Node(tuple.node), format!("has type `{shown}`"));
+        self.fail(match (&ty.atom, labels.as_slice()) {
+            (AtomTy::Tuple(_), []) => d.help("the components of a tuple are counted from 0: (proj 0 e)"),
+            (AtomTy::Tuple(_), labels) => {
+                let labels: Vec<String> = labels.iter().map(|l| format!("`{l}`")).collect();
+                d.help(format!("the record has the fields {}", labels.join(", ")))
+            }
+            _ => d.help("components are those of (values …), fields those of (record …)"),
+        })
     }
 
     fn infer_with(
@@ -587,14 +595,18 @@ impl Checker<'_> {
             }
             let test = c.behind_barrier(|c| Ok(c.infer(cond, None)?.expr))?;
             if c.s.unify(&ArrTy::base(BaseTy::Bool), &test.ty).is_err() {
-                return c.bad_condition(&test);
+                return c.bad_condition(&test, cond, None);
             }
             let next = c.behind_barrier(|c| Ok(c.infer(body, None)?.expr))?;
             let state = match init.as_slice() {
                 [one] => one.ty.clone(),
                 many => ArrTy::scalar(AtomTy::tuple(many.iter().map(|e| (None, e.ty.clone())).collect())),
             };
-            c.expect(&next, &state, body.id)?;
+            c.s.node = Some(next.node);
+            if let Err(e) = c.s.unify(&state, &next.ty) {
+                let names: Vec<Name> = bindings.iter().map(|b| b.param.name.clone()).collect();
+                return c.state_changes(e, &names, &init, &next, body);
+            }
             let opened = vars.iter().any(|v| c.local(*v).opened.is_some() || c.local(*v).lifted.is_some());
             if opened {
                 return c.fail(

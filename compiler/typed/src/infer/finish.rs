@@ -57,6 +57,9 @@ impl Checker<'_> {
                     AtomTy::Pi(q) => q.params.clone(),
                     _ => Vec::new(),
                 };
+                for (p, a) in params.iter().zip(&args) {
+                    self.decided(&name, p, a, &func.ty, node);
+                }
                 let args: Vec<Index> = args.iter().map(|a| self.finish_index(a)).collect();
                 for (i, a) in args.iter().enumerate() {
                     let what = params.get(i).map_or("an index", |p| p.name.as_str()).to_string();
@@ -114,14 +117,7 @@ impl Checker<'_> {
                         if let Some(c) = diff.as_constant()
                             && c != 0
                         {
-                            self.diagnostics.push(
-                                Diagnostic::error(codes::SIZES, format!("{why}: {p} is not {q}"))
-                                    .primary(
-                                        Loc::Node(node),
-                                        format!("{p} items on one side, {q} on the other"),
-                                    )
-                                    .help("the product of the sizes has to stay the same"),
-                            );
+                            let _ = self.unequal_sizes::<()>(p, q, &why, node);
                         }
                         diff == Dim::zero()
                     }
@@ -195,6 +191,32 @@ impl Checker<'_> {
             let text = why(&d);
             checks.push((d, text));
         }
+    }
+
+    /// A size that a function's result has and no parameter does comes from a type or an instance.
+    fn decided(&mut self, name: &str, p: &IVar, arg: &Index, of: &ArrTy, node: NodeId) {
+        let Index::Dim(d) = arg else { return };
+        let d = self.s.zonk_dim(d);
+        let open = d.as_constant().is_none() && d.vars().all(|v| matches!(v, DimVar::Meta(_)));
+        let AtomTy::Pi(q) = &of.atom else { return };
+        let body = match &q.body.atom {
+            AtomTy::Forall(inner) => &inner.body,
+            _ => &q.body,
+        };
+        let AtomTy::Fn(f) = &body.atom else { return };
+        if !open || !super::open::mentions(&f.ret, p) || f.params.iter().any(|t| super::open::mentions(t, p))
+        {
+            return;
+        }
+        let ret = self.show(&f.ret);
+        self.diagnostics.push(
+            Diagnostic::error(
+                codes::AMBIGUOUS_RANK,
+                format!("nothing decides the size of what `{name}` gives"),
+            )
+            .primary(Loc::Node(node), format!("gives `{ret}`, where `{}` may be any size", p.name))
+            .help("write the type, with any size in place of 3: (: e [int 3])"),
+        );
     }
 
     /// Dims that nothing decided are 0, shapes empty: no value depends on them.

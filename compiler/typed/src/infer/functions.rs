@@ -21,7 +21,10 @@ impl Checker<'_> {
             for (i, p) in params.iter().enumerate() {
                 let want = expected.and_then(|f| f.params.get(i)).cloned();
                 let ty = c.param_type(p, want)?;
+                c.sizes_from_parameter(&p.name, &ty, p.id);
                 let var = c.new_local(&p.name, ty, None);
+                c.locals[var.0 as usize].bound =
+                    matches!(p.ann, Annotation::Type(_)).then_some(Loc::Node(p.id));
                 c.bind_local(&p.name, var);
                 vars.push(var);
             }

@@ -42,13 +42,21 @@ impl Operator {
     /// An expression that is no polymorphic name.
     pub fn plain(expr: Expr) -> Operator {
         let node = expr.node;
+        let mut head = &expr;
+        while let ExprKind::IApp { func, .. } | ExprKind::TApp { func, .. } = &*head.kind {
+            head = func;
+        }
+        let name = match &*head.kind {
+            ExprKind::Global(g) => g.name.to_string(),
+            _ => "the function".into(),
+        };
         Operator {
             expr,
             vals: Vec::new(),
             known: None,
             adapts: false,
             global: None,
-            name: "the function".into(),
+            name,
             params: Vec::new(),
             explicit: false,
             node,

@@ -155,6 +155,10 @@ impl Checker<'_> {
                     .primary(Loc::Node(value.id), "not a plain function"),
             );
         };
+        // A parameter without a name is reported by the reader.
+        if params.iter().any(|p| p.name.as_str().contains(' ')) {
+            return Err(Reported);
+        }
         for p in params {
             let shown = match &p.ann {
                 Annotation::Type(_) => continue,

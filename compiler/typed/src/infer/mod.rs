@@ -23,6 +23,7 @@ mod generalise;
 mod instance;
 pub mod item;
 mod open;
+mod remedy;
 pub mod solver;
 mod types;
 mod values;
@@ -31,6 +32,7 @@ mod zonk;
 use crate::ir::{self, Expr};
 use crate::scheme::Environment;
 use remc_base::*;
+use rustc_hash::FxHashMap;
 use solver::Solver;
 
 pub use errors::{elsewhere, near};
@@ -76,6 +78,8 @@ struct LocalVar {
     opened: Option<(Vec<IVar>, VarId)>,
     /// The index that stands for the run-time integer, once one was needed.
     lifted: Option<IVar>,
+    /// Where its value is written, for messages.
+    bound: Option<Loc>,
 }
 
 #[derive(Clone, Debug)]
@@ -95,12 +99,13 @@ enum TypeBinding {
 
 /// Where top-level boxes and integers that are used inside are opened: a λ, a branch, a whole
 /// definition.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Barrier {
     globals: Vec<(GlobalId, VarId, Expr)>,
 }
 
 /// What is opened at an application and wraps it.
+#[derive(Clone)]
 enum Opening {
     Unbox { boxes: Expr, indices: Vec<IVar>, local: VarId },
     Lift { kind: ir::LiftKind, indices: Vec<IVar>, value: Expr },
@@ -117,6 +122,7 @@ enum Implicit {
     No,
 }
 
+#[derive(Clone)]
 pub struct Checker<'e> {
     env: &'e dyn Environment,
     pub s: Solver,
@@ -133,6 +139,18 @@ pub struct Checker<'e> {
     /// How free names in the types of parameters are bound.
     param_implicit: Implicit,
     entry_indices: Vec<IVar>,
+    /// Where index variables come from, by id, for messages.
+    origins: FxHashMap<u32, errors::Origin>,
+    /// The sizes that the types of parameters name, for messages.
+    named_sizes: Vec<errors::NamedSize>,
+    /// Names by id that a message shows in place of a variable's own, which another one has.
+    shown_as: FxHashMap<u32, Name>,
+    /// The positions of errors about applications whose parts are right ([`remedy`]).
+    blamed: Vec<usize>,
+    /// Whether a candidate is being tried, on a copy.
+    trying: bool,
+    /// How many candidates may still be tried.
+    tries: u32,
 }
 
 impl<'e> Checker<'e> {
@@ -150,6 +168,12 @@ impl<'e> Checker<'e> {
             implicit: Implicit::No,
             param_implicit: Implicit::Flexible,
             entry_indices: Vec::new(),
+            origins: FxHashMap::default(),
+            named_sizes: Vec::new(),
+            shown_as: FxHashMap::default(),
+            blamed: Vec::new(),
+            trying: false,
+            tries: remedy::TRIES,
         }
     }
 
@@ -164,6 +188,7 @@ impl<'e> Checker<'e> {
             depth: self.s.depth,
             opened: None,
             lifted: None,
+            bound: None,
         });
         var
     }

@@ -18,6 +18,9 @@ impl Checker<'_> {
         }
         let mut w = self.s.fresh_ivar(Sort::Dim, lv.local.name.as_str(), lv.depth);
         w.natural = false;
+        if let Some(at) = lv.bound {
+            self.comes_from(&w, at, "is this int");
+        }
         self.locals[var.0 as usize].lifted = Some(w.clone());
         w
     }
@@ -31,6 +34,7 @@ impl Checker<'_> {
             return *v;
         }
         let var = self.new_local(&g.name, expr.ty.clone(), None);
+        self.locals[var.0 as usize].bound = Some(Loc::Global(g.clone()));
         // Bound around the barrier's body, whose depth is at most the current one.
         self.locals[var.0 as usize].depth = self.barrier_depths().min(depth_of_barrier);
         if let Some(b) = self.barriers.last_mut() {
@@ -80,6 +84,7 @@ impl Checker<'_> {
                     let ty = self.s.zonk(&e.ty);
                     let _ = self.s.sink(&ty, depth.saturating_sub(1));
                     let (indices, local) = self.opened_local(&Name::new("contents"), &sigma, depth);
+                    self.hidden_in(&indices, Loc::Node(e.node));
                     if let Some(o) = self.openings.last_mut() {
                         o.push(Opening::Unbox { boxes: e, indices, local });
                     }
@@ -98,6 +103,9 @@ impl Checker<'_> {
         }
         let opened = self.opened_local(&lv.local.name, sigma, lv.depth);
         let inner = opened.1;
+        if let Some(at) = lv.bound {
+            self.hidden_in(&opened.0, at);
+        }
         self.locals[var.0 as usize].opened = Some(opened);
         inner
     }
@@ -160,6 +168,7 @@ impl Checker<'_> {
                 let sort = if kind == LiftKind::Shape { Sort::Shape } else { Sort::Dim };
                 let mut w = self.s.fresh_ivar(sort, if sort == Sort::Dim { "n" } else { "@s" }, depth);
                 w.natural = matches!(kind, LiftKind::Natural | LiftKind::Shape);
+                self.comes_from(&w, Loc::Node(value.node), "is this number");
                 w
             })
             .collect();

@@ -103,7 +103,7 @@ pub enum Step {
 
 type Unify = Result<(), Mismatch>;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Solver {
     pub metas: Vec<Meta>,
     pub pending: Vec<Pending>,

@@ -6,6 +6,34 @@ use super::*;
 use crate::codes;
 use remc_syntax::ast::{self, IndexExpr, IndexKind, TypeExpr, TypeKind};
 
+/// What other languages call types, and their names here.
+const KNOWN_AS: &[(&str, &str)] = &[
+    ("double", "float"),
+    ("real", "float"),
+    ("number", "float"),
+    ("float64", "f64"),
+    ("float32", "f32"),
+    ("float16", "f16"),
+    ("half", "f16"),
+    ("single", "f32"),
+    ("long", "i64"),
+    ("short", "i16"),
+    ("integer", "int"),
+    ("int64", "i64"),
+    ("int32", "i32"),
+    ("int16", "i16"),
+    ("int8", "i8"),
+    ("byte", "u8"),
+    ("uint8", "u8"),
+    ("uint16", "u16"),
+    ("uint32", "u32"),
+    ("uint64", "u64"),
+    ("boolean", "bool"),
+    ("string", "[char n]"),
+    ("str", "[char n]"),
+    ("character", "char"),
+];
+
 impl Checker<'_> {
     /// A type where an array type is wanted; an atom type is that of a scalar.
     pub(super) fn array_type(&mut self, t: &TypeExpr) -> Check<ArrTy> {
@@ -71,6 +99,10 @@ impl Checker<'_> {
     fn type_suggestion(&self, name: &Name) -> String {
         match BaseTy::ALL.iter().find(|b| errors::near(b.name(), name.as_str())) {
             Some(b) => format!("did you mean `{b}`?"),
+            None if KNOWN_AS.iter().any(|(n, _)| *n == name.as_str().to_lowercase()) => {
+                let known = KNOWN_AS.iter().find(|(n, _)| *n == name.as_str().to_lowercase());
+                format!("it is written `{}` here", known.map_or("int", |(_, t)| t))
+            }
             None => "the base types are int, float, bool, char, i8 … u64, f16, f32, f64".into(),
         }
     }
@@ -297,7 +329,10 @@ impl Checker<'_> {
                 let index = if name.is_at() {
                     Index::Shape(self.s.fresh_shape(false, false, node, Some(name.clone())))
                 } else {
-                    Index::Dim(self.s.fresh_dim(node, Some(name.clone())))
+                    let size = self.s.fresh_dim(node, Some(name.clone()));
+                    let named = errors::NamedSize { name: name.clone(), size: size.clone(), origin: None };
+                    self.named_sizes.push(named);
+                    Index::Dim(size)
                 };
                 self.scope.push((name.clone(), Binding::Index(index.clone())));
                 Ok(index)

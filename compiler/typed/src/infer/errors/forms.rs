@@ -2,6 +2,18 @@
 
 use super::*;
 
+/// Whether the operator's function gets an element, then an accumulator.
+fn is_fold(name: &str) -> bool {
+    matches!(name, "fold" | "fold-right" | "fold/1" | "trace" | "trace-right")
+}
+
+/// Whether the operator gives the result of its function to the next step.
+pub(in crate::infer) fn goes_on(name: &str) -> bool {
+    is_fold(name)
+        || matches!(name, "iterate" | "while")
+        || ["reduce", "iscan", "scan", "open-scan"].iter().any(|r| name.starts_with(r))
+}
+
 impl Checker<'_> {
     // ---- functions as arguments ------------------------------------------------------------------------
 
@@ -21,7 +33,7 @@ impl Checker<'_> {
     ) -> Check<T> {
         let shown = self.show(ty);
         let want = self.show_atom(&AtomTy::Fn(want.clone()));
-        self.fail(
+        self.fail_application(
             Diagnostic::error(
                 codes::NOT_A_FUNCTION,
                 format!("{} has to be a function", Self::function_context(context)),
@@ -39,7 +51,7 @@ impl Checker<'_> {
         context: Option<(&Operator, usize)>,
     ) -> Check<T> {
         let (h, w) = (have.params.len(), want.params.len());
-        self.fail(
+        self.fail_application(
             Diagnostic::error(
                 codes::ARGUMENT_COUNT,
                 format!("{} has to be a function of {w} arguments", Self::function_context(context)),
@@ -69,7 +81,7 @@ impl Checker<'_> {
                 && !have.params.iter().any(|h| self.is_boxes(h)) =>
             {
                 let message = format!("{} is given boxes", Self::function_context(context));
-                return self.fail(
+                return self.fail_application(
                     Diagnostic::error(codes::BOXED, message)
                         .primary(Loc::Node(node), format!("has type `{h}`"))
                         .note(format!("a function of type `{w}` is wanted"))
@@ -98,68 +110,46 @@ impl Checker<'_> {
         if let Mismatch::Shapes(a, b) = &e {
             d = d.shapes(self.compare(("wanted", b), ("found", a)));
         }
+        let of_shape = matches!(e, Mismatch::Shapes(..) | Mismatch::Dims(..));
         let same = have.params.iter().zip(&want.params).all(|(h, w)| self.show(h) == self.show(w));
-        self.fail(if same {
-            d.help("its result has to have the type that is wanted; in a reduction or fold, the next step takes it in")
-        } else {
+        if let Some((op, 0)) = context
+            && is_fold(&op.name)
+        {
+            d = d.note(format!("`{}` gives it an element, then the accumulator", op.name));
+        }
+        self.fail_application(if !same {
             d.help("it has to take what it is given here: convert the data, or write a λ")
+        } else if let Some((op, _)) = context.filter(|(op, _)| of_shape && goes_on(&op.name)) {
+            d.help(format!(
+                "`{}` gives the result to the next step, so its shape stays the same: box what grows",
+                op.name
+            ))
+        } else {
+            let (ret, found) = (self.show(&want.ret), self.show(&have.ret));
+            d.help(format!("it has to give `{ret}`, not `{found}`"))
         })
+    }
+
+    /// A function that is given its own result and changes its length: only empty arrays fit it.
+    pub(in crate::infer) fn result_grows<T>(&mut self, t: &Expr, op: &Operator, position: usize) -> Check<T> {
+        self.fail_application(
+            Diagnostic::error(
+                codes::FUNCTION_SHAPE,
+                format!(
+                    "the {} argument of {} changes the length of what it is given",
+                    ordinal(position),
+                    Self::named(op)
+                ),
+            )
+            .primary(Loc::Node(t.node), "only empty arrays would keep their length")
+            .help(format!(
+                "`{}` gives the result to the next step, so its shape stays the same: box what grows",
+                op.name
+            )),
+        )
     }
 
     // ---- other forms -----------------------------------------------------------------------------------
-
-    pub(in crate::infer) fn ragged<T>(&mut self, e: Mismatch, first: &Expr, other: &Expr) -> Check<T> {
-        let (a, b) = (self.show(&first.ty), self.show(&other.ty));
-        let shapes = self.compare(("this element", &other.ty.shape), ("first element", &first.ty.shape));
-        let same_atom = self.show_atom(&first.ty.atom) == self.show_atom(&other.ty.atom);
-        let d = match e {
-            Mismatch::Shapes(..) | Mismatch::Dims(..) | Mismatch::Negative(_) | Mismatch::Infinite if same_atom => {
-                Diagnostic::error(codes::RAGGED, "the elements of an array have one shape; these differ")
-                    .primary(Loc::Node(other.node), format!("has type `{b}`"))
-                    .secondary(Loc::Node(first.node), format!("has type `{a}`"))
-                    .shapes(shapes)
-                    .help("rows of different length go into boxes: (boxes (n) [int n] [2] ((2) [1 2]) ((1) [3]))")
-            }
-            Mismatch::Escape(_) => return self.mismatch(e, other.node),
-            _ => Diagnostic::error(codes::ATOM_TYPE, "the elements of an array have one type; these differ")
-                .primary(Loc::Node(other.node), format!("has type `{b}`"))
-                .secondary(Loc::Node(first.node), format!("has type `{a}`"))
-                .help("convert one of them, or keep them apart with (values …)"),
-        };
-        self.fail(d)
-    }
-
-    pub(in crate::infer) fn branches_differ<T>(&mut self, e: Mismatch, a: &Expr, b: &Expr) -> Check<T> {
-        if let Mismatch::Escape(_) = e {
-            return self.mismatch(e, b.node);
-        }
-        let (x, y) = (self.show(&a.ty), self.show(&b.ty));
-        let shapes = self.compare(("first", &a.ty.shape), ("second", &b.ty.shape));
-        let d = Diagnostic::error(codes::BRANCHES, "the branches of an if have one type; these differ")
-            .primary(Loc::Node(b.node), format!("has type `{y}`"))
-            .secondary(Loc::Node(a.node), format!("has type `{x}`"));
-        let boxed = matches!(self.s.zonk_atom(&a.ty.atom), AtomTy::Sigma(_))
-            || matches!(self.s.zonk_atom(&b.ty.atom), AtomTy::Sigma(_));
-        self.fail(match e {
-            _ if boxed => d.help("one is a box: box the other branch too, as (box e)"),
-            Mismatch::Shapes(..) | Mismatch::Dims(..) => {
-                d.shapes(shapes).help("to give arrays of different shape, box both: (box ((n 3)) [int n] e)")
-            }
-            _ => d.help("convert one of them to the other's type"),
-        })
-    }
-
-    pub(in crate::infer) fn bad_condition<T>(&mut self, test: &Expr) -> Check<T> {
-        let ty = self.s.zonk(&test.ty);
-        let shown = self.show(&ty);
-        let d = Diagnostic::error(codes::CONDITION, "a condition is a single bool")
-            .primary(Loc::Node(test.node), format!("has type `{shown}`"));
-        self.fail(if ty.shape.is_scalar() {
-            d.help("compare it: (!= x 0) is a bool")
-        } else {
-            d.help("to choose for each element, use (select flags yes no); to ask for all or any, (all flags), (any flags)")
-        })
-    }
 
     pub(in crate::infer) fn annotated<T>(
         &mut self,
@@ -177,6 +167,7 @@ impl Checker<'_> {
         if let Mismatch::Escape(_) = e {
             return self.mismatch(e, found.node);
         }
+        self.tell_apart(&[&found.ty.shape, &want.shape]);
         let (w, h) = (self.show(want), self.show(&found.ty));
         let shapes = self.compare(("found", &found.ty.shape), ("wanted", &want.shape));
         let mut d = Diagnostic::error(codes::ANNOTATION, format!("this has type `{h}`, not `{w}`"))
@@ -185,9 +176,8 @@ impl Checker<'_> {
             d = d.secondary(Loc::Node(at), format!("`{w}` is wanted because of this"));
         }
         if matches!(e, Mismatch::Shapes(..) | Mismatch::Dims(..) | Mismatch::Negative(_)) {
-            d = d.shapes(shapes);
+            d = self.label_origins(d.shapes(shapes), &[&found.ty.shape, &want.shape]);
         }
-        d = self.explain_names(d, &[want, &found.ty]);
         let (have, wanted) = (self.s.zonk(&found.ty), self.s.zonk(want));
         let atoms = (self.readable_default(&have.atom), &wanted.atom);
         self.fail(match atoms {
@@ -197,7 +187,7 @@ impl Checker<'_> {
             (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(conversion(a, *b, false)),
             _ => match self.unequal_unknowns(&have.shape, &wanted.shape) {
                 Some(help) => d.help(help),
-                None => d.help("change the annotation or the expression"),
+                None => d.help(format!("write `{h}`, or change the expression")),
             },
         })
     }
@@ -280,7 +270,6 @@ impl Checker<'_> {
     }
 }
 
-/// How to make one base type of another.
 /// How a value of one type is made one of another; `literal` if it is one.
 pub(super) fn conversion(from: BaseTy, to: BaseTy, literal: bool) -> String {
     match (from, to) {

@@ -27,12 +27,16 @@ impl Checker<'_> {
             name: self.s.meta(*m).name.clone().unwrap_or(Name::new("_")),
         };
         d.substitute(&mut |v| match v {
-            DimVar::Meta(m) => Some(Dim::rigid(var(m, Sort::Dim))),
+            DimVar::Meta(m) => Some(self.named_size(*m).unwrap_or_else(|| Dim::rigid(var(m, Sort::Dim)))),
             DimVar::RankOf(ShapeVar::Meta(m)) => {
                 Some(Dim::var(DimVar::RankOf(ShapeVar::Rigid(var(m, Sort::Shape)))))
             }
             DimVar::SizeOf(ShapeVar::Meta(m)) => {
                 Some(Dim::var(DimVar::SizeOf(ShapeVar::Rigid(var(m, Sort::Shape)))))
+            }
+            DimVar::Rigid(v) => {
+                let name = self.shown_as.get(&v.id)?.clone();
+                Some(Dim::rigid(IVar { name, ..v.clone() }))
             }
             _ => None,
         })
@@ -145,37 +149,10 @@ impl Checker<'_> {
         }
         axes
     }
-
-    /// Adds notes on variables of one name that are two, and on hidden indices.
-    pub(super) fn explain_names(&self, d: Diagnostic<Loc>, types: &[&ArrTy]) -> Diagnostic<Loc> {
-        let mut vars: Vec<IVar> = Vec::new();
-        for t in types {
-            for item in self.s.zonk(t).shape.items() {
-                if let ShapeItem::Dim(dim) = item {
-                    for v in dim.vars() {
-                        if let DimVar::Rigid(v) = v
-                            && !vars.contains(v)
-                        {
-                            vars.push(v.clone());
-                        }
-                    }
-                }
-            }
-        }
-        for (i, v) in vars.iter().enumerate() {
-            if vars[..i].iter().any(|w| w.name == v.name) {
-                return d.note(format!(
-                    "two different index variables are called `{}` here; rename one to tell them apart",
-                    v.name
-                ));
-            }
-        }
-        d
-    }
 }
 
 /// The existentials of a shape.
-fn unknowns(s: &Shape) -> Vec<MetaId> {
+pub(super) fn unknowns(s: &Shape) -> Vec<MetaId> {
     let mut found = Vec::new();
     for item in s.items() {
         match item {

@@ -1,0 +1,195 @@
+//! Unknown names: near misses, and what other languages call what this one does otherwise.
+
+use super::*;
+
+/// What other languages call it, and what to write here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    // Definitions.
+    (
+        &["def", "defun", "defn", "fun", "function", "val", "var", "const"],
+        "a definition is (define x e) or (define (f x y) e)",
+    ),
+    (&["\\", "lam"], "a function is written (λ (x) e), or (fn (x) e)"),
+    // Going over arrays.
+    (
+        &["map", "mapcar", "vector-map", "for-each", "foreach", "vmap", "each"],
+        "functions meet every item by themselves: (f xs); for rows, rerank: (~(1)f m)",
+    ),
+    (
+        &["for", "do"],
+        "functions meet every item by themselves: (f xs); for steps, (loop ((x e) …) while c do next)",
+    ),
+    (
+        &["foldl", "fold-left", "foldl'", "accumulate", "inject"],
+        "(fold (λ (x acc) …) init xs): the element comes first",
+    ),
+    (&["foldr"], "(fold-right (λ (x acc) …) init xs): the element comes first"),
+    (
+        &["scan", "scanl", "scanl1"],
+        "(iscan + xs) has a result for each item; (scan/zero + 0 xs) begins with the zero",
+    ),
+    (&["cumsum", "cumulative-sum"], "running sums are (iscan + xs)"),
+    (&["cumprod"], "running products are (iscan * xs)"),
+    (&["+/"], "the sum is (reduce + xs), or (sum xs)"),
+    (&["*/", "×/"], "the product is (reduce * xs), or (product xs)"),
+    (&["zip"], "(values x y) of single items, lifted: ((λ ([x 0] [y 0]) (values x y)) xs ys)"),
+    (&["enumerate"], "the positions are (iota [(length xs)])"),
+    (&["apply"], "a function of two over an array is (reduce f xs)"),
+    // Making arrays.
+    (&["range", "arange", "i.", "⍳"], "the numbers 0 … n-1 are (iota [n])"),
+    (&["linspace"], "n numbers from a in steps of d are (+ a (* d (int->float (iota [n]))))"),
+    (&["list", "vector", "vec", "make-vector"], "an array is written in brackets: [1 2 3]"),
+    (&["quote", "'"], "there is no quoting: an array is written in brackets, [1 2 3]"),
+    (&["zeros", "ones", "full"], "(replicate{| [2 3] []} 0) is a 2 × 3 array of zeros"),
+    (&["repeat"], "(replicate{| [3] []} x) is three copies of x; (replicate counts xs) repeats each item"),
+    (&["eye"], "the unit matrix is (identity n)"),
+    // Parts.
+    (
+        &[
+            "nth",
+            "ref",
+            "array-ref",
+            "vector-ref",
+            "list-ref",
+            "string-ref",
+            "elt",
+            "aref",
+            "get",
+            "at",
+            "item",
+        ],
+        "(index-item xs i) takes an item, (index m [i j]) one of a matrix",
+    ),
+    (&["car", "first", "hd"], "the first item is (head xs)"),
+    (&["cdr", "rest", "tl"], "all but the first item are (tail xs)"),
+    (&["init"], "all but the last item are (butlast xs)"),
+    (&["second", "cadr"], "the second item is (index-item xs 1)"),
+    (
+        &["slice", "subseq", "substring", "subvec"],
+        "a part is (subarray xs [start] [size]), or take1 and drop1",
+    ),
+    (
+        &["cons", "push", "append!", "conj", "snoc"],
+        "(append [x] xs) puts x before xs, (append xs [x]) after them",
+    ),
+    (
+        &["concatenate", "++", "cat", "vstack", "string-append", "strcat"],
+        "(append a b) joins two arrays along the first axis",
+    ),
+    (&["hstack"], "(~(1 1)append a b) joins two matrices side by side"),
+    (&["flip", "reversed"], "the other way round is (reverse xs)"),
+    (
+        &["squeeze", "expand-dims"],
+        "(reshape [n m] xs) gives another shape; [xs] adds an axis, (head xs) takes one away",
+    ),
+    // What arrays are.
+    (&["len", "string-length", "vector-length", "count", "tally"], "the number of items is (length xs)"),
+    (&["ndim"], "the number of axes is (rank xs)"),
+    (&["null?", "empty?", "isempty"], "whether there are no items is (= (length xs) 0)"),
+    (&["equal?", "eq?", "eqv?", "string=?", "array-equal", "≡"], "whether all items agree is (all (= a b))"),
+    // Choice.
+    (
+        &["where", "ifelse", "if-else"],
+        "(select flags yes no) chooses for each element; (filter flags xs) keeps items",
+    ),
+    (&["nonzero", "find"], "the positions of the true flags are (filter flags (iota [(length flags)]))"),
+    (
+        &["argsort", "sort-by", "sortperm"],
+        "(grade xs) is the order that sorts; (index-item ys (grade xs)) sorts by xs",
+    ),
+    (&["bincount", "counter"], "(histogram k xs) counts each number below k"),
+    (&["case", "match", "switch"], "(cond (c e) … (else e)) chooses one of several"),
+    (&["when", "unless"], "(if c e e) has both branches, since it has a value in either case"),
+    (&["else", "elif"], "`else` ends a cond: (cond (c e) … (else e))"),
+    // Numbers and truth.
+    (&["mod", "modulo", "remainder", "rem"], "the remainder is (% a b)"),
+    (&["div", "//", "idiv", "floor-divide"], "integer division is (quotient a b)"),
+    (&["pow", "power", "^"], "a power is (expt base exponent)"),
+    (&["==", "eq"], "whether two are equal is (= a b)"),
+    (&["/=", "<>", "≠", "neq"], "whether two differ is (!= a b)"),
+    (&["≤"], "at most is (<= a b)"),
+    (&["≥"], "at least is (>= a b)"),
+    (&["&&", "&", "∧"], "both is (and a b); it lifts"),
+    (&["∨"], "either is (or a b); it lifts"),
+    (&["!", "¬"], "the opposite is (not a)"),
+    (&["inc", "1+"], "one more is (add1 x)"),
+    (&["dec", "1-"], "one less is (sub1 x)"),
+    (&["neg", "minus", "−"], "the negative is (negate x)"),
+    (&["ln"], "the natural logarithm is (log x)"),
+    (&["ceil"], "rounding up is (ceiling x)"),
+    (&["sqr"], "x times x is (square x)"),
+    (&["avg", "average"], "the average is (mean xs)"),
+    (&["maximum"], "of two numbers (max2 a b), of an array (max xs)"),
+    (&["minimum"], "of two numbers (min2 a b), of an array (min xs)"),
+    (&["clip", "clamp"], "between two bounds: (min2 high (max2 low x))"),
+    (&["matmul", "@", "mm"], "a product of matrices is (m*m a b); a matrix times a vector, (dot a v)"),
+    (&["inner"], "the inner product is (dot x y)"),
+    (&["exact->inexact", "toFloat", "to-float"], "(int->float n) makes a float of an int"),
+    (&["astype", "int", "float"], "(cast float x) converts to a type"),
+    // Steps and names.
+    (&["begin", "progn"], "a body holds definitions and ends with its value: (define x e) … e"),
+    (
+        &["set!", "setq", ":=", "<-"],
+        "names do not change: define a new one, or use (loop ((x e) …) while c do next)",
+    ),
+    (&["letrec"], "there is no recursion: use (let (((f x) e)) …) with reduce, fold, iterate or loop inside"),
+    (&["define-values"], "several values are named by (let-values (((a b) e)) …)"),
+    (&["return"], "a function gives the value of its last expression: write that alone"),
+    (
+        &["display", "print", "println", "printf", "echo"],
+        "a program prints the value of its last expression: write that alone",
+    ),
+    (
+        &["nil", "null", "None"],
+        "there is no null: use an empty array, (array [0] int), or a flag beside the value",
+    ),
+];
+
+/// What the name is here, if other languages have it.
+pub fn elsewhere(name: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
+}
+
+impl Checker<'_> {
+    pub(in crate::infer) fn unknown_name<T>(&mut self, name: &Name, node: NodeId) -> Check<T> {
+        let mut candidates: Vec<Name> = self.scope.iter().rev().map(|(n, _)| n.clone()).collect();
+        candidates.extend(self.env.names());
+        // Of several near misses, one that begins alike; every short name is near to some other.
+        let short = name.as_str().chars().count() < 3;
+        candidates.retain(|n| !short && near(n.as_str(), name.as_str()));
+        let first = name.as_str().chars().next();
+        let near_one =
+            candidates.iter().find(|n| n.as_str().chars().next() == first).or(candidates.first()).cloned();
+        let d = Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no `{name}`"))
+            .primary(Loc::Node(node), "unknown name");
+        let typed_first = self.scope.iter().find(|(n, b)| {
+            matches!(b, Binding::Local(_)) && BaseTy::ALL.iter().any(|b| b.name() == n.as_str())
+        });
+        self.fail(match (elsewhere(name.as_str()), near_one) {
+            (Some(help), _) => d.help(help),
+            _ if name.as_str().starts_with('~') => {
+                d.help("a rerank is written ~(1)f, with its ranks in parentheses")
+            }
+            _ if typed_first.is_some() => d.help(format!(
+                "in a parameter, the name comes first: [{name} {}]",
+                typed_first.map_or("int", |t| t.0.as_str())
+            )),
+            (None, Some(n)) => d.help(format!("did you mean `{n}`?")),
+            (None, None) => d.help("define it, or check the spelling"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ELSEWHERE;
+
+    #[test]
+    fn no_name_has_two_helps() {
+        let mut names: Vec<_> = ELSEWHERE.iter().flat_map(|(names, _)| *names).collect();
+        names.sort();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}
