@@ -157,7 +157,7 @@ impl Checker<'_> {
                 let done = self.infer_all(args, false)?;
                 let params: Vec<_> = done.iter().map(|t| t.expr.ty.clone()).collect();
                 let atom = self.s.fresh_atom(None, node);
-                let shape = self.s.fresh_shape(true, false, node, None);
+                let shape = self.s.fresh_result_shape(node);
                 let ret = ArrTy::new(atom, shape);
                 let want = ArrTy::scalar(AtomTy::func(params.clone(), ret.clone()));
                 if let Err(e) = self.s.unify(&op.expr.ty, &want) {
@@ -386,11 +386,19 @@ impl Checker<'_> {
         let result = if smallest {
             self.s.unify_shape(&shape, &param.shape)
         } else {
-            let bare = shape.items().iter().any(|i| {
-                matches!(i, ShapeItem::Var(ShapeVar::Meta(m))
-                if matches!(self.s.meta(*m).kind, solver::MetaKind::Shape { bare: true, .. }))
-            });
-            let frame = self.s.fresh_shape(bare, false, slots[i].node, None);
+            let bare: Vec<bool> = (shape.items().iter())
+                .filter_map(|i| match i {
+                    ShapeItem::Var(ShapeVar::Meta(m)) => Some(self.s.meta(*m)),
+                    _ => None,
+                })
+                .filter(|m| matches!(m.kind, solver::MetaKind::Shape { bare: true, .. }))
+                .map(|m| m.result)
+                .collect();
+            let frame = if !bare.is_empty() && bare.iter().all(|result| *result) {
+                self.s.fresh_result_shape(slots[i].node)
+            } else {
+                self.s.fresh_shape(!bare.is_empty(), false, slots[i].node, None)
+            };
             slots[i].frame = frame.clone();
             self.s.unify_shape(&shape, &frame.concat(&param.shape))
         };

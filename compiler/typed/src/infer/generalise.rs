@@ -197,14 +197,16 @@ impl Checker<'_> {
         }
     }
 
-    /// Parameters without annotation whose rank nothing decided are scalars.
-    fn decide_bare(&mut self, depth: u32) -> Check<()> {
+    /// Parameters without annotation whose rank nothing decided are scalars; so is what unknown functions give,
+    /// unless it may stay open.
+    fn decide_bare(&mut self, depth: u32, results: bool) -> Check<()> {
         for i in 0..self.s.metas.len() {
             let m = MetaId(i as u32);
             let meta = self.s.meta(m);
             if !meta.is_solved()
                 && meta.depth >= depth
                 && matches!(meta.kind, MetaKind::Shape { bare: true, .. })
+                && (results || !meta.result)
             {
                 self.s.decide(m, Solution::Shape(Shape::scalar()));
             }
@@ -229,8 +231,15 @@ impl Checker<'_> {
 
     /// Everything at least as deep as `depth` that rules decide.
     pub(super) fn decide_all(&mut self, depth: u32) -> Check<()> {
+        self.decide_but_results(depth)?;
+        self.decide_bare(depth, true)?;
+        self.decide_stuck(depth)
+    }
+
+    /// The same before a function is generalised, over the shapes of what unknown functions give, too.
+    fn decide_but_results(&mut self, depth: u32) -> Check<()> {
         self.decide_stuck(depth)?;
-        self.decide_bare(depth)?;
+        self.decide_bare(depth, false)?;
         self.decide_quotients(depth)?;
         self.decide_stuck(depth)
     }
@@ -265,7 +274,7 @@ impl Checker<'_> {
         self.s.depth += 1;
         let depth = self.s.depth;
         let result = self.behind_barrier(|c| Ok(c.infer(inner, expected)?.expr)).and_then(|t| {
-            self.decide_all(depth)?;
+            self.decide_but_results(depth)?;
             Ok(t)
         });
         self.s.depth -= 1;

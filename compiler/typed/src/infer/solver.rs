@@ -51,6 +51,9 @@ pub struct Meta {
     pub branch: u32,
     pub origin: NodeId,
     pub name: Option<Name>,
+    /// Of a bare shape: it is that of what an unknown function gives, and stays open unless its uses ask for a
+    /// rank.
+    pub result: bool,
     /// Replaced by an equal one when it is looked up: see [`Solver::zonk_dim`].
     pub(super) solution: RefCell<Option<Solution>>,
 }
@@ -142,7 +145,7 @@ impl Solver {
 
     fn new_meta(&mut self, kind: MetaKind, origin: NodeId, name: Option<Name>) -> MetaId {
         let (depth, branch, solution) = (self.depth, self.branch, RefCell::default());
-        self.metas.push(Meta { kind, depth, branch, origin, name, solution });
+        self.metas.push(Meta { kind, depth, branch, origin, name, result: false, solution });
         MetaId(self.metas.len() as u32 - 1)
     }
 
@@ -161,6 +164,13 @@ impl Solver {
 
     pub fn fresh_shape(&mut self, bare: bool, pad: bool, origin: NodeId, name: Option<Name>) -> Shape {
         Shape::meta(self.new_meta(MetaKind::Shape { bare, pad }, origin, name))
+    }
+
+    /// The shape of what a function gives that is a parameter itself.
+    pub fn fresh_result_shape(&mut self, origin: NodeId) -> Shape {
+        let m = self.new_meta(MetaKind::Shape { bare: true, pad: false }, origin, None);
+        self.meta_mut(m).result = true;
+        Shape::meta(m)
     }
 
     pub fn meta(&self, m: MetaId) -> &Meta {
@@ -592,6 +602,7 @@ impl Solver {
                 let depth = self.meta(*m).depth.min(self.meta(*n).depth);
                 let branch = self.meta(*m).branch.min(self.meta(*n).branch);
                 let name = self.meta(*n).name.clone().or(self.meta(*m).name.clone());
+                let result = (self.meta(*m).result || !b1) && (self.meta(*n).result || !b2);
                 // What an operator pads with takes the rest, whatever else it meets.
                 let pad = p1 || p2;
                 let target = self.meta_mut(*n);
@@ -599,6 +610,7 @@ impl Solver {
                 target.depth = depth;
                 target.branch = branch;
                 target.name = name;
+                target.result = result;
                 self.solve(*m, Solution::Shape(Shape::meta(*n)));
                 Ok(Step::Done)
             }
