@@ -117,7 +117,7 @@ fn every_dump_reads_back_as_itself() {
         all_read_back(p.name, &dump);
     }
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    for name in ["digits", "blur", "sobel", "covariance", "n-body"] {
+    for name in ["digits", "blur", "sobel", "covariance", "n-body", "needleman-wunsch", "sparse"] {
         let folder = Folder::new(&format!("dumps-{name}"));
         let file = examples.join(format!("{name}.remora")).display().to_string();
         let o = remc(&[
