@@ -1,7 +1,7 @@
 //! `programs/` and `reject/`, with the interpreter; [`crate::cpu`] runs them compiled.
 
-use crate::{Directives, differs, directives, expect_file, files, remc, root, stderr, stdout, stem};
 use crate::examples;
+use crate::{Directives, differs, directives, expect_file, files, remc, root, stderr, stdout, stem};
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
 use std::path::{Path, PathBuf};
