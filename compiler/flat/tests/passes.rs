@@ -112,7 +112,7 @@ fn row_sums(count: usize) -> String {
 
 #[test]
 fn thresholds_are_named_and_versions_are_few() {
-    let one = guards(&row_sums(1), &Thresholds { par_outer: 7 });
+    let one = guards(&row_sums(1), &Thresholds { par_outer: 7, ..Thresholds::CPU });
     assert_eq!(one.len(), 1);
     assert_eq!((one[0].threshold.as_str(), one[0].value), ("par.outer", 7));
     assert_eq!(guards(&row_sums(12), &Thresholds::CPU).len(), 12);

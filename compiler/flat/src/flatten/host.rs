@@ -17,7 +17,7 @@ use remc_mono::walk::Copier;
 
 /// A reduction or scan as a loop.
 pub(super) fn fold_as_loop(f: &mut Flattener, s: &Stmt, fold: &Fold<'_>) -> F<Vec<Stmt>> {
-    let mut out = Stmts { f, prov: s.prov, stmts: Vec::new() };
+    let mut out = Stmts::new(f, s.prov);
     let k = s.pat.len();
     let lambda = &fold.op.lambda;
     if lambda.params.len() < k || lambda.params.len() != k + fold.body.results.len() {
@@ -101,7 +101,7 @@ pub(super) fn scatter_as_loop(
     body: &Body,
     combine: Option<&Lambda>,
 ) -> F<Vec<Stmt>> {
-    let mut out = Stmts { f, prov: s.prov, stmts: Vec::new() };
+    let mut out = Stmts::new(f, s.prov);
     let states: Vec<Var> = dests.iter().map(|d| out.like(*d)).collect();
     out.stmts.extend(body.stmts.iter().cloned());
     let [at, values @ ..] = body.results.as_slice() else { return wrong("a scatter without an index") };
@@ -144,7 +144,7 @@ pub(super) fn join_as_loop(
     regular: usize,
     body: &Body,
 ) -> F<Vec<Stmt>> {
-    let mut out = Stmts { f, prov: s.prov, stmts: Vec::new() };
+    let mut out = Stmts::new(f, s.prov);
     let Some((_, joined)) = body.results.split_at_checked(regular) else {
         return wrong("a join of fewer results than are regular");
     };
@@ -206,28 +206,64 @@ pub(super) fn join_as_loop(
 }
 
 /// Statements under construction.
-struct Stmts<'f> {
-    f: &'f mut Flattener,
+pub(super) struct Stmts<'f> {
+    pub f: &'f mut Flattener,
     prov: Prov,
     stmts: Vec<Stmt>,
 }
 
-impl Stmts<'_> {
-    fn push(&mut self, pat: Vec<Var>, exp: Exp) {
+impl<'f> Stmts<'f> {
+    pub fn new(f: &'f mut Flattener, prov: Prov) -> Stmts<'f> {
+        Stmts { f, prov, stmts: Vec::new() }
+    }
+
+    /// What has been made so far.
+    pub fn take(&mut self) -> Vec<Stmt> {
+        std::mem::take(&mut self.stmts)
+    }
+
+    pub fn int(&mut self, name: &str) -> Var {
+        self.f.p.fresh(name, Ty::int())
+    }
+
+    pub fn vector(&mut self, name: &str, size: Atom) -> Var {
+        self.f.p.fresh(name, Ty::int().over(&[size]))
+    }
+
+    /// A fresh variable for an item of an array, `axes` axes deep.
+    pub fn cell(&mut self, array: Var, axes: usize) -> Var {
+        let ty = self.f.p.ty(array).cell(axes);
+        self.f.p.fresh("r", ty)
+    }
+
+    /// A value of the type of `v`, which does not matter.
+    pub fn zero(&mut self, v: Var) -> Atom {
+        if self.f.p.ty(v).is_scalar() {
+            return Atom::Const(zero(self.f.p.ty(v).base));
+        }
+        self.zeros(v).into()
+    }
+
+    /// A copy of a body with atoms for some of its variables.
+    pub fn instance(&mut self, body: &Body, with: &[(Var, Atom)]) -> Body {
+        Copier::instance(&mut self.f.p, body, with)
+    }
+
+    pub fn push(&mut self, pat: Vec<Var>, exp: Exp) {
         self.stmts.push(Stmt { pat, exp, prov: self.prov });
     }
 
     /// The statements of a body, and its results.
-    fn splice(&mut self, body: Body) -> Vec<Atom> {
+    pub fn splice(&mut self, body: Body) -> Vec<Atom> {
         self.stmts.extend(body.stmts);
         body.results
     }
 
-    fn op(&mut self, op: ScalarOp, a: Atom, b: Atom) -> Atom {
+    pub fn op(&mut self, op: ScalarOp, a: Atom, b: Atom) -> Atom {
         self.op_of("n", BaseTy::I64, op, &[a, b])
     }
 
-    fn op_of(&mut self, name: &str, ty: BaseTy, op: ScalarOp, args: &[Atom]) -> Atom {
+    pub fn op_of(&mut self, name: &str, ty: BaseTy, op: ScalarOp, args: &[Atom]) -> Atom {
         let v = self.f.p.fresh(name, Ty::scalar(ty));
         self.push(vec![v], Exp::Op(op, args.to_vec()));
         Atom::Var(v)
@@ -253,7 +289,7 @@ impl Stmts<'_> {
     }
 
     /// A fresh variable like another.
-    fn like(&mut self, v: Var) -> Var {
+    pub fn like(&mut self, v: Var) -> Var {
         let info = self.f.p.vars[v].clone();
         self.f.p.vars.push(info)
     }
@@ -276,7 +312,7 @@ impl Stmts<'_> {
     }
 
     /// The arrays, of the types of `like`, with values for the item `at`.
-    fn write_all(&mut self, like: &[Var], arrays: &[Atom], at: Atom, values: &[Atom]) -> Vec<Atom> {
+    pub fn write_all(&mut self, like: &[Var], arrays: &[Atom], at: Atom, values: &[Atom]) -> Vec<Atom> {
         let mut results = Vec::new();
         for ((v, array), value) in like.iter().zip(arrays).zip(values) {
             let Some(array) = array.as_var() else { continue };

@@ -17,6 +17,7 @@
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
 
+mod balance;
 mod distribute;
 mod host;
 
@@ -50,13 +51,15 @@ pub(crate) fn wrong<T>(message: impl Into<String>) -> F<T> {
 pub struct Thresholds {
     /// `par.outer`: how many points a space needs, for the work inside each to stay serial.
     pub par_outer: i64,
+    /// `row.long`: how many elements a row that only one point knows needs, to be reduced by all threads.
+    pub row_long: i64,
 }
 
 impl Thresholds {
     /// For a processor with some dozens of cores.
-    pub const CPU: Thresholds = Thresholds { par_outer: 512 };
+    pub const CPU: Thresholds = Thresholds { par_outer: 512, row_long: 1 << 16 };
     /// For a GPU: as many as it has threads at a time, or so.
-    pub const GPU: Thresholds = Thresholds { par_outer: 1 << 15 };
+    pub const GPU: Thresholds = Thresholds { par_outer: 1 << 15, row_long: 1 << 18 };
 }
 
 /// Arrays and iterations of up to this many elements, if it is a constant, are not worth a launch.
@@ -251,7 +254,15 @@ impl Flattener {
                 let results = inner.into_iter().map(Atom::Var).collect();
                 self.branch(size, then, Body { stmts: otherwise, results })
             }
-            _ if leaf => seg(axes.to_vec(), SegKind::Map, body.clone()),
+            _ if leaf => {
+                if self.versions < MOST_IN_ALL
+                    && let Some(rows) = balance::rows(self, axes, body)
+                {
+                    self.versions += 1;
+                    return balance::apart(self, pat, axes, body, &rows, prov, out);
+                }
+                seg(axes.to_vec(), SegKind::Map, body.clone())
+            }
             _ => Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? },
         };
         out.push(Stmt { pat: pat.to_vec(), exp, prov });

@@ -19,6 +19,7 @@
 use super::build::{Emit, upto};
 use super::leaf::Leaf;
 use super::plan::Plan;
+use super::schedule::SHARED_BYTES;
 use super::threads::COUNT;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
@@ -218,6 +219,16 @@ impl Plan {
                 })
             })
         })
+    }
+
+    /// Whether shared memory has room for a square of each of a leaf's results.
+    pub fn squares_fit(&self, leaf: &mono::Body) -> bool {
+        let base = |a: &mono::Atom| match a {
+            mono::Atom::Var(v) => self.flat.vars[*v].ty.base,
+            mono::Atom::Const(c) => c.ty(),
+        };
+        let bytes: i64 = leaf.results.iter().map(|a| i64::from(base(a).bits() / 8)).sum();
+        SQUARE * (SQUARE + 1) * bytes <= SHARED_BYTES
     }
 
     /// Whether there are rows and columns enough for squares.

@@ -19,11 +19,16 @@ impl Plan {
         body: &mono::Body,
         combine: Option<&mono::Lambda>,
     ) -> L<()> {
+        // A destination that nothing else reads is written where it is. What the values are made from is read
+        // while they are written.
+        let mut kept = self.roots_of(body);
+        kept.extend(combine.iter().flat_map(|c| self.roots_of(&c.body)));
         let mut outs = Vec::new();
-        for (v, d) in pat.iter().zip(dests) {
-            let out = self.alloc_for(*v)?;
-            self.copy(*d, &out)?;
-            outs.push(out);
+        for d in dests {
+            match self.owned((*d).into(), &mut kept)? {
+                Atom::Var(buffer) => outs.push(Place::whole(buffer)),
+                Atom::Const(_) => return wrong("a constant is written to"),
+            }
         }
         self.kernel("scatter", |l| {
             let outs = l.import_all(&outs);

@@ -219,8 +219,22 @@ impl Plan {
         Ok(self.alloc(name, BufferTy { base, dims, space: Space::Scratch }))
     }
 
-    /// The buffer of an array that the innermost block may hand on.
-    fn owned(&mut self, a: mono::Atom, moved: &mut FxHashSet<Var>) -> L<Atom> {
+    /// The memory that a leaf's arrays from outside are in.
+    pub fn roots_of(&self, b: &mono::Body) -> FxHashSet<Var> {
+        let mut roots = FxHashSet::default();
+        b.for_each_use(&mut |a| {
+            if let mono::Atom::Var(v) = a
+                && let Some(Bound::Array(p)) = self.env.get(&v)
+            {
+                roots.insert(self.root(p.buffer));
+            }
+        });
+        roots
+    }
+
+    /// A buffer for an array that is the innermost block's to hand on or write to: its own if nothing uses
+    /// that later and it is not in `moved`, else a copy.
+    pub fn owned(&mut self, a: mono::Atom, moved: &mut FxHashSet<Var>) -> L<Atom> {
         let mono::Atom::Var(v) = a else { return Ok(a) };
         let place = match self.bound(v)? {
             Bound::Scalar(a) => return Ok(a),

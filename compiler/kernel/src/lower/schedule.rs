@@ -28,8 +28,11 @@ pub(crate) const THREAD_GRAIN: i64 = 64;
 pub(crate) const THREADS: u32 = 256;
 /// Points that a thread of a map has, or of a reduction at least.
 pub(crate) const ITEMS: i64 = 4;
-/// Consecutive elements that a thread scans.
-pub(crate) const SCANNED: i64 = 8;
+/// Consecutive elements that a thread scans, where shared memory has room for them.
+const SCANNED: i64 = 8;
+/// Bytes of shared memory that a block's tiles may take: of the 48 KiB that every block can have, with room
+/// for what its threads hand to each other and for a few blocks on one multiprocessor.
+pub(crate) const SHARED_BYTES: i64 = 32 << 10;
 /// About so many blocks reduce one array; each has more elements where that is not enough.
 pub(crate) const BLOCKS: i64 = 1024;
 /// Threads that run in step: rows of at least so many elements are reduced by a warp each.
@@ -52,6 +55,31 @@ pub(crate) const TRANSPOSED: i64 = 64;
 
 /// Bytes of the widest vectors that there are; a backend splits them where its own are narrower.
 const VECTOR_BYTES: u32 = 64;
+
+/// How a GPU's block scans a tile that is kept in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ScanBlock {
+    pub threads: u32,
+    /// Consecutive elements of a thread.
+    pub run: i64,
+}
+
+impl ScanBlock {
+    /// The largest that has room for elements of so many bytes; a warp of one element each where nothing has.
+    pub fn of(bytes: u32) -> ScanBlock {
+        let runs = std::iter::successors(Some(SCANNED), |run| (*run > 1).then_some(run / 2));
+        let fewer = std::iter::successors(Some(THREADS / 2), |n| (i64::from(*n) > WARP).then_some(n / 2));
+        let full = runs.map(|run| ScanBlock { threads: THREADS, run });
+        let small = fewer.map(|threads| ScanBlock { threads, run: 1 });
+        let room = |b: &ScanBlock| b.tile() * i64::from(bytes) <= SHARED_BYTES;
+        full.chain(small).find(room).unwrap_or(ScanBlock { threads: WARP as u32, run: 1 })
+    }
+
+    /// How many elements a block has.
+    pub fn tile(self) -> i64 {
+        i64::from(self.threads) * self.run
+    }
+}
 
 /// For each accumulator its own commutative operator and what it starts from, if the operator of a
 /// reduction is that: then its elements may be combined in lanes.
@@ -346,4 +374,20 @@ pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom) -> super::L<crate::i
     let up = e.int(ScalarOp::Add, n, A::int(ROUND - 1))?;
     let q = e.int(ScalarOp::Quotient, up, A::int(ROUND))?;
     e.int(ScalarOp::Mul, q, A::int(ROUND))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHARED_BYTES, ScanBlock};
+
+    #[test]
+    fn a_scan_has_room_for_its_tile() {
+        assert_eq!(ScanBlock::of(8), ScanBlock { threads: 256, run: 8 });
+        assert_eq!(ScanBlock::of(17), ScanBlock { threads: 256, run: 4 });
+        assert_eq!(ScanBlock::of(64), ScanBlock { threads: 256, run: 2 });
+        assert_eq!(ScanBlock::of(129), ScanBlock { threads: 128, run: 1 });
+        for bytes in 1..1024 {
+            assert!(ScanBlock::of(bytes).tile() * i64::from(bytes) <= SHARED_BYTES, "{bytes}");
+        }
+    }
 }

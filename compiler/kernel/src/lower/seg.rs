@@ -6,7 +6,7 @@
 //! | `seg-red` | the partial results of tiles of the axis; a map of serial reductions over those |
 //! | `seg-scan` | one, in which blocks hand on what the tiles before combine to |
 //! | `filter` | each tile moves what it keeps to the front of its part of a staging buffer; a scan of the numbers kept; a map over the result that finds its tile by binary search |
-//! | `scatter` | a copy of the destination; the writes in order, in one block |
+//! | `scatter` | the destination, or a copy if that is read later; the writes in order, in one block |
 //! | `grade` | the keys; a sort by the runtime |
 //!
 //! Partial results are combined in the order of their tiles, and tiles depend on sizes alone: the result

@@ -20,7 +20,7 @@ use super::build::Emit;
 use super::leaf::Leaf;
 use super::plan::Plan;
 use super::scan::{Before, Scan};
-use super::schedule::{self, BLOCKS, FEW, ITEMS, LONG, RUN, SCANNED, THREADS, WARP};
+use super::schedule::{self, BLOCKS, FEW, ITEMS, LONG, RUN, ScanBlock, THREADS, WARP};
 use super::seg::Tiles;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
@@ -43,6 +43,7 @@ impl Plan {
         let scalars = scalars.map(|v| &self.flat.vars[v].ty).all(mono::Ty::is_scalar);
         if let [row, column] = space
             && scalars
+            && self.squares_fit(leaf)
             && self.is_transposition(leaf, &self.shape(leaf, column.var), std::slice::from_ref(row))
         {
             return self.transpose_by_threads(name, outs, [*row, *column], leaf);
@@ -376,7 +377,9 @@ impl Plan {
         leaf: &mono::Body,
     ) -> L<()> {
         let n = self.atom(axis.size)?;
-        let size = Atom::int(COUNT * SCANNED);
+        let params = &op.lambda.params[..op.lambda.body.results.len()];
+        let block = ScanBlock::of(params.iter().map(|v| self.flat.vars[*v].ty.base.bits() / 8).sum());
+        let size = Atom::int(block.tile());
         let tiles = Tiles { size, count: self.tiles(n, size)? };
         let mut outs = Vec::new();
         for v in pat {
@@ -387,9 +390,9 @@ impl Plan {
         let scan = Scan { index: axis.var, kind, op, leaf };
         self.kernel("scan", |l| {
             let outs = l.import_all(&outs);
-            let thread = l.threads(THREADS);
+            let thread = l.threads(block.threads);
             let (at, tile) = l.segments(space, axis, tiles)?;
-            let part = l.load_part(thread, scan, tile)?;
+            let part = l.load_part(thread, scan, tile, block)?;
             let (count, items) = l.items_of_part(thread, &part, op)?;
             let (mine, totals) = l.collective(true, count, &items, op)?;
             let before = l.chain(&handed, &at, tile, &totals, op)?;
@@ -410,6 +413,7 @@ impl Plan {
 
 /// A tile's elements in shared memory.
 struct Part {
+    block: ScanBlock,
     shared: Vec<Place>,
     /// The number of the tile's first element, and how many it has.
     base: Atom,
@@ -537,7 +541,7 @@ impl Leaf<'_> {
     // ---- scans ----
 
     /// Brings the elements of a tile into shared memory, neighbours by neighbours.
-    fn load_part(&mut self, thread: Atom, scan: Scan, tile: Range) -> L<Part> {
+    fn load_part(&mut self, thread: Atom, scan: Scan, tile: Range, block: ScanBlock) -> L<Part> {
         let Range::Tile { index: b, size, limit } = tile else { return wrong("no tile") };
         let mut shared = Vec::new();
         for v in &scan.op.lambda.params[..scan.op.lambda.body.results.len()] {
@@ -550,7 +554,7 @@ impl Leaf<'_> {
         let base = self.int(ScalarOp::Mul, b, size)?;
         let left = self.int(ScalarOp::Sub, limit, base)?;
         let valid = self.int(ScalarOp::Min2, left, size)?;
-        let threads = Atom::int(COUNT);
+        let threads = self.count();
         let range = Range::Share { thread, threads, index: Atom::int(0), size, limit: valid };
         self.each(How::Seq, "k", range, |l, k| {
             let i = l.int(ScalarOp::Add, base, k)?;
@@ -560,12 +564,12 @@ impl Leaf<'_> {
             Ok(())
         })?;
         self.emit(StmtKind::Barrier);
-        Ok(Part { shared, base, valid })
+        Ok(Part { block, shared, base, valid })
     }
 
     /// What a thread's run of a part combines to, and how many threads have one.
     fn items_of_part(&mut self, thread: Atom, part: &Part, op: &mono::Combine) -> L<(Atom, Vec<Atom>)> {
-        let run = Atom::int(SCANNED);
+        let run = Atom::int(part.block.run);
         let count = self.tiles(part.valid, run)?;
         let from = self.int(ScalarOp::Mul, thread, run)?;
         let to = self.int(ScalarOp::Add, from, run)?;
@@ -620,7 +624,7 @@ impl Leaf<'_> {
         op: &mono::Combine,
         before: Before,
     ) -> L<()> {
-        let range = Range::Tile { index: thread, size: Atom::int(SCANNED), limit: part.valid };
+        let range = Range::Tile { index: thread, size: Atom::int(part.block.run), limit: part.valid };
         let flag = before.some.map(|a| (a, None));
         let init: Vec<_> = flag.into_iter().chain(before.values.iter().map(|a| (*a, None))).collect();
         self.carry(How::Seq, range, &init, |l, k, accs| {
@@ -644,7 +648,8 @@ impl Leaf<'_> {
     /// Writes a part where it belongs, neighbours by neighbours.
     fn store_part(&mut self, thread: Atom, part: &Part, tile: Range, at: &[Atom], outs: &[Place]) -> L<()> {
         let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
-        let range = Range::Share { thread, threads: Atom::int(COUNT), index, size, limit };
+        let threads = self.count();
+        let range = Range::Share { thread, threads, index, size, limit };
         self.each(How::Seq, "i", range, |l, i| {
             let k = l.int(ScalarOp::Sub, i, part.base)?;
             let there: Vec<Atom> = at.iter().copied().chain([i]).collect();

@@ -84,7 +84,7 @@ impl Subject {
             inputs.push(((*name).to_owned(), path.display().to_string()));
         }
         // Small products are contractions, too.
-        let tuning = Tuning { thresholds: Thresholds { par_outer: 64 }, ..Tuning::gpu() };
+        let tuning = Tuning { thresholds: Thresholds { par_outer: 64, ..Thresholds::GPU }, ..Tuning::gpu() };
         compile(session, &format!("{TIMES}\n{}", self.text), Some("main"), &inputs, tuning)
     }
 }
