@@ -26,7 +26,7 @@ pub trait Source {
     fn block(&self, capacity: usize) -> Option<Self::Block>;
 }
 
-/// Why there is no buffer: more than so many bytes are not given out at a time.
+/// Why there is no buffer: so many bytes are left of what may be given out at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfMemory {
     pub most: u64,
@@ -109,7 +109,7 @@ impl<S: Source> Memory<S> {
 
     /// Why a buffer of more bytes than there are addresses is not given out.
     pub fn never(&self) -> OutOfMemory {
-        OutOfMemory { most: self.lock().limit }
+        self.lock().left()
     }
 
     pub fn usage(&self) -> Usage {
@@ -132,7 +132,7 @@ impl<S: Source> Memory<S> {
 
 impl<S: Source> Heap<S> {
     fn take(&mut self, bytes: usize) -> Result<(S::Block, usize), OutOfMemory> {
-        let too_large = OutOfMemory { most: self.limit };
+        let too_large = self.left();
         let live = self.live.checked_add(bytes as u64).filter(|n| *n <= self.limit).ok_or(too_large)?;
         let capacity = self.source.class(bytes).ok_or(too_large)?;
         let most = capacity.saturating_add(capacity / 4);
@@ -156,6 +156,10 @@ impl<S: Source> Heap<S> {
         self.live = live;
         self.peak = self.peak.max(live);
         Ok(taken)
+    }
+
+    fn left(&self) -> OutOfMemory {
+        OutOfMemory { most: self.limit.saturating_sub(self.live) }
     }
 
     fn take_kept(&mut self, capacity: usize) -> Option<S::Block> {
@@ -254,7 +258,7 @@ mod tests {
     fn the_limit_is_of_what_is_alive() {
         let (memory, _) = memory(1 << 30, 1000);
         let first = memory.buffer(600).unwrap();
-        assert_eq!(memory.buffer(600).err(), Some(OutOfMemory { most: 1000 }));
+        assert_eq!(memory.buffer(600).err(), Some(OutOfMemory { most: 400 }));
         assert!(memory.buffer(usize::MAX).is_err());
         drop(first);
         assert!(memory.buffer(1000).is_ok());

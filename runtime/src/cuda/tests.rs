@@ -173,7 +173,7 @@ fn memory_is_kept_and_bounded() {
     assert_eq!(device.memory().peak, (5 << 20) + 1);
     let held = device.buffer(60 << 20).unwrap();
     let stopped = device.array(Some(4), BaseTy::F64, &[3, 1 << 20]).err().unwrap();
-    let trap = Trap::TooLarge { rank: 2, by: DEVICE.into(), most: 8 << 20 };
+    let trap = Trap::TooLarge { rank: 2, by: DEVICE.into(), most: (4 << 20) / 8 };
     assert_eq!(stopped, Stopped::TooLarge { trap, prov: Some(4), values: vec![3, 1 << 20] });
     drop(held);
     for shape in [&[i64::MAX, i64::MAX][..], &[-1], &[-1, 2]] {

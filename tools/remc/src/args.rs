@@ -142,6 +142,12 @@ pub struct Run {
     /// How many threads the cpu device uses [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// The most memory that the arrays may take at a time, such as 512M or 2G [default: what the device has]
+    ///
+    /// Arrays that the program makes count, and files that are read; not the compiler and its code. A program that
+    /// needs more stops with a message that says for what.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory_limit: Option<u64>,
     /// Say how long each stage and kernel took, and how much memory was used
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub timings: Option<Timings>,
@@ -319,9 +325,41 @@ fn input(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A number of bytes, with a power of 1024 after it or none: `2G`, `1.5M`, `4096`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let factor = match unit.trim().trim_end_matches(['B', 'b']).trim_end_matches('i').to_uppercase().as_str()
+    {
+        "" => Some(1u64),
+        "K" => Some(1 << 10),
+        "M" => Some(1 << 20),
+        "G" => Some(1 << 30),
+        "T" => Some(1 << 40),
+        _ => None,
+    };
+    let number: Option<f64> = text[..text.len() - unit.len()].parse().ok();
+    match (number, factor) {
+        (Some(n), Some(f)) if n * f as f64 >= 1.0 && n * (f as f64) < 2f64.powi(63) => {
+            Ok((n * f as f64) as u64)
+        }
+        _ => Err("write a number of bytes, or of K, M, G or T, for example 512M".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::bytes;
     use clap::CommandFactory;
+
+    #[test]
+    fn sizes_have_units() {
+        let all = ["4096", "2G", "1.5M", "512 MiB", "1kb"].map(|t| bytes(t).unwrap());
+        assert_eq!(all, [4096, 2 << 30, 3 << 19, 512 << 20, 1024]);
+        for wrong in ["", "G", "0", "-1", "2X", "1e30T", "many", "999999999T"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

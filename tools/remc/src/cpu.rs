@@ -58,10 +58,11 @@ fn compile(program: &Program, host: &Host) -> Outcome<Vec<u8>> {
     Ok(compiled.map_err(|e| bug(Stage::Codegen, e))?.object)
 }
 
-/// The device, with so many threads.
-pub fn device(threads: Option<u16>) -> Cpu {
+/// The device, with so many threads and bytes of memory.
+pub fn device(threads: Option<u16>, memory_limit: Option<u64>) -> Cpu {
     let default = CpuOptions::default();
-    Cpu::new(CpuOptions { threads: threads.map_or(default.threads, usize::from), ..default })
+    let threads = threads.map_or(default.threads, usize::from);
+    Cpu::new(CpuOptions { threads, memory_limit, ..default })
 }
 
 /// Runs a program on its arguments, some number of times. `signature` are the entry's indices.

@@ -35,15 +35,15 @@ struct Gpu<'d> {
     workers: u64,
 }
 
-/// Compiles a program for the GPU and runs it, some number of times.
+/// Compiles a program for the GPU and runs it, some number of times, with at most so many bytes of its memory.
 pub fn run(
     session: &Session,
     program: &Program,
     (signature, indices): (&[IVar], &[IndexValue]),
     arguments: &[Value],
-    repeat: u32,
+    (repeat, memory_limit): (u32, Option<u64>),
 ) -> Outcome<Result<Ran, RuntimeError>> {
-    let cuda = match Cuda::new(&CudaOptions::default()) {
+    let cuda = match Cuda::new(&CudaOptions { memory_limit, ..CudaOptions::default() }) {
         Ok(cuda) => cuda,
         Err(missing) => {
             return fail(

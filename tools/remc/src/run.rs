@@ -25,6 +25,12 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     let target = choose(&session, file, &args.entry, &args.inputs)?;
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
+    let interpreted = matches!(args.device, Some(Device::Interp | Device::Emulated));
+    if interpreted && args.memory_limit.is_some() {
+        return fail(usage(codes::DEVICE, "--memory-limit is of the cpu and cuda devices").help(
+            "the interpreter is the meaning of programs, not a way to save memory: name `--device cpu`",
+        ));
+    }
     if args.device == Some(Device::Interp) && (args.threads.is_some() || args.repeat > 1) {
         return fail(
             usage(codes::DEVICE, "--threads and --repeat are of the cpu device")
@@ -152,8 +158,8 @@ fn evaluate(
                 let signature = definition.entry.as_ref().map(|e| e.indices.as_slice()).unwrap_or_default();
                 if args.device == Some(Device::Cuda) {
                     let shown = Progress::of_running("the cuda device");
-                    let ran =
-                        crate::gpu::run(session, &kernel, (signature, &indices), &arguments, args.repeat)?;
+                    let limits = (args.repeat, args.memory_limit);
+                    let ran = crate::gpu::run(session, &kernel, (signature, &indices), &arguments, limits)?;
                     drop(shown);
                     let ran = ran.map_err(|e| self::stop(session, reporter, &e))?;
                     let text = memory(&ran.stats);
@@ -230,7 +236,7 @@ fn compiled(
     reporter: &Reporter,
 ) -> Outcome<(Value, Report)> {
     let code = cpu::load(session, kernel)?;
-    let device = cpu::device(args.threads);
+    let device = cpu::device(args.threads, args.memory_limit);
     let ran = {
         let _shown = Progress::of_running("the cpu device");
         cpu::run(session, &code, &device, signature, indices, arguments, args.repeat)?

@@ -181,6 +181,8 @@ fn devices() {
     fails(&["run", "-e", "1", "--threads", "many"], 2, "many");
     fails(&["run", "-e", "1", "--repeat", "0"], 2, "--repeat");
     fails(&["run", "-e", "1", "--device", "interp", "--threads", "2"], 2, "U0014");
+    fails(&["run", "-e", "1", "--device", "interp", "--memory-limit", "2G"], 2, "U0014");
+    fails(&["run", "-e", "1", "--memory-limit", "lots"], 2, "512M");
     fails(&["run", "-e", "1", "--device", "interp", "--repeat", "2"], 2, "U0014");
 }
 

@@ -225,7 +225,7 @@ fn help(trap: &Trap) -> Option<String> {
         }
         Trap::Scatter { .. } => "a negative index drops the value",
         Trap::TooLarge { by, most, .. } => {
-            return Some(format!("the {by} allocates at most {most} elements for one array"));
+            return Some(format!("the {by} has room for at most {most} elements of it"));
         }
         Trap::AsShape { .. } => "`reshape` changes the shape of a value; `as-shape` only states it",
         _ => return None,
