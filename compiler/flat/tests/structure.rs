@@ -1,4 +1,4 @@
-//! The structure of the programs of the bench and of the examples: how many parallel operators are left of
+//! The structure of the programs of the bench, the examples and `testsuite/structure`: how many parallel operators are left of
 //! each entry after optimisation, and how many versions.
 //!
 //! `testsuite/passes/flat/structure.txt` lists them; `UPDATE_EXPECT=1` writes it.
@@ -26,7 +26,7 @@ fn compare() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut session = Session::new(Database::default());
     let mut found = String::new();
-    for folder in ["tools/bench/programs", "examples"] {
+    for folder in ["tools/bench/programs", "examples", "testsuite/structure"] {
         let mut files: Vec<PathBuf> =
             fs::read_dir(root.join(folder)).unwrap().map(|f| f.unwrap().path()).collect();
         files.retain(|f| f.extension().is_some_and(|e| e == "remora"));

@@ -46,7 +46,11 @@ fn for_all(first: u64, property: fn(&Program, u64) -> Result<(), Fault>) {
     let done = std::thread::Builder::new().stack_size(STACK).spawn(work).unwrap().join().unwrap();
     match done {
         Ok(done) => assert!(done >= 20, "only {done} programs in {BUDGET:?}"),
-        Err(told) => panic!("{told}"),
+        Err(told) => {
+            // Panics are hushed.
+            eprintln!("{told}");
+            panic!("a property fails")
+        }
     }
 }
 

@@ -243,7 +243,7 @@ fn entries_solve_their_indices() {
     let e = solve_indices(sig, &[val(&[2], &[5, 6]), val(&[2, 1], &[1, 2])]).unwrap_err();
     assert_eq!(e.param, Some("ys".into()));
     assert_eq!(e.found, "[int 2 1]");
-    assert_eq!(e.reason, "its shape is [2 1], not [3 1]");
+    assert_eq!(e.reason, "its shape is [2 1], not [3 1]; n is 2, as in the input `xs`");
     let e = solve_indices(sig, &[val(&[], &[5]), val(&[2, 1], &[1, 2])]).unwrap_err();
     assert_eq!(e.reason, "it has 0 axes, not 1");
     let e = solve_indices(sig, &[Value::of_scalars(BaseTy::F64, vec![0], []), val(&[1], &[1])]).unwrap_err();

@@ -249,14 +249,14 @@ impl Checker<'_> {
         }
 
         // 2. Function-typed arguments fix cell shapes.
+        let mut grows = None;
         for (slot, source) in slots.iter_mut().zip(&mut sources) {
             let Some(Source::Ast(e)) = source.take() else { continue };
             match self.function_argument(e, &slot.param.clone(), &op, slot.position) {
-                Ok((t, _)) if errors::goes_on(&op.name) && !typed(e) && self.only_empty(&slot.param) => {
-                    let _ = self.result_grows::<()>(&t.expr, &op, slot.position);
-                    failed = true;
-                }
                 Ok((t, frame)) => {
+                    if errors::goes_on(&op.name) && !typed(e) && self.only_empty(&slot.param) {
+                        grows = Some((t.expr.node, slot.position));
+                    }
                     slot.arg = Some(t);
                     slot.frame = frame;
                     slot.done = true;
@@ -267,7 +267,26 @@ impl Checker<'_> {
         if failed {
             return Err(Reported);
         }
+        let reported = self.diagnostics.len();
+        let grows = grows.map(|(lambda, position)| (lambda, position, op.clone()));
+        let result = self.cells_and_frame(op, slots, op_frame, ret, node);
+        if let (Err(Reported), Some((lambda, position, op))) = (&result, grows) {
+            // What does not fit is not empty: the function is to blame.
+            self.diagnostics.truncate(reported);
+            return self.result_grows(lambda, &op, position);
+        }
+        result
+    }
 
+    /// The rest of an application, when what its functions decide is decided.
+    fn cells_and_frame(
+        &mut self,
+        op: Operator,
+        mut slots: Vec<Slot>,
+        op_frame: Shape,
+        ret: ArrTy,
+        node: NodeId,
+    ) -> Check<Typed> {
         // 3. Cells of known rank, as long as there are any; 4. the smallest frame for all the rest.
         loop {
             let mut progress = false;

@@ -131,7 +131,12 @@ impl Checker<'_> {
     }
 
     /// A function that is given its own result and changes its length: only empty arrays fit it.
-    pub(in crate::infer) fn result_grows<T>(&mut self, t: &Expr, op: &Operator, position: usize) -> Check<T> {
+    pub(in crate::infer) fn result_grows<T>(
+        &mut self,
+        node: NodeId,
+        op: &Operator,
+        position: usize,
+    ) -> Check<T> {
         self.fail_application(
             Diagnostic::error(
                 codes::FUNCTION_SHAPE,
@@ -141,7 +146,7 @@ impl Checker<'_> {
                     Self::named(op)
                 ),
             )
-            .primary(Loc::Node(t.node), "only empty arrays would keep their length")
+            .primary(Loc::Node(node), "only empty arrays would keep their length")
             .help(format!(
                 "`{}` gives the result to the next step, so its shape stays the same: box what grows",
                 op.name
