@@ -255,32 +255,54 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let widths = self.widths(w, carried, body);
         let inits = carried.iter().map(|c| self.atom(c.init)).collect::<Result<Vec<_>, _>>()?;
         let pieces: Vec<usize> = carried.iter().map(|c| self.form(c.param).0).collect();
-        let mut acc: Vec<Vec<Value<'ctx>>> = sums
-            .iter()
-            .zip(&pieces)
-            .map(|((_, _, zero), n)| vec![self.e.constant(*zero, widths.first().copied()); *n])
-            .collect();
-        let mut start = from;
-        for w in &widths {
-            acc = self.folded(acc, sums, *w)?;
-            let end = self.whole_steps((from, to), *w)?;
-            self.lanes = Some(*w);
-            acc = self.counted(start, end, *w, acc, &mut |f, i, params| {
-                f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
-                f.bind_carried(f.params(carried).into_iter(), params);
-                f.block(body)?;
-                f.carry(carried, next)
-            })?;
-            self.lanes = None;
-            start = end;
+        let mut shaped = Vec::new();
+        for (init, n) in inits.iter().zip(&pieces) {
+            shaped.push(self.shaped(init, *n, false)?);
         }
-        let acc = self.folded(acc, sums, 1)?;
-        let mut scalars = Vec::new();
-        for (((init, acc), (op, ty, _)), n) in inits.iter().zip(acc).zip(sums).zip(&pieces) {
-            let init = self.shaped(init, *n, false)?;
-            let all = init.into_iter().zip(acc).map(|(i, a)| self.e.op(*op, &[*ty, *ty], &[i, a]));
-            scalars.push(all.collect::<Result<Vec<_>, _>>()?);
-        }
+        let ends = widths.iter().map(|w| self.whole_steps((from, to), *w)).collect::<Result<Vec<_>, _>>()?;
+        let Some(last) = ends.last() else { return Err(EmitError::WrongValue("no lanes")) };
+        let vectors = |f: &mut Self| -> Result<Vec<Vec<Value<'ctx>>>, EmitError> {
+            let mut acc: Vec<Vec<Value<'ctx>>> = sums
+                .iter()
+                .zip(&pieces)
+                .map(|((_, _, zero), n)| vec![f.e.constant(*zero, widths.first().copied()); *n])
+                .collect();
+            let mut start = from;
+            for (k, (w, end)) in widths.iter().zip(&ends).enumerate() {
+                let steps = |f: &mut Self| {
+                    f.lanes = Some(*w);
+                    let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
+                        f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
+                        f.bind_carried(f.params(carried).into_iter(), params);
+                        f.block(body)?;
+                        f.carry(carried, next)
+                    })?;
+                    f.lanes = None;
+                    Ok::<_, EmitError>(all)
+                };
+                acc = match widths.get(k + 1) {
+                    Some(fewer) => {
+                        let without = f.folded(acc.clone(), sums, *fewer)?;
+                        f.if_any(start, *end, without, &mut |f| {
+                            let all = steps(f)?;
+                            f.folded(all, sums, *fewer)
+                        })?
+                    }
+                    None => steps(f)?,
+                };
+                start = *end;
+            }
+            let acc = f.folded(acc, sums, 1)?;
+            let mut scalars = Vec::new();
+            for ((init, acc), (op, ty, _)) in shaped.iter().zip(acc).zip(sums) {
+                let all = init.iter().zip(acc).map(|(i, a)| f.e.op(*op, &[*ty, *ty], &[*i, a]));
+                scalars.push(all.collect::<Result<Vec<_>, _>>()?);
+            }
+            Ok(scalars)
+        };
+        // A range that is shorter than a vector, as many rows are, has nothing to fold.
+        let start = *last;
+        let scalars = self.if_any(from, start, shaped.clone(), &mut { vectors })?;
         let results = self.counted(start, to, 1, scalars, &mut |f, i, params| {
             f.env.insert(var, uniform(i.into()));
             f.bind_carried(f.params(carried).into_iter(), params);
@@ -289,6 +311,30 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         })?;
         self.bind_carried(self.results(carried).into_iter(), &results);
         Ok(())
+    }
+
+    /// What `f` gives if there is an iteration from `from` to `to`, else `without`.
+    fn if_any(
+        &mut self,
+        from: IntValue<'ctx>,
+        to: IntValue<'ctx>,
+        without: Vec<Vec<Value<'ctx>>>,
+        f: &mut dyn FnMut(&mut Self) -> Result<Vec<Vec<Value<'ctx>>>, EmitError>,
+    ) -> Result<Vec<Vec<Value<'ctx>>>, EmitError> {
+        if without.is_empty() {
+            return f(self);
+        }
+        let (before, yes, join) = (self.here()?, self.append(), self.append());
+        let any = self.e.icmp(IntPredicate::SLT, from.into(), to.into())?;
+        self.branch(any, yes, join)?;
+        self.position(yes);
+        let values = f(self)?;
+        let end = self.here()?;
+        self.jump(join)?;
+        self.position(join);
+        let phis = self.phis(&without, before)?;
+        close(&phis, &values, end)?;
+        Ok(values_of(&phis))
     }
 
     /// Accumulators of fewer lanes: halves are combined until `w` are left.
