@@ -6,6 +6,7 @@
 //! every argument whose cell still holds an unknown shape is one cell. Then the frames are joined.
 
 use super::instance::Operator;
+use super::polymorphic::is_polymorphic;
 use super::*;
 use crate::ir::{Arg, ExprKind, Fact};
 use remc_syntax::ast;
@@ -105,7 +106,7 @@ impl Checker<'_> {
             Some(head) => self.instantiate(head)?,
             None => {
                 let t = self.demanding(false, |c| c.infer(func, None))?;
-                Operator::plain(t.expr)
+                self.operator(t)?
             }
         };
         let mut op = op;
@@ -197,7 +198,8 @@ impl Checker<'_> {
         let mut failed = false;
         for (slot, source) in slots.iter_mut().zip(&mut sources) {
             // An array of functions is data, like any array.
-            let function = matches!(self.s.zonk_atom(&slot.param.atom), AtomTy::Fn(_))
+            let atom = self.s.zonk_atom(&slot.param.atom);
+            let function = (matches!(atom, AtomTy::Fn(_)) || is_polymorphic(&atom))
                 && self.s.zonk_shape(&slot.param.shape).is_scalar();
             if function && matches!(source, Some(Source::Ast(_))) {
                 continue;
@@ -252,6 +254,13 @@ impl Checker<'_> {
         let mut grows = None;
         for (slot, source) in slots.iter_mut().zip(&mut sources) {
             let Some(Source::Ast(e)) = source.take() else { continue };
+            if is_polymorphic(&self.s.zonk_atom(&slot.param.atom)) {
+                match self.infer(e, Some(&slot.param)) {
+                    Ok(t) => slot.arg = Some(t),
+                    Err(Reported) => failed = true,
+                }
+                continue;
+            }
             match self.function_argument(e, &slot.param.clone(), &op, slot.position) {
                 Ok((t, frame)) => {
                     if errors::goes_on(&op.name) && !typed(e) && self.only_empty(&slot.param) {

@@ -3,6 +3,7 @@
 
 use super::apply::{Slot, Source};
 use super::instance::Operator;
+use super::polymorphic::is_polymorphic;
 use super::*;
 use crate::codes;
 use crate::ir::{Arg, ExprKind, LiftKind};
@@ -174,7 +175,10 @@ impl Checker<'_> {
         let result = self.deeper(|c| {
             let op = match c.head(func, Some(args))? {
                 Some(h) => c.instantiate(h)?,
-                None => Operator::plain(c.infer(func, None)?.expr),
+                None => {
+                    let t = c.infer(func, None)?;
+                    c.operator(t)?
+                }
             };
             let fn_params = match c.s.zonk_atom(&op.expr.ty.atom) {
                 AtomTy::Fn(f) => f.params.clone(),
@@ -187,7 +191,8 @@ impl Checker<'_> {
                 let is_val = op.vals.iter().any(|(at, _)| *at == i);
                 let param = if is_val { None } else { ordinary.next() };
                 let param = param.map(|p| c.s.zonk_atom(&p.atom));
-                let function = matches!(param, Some(AtomTy::Fn(_)));
+                let function =
+                    param.as_ref().is_some_and(|p| matches!(p, AtomTy::Fn(_)) || is_polymorphic(p));
                 // A rank asks for cells of what is in a box, unless the operator takes boxes.
                 let opens = !matches!(param, Some(AtomTy::Sigma(_)));
                 plan.push((function, is_val, opens, *rank));
@@ -265,7 +270,10 @@ impl Checker<'_> {
                 .collect();
             let op = match c.head(func, None)? {
                 Some(h) => c.instantiate(h)?,
-                None => Operator::plain(c.infer(func, None)?.expr),
+                None => {
+                    let t = c.infer(func, None)?;
+                    c.operator(t)?
+                }
             };
             // Functions among the parameters have the type the operator says.
             if let AtomTy::Fn(f) = c.s.zonk_atom(&op.expr.ty.atom)
@@ -273,7 +281,8 @@ impl Checker<'_> {
             {
                 for (v, p) in vars.iter().zip(&f.params) {
                     let (local, p) = (c.local(*v).local.ty.clone(), c.s.zonk(p));
-                    if matches!(p.atom, AtomTy::Fn(_)) && local.shape.is_scalar() {
+                    let function = matches!(p.atom, AtomTy::Fn(_)) || is_polymorphic(&p.atom);
+                    if function && local.shape.is_scalar() {
                         let _ = c.s.unify(&local, &p);
                     }
                 }

@@ -1,5 +1,6 @@
 //! One arm for each form of expression.
 
+use super::polymorphic::{is_polymorphic, is_written_function};
 use super::values::is_sizes;
 use super::*;
 use crate::codes;
@@ -9,6 +10,13 @@ use remc_syntax::ast::{self, Annotation, ExprKind as A};
 impl Checker<'_> {
     /// The elaborated expression. `expected` is a hint: the caller still has to compare the type.
     pub(super) fn infer(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
+        if is_written_function(e)
+            && let Some(want) = expected.map(|t| self.s.zonk(t))
+            && is_polymorphic(&want.atom)
+            && want.shape.is_scalar()
+        {
+            return self.infer_at_polymorphic(e, &want);
+        }
         let opens = matches!(
             &*e.kind,
             A::Bracket(_)
@@ -92,13 +100,7 @@ impl Checker<'_> {
             }
             A::Annot { expr, ty } => {
                 let want = self.array_type(ty)?;
-                let mut t = self.infer(expr, Some(&want))?;
-                if let (Some(f), true) = (want.as_fn(), matches!(t.expr.ty.atom, AtomTy::Fn(_))) {
-                    return Ok(self.fit_function(t, f, expr.id, None)?.0);
-                }
-                t = self.unboxed_for(t, &want);
-                self.expect(&t.expr, &want, ty.id)?;
-                Ok(t)
+                self.infer_as(expr, &want, ty.id)
             }
             A::If { cond, then, otherwise } => self.infer_if(node, cond, then, otherwise, expected),
             A::Box { witnesses, ty, value } => self.infer_box(node, witnesses, ty, value),
@@ -217,6 +219,20 @@ impl Checker<'_> {
             A::Loop { bindings, cond, body } => self.infer_loop(node, bindings, cond, body),
             A::Error => Err(Reported),
         }
+    }
+
+    /// The expression at the type that is written at `at`.
+    pub(super) fn infer_as(&mut self, e: &ast::Expr, want: &ArrTy, at: NodeId) -> Check<Typed> {
+        let t = self.infer(e, Some(want))?;
+        let atom = self.s.zonk_atom(&t.expr.ty.atom);
+        if let Some(f) = want.as_fn()
+            && (matches!(atom, AtomTy::Fn(_)) || is_polymorphic(&atom))
+        {
+            return Ok(self.fit_function(t, f, e.id, None)?.0);
+        }
+        let t = self.unboxed_for(t, want);
+        self.expect(&t.expr, want, at)?;
+        Ok(t)
     }
 
     /// Opens a scalar box whose contents are wanted.
@@ -386,6 +402,7 @@ impl Checker<'_> {
             A::Lam { .. } | A::TLam { .. } | A::ILam { .. } | A::Rerank { .. } => {
                 self.infer_polymorphic(e, None)
             }
+            _ if self.is_array_of_functions(e) => self.infer_polymorphic(e, None),
             _ => self.infer(e, None),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::apply::Source;
 use super::instance::Operator;
+use super::polymorphic::is_polymorphic;
 use super::*;
 use crate::ir::ExprKind;
 use remc_syntax::ast::{self, Annotation};
@@ -133,6 +134,10 @@ impl Checker<'_> {
         node: NodeId,
         context: Option<(&Operator, usize)>,
     ) -> Check<(Typed, Shape)> {
+        let t = match is_polymorphic(&self.s.zonk_atom(&t.expr.ty.atom)) {
+            true => Typed::new(self.operator(t)?.expr),
+            false => t,
+        };
         let ty = self.s.zonk(&t.expr.ty);
         let have = match &ty.atom {
             AtomTy::Fn(f) => f.clone(),

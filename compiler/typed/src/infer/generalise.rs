@@ -244,6 +244,48 @@ impl Checker<'_> {
         self.decide_stuck(depth)
     }
 
+    /// Whether the expression is a bracket of functions that are written or named, such as
+    /// `[square abs]`: it is evaluated once for all the types that they have, as a single one is.
+    pub(super) fn is_array_of_functions(&self, e: &ast::Expr) -> bool {
+        match &*e.kind {
+            A::Bracket(es) | A::Array { elems: es, .. } => {
+                !es.is_empty() && es.iter().all(|e| self.is_function(e))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_function(&self, e: &ast::Expr) -> bool {
+        match &*e.kind {
+            A::Lam { .. } | A::TLam { .. } | A::ILam { .. } | A::Rerank { .. } => true,
+            A::TApp { func, .. } | A::IApp { func, .. } => self.is_function(func),
+            A::Var(name) => self.names_function(name),
+            _ => self.is_array_of_functions(e),
+        }
+    }
+
+    fn names_function(&self, name: &Name) -> bool {
+        fn gives_function(t: &ArrTy) -> bool {
+            match &t.atom {
+                AtomTy::Fn(_) => true,
+                AtomTy::Pi(q) => gives_function(&q.body),
+                AtomTy::Forall(q) => gives_function(&q.body),
+                _ => false,
+            }
+        }
+        match self.find_value(name) {
+            Some(Binding::Local(v)) => gives_function(&self.s.zonk(&self.local(*v).local.ty)),
+            Some(_) => false,
+            None if self.find_index(name).is_some() => false,
+            None => match self.env.value(name) {
+                Some(crate::scheme::Resolved::Value { scheme, .. }) => {
+                    gives_function(&scheme.ty) || !scheme.vals.is_empty()
+                }
+                _ => false,
+            },
+        }
+    }
+
     /// A syntactic function, with or without binders of its own, at its generalised type.
     pub(super) fn infer_polymorphic(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
         let mark = self.scope.len();
@@ -282,7 +324,8 @@ impl Checker<'_> {
         self.scope.truncate(mark);
         let t = result?;
         let function = matches!(&*t.kind, ExprKind::Lam { .. })
-            || matches!(&*inner.kind, A::Var(_) | A::TApp { .. } | A::IApp { .. })
+            || (matches!(&*inner.kind, A::Var(_) | A::TApp { .. } | A::IApp { .. })
+                || self.is_array_of_functions(inner))
                 && matches!(self.s.zonk_atom(&t.ty.atom), AtomTy::Fn(_));
         self.generalise(t, ivars, tparams, function, depth, e.id)
     }

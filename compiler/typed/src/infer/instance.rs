@@ -3,6 +3,7 @@
 //! A [`Head`] is a value at its ∀/Π type with the explicit arguments written so far; instantiation
 //! fills the rest with existentials. An [`Operator`] is the instance.
 
+use super::polymorphic::is_polymorphic;
 use super::*;
 use crate::codes;
 use crate::ir::{ExprKind, Fact};
@@ -89,6 +90,17 @@ impl Checker<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// An expression that is applied: one of a polymorphic type, such as a Tλ, is instantiated.
+    pub(super) fn operator(&mut self, t: Typed) -> Check<Operator> {
+        let Typed { expr, .. } = t;
+        if !is_polymorphic(&self.s.zonk_atom(&expr.ty.atom)) {
+            return Ok(Operator::plain(expr));
+        }
+        let (ty, node) = (self.s.zonk(&expr.ty), expr.node);
+        let expr = Expr { ty, ..expr };
+        self.instantiate(Head { expr, scheme: None, indices: vec![], types: vec![], explicit: false, node })
     }
 
     fn no_instance(&mut self, func: &ast::Expr, what: &str) -> Check<Option<Head>> {
@@ -185,7 +197,7 @@ impl Checker<'_> {
 
     /// Fills what the head leaves open with existentials.
     pub(super) fn instantiate(&mut self, head: Head) -> Check<Operator> {
-        let Head { mut expr, scheme, indices, types, explicit, node } = head;
+        let Head { mut expr, scheme, indices, types, mut explicit, node } = head;
         let name = scheme.as_ref().map_or_else(
             || match &*expr.kind {
                 ExprKind::Var(v) => self.local(*v).local.name.to_string(),
@@ -215,6 +227,8 @@ impl Checker<'_> {
                         match slot {
                             ExplicitIndex::Param(i) => {
                                 let p = &pi.params[*i];
+                                // `(i-app iota 1)` says of which vectors it is a function.
+                                explicit &= index.sort() == p.sort;
                                 written[*i] = Some(self.fit_sort(index, p, at, &name, &scheme)?);
                             }
                             ExplicitIndex::Derived(_, d) => equal.push((d.clone(), index, at)),

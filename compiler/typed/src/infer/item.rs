@@ -1,5 +1,6 @@
 //! One top-level item, from its Ast to its scheme and definition.
 
+use super::polymorphic::is_written_function;
 use super::values::is_sizes;
 use super::*;
 use crate::check::Checked;
@@ -70,16 +71,7 @@ impl Checker<'_> {
             Some(t) => Some((self.array_type(t)?, t.id)),
             None => None,
         };
-        let function = matches!(
-            &*value.kind,
-            A::Lam { .. }
-                | A::TLam { .. }
-                | A::ILam { .. }
-                | A::Rerank { .. }
-                | A::Var(_)
-                | A::TApp { .. }
-                | A::IApp { .. }
-        );
+        let function = is_written_function(value) || self.is_array_of_functions(value);
         let t = if function && want.is_none() {
             self.infer_polymorphic(value, None)?
         } else {
@@ -87,16 +79,11 @@ impl Checker<'_> {
             let mut known = None;
             let expr = self.behind_barrier(|c| {
                 Ok(c.opening(|c| {
-                    let t = c.infer(value, want.as_ref().map(|w| &w.0))?;
+                    let t = match &want {
+                        Some((ty, at)) => c.infer_as(value, ty, *at)?,
+                        None => c.infer(value, None)?,
+                    };
                     known = t.known.clone();
-                    let Some((ty, at)) = &want else { return Ok(t) };
-                    if let (Some(f), true) =
-                        (ty.as_fn(), matches!(c.s.zonk_atom(&t.expr.ty.atom), AtomTy::Fn(_)))
-                    {
-                        return Ok(c.fit_function(t, f, value.id, None)?.0);
-                    }
-                    let t = c.unboxed_for(t, ty);
-                    c.expect(&t.expr, ty, *at)?;
                     Ok(t)
                 })?
                 .expr)
@@ -116,7 +103,9 @@ impl Checker<'_> {
         self.nothing_pending()?;
         self.small(&t.expr.ty, t.expr.node)?;
         let known = t.known.as_ref().map(|k| self.s.zonk_index(k)).filter(closed_index);
+        let inferred = t.expr.ty.clone();
         let body = self.finish(t.expr);
+        self.decided_type(&inferred, body.node);
         let ty = subst::canonical(&body.ty);
         let arity = match &ty.atom {
             AtomTy::Pi(q) => q.params.len(),

@@ -23,6 +23,7 @@ mod generalise;
 mod instance;
 pub mod item;
 mod open;
+mod polymorphic;
 mod remedy;
 pub mod solver;
 mod types;

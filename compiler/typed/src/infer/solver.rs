@@ -461,6 +461,9 @@ impl Solver {
         if let Some(c) = diff.as_constant() {
             return if c == 0 { Ok(Step::Done) } else { Err(Mismatch::Dims(p, q)) };
         }
+        if divides_not(&diff) {
+            return Err(Mismatch::Dims(p, q));
+        }
         let mut escape = None;
         let mut best: Option<(MetaId, Dim, u32)> = None;
         for (mono, c) in diff.terms() {
@@ -771,6 +774,20 @@ impl Solver {
             }
         }
     }
+}
+
+/// Whether the sum is 0 for no integers at all: all its terms are multiples of a number that its
+/// constant is no multiple of, as in `2n - 3`.
+fn divides_not(d: &Dim) -> bool {
+    let gcd = |mut a: u128, mut b: u128| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let terms = d.terms().iter().filter(|(m, _)| !m.is_empty());
+    let common = terms.fold(0, |g, (_, c)| gcd(g, c.unsigned_abs()));
+    common != 0 && d.constant_term().unsigned_abs() % common != 0
 }
 
 pub fn same_sorts(a: &[IVar], b: &[IVar]) -> bool {
