@@ -1,6 +1,7 @@
 //! What one definition tells the others: its generalised type and how it is applied.
 
 use remc_base::*;
+use std::fmt;
 use std::sync::Arc;
 
 /// The interface of a top-level definition or primitive. Equal schemes mean that nothing that uses
@@ -25,6 +26,38 @@ pub struct Scheme {
     pub adapts: bool,
     /// Parameter names, for messages.
     pub params: Vec<Name>,
+    /// Of a function that takes parts of tuples of any type: `ty` is that of a function of the functions
+    /// that take these out, which gives the function itself.
+    pub parts: Vec<Part>,
+    /// The positions of the Π variables that the value does not depend on.
+    pub idle: Vec<usize>,
+}
+
+/// A component of a tuple, or a field of a record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    Position(u64),
+    Label(Name),
+}
+
+impl Part {
+    /// The position of the component, if the type is known and has it.
+    pub fn position_in(&self, t: &AtomTy) -> Option<usize> {
+        let AtomTy::Tuple(t) = t else { return None };
+        match self {
+            Part::Position(k) => usize::try_from(*k).ok().filter(|k| *k < t.fields.len()),
+            Part::Label(l) => t.fields.iter().position(|(label, _)| label.as_ref() == Some(l)),
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Part::Position(k) => write!(f, "{k}"),
+            Part::Label(l) => write!(f, "{l}"),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

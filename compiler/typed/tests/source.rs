@@ -26,7 +26,17 @@ impl Globals for Prelude {
         };
         let ty = ArrTy::scalar(AtomTy::Pi(Arc::new(PiTy { params, body })));
         let (vals, constraints, params) = (vec![], vec![], vec![]);
-        Some(Arc::new(Scheme { ty, vals, constraints, explicit, known: None, adapts: false, params }))
+        Some(Arc::new(Scheme {
+            ty,
+            vals,
+            constraints,
+            explicit,
+            known: None,
+            adapts: false,
+            params,
+            parts: vec![],
+            idle: vec![],
+        }))
     }
 
     fn is_hidden(&self, name: &str) -> bool {

@@ -460,12 +460,12 @@ impl Checker<'_> {
         }
         let ty = ret.lifted(&frame);
         if slots.is_empty() && !matches!(self.s.zonk_atom(&op.expr.ty.atom), AtomTy::Fn(_)) {
-            return Ok(Typed { expr: op.expr, known });
+            return Ok(Typed { known, ..Typed::new(op.expr) });
         }
         let args =
             slots.into_iter().filter_map(|s| Some(Arg { expr: s.arg?.expr, frame: s.frame })).collect();
         let expr = Expr::new(ExprKind::App { func: op.expr, args, frame }, ty, node);
-        Ok(Typed { expr, known })
+        Ok(Typed { known, ..Typed::new(expr) })
     }
 
     /// The value of an application as an index: what a function with a `Val` result says, and arithmetic

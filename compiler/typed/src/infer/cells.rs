@@ -217,6 +217,14 @@ impl Checker<'_> {
                 sources.push(Err(cuts.len()));
                 cuts.push(cut);
             }
+            // Functions alone have no cells.
+            if cuts.is_empty() {
+                let sources = sources.into_iter().flatten().map(Source::Ast).collect();
+                return c.deeper(|c| {
+                    c.raise(&op);
+                    c.apply(op, sources, node)
+                });
+            }
             // Mistakes in the cells are shown at the arguments that they are of.
             let nodes: Vec<NodeId> = cuts.iter().map(|c| c.arg.expr.node).collect();
             c.over_cells(
@@ -249,7 +257,7 @@ impl Checker<'_> {
 
     pub(super) fn var(&mut self, v: VarId, node: NodeId) -> Typed {
         let lv = self.local(v);
-        Typed { expr: Expr::var(&lv.local, node), known: lv.known.clone() }
+        Typed { known: lv.known.clone(), ..Typed::new(Expr::var(&lv.local, node)) }
     }
 
     /// `~(r …)f` as a value: the λ it abbreviates.

@@ -112,6 +112,12 @@ impl Checker<'_> {
             )
             .primary(Loc::Node(node), "its type mentions an index that is known only inside")
             .help("box the value where the index is in scope, or move the use inside the unbox or lift"),
+            Mismatch::NoPart(t, part) => {
+                let shown = self.show_atom(&t);
+                Diagnostic::error(codes::COMPONENT, format!("`{shown}` has no component `{part}`"))
+                    .primary(Loc::Node(node), format!("takes the component `{part}`, and is given `{shown}`"))
+                    .help("components are those of (values …), fields those of (record …)")
+            }
             Mismatch::Infinite => Diagnostic::error(codes::ATOM_TYPE, "this type would contain itself")
                 .primary(Loc::Node(node), "no finite type fits"),
         };
@@ -553,6 +559,10 @@ impl Checker<'_> {
             _ => b,
         };
         let (p, q) = (self.show_dim(a), self.show_dim(b));
+        if super::solver::divides_not(&a.sub(b)) {
+            let (p, q) = if a.as_constant().is_some() { (p, q) } else { (q, p) };
+            return Some(format!("{p} is not {q} for any numbers: give an array of another length"));
+        }
         if a.sub(b).as_constant().is_some() {
             return None;
         }

@@ -156,23 +156,11 @@ impl Checker<'_> {
             }
             A::Proj { position, tuple } => {
                 let t = self.infer(tuple, None)?;
-                let index = usize::try_from(*position).unwrap_or(usize::MAX);
-                self.component(
-                    t,
-                    node,
-                    |fields| (index < fields.len()).then_some(index),
-                    &position.to_string(),
-                )
+                self.component(t, node, Part::Position(*position))
             }
             A::Field { record, label } => {
                 let t = self.infer(record, None)?;
-                let name = label.name.clone();
-                self.component(
-                    t,
-                    node,
-                    |fields| fields.iter().position(|(l, _)| l.as_ref() == Some(&name)),
-                    label.name.as_str(),
-                )
+                self.component(t, node, Part::Label(label.name.clone()))
             }
             A::With { record, fields } => self.infer_with(node, record, fields),
             A::ReifyDim(d) => {
@@ -294,7 +282,7 @@ impl Checker<'_> {
             (0, Some(ds)) => ds.into_iter().next().map(Index::Dim),
             _ => None,
         };
-        Ok(Typed { expr: Expr::new(ExprKind::Frame { dims, elems: parts }, ty, node), known })
+        Ok(Typed { known, ..Typed::new(Expr::new(ExprKind::Frame { dims, elems: parts }, ty, node)) })
     }
 
     fn infer_let(
@@ -367,7 +355,7 @@ impl Checker<'_> {
                 let ty = body.ty.clone();
                 body = Expr::new(ExprKind::Let { local, value, body }, ty, node);
             }
-            Ok(Typed { expr: body, known })
+            Ok(Typed { known, ..Typed::new(body) })
         })
         .and_then(|t| self.leave(t))
     }
@@ -389,6 +377,7 @@ impl Checker<'_> {
                 };
                 let adapts = sizes && own(self);
                 self.locals[var.0 as usize].adapts = adapts;
+                self.locals[var.0 as usize].parts = t.parts;
                 self.bind_local(name, var);
                 done.push((var, t.expr));
             }
@@ -463,6 +452,7 @@ impl Checker<'_> {
     ) -> Check<Typed> {
         let t = self.infer(value, None)?;
         let ty = self.s.zonk(&t.expr.ty);
+        let ty = self.whole_of(ty, params.len(), value.id);
         let AtomTy::Tuple(tuple) = &ty.atom else {
             let shown = self.show(&ty);
             return self.fail(
@@ -518,43 +508,17 @@ impl Checker<'_> {
         .and_then(|t| self.leave(t))
     }
 
-    fn component(
-        &mut self,
-        t: Typed,
-        node: NodeId,
-        find: impl Fn(&[(Option<Name>, ArrTy)]) -> Option<usize>,
-        what: &str,
-    ) -> Check<Typed> {
+    fn component(&mut self, t: Typed, node: NodeId, part: Part) -> Check<Typed> {
         let tuple = self.open_any_box(t.expr);
         let ty = self.s.zonk(&tuple.ty);
-        if let AtomTy::Tuple(fields) = &ty.atom
-            && let Some(position) = find(&fields.fields)
-        {
+        if let (AtomTy::Tuple(fields), Some(position)) = (&ty.atom, part.position_in(&ty.atom)) {
             let ty = fields.fields[position].1.lifted(&ty.shape);
             return Ok(Typed::new(Expr::new(ExprKind::Field { tuple, position }, ty, node)));
         }
         if matches!(ty.atom, AtomTy::Meta(_)) && self.s.class_of(&ty.atom).is_none() {
-            return self.fail(
-                Diagnostic::error(codes::COMPONENT, format!("what `{what}` is a part of is not known here"))
-                    .primary(Loc::Node(tuple.node), "a value of any type so far")
-                    .help("write its type, [r (Record (x float) (y float))]; or take the parts out where the whole is made, and pass them on"),
-            );
+            return self.open_part(tuple, part, node);
         }
-        let shown = self.show(&ty);
-        let labels: Vec<&Name> = match &ty.atom {
-            AtomTy::Tuple(t) => t.fields.iter().filter_map(|(l, _)| l.as_ref()).collect(),
-            _ => Vec::new(),
-        };
-        let d = Diagnostic::error(codes::COMPONENT, format!("there is no component `{what}` here"))
-            .primary(Loc::Node(tuple.node), format!("has type `{shown}`"));
-        self.fail(match (&ty.atom, labels.as_slice()) {
-            (AtomTy::Tuple(_), []) => d.help("the components of a tuple are counted from 0: (proj 0 e)"),
-            (AtomTy::Tuple(_), labels) => {
-                let labels: Vec<String> = labels.iter().map(|l| format!("`{l}`")).collect();
-                d.help(format!("the record has the fields {}", labels.join(", ")))
-            }
-            _ => d.help("components are those of (values …), fields those of (record …)"),
-        })
+        self.no_part(&ty, &part.to_string(), tuple.node)
     }
 
     fn infer_with(
@@ -566,7 +530,13 @@ impl Checker<'_> {
         let t = self.infer(record, None)?;
         let ty = self.s.zonk(&t.expr.ty);
         let AtomTy::Tuple(tuple) = &ty.atom else {
-            return self.component(t, node, |_| None, fields.first().map_or("", |f| f.0.name.as_str()));
+            let label = fields.first().map_or("", |f| f.0.name.as_str());
+            return match &ty.atom {
+                AtomTy::Meta(_) if self.s.class_of(&ty.atom).is_none() => {
+                    self.part_of_anything(label, t.expr.node)
+                }
+                _ => self.no_part(&ty, label, t.expr.node),
+            };
         };
         self.deeper(|c| {
             let var = c.new_local(&Name::new("record"), ArrTy::scalar(ty.atom.clone()), None);
@@ -577,8 +547,7 @@ impl Checker<'_> {
             }
             for (label, value) in fields {
                 let Some(at) = tuple.fields.iter().position(|(l, _)| l.as_ref() == Some(&label.name)) else {
-                    let whole = c.var(var, node);
-                    return c.component(whole, label.id, |_| None, label.name.as_str());
+                    return c.no_part(&ArrTy::scalar(ty.atom.clone()), label.name.as_str(), record.id);
                 };
                 parts[at] = c.infer(value, None)?.expr;
             }

@@ -4,6 +4,9 @@
 //! argument or witness that is not provably natural is wrapped in a `check` here, where everything is
 //! known that ever will be; sizes that have to agree are compared, and checked at run time if they stay
 //! open. A literal is compared with the range of its type.
+//!
+//! Sizes that nothing decided, and that nothing depends on, are 0, and shapes empty; [`super::undecided`]
+//! has reported all others.
 
 use super::*;
 use crate::codes;
@@ -15,9 +18,21 @@ impl Checker<'_> {
     pub(super) fn finish(&mut self, e: Expr) -> Expr {
         let ty = self.finish_ty(&e.ty, e.node);
         let node = e.node;
+        if let ExprKind::App { func, args, .. } = &*e.kind
+            && let ([tuple], Some(position)) = (args.as_slice(), self.accessed(func))
+        {
+            let tuple = self.finish(tuple.expr.clone());
+            return Expr::new(ExprKind::Field { tuple, position }, ty, node);
+        }
         let mut checks: Vec<(Dim, String)> = Vec::new();
         let kind = match *e.kind {
-            ExprKind::Var(v) => ExprKind::Var(v),
+            ExprKind::Var(v) => match self.finished_accessor(v, node) {
+                Some(Expr { kind, .. }) if !matches!(*kind, ExprKind::Var(_)) => {
+                    return self.finish(Expr { kind, ty, node });
+                }
+                Some(Expr { kind, .. }) => *kind,
+                None => ExprKind::Var(v),
+            },
             ExprKind::Global(g) => ExprKind::Global(g),
             ExprKind::Lit(l) => ExprKind::Lit(self.finish_literal(l, &ty, node)),
             ExprKind::Frame { dims, elems } => ExprKind::Frame {
@@ -54,7 +69,6 @@ impl Checker<'_> {
                     AtomTy::Pi(q) => q.params.clone(),
                     _ => Vec::new(),
                 };
-                self.decided(&func, &params, &args, node);
                 let args: Vec<Index> = args.iter().map(|a| self.finish_index(a)).collect();
                 for (i, a) in args.iter().enumerate() {
                     let what = params.get(i).map_or("an index", |p| p.name.as_str()).to_string();
@@ -123,15 +137,11 @@ impl Checker<'_> {
                 ExprKind::Check { fact, why, body }
             }
             ExprKind::ReifyDim(d) => {
-                self.decided_value(&Index::Dim(d.clone()), node);
                 let d = self.finish_dim(&d);
                 self.finish_literal(Lit::Int(d.as_constant().unwrap_or(0)), &ty, node);
                 ExprKind::ReifyDim(d)
             }
-            ExprKind::ReifyShape(s) => {
-                self.decided_value(&Index::Shape(s.clone()), node);
-                ExprKind::ReifyShape(self.finish_shape(&s))
-            }
+            ExprKind::ReifyShape(s) => ExprKind::ReifyShape(self.finish_shape(&s)),
             ExprKind::Tuple(es) => ExprKind::Tuple(es.into_iter().map(|e| self.finish(e)).collect()),
             ExprKind::Field { tuple, position } => ExprKind::Field { tuple: self.finish(tuple), position },
             ExprKind::Cast(e) => ExprKind::Cast(self.finish(e)),
@@ -192,142 +202,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What an instance is of, as a message calls it.
-    fn name_of(&self, func: &Expr) -> String {
-        match &*func.kind {
-            ExprKind::Global(g) => g.name.to_string(),
-            ExprKind::Var(v) => self.local(*v).local.name.to_string(),
-            _ => "this".to_string(),
-        }
-    }
-
-    /// An instance whose sizes and shapes are open says so, and which they are.
-    fn decided(&mut self, func: &Expr, params: &[IVar], args: &[Index], node: NodeId) {
-        let mut open: Vec<&IVar> = Vec::new();
-        let mut unknown: Vec<MetaId> = Vec::new();
-        for (p, a) in params.iter().zip(args) {
-            let found = self.undecided(a);
-            if !found.is_empty() {
-                open.push(p);
-                unknown.extend(found);
-            }
-        }
-        let [first, rest @ ..] = open.as_slice() else { return };
-        let name = self.name_of(func);
-        let ty = under_binders(&func.ty);
-        // A size of the result that no argument has is decided by the context alone.
-        let of_result = ty.as_fn().filter(|f| {
-            rest.is_empty()
-                && super::open::mentions(&f.ret, first)
-                && !f.params.iter().any(|t| super::open::mentions(t, first))
-        });
-        let what = if first.sort == Sort::Dim { "size" } else { "shape" };
-        let d = if let Some(f) = of_result {
-            let ret = self.show(&f.ret);
-            Diagnostic::error(
-                codes::AMBIGUOUS_RANK,
-                format!("nothing decides the {what} of what `{name}` gives"),
-            )
-            .primary(Loc::Node(node), format!("gives `{ret}`, where `{}` may be any {what}", first.name))
-            .help("write the type, with any size in place of 3: (: e [int 3])")
-        } else {
-            let names: Vec<String> = open.iter().map(|p| format!("`{}`", p.name)).collect();
-            let (names, s) = (names.join(", "), if rest.is_empty() { "" } else { "s" });
-            let what = if rest.iter().all(|p| p.sort == first.sort) { what } else { "sizes and shape" };
-            let instance = self.example(&name, params, args);
-            Diagnostic::error(
-                codes::AMBIGUOUS_RANK,
-                format!("nothing decides the {what}{s} {names} of `{name}`"),
-            )
-            .primary(Loc::Node(node), format!("has type `{}`", self.show(ty)))
-            .help(format!("write the sizes that are meant, for instance {instance}"))
-        };
-        self.diagnostics.push(d);
-        self.reported(&unknown);
-    }
-
-    /// The value of a size is known, or it is reported.
-    fn decided_value(&mut self, i: &Index, node: NodeId) {
-        let unknown = self.undecided(i);
-        if unknown.is_empty() {
-            return;
-        }
-        let what = if i.sort() == Sort::Dim { "size" } else { "shape" };
-        self.diagnostics.push(
-            Diagnostic::error(codes::AMBIGUOUS_RANK, format!("nothing decides this {what}"))
-                .primary(Loc::Node(node), "its value is asked for")
-                .help("write the type of what has the size, with the number: [x [int 3]]"),
-        );
-        self.reported(&unknown);
-    }
-
-    /// The sizes in the type of a definition are known to those that use it, or it is reported.
-    pub(super) fn decided_type(&mut self, ty: &ArrTy, node: NodeId) {
-        let ty = self.s.zonk(ty);
-        let mut unknown = Vec::new();
-        super::generalise::metas_of(&ty, &mut unknown);
-        unknown.retain(|m| !matches!(self.s.meta(*m).kind, solver::MetaKind::Atom { .. }));
-        if unknown.is_empty() {
-            return;
-        }
-        let shown = self.show(&ty);
-        self.diagnostics.push(
-            Diagnostic::error(codes::AMBIGUOUS_RANK, "nothing decides the sizes in the type of this")
-                .primary(Loc::Node(node), format!("has type `{shown}`"))
-                .help("write the type, with the sizes that are meant: (: e (→ ([int 3]) int))"),
-        );
-        self.reported(&unknown);
-    }
-
-    /// What was reported as open is so once: it is taken to be anything.
-    fn reported(&mut self, unknown: &[MetaId]) {
-        for m in unknown {
-            if !self.s.meta(*m).is_solved() {
-                let any = match self.s.meta(*m).kind {
-                    solver::MetaKind::Dim => solver::Solution::Dim(Dim::zero()),
-                    _ => solver::Solution::Shape(Shape::scalar()),
-                };
-                self.s.decide(*m, any);
-            }
-        }
-    }
-
-    /// An instance as a program writes it, with 1 for what is open, where that fits.
-    fn example(&self, name: &str, params: &[IVar], args: &[Index]) -> String {
-        let one = |d: &Dim| {
-            self.s.zonk_dim(d).substitute(&mut |v| match v {
-                DimVar::Meta(_) | DimVar::SizeOf(ShapeVar::Meta(_)) => Some(Dim::constant(1)),
-                DimVar::RankOf(ShapeVar::Meta(_)) => Some(Dim::zero()),
-                _ => None,
-            })
-        };
-        let written = params.iter().zip(args).map(|(p, a)| match (p.sort, a) {
-            (Sort::Dim, Index::Dim(d)) => self.show_dim(&one(d)),
-            (_, Index::Shape(s)) => {
-                let items = self.s.zonk_shape(s).0.into_iter().filter_map(|i| match i {
-                    ShapeItem::Dim(d) => Some(ShapeItem::Dim(one(&d))),
-                    ShapeItem::Var(ShapeVar::Meta(_)) => None,
-                    v => Some(v),
-                });
-                self.show_shape(&Shape(items.collect()))
-            }
-            (_, a) => a.to_string(),
-        });
-        format!("{name}{{ | {}}}", written.collect::<Vec<_>>().join(" "))
-    }
-
-    /// The existentials of an index that nothing decided.
-    fn undecided(&self, i: &Index) -> Vec<MetaId> {
-        let shape = match self.s.zonk_index(i) {
-            Index::Dim(d) => Shape::of_dims([d]),
-            Index::Shape(s) => s,
-        };
-        let mut found = Vec::new();
-        super::generalise::metas_of(&ArrTy::new(AtomTy::INT, shape), &mut found);
-        found
-    }
-
-    /// Dims that nothing decided are 0, shapes empty: no value depends on them.
+    /// Dims that nothing decided and nothing depends on are 0, shapes empty.
     pub(super) fn finish_dim(&self, d: &Dim) -> Dim {
         self.s.zonk_dim(d).substitute(&mut |v| match v {
             DimVar::Meta(_) | DimVar::RankOf(ShapeVar::Meta(_)) => Some(Dim::zero()),
@@ -418,14 +293,5 @@ impl Checker<'_> {
             );
         }
         l
-    }
-}
-
-/// What stands under the binders of a type.
-fn under_binders(t: &ArrTy) -> &ArrTy {
-    match &t.atom {
-        AtomTy::Pi(q) => under_binders(&q.body),
-        AtomTy::Forall(q) => under_binders(&q.body),
-        _ => t,
     }
 }

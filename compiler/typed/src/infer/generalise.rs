@@ -16,7 +16,11 @@ impl Checker<'_> {
     pub(super) fn settle_or_report(&mut self) -> Check<()> {
         match self.s.settle() {
             Ok(()) => Ok(()),
-            Err((node, e)) => self.mismatch(e, node),
+            Err((node, e)) => {
+                // Of several parts that a use needs, one message is enough.
+                self.s.pending.retain(|p| p.node != node || !matches!(p.constraint, Constraint::Part { .. }));
+                self.mismatch(e, node)
+            }
         }
     }
 
@@ -316,6 +320,7 @@ impl Checker<'_> {
         self.s.depth += 1;
         let depth = self.s.depth;
         let result = self.behind_barrier(|c| Ok(c.infer(inner, expected)?.expr)).and_then(|t| {
+            self.sink_parts();
             self.decide_but_results(depth)?;
             Ok(t)
         });
@@ -340,8 +345,11 @@ impl Checker<'_> {
         depth: u32,
         node: NodeId,
     ) -> Check<Typed> {
+        let (mut e, mut parts) = (e, Vec::new());
         if function {
-            if !(ivars.is_empty() && tparams.is_empty()) {
+            if ivars.is_empty() && tparams.is_empty() {
+                (e, parts) = self.abstract_parts(e, depth, node);
+            } else {
                 // Written binders bind every type variable: numbers take their defaults.
                 self.default_numbers(depth)?;
             }
@@ -381,7 +389,6 @@ impl Checker<'_> {
             }
             self.settle_or_report()?;
         }
-        let mut e = e;
         if !tparams.is_empty() {
             let ty = ArrTy::scalar(AtomTy::Forall(Arc::new(ForallTy {
                 params: tparams.clone(),
@@ -394,7 +401,7 @@ impl Checker<'_> {
                 ArrTy::scalar(AtomTy::Pi(Arc::new(PiTy { params: ivars.clone(), body: self.s.zonk(&e.ty) })));
             e = Expr::new(ExprKind::ILam { params: ivars, body: e }, ty, node);
         }
-        Ok(Typed::new(e))
+        Ok(Typed { parts, ..Typed::new(e) })
     }
 
     /// Literals at least this deep that nothing decided take their defaults.
@@ -450,6 +457,7 @@ impl Checker<'_> {
                     .help("give the sizes with an explicit instance f{… | …} or a type annotation"),
                 )
             }
+            Constraint::Part { part, .. } => self.part_of_anything(&part.to_string(), p.node),
             Constraint::Quot(a, b) => {
                 let (a, b) = (self.show_atom(&a), self.show_atom(&b));
                 self.fail(

@@ -7,7 +7,7 @@ use super::polymorphic::is_polymorphic;
 use super::*;
 use crate::codes;
 use crate::ir::{ExprKind, Fact};
-use crate::scheme::{ExplicitIndex, Resolved, Scheme, USES};
+use crate::scheme::{ExplicitIndex, Part, Resolved, Scheme, USES};
 use remc_syntax::ast;
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub(super) struct Head {
     types: Vec<(TyArg, NodeId)>,
     /// Whether an explicit index application was written.
     explicit: bool,
+    /// What the instance takes first: see [`super::parts`].
+    parts: Vec<Part>,
     node: NodeId,
 }
 
@@ -100,7 +102,15 @@ impl Checker<'_> {
         }
         let (ty, node) = (self.s.zonk(&expr.ty), expr.node);
         let expr = Expr { ty, ..expr };
-        self.instantiate(Head { expr, scheme: None, indices: vec![], types: vec![], explicit: false, node })
+        self.instantiate(Head {
+            expr,
+            scheme: None,
+            indices: vec![],
+            types: vec![],
+            explicit: false,
+            parts: vec![],
+            node,
+        })
     }
 
     fn no_instance(&mut self, func: &ast::Expr, what: &str) -> Check<Option<Head>> {
@@ -114,6 +124,7 @@ impl Checker<'_> {
                 indices: vec![],
                 types: vec![],
                 explicit: false,
+                parts: vec![],
             }));
         }
         let shown = self.show(&t.expr.ty);
@@ -127,19 +138,20 @@ impl Checker<'_> {
     }
 
     fn named_head(&mut self, name: &Name, node: NodeId, args: Option<&[ast::Expr]>) -> Check<Option<Head>> {
-        let plain = |expr: Expr| Head {
+        let plain = |expr: Expr, parts: Vec<Part>| Head {
             expr,
             scheme: None,
             indices: Vec::new(),
             types: Vec::new(),
             explicit: false,
+            parts,
             node,
         };
         match self.find_value(name).cloned() {
             Some(Binding::Local(var)) => {
-                let local = self.local(var).local.clone();
+                let (local, parts) = (self.local(var).local.clone(), self.local(var).parts.clone());
                 let polymorphic = matches!(local.ty.atom, AtomTy::Pi(_) | AtomTy::Forall(_));
-                return Ok(polymorphic.then(|| plain(Expr::var(&local, node))));
+                return Ok(polymorphic.then(|| plain(Expr::var(&local, node), parts)));
             }
             Some(Binding::Failed) => return Err(Reported),
             _ => {}
@@ -187,6 +199,7 @@ impl Checker<'_> {
         let expr = Expr::new(ExprKind::Global(global.clone()), ty, node);
         Head {
             expr,
+            parts: scheme.parts.clone(),
             scheme: Some((global, scheme)),
             indices: Vec::new(),
             types: Vec::new(),
@@ -197,7 +210,7 @@ impl Checker<'_> {
 
     /// Fills what the head leaves open with existentials.
     pub(super) fn instantiate(&mut self, head: Head) -> Check<Operator> {
-        let Head { mut expr, scheme, indices, types, mut explicit, node } = head;
+        let Head { mut expr, scheme, indices, types, mut explicit, parts, node } = head;
         let name = scheme.as_ref().map_or_else(
             || match &*expr.kind {
                 ExprKind::Var(v) => self.local(*v).local.name.to_string(),
@@ -229,7 +242,7 @@ impl Checker<'_> {
                                 let p = &pi.params[*i];
                                 // `(i-app iota 1)` says of which vectors it is a function.
                                 explicit &= index.sort() == p.sort;
-                                written[*i] = Some(self.fit_sort(index, p, at, &name, &scheme)?);
+                                written[*i] = Some(self.fit_sort(index, p, (at, node), &name, &scheme)?);
                             }
                             ExplicitIndex::Derived(_, d) => equal.push((d.clone(), index, at)),
                         }
@@ -330,6 +343,7 @@ impl Checker<'_> {
                     }),
             );
         }
+        expr = self.with_accessors(expr, &parts, node)?;
         for (p, q) in checks {
             let ty = expr.ty.clone();
             let why: Arc<str> = format!("`{name}` needs sizes that agree").into();
@@ -352,7 +366,7 @@ impl Checker<'_> {
         &mut self,
         index: Index,
         p: &IVar,
-        at: NodeId,
+        (at, head): (NodeId, NodeId),
         name: &str,
         scheme: &Option<(GlobalId, Arc<Scheme>)>,
     ) -> Check<Index> {
@@ -365,7 +379,7 @@ impl Checker<'_> {
             {
                 let r = d.as_constant().unwrap_or(0);
                 Ok(Index::Shape(Shape::of_dims(
-                    (0..r).map(|_| self.s.fresh_dim(at, None)).collect::<Vec<_>>(),
+                    (0..r).map(|_| self.s.fresh_dim(head, None)).collect::<Vec<_>>(),
                 )))
             }
             _ => {

@@ -89,7 +89,7 @@ impl Checker<'_> {
                 .expr)
             })?;
             self.decide_all(depth)?;
-            Typed { expr, known }
+            Typed { known, ..Typed::new(expr) }
         };
         self.complete(global, t, out)
     }
@@ -103,15 +103,14 @@ impl Checker<'_> {
         self.nothing_pending()?;
         self.small(&t.expr.ty, t.expr.node)?;
         let known = t.known.as_ref().map(|k| self.s.zonk_index(k)).filter(closed_index);
-        let inferred = t.expr.ty.clone();
+        self.report_undecided(&t.expr);
         let body = self.finish(t.expr);
-        self.decided_type(&inferred, body.node);
         let ty = subst::canonical(&body.ty);
         let arity = match &ty.atom {
             AtomTy::Pi(q) => q.params.len(),
             _ => 0,
         };
-        let params = param_names(&body);
+        let params = param_names(&body, !t.parts.is_empty());
         let known = if arity == 0 { known } else { None };
         let adapts = open && known.as_ref().is_some_and(is_sizes);
         out.scheme = Some(Arc::new(Scheme {
@@ -122,6 +121,8 @@ impl Checker<'_> {
             known,
             adapts,
             params,
+            parts: t.parts,
+            idle: super::undecided::idle(&body),
         }));
         let entry = entry_signature(&body);
         out.definition = Some(Arc::new(Definition { name: global.clone(), ty, body, entry }));
@@ -345,6 +346,8 @@ impl Checker<'_> {
             known: None,
             adapts: false,
             params: params.iter().map(|p| p.name.clone()).collect(),
+            parts: Vec::new(),
+            idle: Vec::new(),
             ty,
         }));
         Ok(())
@@ -385,9 +388,11 @@ fn closed_index(i: &Index) -> bool {
     }
 }
 
-fn param_names(e: &Expr) -> Vec<Name> {
+/// The names of the parameters of a function, behind those that it gets for parts of tuples.
+fn param_names(e: &Expr, parts: bool) -> Vec<Name> {
     match &*e.kind {
-        ExprKind::ILam { body, .. } | ExprKind::TLam { body, .. } => param_names(body),
+        ExprKind::ILam { body, .. } | ExprKind::TLam { body, .. } => param_names(body, parts),
+        ExprKind::Lam { body, .. } if parts => param_names(body, false),
         ExprKind::Lam { params, .. } => params.iter().map(|p| p.name.clone()).collect(),
         _ => Vec::new(),
     }

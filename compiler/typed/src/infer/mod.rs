@@ -15,6 +15,7 @@ mod apply;
 mod axes;
 mod boxes;
 mod cells;
+mod depth;
 mod errors;
 mod expr;
 mod finish;
@@ -23,15 +24,17 @@ mod generalise;
 mod instance;
 pub mod item;
 mod open;
+mod parts;
 mod polymorphic;
 mod remedy;
 pub mod solver;
 mod types;
+mod undecided;
 mod values;
 mod zonk;
 
 use crate::ir::{self, Expr};
-use crate::scheme::Environment;
+use crate::scheme::{Environment, Part};
 use remc_base::*;
 use rustc_hash::FxHashMap;
 use solver::Solver;
@@ -50,11 +53,13 @@ pub type Check<T> = Result<T, Reported>;
 pub struct Typed {
     pub expr: Expr,
     pub known: Option<Index>,
+    /// What a generalised function takes first: see [`parts`].
+    parts: Vec<Part>,
 }
 
 impl Typed {
     fn new(expr: Expr) -> Typed {
-        Typed { expr, known: None }
+        Typed { expr, known: None, parts: Vec::new() }
     }
 
     fn known_dim(&self) -> Option<&Dim> {
@@ -81,6 +86,8 @@ struct LocalVar {
     lifted: Option<IVar>,
     /// Where its value is written, for messages.
     bound: Option<Loc>,
+    /// What its value takes first, as a generalised function.
+    parts: Vec<Part>,
 }
 
 #[derive(Clone, Debug)]
@@ -144,6 +151,8 @@ pub struct Checker<'e> {
     origins: FxHashMap<u32, errors::Origin>,
     /// The sizes that the types of parameters name, for messages.
     named_sizes: Vec<errors::NamedSize>,
+    /// The parts of types that are open, or were: see [`parts`].
+    rows: Vec<parts::Row>,
     /// Names by id that a message shows in place of a variable's own, which another one has.
     shown_as: FxHashMap<u32, Name>,
     /// The positions of errors about applications whose parts are right ([`remedy`]).
@@ -171,6 +180,7 @@ impl<'e> Checker<'e> {
             entry_indices: Vec::new(),
             origins: FxHashMap::default(),
             named_sizes: Vec::new(),
+            rows: Vec::new(),
             shown_as: FxHashMap::default(),
             blamed: Vec::new(),
             trying: false,
@@ -190,6 +200,7 @@ impl<'e> Checker<'e> {
             opened: None,
             lifted: None,
             bound: None,
+            parts: Vec::new(),
         });
         var
     }

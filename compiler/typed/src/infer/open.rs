@@ -145,6 +145,7 @@ impl Checker<'_> {
                     }
                     func
                 }
+                ExprKind::App { func, .. } => func,
                 ExprKind::Check { body, .. } => body,
                 _ => break,
             };

@@ -15,6 +15,7 @@
 //! Source: the bidirectional algorithm of Slepak's thesis (chapter 8), with integer polynomials in
 //! place of sums and classes added.
 
+use crate::scheme::Part;
 use remc_base::*;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -77,6 +78,8 @@ pub enum Mismatch {
     /// A hidden index in a place outside its scope.
     Escape(IVar),
     Infinite,
+    /// A component that a type does not have.
+    NoPart(AtomTy, Part),
 }
 
 #[derive(Clone, Debug)]
@@ -89,6 +92,12 @@ pub enum Constraint {
     Join {
         frames: Vec<Shape>,
         result: Shape,
+    },
+    /// `tuple` has the part, which has the type.
+    Part {
+        tuple: AtomTy,
+        part: Part,
+        ty: Arc<ArrTy>,
     },
 }
 
@@ -104,7 +113,7 @@ pub enum Step {
     Stuck,
 }
 
-type Unify = Result<(), Mismatch>;
+pub(super) type Unify = Result<(), Mismatch>;
 
 #[derive(Clone, Default)]
 pub struct Solver {
@@ -117,7 +126,7 @@ pub struct Solver {
     next_id: u32,
     next_var: u32,
     /// Depth of rigid index variables; those without are bound at depth 0.
-    ivar_depth: FxHashMap<u32, u32>,
+    pub(super) ivar_depth: FxHashMap<u32, u32>,
     /// Depth of rigid type variables that a Tλ inside a definition binds.
     pub tvar_depth: FxHashMap<u32, u32>,
     /// Declared classes of rigid type variables.
@@ -177,7 +186,7 @@ impl Solver {
         &self.metas[m.0 as usize]
     }
 
-    fn meta_mut(&mut self, m: MetaId) -> &mut Meta {
+    pub(super) fn meta_mut(&mut self, m: MetaId) -> &mut Meta {
         &mut self.metas[m.0 as usize]
     }
 
@@ -223,82 +232,6 @@ impl Solver {
         }
     }
 
-    // ---- depth -----------------------------------------------------------------------------------
-
-    fn ivar_too_deep(&self, v: &IVar, depth: u32) -> bool {
-        self.ivar_depth.get(&v.id).is_some_and(|d| *d > depth)
-    }
-
-    /// Lowers the existentials of a dim to `depth`; fails on a rigid variable that is bound deeper.
-    fn sink_dim(&mut self, d: &Dim, depth: u32) -> Unify {
-        for v in d.vars().cloned().collect::<Vec<_>>() {
-            match v {
-                DimVar::Rigid(v)
-                | DimVar::RankOf(ShapeVar::Rigid(v))
-                | DimVar::SizeOf(ShapeVar::Rigid(v)) => {
-                    if self.ivar_too_deep(&v, depth) {
-                        return Err(Mismatch::Escape(v));
-                    }
-                }
-                DimVar::Meta(m) | DimVar::RankOf(ShapeVar::Meta(m)) | DimVar::SizeOf(ShapeVar::Meta(m)) => {
-                    let meta = self.meta_mut(m);
-                    meta.depth = meta.depth.min(depth);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn sink_shape(&mut self, s: &Shape, depth: u32) -> Unify {
-        for item in &s.0 {
-            match item {
-                ShapeItem::Dim(d) => self.sink_dim(d, depth)?,
-                ShapeItem::Var(ShapeVar::Rigid(v)) => {
-                    if self.ivar_too_deep(v, depth) {
-                        return Err(Mismatch::Escape(v.clone()));
-                    }
-                }
-                ShapeItem::Var(ShapeVar::Meta(m)) => {
-                    let meta = self.meta_mut(*m);
-                    meta.depth = meta.depth.min(depth);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Lowers every existential of a zonked type; `bound` are variables the type binds itself.
-    pub fn sink_atom(&mut self, t: &AtomTy, depth: u32) -> Unify {
-        match t {
-            AtomTy::Base(_) => Ok(()),
-            AtomTy::Var(v) => match self.tvar_depth.get(&v.id) {
-                Some(d) if *d > depth => Err(Mismatch::Escape(IVar::dim(v.id, v.name.as_str()))),
-                _ => Ok(()),
-            },
-            AtomTy::Meta(m) => {
-                let meta = self.meta_mut(*m);
-                meta.depth = meta.depth.min(depth);
-                Ok(())
-            }
-            AtomTy::Fn(f) => {
-                for p in &f.params {
-                    self.sink(p, depth)?;
-                }
-                self.sink(&f.ret, depth)
-            }
-            AtomTy::Forall(q) => self.sink(&q.body, depth),
-            AtomTy::Pi(q) => self.sink(&q.body, depth),
-            AtomTy::Sigma(q) => self.sink(&q.body, depth),
-            AtomTy::Tuple(q) => q.fields.iter().try_for_each(|(_, t)| self.sink(t, depth)),
-            AtomTy::Quot(q) => self.sink_atom(q, depth),
-        }
-    }
-
-    pub fn sink(&mut self, t: &ArrTy, depth: u32) -> Unify {
-        self.sink_atom(&t.atom, depth)?;
-        self.sink_shape(&t.shape, depth)
-    }
-
     // ---- solving -----------------------------------------------------------------------------------
 
     fn solve(&mut self, m: MetaId, s: Solution) {
@@ -312,7 +245,7 @@ impl Solver {
         self.solve(m, s);
     }
 
-    fn postpone(&mut self, constraint: Constraint) {
+    pub(super) fn postpone(&mut self, constraint: Constraint) {
         let node = self.node.unwrap_or(NodeId(0));
         self.pending.push(Pending { constraint, node });
     }
@@ -528,15 +461,6 @@ impl Solver {
             )
         });
         if open { Ok(Step::Stuck) } else { Err(Mismatch::Dims(p, q)) }
-    }
-
-    fn escaping(&self, d: &Dim, depth: u32) -> Option<IVar> {
-        d.vars().find_map(|v| match v {
-            DimVar::Rigid(v) | DimVar::RankOf(ShapeVar::Rigid(v)) | DimVar::SizeOf(ShapeVar::Rigid(v)) => {
-                self.ivar_too_deep(v, depth).then(|| v.clone())
-            }
-            _ => None,
-        })
     }
 
     pub fn unify_shape(&mut self, a: &Shape, b: &Shape) -> Unify {
@@ -758,6 +682,7 @@ impl Solver {
                     Constraint::Shapes(a, b) => self.step_shape(a, b),
                     Constraint::Quot(a, b) => self.step_quot(a, b),
                     Constraint::Join { frames, result } => self.step_join(frames, result),
+                    part @ Constraint::Part { .. } => self.step_part(part),
                 };
                 self.node = saved;
                 match step {
@@ -778,7 +703,7 @@ impl Solver {
 
 /// Whether the sum is 0 for no integers at all: all its terms are multiples of a number that its
 /// constant is no multiple of, as in `2n - 3`.
-fn divides_not(d: &Dim) -> bool {
+pub(super) fn divides_not(d: &Dim) -> bool {
     let gcd = |mut a: u128, mut b: u128| {
         while b != 0 {
             (a, b) = (b, a % b);
@@ -787,7 +712,7 @@ fn divides_not(d: &Dim) -> bool {
     };
     let terms = d.terms().iter().filter(|(m, _)| !m.is_empty());
     let common = terms.fold(0, |g, (_, c)| gcd(g, c.unsigned_abs()));
-    common != 0 && d.constant_term().unsigned_abs() % common != 0
+    common != 0 && !d.constant_term().unsigned_abs().is_multiple_of(common)
 }
 
 pub fn same_sorts(a: &[IVar], b: &[IVar]) -> bool {

@@ -52,7 +52,7 @@ impl Checker<'_> {
             return Ok(if op.adapts {
                 self.reified(known, op.node)
             } else {
-                Typed { expr: op.expr, known: Some(known) }
+                Typed { known: Some(known), ..Typed::new(op.expr) }
             });
         }
         if !is_fn
@@ -78,7 +78,7 @@ impl Checker<'_> {
                 Expr::new(ExprKind::ReifyShape(s.clone()), ty, node)
             }
         };
-        Typed { expr, known: Some(index) }
+        Typed { known: Some(index), ..Typed::new(expr) }
     }
 
     pub(super) fn use_local(&mut self, var: VarId, node: NodeId) -> Check<Typed> {
@@ -102,7 +102,7 @@ impl Checker<'_> {
                 known = Some(Index::Dim(Dim::rigid(self.lift_local(var))));
             }
         }
-        Ok(Typed { expr: Expr::var(&lv.local, node), known })
+        Ok(Typed { known, ..Typed::new(Expr::var(&lv.local, node)) })
     }
 
     pub(super) fn is_bare(&self, s: &Shape) -> bool {
@@ -119,7 +119,7 @@ impl Checker<'_> {
             }
         };
         let expr = Expr::new(ExprKind::Lit(Lit::Int(value)), ArrTy::scalar(atom), node);
-        Typed { expr, known: Some(Index::Dim(Dim::constant(value))) }
+        Typed { known: Some(Index::Dim(Dim::constant(value))), ..Typed::new(expr) }
     }
 
     pub(super) fn infer_float(&mut self, bits: u64, suffix: Option<BaseTy>, node: NodeId) -> Typed {

@@ -135,7 +135,9 @@ impl Checker<'_> {
             .items()
             .iter()
             .map(|i| match i {
-                i if shared(i) => self.readable_shape(&Shape(vec![i.clone()])).items()[0].to_string(),
+                i if shared(i) || is_multiple(i) => {
+                    self.readable_shape(&Shape(vec![i.clone()])).items()[0].to_string()
+                }
                 ShapeItem::Var(_) => "…".to_string(),
                 ShapeItem::Dim(d) if d.is_never_negative() && d.constant_term() > 0 => {
                     format!("≥{}", d.constant_term())
@@ -174,7 +176,14 @@ fn is_free(i: &ShapeItem, of_other: &[MetaId]) -> bool {
     let mine = unknowns(&Shape(vec![i.clone()]));
     let open = match i {
         ShapeItem::Var(_) => true,
-        ShapeItem::Dim(d) => d.constant_term() == 0,
+        ShapeItem::Dim(d) => d.constant_term() == 0 && !is_multiple(i),
     };
     open && !mine.is_empty() && mine.iter().all(|m| !of_other.contains(m))
+}
+
+/// Whether an item is a size that cannot be each number, as `2n` is even.
+fn is_multiple(i: &ShapeItem) -> bool {
+    let ShapeItem::Dim(d) = i else { return false };
+    let mut terms = d.terms().iter().filter(|(m, _)| !m.is_empty()).peekable();
+    terms.peek().is_some() && terms.all(|(_, c)| c.unsigned_abs() > 1)
 }
