@@ -230,6 +230,33 @@ impl fmt::Display for OpError {
     }
 }
 
+/// The value that changes nothing when an operator of a reduction is given it: what the lanes of a
+/// vectorised reduction start from. Of a float sum it is -0.0, which keeps the sign of a sum of -0.0.
+pub fn neutral(op: ScalarOp, ty: BaseTy) -> Option<Scalar> {
+    let int = |n: i64| cast(Scalar::I64(n), ty).ok();
+    let limit = |least: bool| match ty {
+        BaseTy::F16 | BaseTy::F32 | BaseTy::F64 => {
+            cast(Scalar::F64(if least { f64::NEG_INFINITY } else { f64::INFINITY }), ty).ok()
+        }
+        _ => ty
+            .integer_range()
+            .and_then(|(lo, hi)| Scalar::from_bits64(ty, (if least { lo } else { hi }) as i64)),
+    };
+    match op {
+        ScalarOp::Add if ty.is_float() => cast(Scalar::F64(-0.0), ty).ok(),
+        ScalarOp::Add | ScalarOp::BitOr | ScalarOp::BitXor | ScalarOp::Gcd => {
+            ty.is_integer().then(|| zero(ty))
+        }
+        ScalarOp::Mul => int(1),
+        ScalarOp::BitAnd => int(-1),
+        ScalarOp::Min2 => limit(false),
+        ScalarOp::Max2 => limit(true),
+        ScalarOp::And => Some(Scalar::Bool(true)),
+        ScalarOp::Or | ScalarOp::Xor => Some(Scalar::Bool(false)),
+        _ => None,
+    }
+}
+
 /// The zero of a base type: what `scatter` leaves in untouched places.
 pub fn zero(ty: BaseTy) -> Scalar {
     match ty {

@@ -10,6 +10,7 @@
 //! | [`interchange`] | reductions, scans and loops of scalars in the place of those of arrays |
 //! | [`unroll`] | scalars in the place of small arrays inside iterations |
 //! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
+//! | [`kept`] | no array of what a filter keeps where it is only reduced |
 //! | [`siblings`] | one iteration where neighbours had the same axes |
 //! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
 //! | [`compact`] | tables without what is left over; once, after the rounds of the others |
@@ -25,6 +26,7 @@ pub mod facts;
 pub mod fuse;
 pub mod hoist;
 pub mod interchange;
+pub mod kept;
 mod key;
 pub mod poly;
 mod rounds;
@@ -64,6 +66,8 @@ pub const PASSES: &[Pass] = &[
     // Small arrays are scalars before fusion could copy what makes them.
     Pass { info: unroll::PASS, run: unroll::unroll },
     Pass { info: fuse::PASS, run: fuse::fuse },
+    // What fusion has put into reductions is what reads a filter's items.
+    Pass { info: kept::PASS, run: kept::kept },
     // Fusion first: a reduction that has taken in its map has neighbours that have, too.
     Pass { info: siblings::PASS, run: siblings::siblings },
     // When there is nothing left to fuse: what it takes apart is not put together again.

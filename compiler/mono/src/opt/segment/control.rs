@@ -34,7 +34,7 @@ impl Flat<'_> {
             this.push(vec![one], Exp::Cast(BaseTy::I64, yes));
             one.into()
         });
-        let before = self.running(ScanKind::Exclusive, ScalarOp::Add, n, ones, "before");
+        let before = self.running(ScanKind::Exclusive, ScalarOp::Add, n, n, ones, "before");
         let place = self.ints("place", n, |this, i| {
             let yes = this.read(taken, i);
             let k = this.read(before, i);

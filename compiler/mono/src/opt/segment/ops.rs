@@ -366,7 +366,8 @@ impl Flat<'_> {
         }
         let over = Axis { var: point, size: space.total };
         self.stmt(Stmt { pat: pat.clone(), exp: Exp::Filter { axis: over, body: inner }, prov: self.prov });
-        let starts = self.running(ScanKind::Exclusive, ScalarOp::Add, level.count, counts, "starts");
+        let starts =
+            self.running(ScanKind::Exclusive, ScalarOp::Add, level.count, level.count, counts, "starts");
         let kept = super::space::Space { starts, total: total.into(), segment: space.segment };
         for (v, data) in arrays.iter().zip(&pat[1..]) {
             let r = self.cells(&kept, level.count, *data);

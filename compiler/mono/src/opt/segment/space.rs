@@ -37,8 +37,13 @@ impl Flat<'_> {
 
     /// The space of so many elements in each of `n` iterations.
     pub(super) fn space_of(&mut self, n: Atom, counts: Var) -> Space {
-        let starts = self.running(ScanKind::Exclusive, ScalarOp::Add, n, counts, "starts");
-        let total = self.sum(n, counts);
+        // In this form it is often there already: it is how arrays of boxes are made.
+        let more = self.op(ScalarOp::Add, n, Atom::int(1));
+        let ends = self.running(ScanKind::Full, ScalarOp::Add, n, more, counts, "starts");
+        let total = self.read(ends, n);
+        let starts = self.p.fresh("starts", Ty { base: BaseTy::I64, dims: vec![n] });
+        let view = View::Slice { start: vec![Atom::int(0)], dims: vec![n] };
+        self.push(vec![starts], Exp::View { view, array: ends });
         let marks = self.ints("marks", total, |_, _| Atom::int(0));
         let i = self.int("i");
         let body = self.body_of(|this| {
@@ -52,7 +57,7 @@ impl Flat<'_> {
         let marked = self.p.fresh("marks", Ty { base: BaseTy::I64, dims: vec![total] });
         let axis = Axis { var: i, size: n };
         self.push(vec![marked], Exp::Scatter { dests: vec![marks], axis, body, combine: None });
-        let segment = self.running(ScanKind::Inclusive, ScalarOp::Max2, total, marked, "segment");
+        let segment = self.running(ScanKind::Inclusive, ScalarOp::Max2, total, total, marked, "segment");
         Space { starts, total, segment }
     }
 
@@ -62,23 +67,22 @@ impl Flat<'_> {
         Combine { lambda: Lambda { params, body }, start: Some(vec![Atom::int(0)]), assoc: true }
     }
 
-    /// The running sums or maxima of a vector of `n` ints that are not negative.
-    pub(super) fn running(&mut self, kind: ScanKind, op: ScalarOp, n: Atom, xs: Var, name: &str) -> Var {
+    /// The running sums or maxima of a vector of `n` ints that are not negative, `size` of them.
+    pub(super) fn running(
+        &mut self,
+        kind: ScanKind,
+        op: ScalarOp,
+        n: Atom,
+        size: Atom,
+        xs: Var,
+        name: &str,
+    ) -> Var {
         let i = self.int("i");
         let body = self.body_of(|this| vec![this.read(xs, i.into())]);
         let op = self.combine(op);
-        let v = self.p.fresh(name, Ty { base: BaseTy::I64, dims: vec![n] });
+        let v = self.p.fresh(name, Ty { base: BaseTy::I64, dims: vec![size] });
         self.push(vec![v], Exp::Scan { kind, axis: Axis { var: i, size: n }, body, op });
         v
-    }
-
-    pub(super) fn sum(&mut self, n: Atom, xs: Var) -> Atom {
-        let i = self.int("i");
-        let body = self.body_of(|this| vec![this.read(xs, i.into())]);
-        let op = self.combine(ScalarOp::Add);
-        let total = self.int("total");
-        self.push(vec![total], Exp::Reduce { axis: Axis { var: i, size: n }, body, op });
-        total.into()
     }
 
     /// The iteration of a point of a space, and the point's place among the iteration's own.
