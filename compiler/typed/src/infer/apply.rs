@@ -382,11 +382,14 @@ impl Checker<'_> {
 
     /// The atom type of an argument and its parameter are one, except of a scalar box that will open.
     fn flow_atom(&mut self, slots: &mut [Slot], i: usize, op: &Operator) -> Check<()> {
-        let Some(arg) = &slots[i].arg else { return Ok(()) };
-        if self.scalar_box(&arg.expr).is_some() {
+        let Some(arg) = slots[i].arg.as_ref().map(|t| t.expr.clone()) else { return Ok(()) };
+        if !self.box_fits(&slots[i].param) {
+            self.single_box(&arg);
+        }
+        if self.scalar_box(&arg).is_some() {
             return Ok(());
         }
-        let (have, want) = (arg.expr.ty.atom.clone(), slots[i].param.atom.clone());
+        let (have, want) = (arg.ty.atom.clone(), slots[i].param.atom.clone());
         self.s.node = Some(slots[i].node);
         match self.s.unify_atom(&want, &have) {
             Ok(()) => Ok(()),

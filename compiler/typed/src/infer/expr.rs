@@ -155,11 +155,11 @@ impl Checker<'_> {
                 self.infer_let_values(node, params, value, body, expected)
             }
             A::Proj { position, tuple } => {
-                let t = self.infer(tuple, None)?;
+                let t = self.demanding(false, |c| c.infer(tuple, None))?;
                 self.component(t, node, Part::Position(*position))
             }
             A::Field { record, label } => {
-                let t = self.infer(record, None)?;
+                let t = self.demanding(false, |c| c.infer(record, None))?;
                 self.component(t, node, Part::Label(label.name.clone()))
             }
             A::With { record, fields } => self.infer_with(node, record, fields),
@@ -225,6 +225,7 @@ impl Checker<'_> {
 
     /// Opens a scalar box whose contents are wanted.
     fn open_any_box(&mut self, e: Expr) -> Expr {
+        self.single_box(&e);
         if self.scalar_box(&e).is_some() { self.open_box(e) } else { e }
     }
 
@@ -232,6 +233,9 @@ impl Checker<'_> {
     pub(super) fn unboxed_for(&mut self, t: Typed, want: &ArrTy) -> Typed {
         let want = self.s.zonk(want);
         let wants_box = matches!(want.atom, AtomTy::Sigma(_) | AtomTy::Meta(_));
+        if !wants_box {
+            self.single_box(&t.expr);
+        }
         if !wants_box && self.scalar_box(&t.expr).is_some() {
             return Typed::new(self.open_box(t.expr));
         }
@@ -527,7 +531,7 @@ impl Checker<'_> {
         record: &ast::Expr,
         fields: &[(ast::Ident, ast::Expr)],
     ) -> Check<Typed> {
-        let t = self.infer(record, None)?;
+        let t = self.demanding(false, |c| c.infer(record, None))?;
         let ty = self.s.zonk(&t.expr.ty);
         let AtomTy::Tuple(tuple) = &ty.atom else {
             let label = fields.first().map_or("", |f| f.0.name.as_str());

@@ -67,6 +67,16 @@ impl Checker<'_> {
         }
     }
 
+    /// Boxes over the frame of a parameter without annotation are one box where an array is wanted: the
+    /// least rank allows that. `(define (f x) (sum (filter (> x 0) x)))` is a function of vectors.
+    pub(super) fn single_box(&mut self, e: &Expr) {
+        let ty = self.s.zonk(&e.ty);
+        if matches!(ty.atom, AtomTy::Sigma(_)) && self.is_bare(&ty.shape) {
+            self.s.node = Some(e.node);
+            let _ = self.s.unify_shape(&ty.shape, &Shape::scalar());
+        }
+    }
+
     /// The contents of a scalar box (of boxes, all the way down).
     pub(super) fn open_box(&mut self, e: Expr) -> Expr {
         let mut e = e;
