@@ -39,7 +39,8 @@ pub enum Command {
   remc compile prog.remora --emit typed -o prog.typed
   remc compile prog.remora --emit kernel            # loops, launches and memory
   remc compile prog.remora --emit object -o prog.o  # with --emit header, a part of a C program
-  remc compile prog.remora --emit cuda -o prog.cu   # for nvcc; prog.h and prog.json say what it takes and gives")]
+  remc compile prog.remora --emit cuda -o prog.cu   # for nvcc; prog.h and prog.json say what it takes and gives
+  remc compile prog.remora --emit futhark -o prog.fut")]
     Compile(Compile),
     /// Read, verify and print a program in the text form of an intermediate language
     #[command(after_help = "Examples:
@@ -306,6 +307,8 @@ pub enum Ir {
     Cuda,
     /// The C header of that library alone
     CudaHeader,
+    /// Futhark source, for Futhark 0.27
+    Futhark,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -21,7 +21,7 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
     let ranks = ranks(session, &program, target, &args.ranks)?;
     let to = match args.emit {
         Ir::Typed | Ir::Explicit => "explicit",
-        Ir::Mono => "mono",
+        Ir::Mono | Ir::Futhark => "mono",
         Ir::Flat => "flat",
         Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
     };
@@ -33,6 +33,7 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     let bytes = match (&stop, args.emit) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
+        (Stop::Mono(p), Ir::Futhark) => crate::futhark::text(session, p)?.into_bytes(),
         (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
         (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
         (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::commands::{cannot_write, write};
 use crate::report::{Failure, Outcome, fail, usage};
-use remc_base::Prov;
+use remc_base::{Prov, Provenance};
 use remc_cuda::{About, Product};
 use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
@@ -82,7 +82,12 @@ fn is_ours(path: &Path, begins: &str) -> Outcome {
 
 /// Where a statement comes from, in the user's own text.
 fn comment(session: &Session, p: &Program, prov: Prov) -> Option<String> {
-    let trace = p.provs.contains(prov).then(|| p.provs.trace(prov))?;
+    place_in_text(session, &p.provs, prov)
+}
+
+/// The definition and line of the user's own text that a place of a program comes from.
+pub fn place_in_text(session: &Session, provs: &Provenance, prov: Prov) -> Option<String> {
+    let trace = provs.contains(prov).then(|| provs.trace(prov))?;
     let (global, node) = trace.iter().find(|(g, _)| g.module >= session.first_user_module())?;
     let span = session.node_span(global, *node)?;
     let (_, text) = session.source(span.module)?;

@@ -17,6 +17,7 @@ pub mod device;
 pub mod doc;
 pub mod emulated;
 mod explain;
+pub mod futhark;
 mod gpu;
 mod header;
 pub mod inputs;

@@ -49,7 +49,7 @@ impl Program {
             Ir::Kernel => {
                 Program::Kernel(remc_kernel::parse::parse_program(text).map_err(|e| e.to_string())?)
             }
-            Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => {
+            Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader | Ir::Futhark => {
                 return Err("it is an output alone, which no pass reads".into());
             }
         };

@@ -1,0 +1,122 @@
+//! The names that variables have in the text.
+//!
+//! A variable keeps its name in the source as far as Futhark has such names: `train-images` is `train_images`,
+//! `x'` stays. A name is taken while its variable is in scope, and no longer: two functions beside each other may
+//! both have an `x`, and nothing ever hides anything, so that a size in a type is the size that it looks like.
+
+use crate::helpers::is_helper;
+use crate::keywords::is_reserved;
+use rustc_hash::FxHashSet;
+
+/// The names in scope.
+#[derive(Default)]
+pub struct Names {
+    taken: FxHashSet<String>,
+    order: Vec<String>,
+}
+
+/// How many names there were; see [`Names::leave`].
+#[derive(Clone, Copy)]
+pub struct Mark(usize);
+
+impl Names {
+    pub fn enter(&self) -> Mark {
+        Mark(self.order.len())
+    }
+
+    /// The names since the mark are free again.
+    pub fn leave(&mut self, mark: Mark) {
+        for name in self.order.drain(mark.0..) {
+            self.taken.remove(&name);
+        }
+    }
+
+    /// A name of nothing else in scope.
+    pub fn fresh(&mut self, wanted: &str) -> String {
+        let base = identifier(wanted);
+        let mut name = base.clone();
+        let mut k = 2;
+        while is_reserved(&name, is_helper) || self.taken.contains(&name) {
+            name = format!("{base}_{k}");
+            k += 1;
+        }
+        self.taken.insert(name.clone());
+        self.order.push(name.clone());
+        name
+    }
+}
+
+/// What an element of an array of this name is called.
+pub fn element(array: &str) -> String {
+    let base = array.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
+    let base = base.strip_suffix("_row").or(base.strip_suffix("_col")).unwrap_or(base);
+    match base.strip_suffix('s') {
+        Some(one) if !one.is_empty() && !one.ends_with(['s', 'u']) => one.to_owned(),
+        _ => format!("{base}_i"),
+    }
+}
+
+/// What a cell of an array of this name is called.
+pub fn cell(array: &str, suffix: &str) -> String {
+    let base = array.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
+    format!("{}{suffix}", base.strip_suffix("_row").or(base.strip_suffix("_col")).unwrap_or(base))
+}
+
+/// What Futhark can spell of a name.
+pub fn identifier(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' => out.push(c),
+            '\'' if !out.is_empty() => out.push(c),
+            _ if out.ends_with('_') || out.is_empty() => {}
+            _ => out.push('_'),
+        }
+    }
+    let out = out.trim_end_matches('_');
+    match out.chars().next() {
+        None => "v".to_owned(),
+        Some('0'..='9') => format!("v{out}"),
+        Some(_) => out.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spelt() {
+        for (name, spelt) in [
+            ("train-images", "train_images"),
+            ("x'", "x'"),
+            ("λ", "v"),
+            ("3d", "v3d"),
+            ("zero?", "zero"),
+            ("-->", "v"),
+            ("scores.starts", "scores_starts"),
+        ] {
+            assert_eq!(identifier(name), spelt);
+        }
+    }
+
+    #[test]
+    fn a_name_is_free_behind_its_scope() {
+        let mut names = Names::default();
+        assert_eq!(names.fresh("x"), "x");
+        let mark = names.enter();
+        assert_eq!(names.fresh("x"), "x_2");
+        names.leave(mark);
+        assert_eq!(names.fresh("x"), "x_2");
+        assert_eq!(names.fresh("map"), "map_2");
+        assert_eq!(names.fresh("quotient_i64"), "quotient_i64_2");
+    }
+
+    #[test]
+    fn elements_have_the_singular() {
+        for (array, one) in [("xs", "x"), ("weights_2", "weight"), ("image", "image_i"), ("xs_row", "x"), ("s", "s_i")]
+        {
+            assert_eq!(element(array), one);
+        }
+    }
+}
