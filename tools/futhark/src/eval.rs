@@ -3,10 +3,11 @@
 //! Where Futhark leaves something undefined (a shift past the width, a float past the limits of an integer type, two
 //! writes of one `scatter` to one place) a run is an error here: a text that relies on it is wrong.
 
+use crate::builtin::{arity, binary, positions, qualified, scalar, shaped};
 use crate::check::Checked;
 use crate::syntax::*;
 use crate::types::{Size, Ty};
-use remc_base::ops::{self, ScalarOp};
+use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use std::rc::Rc;
 
@@ -42,15 +43,20 @@ pub enum Fault {
     Undefined(String),
 }
 
-type E<T> = Result<T, Fault>;
+pub type E<T> = Result<T, Fault>;
 
-fn undefined<T>(message: impl Into<String>) -> E<T> {
+/// The program relies on what has no meaning.
+pub fn undefined<T>(message: impl Into<String>) -> E<T> {
     Err(Fault::Undefined(message.into()))
 }
 
-fn stop<T>(line: usize, message: impl std::fmt::Display) -> E<T> {
+/// The program stops there.
+pub fn stop<T>(line: usize, message: impl std::fmt::Display) -> E<T> {
     Err(Fault::Stop(format!("line {line}: {message}")))
 }
+
+/// The range of each axis that is indexed, and whether the axis stays.
+type Ranges = (Vec<(usize, usize)>, Vec<bool>);
 
 /// The variables in scope, the last first.
 #[derive(Clone, Debug, Default)]
@@ -104,21 +110,24 @@ impl Value {
     }
 }
 
-fn int(v: &Value) -> E<i64> {
+/// A size or index.
+pub fn int(v: &Value) -> E<i64> {
     match v {
         Value::Scalar(Scalar::I64(n)) => Ok(*n),
         v => undefined(format!("{v:?} is no i64")),
     }
 }
 
-fn bool(v: &Value) -> E<bool> {
+/// A truth value.
+pub fn bool(v: &Value) -> E<bool> {
     match v {
         Value::Scalar(Scalar::Bool(b)) => Ok(*b),
         v => undefined(format!("{v:?} is no bool")),
     }
 }
 
-fn array(v: &Value) -> E<(&[usize], &Rc<Vec<Value>>)> {
+/// The shape and elements of an array.
+pub fn array(v: &Value) -> E<(&[usize], &Rc<Vec<Value>>)> {
     match v {
         Value::Array { shape, data } => Ok((shape, data)),
         v => undefined(format!("{v:?} is no array")),
@@ -140,7 +149,8 @@ fn items(v: &Value) -> E<Vec<Value>> {
         .collect())
 }
 
-fn base(name: &str) -> Option<BaseTy> {
+/// A base type by its name.
+pub fn base(name: &str) -> Option<BaseTy> {
     BaseTy::from_name(name)
 }
 
@@ -196,9 +206,10 @@ impl Run<'_> {
             Pat::Name(n) => Ok(scope.with(n, v)),
             Pat::Typed(inner, _) => self.bind(inner, v, scope, line),
             Pat::Tuple(parts) => match &v {
-                Value::Tuple(values) if values.len() == parts.len() => {
-                    parts.iter().zip(values.iter()).try_fold(scope, |s, (p, v)| self.bind(p, v.clone(), s, line))
-                }
+                Value::Tuple(values) if values.len() == parts.len() => parts
+                    .iter()
+                    .zip(values.iter())
+                    .try_fold(scope, |s, (p, v)| self.bind(p, v.clone(), s, line)),
                 v => undefined(format!("line {line}: {v:?} is no tuple of {}", parts.len())),
             },
         }
@@ -333,11 +344,13 @@ impl Run<'_> {
                     Form::For(_, n) => Some(self.exp(n, scope)?),
                     Form::While(_) => None,
                 };
-                let mut k = 0;
+                let mut k = 0i128;
                 loop {
                     let mut inner = scope.clone();
                     let typed = match (pat, &state) {
-                        (Pat::Tuple(parts), Value::Tuple(values)) => parts.iter().zip(values.iter()).collect(),
+                        (Pat::Tuple(parts), Value::Tuple(values)) => {
+                            parts.iter().zip(values.iter()).collect()
+                        }
                         (p, v) => vec![(p, v)],
                     };
                     for (p, v) in typed {
@@ -348,10 +361,15 @@ impl Run<'_> {
                     inner = self.bind(pat, state.clone(), inner, line)?;
                     match (form, &most) {
                         (Form::For(i, _), Some(n)) => {
-                            if k >= int(n)? {
+                            // The index is of the type of its bound.
+                            let Value::Scalar(n) = n else { return undefined("a bound") };
+                            if n.as_integer().is_none_or(|n| k >= n) {
                                 return Ok(state);
                             }
-                            inner = inner.with(i, Value::int(k));
+                            let Some(k) = Scalar::from_integer(n.ty(), k) else {
+                                return undefined("an index");
+                            };
+                            inner = inner.with(i, Value::Scalar(k));
                         }
                         (Form::While(c), _) => {
                             if !bool(&self.exp(c, &inner)?)? {
@@ -498,13 +516,7 @@ impl Run<'_> {
     }
 
     /// The range of each axis that is indexed, and whether the axis stays.
-    fn ranges(
-        &self,
-        a: &Value,
-        places: &[Place],
-        scope: &Scope,
-        line: usize,
-    ) -> E<(Vec<(usize, usize)>, Vec<bool>)> {
+    fn ranges(&self, a: &Value, places: &[Place], scope: &Scope, line: usize) -> E<Ranges> {
         let shape = array(a)?.0.to_vec();
         let (mut ranges, mut keep) = (Vec::new(), Vec::new());
         for (p, n) in places.iter().zip(&shape) {
@@ -633,7 +645,11 @@ impl Run<'_> {
                 let (shape, _) = array(&args[0])?;
                 let mut all = items(&args[0])?;
                 all.reverse();
-                if all.is_empty() { Ok(args[0].clone()) } else { self.collect(all, ty, scope).map(|v| shaped(v, shape)) }
+                if all.is_empty() {
+                    Ok(args[0].clone())
+                } else {
+                    self.collect(all, ty, scope).map(|v| shaped(v, shape))
+                }
             }
             "rotate" => {
                 let (shape, _) = array(&args[1])?;
@@ -697,152 +713,6 @@ impl Run<'_> {
     }
 }
 
-fn shaped(v: Value, to: &[usize]) -> Value {
-    match v {
-        Value::Array { data, .. } => Value::Array { shape: to.to_vec(), data },
-        v => v,
-    }
-}
-
 fn function(body: Code) -> Value {
     Value::Function(Function { body, given: Vec::new() })
-}
-
-fn arity(n: &str) -> usize {
-    match n {
-        "map" => 2,
-        "map2" | "reduce" | "scan" | "scatter" | "zip3" => 3,
-        "map3" | "zip4" => 4,
-        "map4" | "reduce_by_index" | "zip5" => 5,
-        "map5" => 6,
-        "filter" | "replicate" | "rotate" | "zip" => 2,
-        _ => match n.split_once('.') {
-            Some((_, "min" | "max" | "atan2")) => 2,
-            _ => 1,
-        },
-    }
-}
-
-/// The places of the elements in these ranges of the leading axes.
-fn positions(shape: &[usize], ranges: &[(usize, usize)]) -> Vec<usize> {
-    let mut all = vec![0];
-    for (k, n) in shape.iter().enumerate() {
-        let (from, to) = ranges.get(k).copied().unwrap_or((0, *n));
-        all = all.into_iter().flat_map(|p| (from..to).map(move |i| p * n + i)).collect();
-    }
-    all
-}
-
-fn scalar(op: ScalarOp, args: &[Scalar]) -> E<Value> {
-    match ops::apply(op, args) {
-        Ok(x) => Ok(Value::Scalar(x)),
-        Err(e) => undefined(format!("{op} of {args:?}: {e}")),
-    }
-}
-
-fn binary(op: &str, a: &Value, b: &Value, line: usize) -> E<Value> {
-    if op == "++" {
-        let ((first, x), (second, y)) = (array(a)?, array(b)?);
-        let mut shape = if first[0] == 0 { second.to_vec() } else { first.to_vec() };
-        shape[0] = first[0] + second[0];
-        return Ok(Value::Array { shape, data: Rc::new(x.iter().chain(y.iter()).cloned().collect()) });
-    }
-    let (Value::Scalar(x), Value::Scalar(y)) = (a, b) else { return undefined(format!("line {line}: `{op}`")) };
-    let (x, y) = (*x, *y);
-    let ty = x.ty();
-    let integers = x.as_integer().zip(y.as_integer());
-    let name = match op {
-        "+" => ScalarOp::Add,
-        "-" => ScalarOp::Sub,
-        "*" => ScalarOp::Mul,
-        "/" | "%" => {
-            if let Some((a, b)) = integers {
-                if b == 0 {
-                    return stop(line, "a division by zero");
-                }
-                if b == -1 && ty.integer_range().is_some_and(|(least, _)| a == least) {
-                    return undefined(format!("line {line}: the least number by -1"));
-                }
-                if op == "/" { ScalarOp::Quotient } else { ScalarOp::Modulo }
-            } else if op == "/" {
-                ScalarOp::Div
-            } else {
-                // The remainder of floats has the sign of the first.
-                let (Some(a), Some(b)) = (x.as_float(), y.as_float()) else { return undefined("`%`") };
-                return Scalar::from_float(ty, a % b)
-                    .map_or_else(|| undefined("`%`"), |x| Ok(Value::Scalar(x)));
-            }
-        }
-        "**" => return scalar(ScalarOp::Expt, &[x, y]),
-        "==" => ScalarOp::Eq,
-        "!=" => ScalarOp::Ne,
-        "<" => ScalarOp::Lt,
-        "<=" => ScalarOp::Le,
-        ">" => ScalarOp::Gt,
-        ">=" => ScalarOp::Ge,
-        "&&" => ScalarOp::And,
-        "||" => ScalarOp::Or,
-        "&" => ScalarOp::BitAnd,
-        "|" => ScalarOp::BitOr,
-        "^" => ScalarOp::BitXor,
-        "<<" | ">>" => {
-            if integers.is_none_or(|(_, b)| b < 0 || b >= i128::from(ty.bits())) {
-                return undefined(format!("line {line}: a shift by {y:?}"));
-            }
-            if op == "<<" { ScalarOp::Shl } else { ScalarOp::Shr }
-        }
-        _ => return undefined(format!("line {line}: the operator `{op}`")),
-    };
-    scalar(name, &[x, y])
-}
-
-/// A function of a base type's module.
-fn qualified(module: &str, name: &str, args: &[Value], line: usize) -> E<Value> {
-    let scalars: Vec<Scalar> = args
-        .iter()
-        .map(|a| match a {
-            Value::Scalar(x) => Ok(*x),
-            a => undefined(format!("line {line}: `{module}.{name}` of {a:?}")),
-        })
-        .collect::<E<_>>()?;
-    let (Some(t), Some(x)) = (base(module), scalars.first().copied()) else { return undefined("a module") };
-    if base(name).is_some() {
-        if let (Some(f), Some((least, most))) = (x.as_float(), t.integer_range())
-            && !(f.trunc() >= least as f64 && f.trunc() < most as f64 + 1.0)
-        {
-            return undefined(format!("line {line}: {f} as {module}"));
-        }
-        return ops::cast(x, t).map(Value::Scalar).or_else(|e| undefined(e.to_string()));
-    }
-    let op = match name {
-        "abs" => ScalarOp::Abs,
-        "min" if t.is_integer() => ScalarOp::Min2,
-        "max" if t.is_integer() => ScalarOp::Max2,
-        "popc" => {
-            let count = scalar(ScalarOp::Popcount, &scalars)?;
-            let Value::Scalar(count) = count else { return Ok(count) };
-            return ops::cast(count, BaseTy::I32).map(Value::Scalar).or_else(|e| undefined(e.to_string()));
-        }
-        "isnan" => return Ok(Value::Scalar(Scalar::Bool(x.as_float().is_some_and(f64::is_nan)))),
-        "sqrt" => ScalarOp::Sqrt,
-        "exp" => ScalarOp::Exp,
-        "log" => ScalarOp::Log,
-        "log2" => ScalarOp::Log2,
-        "sin" => ScalarOp::Sin,
-        "cos" => ScalarOp::Cos,
-        "tan" => ScalarOp::Tan,
-        "asin" => ScalarOp::Asin,
-        "acos" => ScalarOp::Acos,
-        "atan" => ScalarOp::Atan,
-        "atan2" => ScalarOp::Atan2,
-        "sinh" => ScalarOp::Sinh,
-        "cosh" => ScalarOp::Cosh,
-        "tanh" => ScalarOp::Tanh,
-        "floor" => ScalarOp::Floor,
-        "ceil" => ScalarOp::Ceiling,
-        "round" => ScalarOp::Round,
-        "trunc" => ScalarOp::Truncate,
-        _ => return undefined(format!("line {line}: `{module}.{name}`")),
-    };
-    scalar(op, &scalars)
 }

@@ -19,13 +19,13 @@ struct Spelt {
 }
 
 const KEYWORDS: [&str; 18] = [
-    "case", "def", "do", "else", "entry", "for", "if", "import", "in", "let", "local", "loop",
-    "match", "module", "then", "type", "while", "with",
+    "case", "def", "do", "else", "entry", "for", "if", "import", "in", "let", "local", "loop", "match",
+    "module", "then", "type", "while", "with",
 ];
 
 const SIGNS: [&str; 32] = [
-    "->", ":>", "**", "++", "==", "!=", "<=", ">=", "<<", ">>", "&&", "||", "(", ")", "[", "]", ",", ":", "=",
-    "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "!", "\\", "'",
+    "->", ":>", "**", "++", "==", "!=", "<=", ">=", "<<", ">>", "&&", "||", "(", ")", "[", "]", ",", ":",
+    "=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "!", "\\", "'",
 ];
 
 fn tokens(text: &str) -> S<Vec<Spelt>> {
@@ -54,7 +54,8 @@ fn tokens(text: &str) -> S<Vec<Spelt>> {
                 }
             };
             word(&mut k);
-            let qualified = bytes.get(k) == Some(&'.') && bytes.get(k + 1).is_some_and(char::is_ascii_alphabetic);
+            let qualified =
+                bytes.get(k) == Some(&'.') && bytes.get(k + 1).is_some_and(char::is_ascii_alphabetic);
             if qualified {
                 k += 1;
                 word(&mut k);

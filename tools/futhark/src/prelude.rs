@@ -46,8 +46,8 @@ pub fn qualified(module: &str, name: &str) -> Option<String> {
     let (float, boolean) = (module.starts_with('f'), module == "bool");
     let is_type = crate::types::PRIMS.contains(&name);
     let reals = [
-        "sqrt", "exp", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor",
-        "ceil", "round", "trunc",
+        "sqrt", "exp", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+        "floor", "ceil", "round", "trunc",
     ];
     Some(match name {
         _ if is_type && boolean => return None,

@@ -23,7 +23,13 @@ pub enum Ty {
     Array(Size, Box<Ty>),
     Tuple(Vec<Ty>),
     /// The parameter may be a size of the result, by the number of its variable. A unique one is consumed.
-    Fun { param: Box<Ty>, result: Box<Ty>, named: Option<usize>, consumes: bool, fresh: bool },
+    Fun {
+        param: Box<Ty>,
+        result: Box<Ty>,
+        named: Option<usize>,
+        consumes: bool,
+        fresh: bool,
+    },
     Open(usize),
     /// A type parameter of a definition.
     Rigid(String),
@@ -33,11 +39,24 @@ pub const PRIMS: [&str; 12] =
     ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool"];
 
 /// What an open type may become.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     Any,
     Number,
+    Integer,
     Float,
+}
+
+impl Class {
+    /// What is in both, if anything is.
+    fn meet(self, other: Class) -> Option<Class> {
+        match (self, other) {
+            _ if self == other => Some(self),
+            (Class::Any, c) | (c, Class::Any) => Some(c),
+            (Class::Number, c) | (c, Class::Number) => Some(c),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -156,7 +175,8 @@ impl Unifier {
         match (&a, &b) {
             (Ty::Open(j), Ty::Open(k)) => {
                 if j != k {
-                    self.types[*k].1 = self.types[*j].1.max(self.types[*k].1);
+                    let Some(class) = self.types[*j].1.meet(self.types[*k].1) else { return false };
+                    self.types[*k].1 = class;
                     self.types[*j].0 = Some(b);
                 }
                 true
@@ -225,7 +245,7 @@ impl Unifier {
             if known.is_none() {
                 *known = match class {
                     Class::Any => None,
-                    Class::Number => Some(Ty::Prim("i32")),
+                    Class::Number | Class::Integer => Some(Ty::Prim("i32")),
                     Class::Float => Some(Ty::Prim("f64")),
                 };
             }
@@ -236,8 +256,8 @@ impl Unifier {
     pub fn require(&mut self, t: &Ty, class: Class) -> bool {
         match self.ty(t) {
             Ty::Open(k) => {
-                self.types[k].1 = self.types[k].1.max(class);
-                true
+                let met = self.types[k].1.meet(class);
+                met.inspect(|met| self.types[k].1 = *met).is_some()
             }
             t => fits(&t, class),
         }
@@ -249,6 +269,7 @@ fn fits(t: &Ty, class: Class) -> bool {
         (Class::Any, _) => true,
         (Class::Number, Ty::Prim(p)) => *p != "bool",
         (Class::Float, Ty::Prim(p)) => p.starts_with('f'),
+        (Class::Integer, Ty::Prim(p)) => p.starts_with(['i', 'u']),
         _ => false,
     }
 }
@@ -278,7 +299,11 @@ fn each(n: &Size, f: &mut impl FnMut(&Size)) {
 }
 
 /// A type with other sizes, and type parameters.
-pub fn replaced(t: &Ty, size: &mut impl FnMut(&Size) -> Option<Size>, ty: &mut impl FnMut(&Ty) -> Option<Ty>) -> Ty {
+pub fn replaced(
+    t: &Ty,
+    size: &mut impl FnMut(&Size) -> Option<Size>,
+    ty: &mut impl FnMut(&Ty) -> Option<Ty>,
+) -> Ty {
     if let Some(other) = ty(t) {
         return other;
     }

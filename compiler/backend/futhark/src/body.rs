@@ -366,9 +366,8 @@ impl<'p> Printer<'p> {
             return Ok(());
         }
         let k = self.bind(*count);
-        let sized = |name: &str, base: BaseTy, cell: &Sizes| {
-            format!("[{k}] ({name}: [{k}]{})", ty_text(base, cell))
-        };
+        let sized =
+            |name: &str, base: BaseTy, cell: &Sizes| format!("[{k}] ({name}: [{k}]{})", ty_text(base, cell));
         if let (Some(value), [v]) = (kept_itself(&all), arrays) {
             let name = self.bind(*v);
             let pattern = sized(&name, self.base(*v), &wants[1]);

@@ -32,11 +32,8 @@ pub fn interface(p: &Program) -> Interface {
     let arrays: Vec<Var> = p.params.iter().copied().filter(|v| !p.ty(*v).is_scalar()).collect();
     let is_length = |v: Var| arrays.iter().any(|a| p.ty(*a).dims.contains(&Atom::Var(v)));
     let inputs: Vec<Var> = p.inputs.iter().flat_map(Input::vars).collect();
-    let params: Vec<Param> = p
-        .params
-        .iter()
-        .map(|v| Param { var: *v, implicit: !inputs.contains(v) && is_length(*v) })
-        .collect();
+    let params: Vec<Param> =
+        p.params.iter().map(|v| Param { var: *v, implicit: !inputs.contains(v) && is_length(*v) }).collect();
     let (mut leaves, mut sizes) = (Vec::new(), Vec::new());
     positions(&p.output, &mut leaves, &mut sizes);
     let known = |k: usize| match p.body.results.get(k) {

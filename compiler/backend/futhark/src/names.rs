@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn elements_have_the_singular() {
-        for (array, one) in [("xs", "x"), ("weights_2", "weight"), ("image", "image_i"), ("xs_row", "x"), ("s", "s_i")]
+        for (array, one) in
+            [("xs", "x"), ("weights_2", "weight"), ("image", "image_i"), ("xs_row", "x"), ("s", "s_i")]
         {
             assert_eq!(element(array), one);
         }

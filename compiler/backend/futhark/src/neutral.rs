@@ -144,7 +144,13 @@ fn apply(op: ScalarOp, args: &[Symbol]) -> Symbol {
         zero || of_operator(op, c.ty()) == Some(c)
     };
     match (op, args) {
-        (ScalarOp::Select, [Known(Scalar::Bool(c)), a, b]) => if *c { *a } else { *b },
+        (ScalarOp::Select, [Known(Scalar::Bool(c)), a, b]) => {
+            if *c {
+                *a
+            } else {
+                *b
+            }
+        }
         (ScalarOp::Select, [_, a, b]) if a == b => *a,
         (ScalarOp::And, [Known(Scalar::Bool(false)), _] | [_, Known(Scalar::Bool(false))]) => {
             Known(Scalar::Bool(false))

@@ -62,13 +62,7 @@ impl<'p> Printer<'p> {
     }
 
     /// The array of what the body gives, packed, over an axis and further ones.
-    pub fn array_of(
-        &mut self,
-        axis: &'p Axis,
-        rest: &'p [Axis],
-        body: &'p Body,
-        wants: &[Sizes],
-    ) -> R<Tree> {
+    pub fn array_of(&mut self, axis: &'p Axis, rest: &'p [Axis], body: &'p Body, wants: &[Sizes]) -> R<Tree> {
         let (inputs, indexed) = self.inputs(axis, body)?;
         let size = self.size(axis.size)?;
         let mark = self.names.enter();
@@ -290,7 +284,9 @@ impl<'p> Printer<'p> {
                 // The start takes part once.
                 let one = neutral::of(op, &bases).map_or_else(|| start.clone(), crate::scalar::constant);
                 let all = Tree::call(what, vec![operator, bare(one), all]);
-                let [base] = bases.as_slice() else { return Err(Error("an operator of one component".into())) };
+                let [base] = bases.as_slice() else {
+                    return Err(Error("an operator of one component".into()));
+                };
                 let ops = op.component_ops().unwrap_or_default();
                 let once = |pr: &mut Self, x: Tree| {
                     let [op] = ops.as_slice() else { return None };
@@ -300,7 +296,8 @@ impl<'p> Printer<'p> {
                     once(self, all)
                 } else {
                     let x = self.names.fresh("x");
-                    once(self, Tree::name(&x)).map(|one| Tree::call("map", vec![Tree::lambda(vec![x], one), all]))
+                    once(self, Tree::name(&x))
+                        .map(|one| Tree::call("map", vec![Tree::lambda(vec![x], one), all]))
                 };
                 applied.ok_or_else(|| Error("an operator without a text".into()))?
             }
@@ -370,7 +367,10 @@ impl<'p> Printer<'p> {
         let start = self.start(op, &wants)?;
         let n = self.dim(axis.size)?;
         let natural = |first: &str| -> Vec<Sizes> {
-            wants.iter().map(|w| std::iter::once(first.to_owned()).chain(w.iter().cloned()).collect()).collect()
+            wants
+                .iter()
+                .map(|w| std::iter::once(first.to_owned()).chain(w.iter().cloned()).collect())
+                .collect()
         };
         if let (Some(start), false) = (&start, op.assoc) {
             let sizes = match (kind, pat.first()) {
@@ -416,11 +416,7 @@ impl<'p> Printer<'p> {
         let news: Vec<String> = wants.iter().map(|_| self.names.fresh("next")).collect();
         let written = |values: &[Tree], at: &str| -> Vec<Tree> {
             let one = |(out, value): (&String, &Tree)| {
-                Tree::With(
-                    Box::new(Tree::name(out)),
-                    vec![Tree::name(at)],
-                    Box::new(value.clone()),
-                )
+                Tree::With(Box::new(Tree::name(out)), vec![Tree::name(at)], Box::new(value.clone()))
             };
             outs.iter().zip(values).map(one).collect()
         };
@@ -428,11 +424,10 @@ impl<'p> Printer<'p> {
         let kept = written(if kind == ScanKind::Inclusive { &news_trees } else { &states }, &i);
         // What an element is written from must not be looked at afterwards in place.
         let step = Tree::Tuple(vec![pack(news_trees), pack(kept)]);
-        let next = Tree::block(vec![Line { comments: vec![], pattern: pack_names(&news), value: next }], step);
-        let empty: Vec<Tree> = starts
-            .into_iter()
-            .map(|s| Tree::call("replicate", vec![Tree::name(sizes), s]))
-            .collect();
+        let next =
+            Tree::block(vec![Line { comments: vec![], pattern: pack_names(&news), value: next }], step);
+        let empty: Vec<Tree> =
+            starts.into_iter().map(|s| Tree::call("replicate", vec![Tree::name(sizes), s])).collect();
         let pattern = format!("({accs}, {})", pack_names(&outs));
         let value = Tree::Loop {
             pattern: pattern.clone(),
@@ -625,11 +620,8 @@ impl<'p> Printer<'p> {
             let names: Vec<String> = outs.iter().map(|_| pr.names.fresh("new")).collect();
             let written = outs.iter().zip(&names).zip(cells).map(|((out, new), cell)| {
                 // A cell may be a part of what it is written into.
-                let new = if cell.is_empty() {
-                    Tree::name(new)
-                } else {
-                    Tree::call("copy", vec![Tree::name(new)])
-                };
+                let new =
+                    if cell.is_empty() { Tree::name(new) } else { Tree::call("copy", vec![Tree::name(new)]) };
                 Tree::With(Box::new(Tree::name(out)), vec![Tree::name(&at)], Box::new(new))
             });
             let written = pack(written.collect());
@@ -682,12 +674,11 @@ fn alone(e: &Exp, acc: Var, elem: Var) -> Option<(ScalarOp, usize)> {
         Exp::Map { axes, body } => {
             let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
             let [x, y, last] = body.stmts.as_slice() else { return None };
-            let reads = |s: &Stmt, v: Var| {
-                matches!(&s.exp, Exp::Index { array, at: places } if *array == v && *places == at)
-            };
+            let reads = |s: &Stmt, v: Var| matches!(&s.exp, Exp::Index { array, at: places } if *array == v && *places == at);
             let (Exp::Op(op, args), [r]) = (&last.exp, last.pat.as_slice()) else { return None };
             let operands = [Atom::Var(*x.pat.first()?), Atom::Var(*y.pat.first()?)];
-            let fits = reads(x, acc) && reads(y, elem) && *args == operands && body.results == [Atom::Var(*r)];
+            let fits =
+                reads(x, acc) && reads(y, elem) && *args == operands && body.results == [Atom::Var(*r)];
             fits.then_some((*op, axes.len()))
         }
         _ => None,

@@ -31,7 +31,12 @@ pub enum Tree {
     /// Parameters as they are written.
     Lambda(Vec<String>, Box<Tree>),
     Block(Vec<Line>, Box<Tree>),
-    Loop { pattern: String, start: Box<Tree>, form: Form, body: Box<Tree> },
+    Loop {
+        pattern: String,
+        start: Box<Tree>,
+        form: Form,
+        body: Box<Tree>,
+    },
     Index(Box<Tree>, Vec<Place>),
     Tuple(Vec<Tree>),
     Array(Vec<Tree>),
@@ -118,9 +123,7 @@ impl Tree {
     pub fn at(self, places: Vec<Place>) -> Tree {
         match (self, places) {
             (array, places) if places.is_empty() => array,
-            (Tree::Index(array, mut first), mut more)
-                if first.iter().all(|p| matches!(p, Place::At(_))) =>
-            {
+            (Tree::Index(array, mut first), mut more) if first.iter().all(|p| matches!(p, Place::At(_))) => {
                 first.append(&mut more);
                 Tree::Index(array, first)
             }

@@ -7,10 +7,10 @@
 //! | reverse, rotate, append, slice, replicate | `reverse`, `rotate`, `++`, `xs[a:b]`, `replicate` |
 //! | wrap, cycle | `map` over `iota`, with `%` |
 
+use crate::Error;
 use crate::body::{Printer, R, Sizes, UNKNOWN, ty_text};
 use crate::scalar::infix;
 use crate::tree::{Line, Place, Tree};
-use crate::Error;
 use remc_base::BaseTy;
 use remc_mono::ir::{Atom, Var, View};
 
@@ -163,9 +163,7 @@ pub fn flattened(array: Tree, rank: usize) -> Tree {
 /// A vector as an array of these sizes, whose number of elements it has.
 pub fn unflattened(flat: Tree, base: BaseTy, sizes: &[String]) -> Tree {
     let whole = |flat: Tree| flat.coerce(ty_text(base, &[sizes.join(" * ")]));
-    let unflatten = |name: &str| {
-        Tree::call(name, vec![whole(flat.clone())]).coerce(ty_text(base, sizes))
-    };
+    let unflatten = |name: &str| Tree::call(name, vec![whole(flat.clone())]).coerce(ty_text(base, sizes));
     match sizes.len() {
         0 => flat.at(vec![Place::At(Tree::name("0"))]),
         1 => flat.coerce(ty_text(base, sizes)),
@@ -175,10 +173,8 @@ pub fn unflattened(flat: Tree, base: BaseTy, sizes: &[String]) -> Tree {
         _ => {
             let rest = sizes[1..].join(" * ");
             let rows = flat.coerce(ty_text(base, &[format!("{} * ({rest})", sizes[0])]));
-            let rows = Tree::call("unflatten", vec![rows]).coerce(ty_text(base, &[
-                sizes[0].clone(),
-                rest.clone(),
-            ]));
+            let rows =
+                Tree::call("unflatten", vec![rows]).coerce(ty_text(base, &[sizes[0].clone(), rest.clone()]));
             let row = format!("(row: {})", ty_text(base, &[rest]));
             let one = unflattened(Tree::name("row"), base, &sizes[1..]);
             Tree::call("map", vec![Tree::lambda(vec![row], one), rows]).coerce(ty_text(base, sizes))

@@ -8,6 +8,7 @@ mod compiled;
 mod cpu;
 mod emulated;
 mod examples;
+mod futhark;
 #[path = "../support/kernels.rs"]
 mod kernels;
 mod pages;
@@ -27,6 +28,7 @@ fn main() {
     trials.extend(programs::trials());
     trials.extend(cpu::trials());
     trials.extend(emulated::trials());
+    trials.extend(futhark::trials());
     trials.extend(resources::trials());
     trials.extend(pages::trials());
     trials.extend(tour::trials());
