@@ -21,7 +21,7 @@ def grade (n: i64) (less: i64 -> i64 -> bool) : [n]i64 =
                    let other = i ^ j
                    let (low, high) = if i < other then (i, other) else (other, i)
                    let (a, b) = (order[low], order[high])
-                   let swap = if low & k == 0 then before b a else before a b
+                   let swap = if (low & k) == 0 then before b a else before a b
                    in if (i == low) == swap then b else a)
                 (iota width)
           in (next, j / 2)

@@ -192,6 +192,7 @@ fn what_is_not_compiled() {
     let adders = "(define (adder [n 0]) (λ ([x 0]) (+ n x))) ((adder [1 2 3]) 10)";
     fails(&["run", "-e", adders, "--device", "cpu"], 2, "[L0002] Error: not compiled yet");
     fails(&["compile", "-e", adders, "--emit", "kernel"], 2, "[L0002] Error: not compiled yet");
+    fails(&["compile", "-e", adders, "--emit", "futhark"], 2, "[L0002] Error: not compiled yet");
     gives(&["run", "-e", adders, "--device", "interp"], "[11 12 13]");
     let o = remc(&["run", "-e", adders]);
     assert_eq!((o.status.code(), text(&o.stdout).as_str()), (Some(0), "[11 12 13]\n"));
@@ -249,6 +250,7 @@ fn everything_that_compile_writes() {
     }
     assert!(text(&emit("llvm", &[])).contains("define i32 @remc_entry("));
     assert!(text(&emit("asm", &[])).contains("remc_entry:"));
+    assert!(text(&emit("futhark", &[])).contains("\nentry "));
     assert!(text(&emit("header", &[])).contains("remc_entry"));
     let object = emit("object", &[]);
     assert_eq!(&object[..4], b"\x7fELF");

@@ -290,7 +290,7 @@ impl<'p> Printer<'p> {
                 let ops = op.component_ops().unwrap_or_default();
                 let once = |pr: &mut Self, x: Tree| {
                     let [op] = ops.as_slice() else { return None };
-                    crate::scalar::apply(&mut pr.helpers, *op, &[*base, *base], vec![start, x], &[])
+                    crate::scalar::apply(&mut pr.helpers, *op, &[*base, *base], vec![bare(start), x], &[])
                 };
                 let applied = if what == "reduce" {
                     once(self, all)

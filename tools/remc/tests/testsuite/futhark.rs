@@ -30,6 +30,9 @@ pub fn trials() -> Vec<Trial> {
         Some(_) => trial("futhark", path, is_refused),
     });
     trials.extend(compiled::stopping(|path, _| trial("futhark_stops", path, stops)));
+    for e in crate::examples::all() {
+        trials.push(trial("futhark_checked", e.path, keeps_the_rules));
+    }
     for path in files("futhark", "remora") {
         trials.push(trial("futhark_text", path, has_its_text));
     }
@@ -139,6 +142,12 @@ fn stops(path: &Path) -> Result<(), String> {
         Err(Fault::Stop(_)) => Ok(()),
         other => Err(format!("it gives {other:?}\n{}", c.text)),
     }
+}
+
+/// For programs with more data than is looked at here.
+fn keeps_the_rules(path: &Path) -> Result<(), String> {
+    let c = compile(path)?.ok_or("it is not compiled")?;
+    check(&c.text).map(|_| ()).map_err(|e| format!("{e}\n{}", c.text))
 }
 
 fn has_its_text(path: &Path) -> Result<(), String> {
