@@ -30,7 +30,7 @@ fn every_form_is_printed() {
             Err(e) => wrong.push(format!("{body}\n{e}")),
         }
     }
-    assert!(right > 40, "{right} programs");
+    assert!(right >= 40, "{right} programs");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
