@@ -469,6 +469,10 @@ fn filled(text: &str, t: BaseTy) -> String {
 
 /// Whether a helper has this name.
 pub fn is_helper(name: &str) -> bool {
-    let base = name.rsplit_once('_').map_or(name, |(base, _)| base);
-    HELPERS.iter().any(|h| h.name == name || h.name == base)
+    HELPERS.iter().any(|h| match name.strip_prefix(h.name) {
+        Some("") => true,
+        // Of a type, and of nothing else: `power_2` is free.
+        Some(rest) => rest.strip_prefix('_').is_some_and(|t| BaseTy::from_name(t).is_some()),
+        None => false,
+    })
 }

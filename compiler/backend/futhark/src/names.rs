@@ -110,6 +110,8 @@ mod tests {
         assert_eq!(names.fresh("x"), "x_2");
         assert_eq!(names.fresh("map"), "map_2");
         assert_eq!(names.fresh("quotient_i64"), "quotient_i64_2");
+        assert_eq!(names.fresh("power"), "power_2");
+        assert_eq!(names.fresh("power"), "power_3");
     }
 
     #[test]
