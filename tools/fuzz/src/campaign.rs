@@ -222,10 +222,12 @@ impl Campaign<'_> {
                 use differential::Verdict;
                 self.summary.accepted += u64::from(verdict != Verdict::Refused);
                 *self.summary.verdicts.entry(format!("{verdict:?}")).or_default() += 1;
-                if verdict == Verdict::Refused && std::env::var_os("REMC_FUZZ_REFUSED").is_some() {
+                if matches!(verdict, Verdict::Refused | Verdict::Limited)
+                    && std::env::var_os("REMC_FUZZ_REFUSED").is_some()
+                {
                     let why = differential::refused(&program, &self.devices).unwrap_or_default();
                     let first = why.lines().next().unwrap_or_default();
-                    say!("refused {seed}: {first}");
+                    say!("{verdict:?} {seed}: {first}");
                 }
             }
             Err(fault) => {

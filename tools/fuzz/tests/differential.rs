@@ -1,4 +1,4 @@
-//! The differential test: 2,000 generated programs mean the same to the interpreter and to compiled code.
+//! The differential test: 600 generated programs mean the same to the interpreter and to compiled code.
 //! `REMC_FUZZ_CASES=20000 cargo test --release -p remc-fuzz --test differential` tries more; so does
 //! `remc-fuzz --only differential --count 20000 --seed N`, which also says what program was running when
 //! compiled code took the process down with it.
@@ -9,7 +9,7 @@ use remc_fuzz::lab::hush_panics;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const PROGRAMS: u64 = 2000;
+const PROGRAMS: u64 = 600;
 
 /// Threads that make and run programs.
 const WORKERS: usize = 2;
@@ -25,6 +25,8 @@ struct Counts {
     stops: AtomicU64,
     limited: AtomicU64,
     refused: AtomicU64,
+    /// Those that ran and open boxes.
+    boxes: AtomicU64,
 }
 
 /// Runs programs until there are no more, or one fails, which is then made small.
@@ -50,6 +52,10 @@ fn work(counts: &Counts, wanted: u64) -> Result<(), String> {
                     Verdict::Refused => &counts.refused,
                 };
                 count.fetch_add(1, Ordering::Relaxed);
+                let ran = !matches!(verdict, Verdict::Limited | Verdict::Refused);
+                if ran && program.text().contains("(unbox ") {
+                    counts.boxes.fetch_add(1, Ordering::Relaxed);
+                }
             }
             Err(fault) => {
                 counts.next.store(wanted, Ordering::Relaxed);
@@ -91,6 +97,9 @@ fn compiled_code_agrees_with_the_interpreter() {
     let values = count(&counts.values) + parallel;
     // What is not compiled, or not well-typed, tests nothing.
     assert!(values + stops >= wanted * 9 / 10, "{} of {wanted} programs ran", values + stops);
+    let (limited, boxes) = (count(&counts.limited), count(&counts.boxes));
+    assert!(limited <= wanted / 20, "{limited} programs are not compiled");
+    assert!(boxes >= wanted / 3, "only {boxes} programs open boxes");
     assert!(parallel >= wanted / 10, "only {parallel} programs ran in parallel");
     assert!(stops >= wanted / 100, "only {stops} programs stopped");
 }

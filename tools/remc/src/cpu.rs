@@ -35,15 +35,15 @@ pub fn load(session: &Session, program: Program) -> Outcome<Code> {
     {
         return Ok(Code { program, interface, loaded });
     }
-    let compiled = compile(&program, &host)?;
+    let compiled = compile(&program, &host, Pipeline::default())?;
     cache.put(&compiled);
     code(program, &compiled)
 }
 
 /// Compiles kernels for this processor, whatever the cache holds.
-pub fn build(session: &Session, program: Program) -> Outcome<Code> {
+pub fn build(session: &Session, program: Program, pipeline: Pipeline) -> Outcome<Code> {
     let _timed = session.db.timings().enter(Stage::Codegen);
-    let compiled = compile(&program, &remc_llvm::jit::host())?;
+    let compiled = compile(&program, &remc_llvm::jit::host(), pipeline)?;
     code(program, &compiled)
 }
 
@@ -53,8 +53,8 @@ fn code(program: Program, object: &[u8]) -> Outcome<Code> {
     Ok(Code { program, interface, loaded })
 }
 
-fn compile(program: &Program, host: &Host) -> Outcome<Vec<u8>> {
-    let compiled = remc_llvm::compile(program, host, Pipeline::default());
+fn compile(program: &Program, host: &Host, pipeline: Pipeline) -> Outcome<Vec<u8>> {
+    let compiled = remc_llvm::compile(program, host, pipeline);
     Ok(compiled.map_err(|e| bug(Stage::Codegen, e))?.object)
 }
 

@@ -40,6 +40,9 @@ pub enum Pipeline {
     Vectorise,
     /// LLVM's own `default<O2>`, which also unrolls and interleaves every inner loop.
     Full,
+    /// No pass that is not needed, and the fastest selection of instructions: for tests that run very many
+    /// programs once.
+    Plain,
 }
 
 impl Pipeline {
@@ -63,6 +66,15 @@ impl Pipeline {
                  early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
             }
             Pipeline::Full => "default<O2>",
+            Pipeline::Plain => "always-inline",
+        }
+    }
+
+    /// How much the selection of instructions is to optimise.
+    fn level(self) -> OptimizationLevel {
+        match self {
+            Pipeline::Plain => OptimizationLevel::None,
+            _ => OptimizationLevel::Default,
         }
     }
 }
@@ -110,6 +122,10 @@ pub fn host() -> Host {
 /// # Errors
 /// If LLVM was built without the architecture.
 pub fn machine(host: &Host) -> Result<TargetMachine, EmitError> {
+    machine_at(host, OptimizationLevel::Default)
+}
+
+fn machine_at(host: &Host, level: OptimizationLevel) -> Result<TargetMachine, EmitError> {
     static READY: OnceLock<Result<(), String>> = OnceLock::new();
     READY
         .get_or_init(|| Target::initialize_native(&InitializationConfig::default()))
@@ -118,14 +134,7 @@ pub fn machine(host: &Host) -> Result<TargetMachine, EmitError> {
     let triple = TargetMachine::get_default_triple();
     let target = Target::from_triple(&triple).map_err(|e| EmitError::Llvm(e.to_string()))?;
     target
-        .create_target_machine(
-            &triple,
-            &host.cpu,
-            &host.features,
-            OptimizationLevel::Default,
-            RelocMode::PIC,
-            CodeModel::Default,
-        )
+        .create_target_machine(&triple, &host.cpu, &host.features, level, RelocMode::PIC, CodeModel::Default)
         .ok_or_else(|| EmitError::Llvm(format!("no target machine for {}", host.cpu)))
 }
 
@@ -169,7 +178,7 @@ pub fn assembly(module: &Module<'_>, host: &Host, pipeline: Pipeline) -> Result<
 }
 
 fn emit(module: &Module<'_>, host: &Host, pipeline: Pipeline, kind: FileType) -> Result<Vec<u8>, EmitError> {
-    let machine = machine(host)?;
+    let machine = machine_at(host, pipeline.level())?;
     optimise(module, &machine, pipeline)?;
     let buffer = machine.write_to_memory_buffer(module, kind).map_err(|e| EmitError::Llvm(e.to_string()))?;
     let bytes = buffer.as_slice();

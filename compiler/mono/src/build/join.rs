@@ -23,6 +23,13 @@ impl<'a> Build<'a> {
                         Index::Shape(s) => out.extend(self.sizes(s)?),
                     }
                 }
+                if let AtomTy::Sigma(q) = &b.ty {
+                    let mut subst = Subst::new();
+                    q.params.iter().zip(&b.witnesses).for_each(|(p, w)| subst.bind_index(p, w.clone()));
+                    for d in computed_sizes(q) {
+                        out.push(self.size(&subst.dim(&d))?);
+                    }
+                }
                 self.flatten(&b.contents, out)?;
             }
             Val::Ragged(r) => r.atoms(self, out),
@@ -87,6 +94,11 @@ impl<'a> Build<'a> {
                     };
                     subst.bind_index(p, w.clone());
                     witnesses.push(w);
+                }
+                for d in computed_sizes(q) {
+                    let v = self.fresh_size("size");
+                    out.push(v);
+                    self.is_size(&subst.dim(&d), v);
                 }
                 let contents = self.results(name, &b.contents, &subst.arr(&q.body), &[], out)?;
                 Val::boxed(ty.atom.clone(), witnesses, contents)
@@ -318,5 +330,41 @@ impl<'a> Build<'a> {
             },
             _ => bug("a loop whose state changes its type"),
         }
+    }
+}
+
+/// The sizes in the type of a box's contents that are computed from what it hides, as `(+ n 1)` of `n`. They
+/// are results beside the witnesses, since a type of Mono has variables and constants alone as sizes, and
+/// nothing can be computed between two results of one statement.
+fn computed_sizes(q: &SigmaTy) -> Vec<Dim> {
+    let mut out = Vec::new();
+    sizes_within(&q.body, &q.params, &mut Vec::new(), &mut out);
+    out
+}
+
+fn sizes_within(ty: &ArrTy, params: &[IVar], inner: &mut Vec<IVar>, out: &mut Vec<Dim>) {
+    for item in ty.shape.items() {
+        let ShapeItem::Dim(d) = item else { continue };
+        let of = |all: &[IVar]| {
+            d.vars().any(|v| match v {
+                DimVar::Rigid(v)
+                | DimVar::RankOf(ShapeVar::Rigid(v))
+                | DimVar::SizeOf(ShapeVar::Rigid(v)) => all.contains(v),
+                _ => false,
+            })
+        };
+        if of(params) && !of(inner) && !matches!(d.as_var(), Some(DimVar::Rigid(_))) && !out.contains(d) {
+            out.push(d.clone());
+        }
+    }
+    match &ty.atom {
+        AtomTy::Tuple(q) => q.fields.iter().for_each(|(_, t)| sizes_within(t, params, inner, out)),
+        AtomTy::Sigma(q) => {
+            let mark = inner.len();
+            inner.extend(q.params.iter().cloned());
+            sizes_within(&q.body, params, inner, out);
+            inner.truncate(mark);
+        }
+        _ => {}
     }
 }

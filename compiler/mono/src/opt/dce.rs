@@ -186,7 +186,11 @@ impl<'p> Live<'p> {
         match exp {
             // The number of items kept is the dim of the rest.
             Exp::Filter { .. } => self.slot(id, 0),
-            Exp::Grade { body, .. } | Exp::Join { body, .. } => self.atoms(&body.results),
+            // All of their results stay, also where they are here for their checks.
+            Exp::Grade { body, .. } | Exp::Join { body, .. } => {
+                self.atoms(&body.results);
+                (0..self.stmts[id].pat.len()).for_each(|k| self.slot(id, k));
+            }
             _ => {}
         }
     }

@@ -12,6 +12,7 @@
 //! the host's library computes, are results only, compared within bounds.
 
 mod compare;
+mod inputs;
 mod make;
 pub mod program;
 mod run;
@@ -42,7 +43,7 @@ pub enum Verdict {
 /// Runs a program everywhere and compares. `all` runs it with every number of threads.
 pub fn check(program: &Program, devices: &Devices, all: bool) -> Result<Verdict, Fault> {
     guarded(|| match run(program, devices, all) {
-        Ran::Limited => Ok(Verdict::Limited),
+        Ran::Limited(_) => Ok(Verdict::Limited),
         Ran::Refused(_) => Ok(Verdict::Refused),
         Ran::Bug(message) => Err(Fault::new(FaultKind::Compiler, message)),
         Ran::Both { expected, found, emulated, parallel } => {
@@ -74,10 +75,10 @@ pub fn check(program: &Program, devices: &Devices, all: bool) -> Result<Verdict,
     })
 }
 
-/// Why the checker refuses a program, if it does.
+/// Why the checker refuses a program, or the compiler, if they do.
 pub fn refused(program: &Program, devices: &Devices) -> Option<String> {
     match run(program, devices, false) {
-        Ran::Refused(why) => Some(why),
+        Ran::Refused(why) | Ran::Limited(why) => Some(why),
         _ => None,
     }
 }

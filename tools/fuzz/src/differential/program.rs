@@ -15,6 +15,8 @@ pub struct Param {
     pub name: String,
     pub ty: Ty,
     pub input: Value,
+    /// The dim whose size its numbers add up to, of lengths that an array is cut into.
+    pub sums_to: Option<String>,
 }
 
 /// A binding of the entry's body: what stands before and after the bound term.
@@ -45,6 +47,8 @@ pub struct Output {
 pub struct Program {
     /// Compiled for blocks of few operations, so that small arrays have several.
     pub fine: bool,
+    /// LLVM does not optimise it, which takes most of the time of a run.
+    pub plain: bool,
     pub definitions: Vec<Definition>,
     /// The dims of the entry's parameters, and their sizes.
     pub sizes: Vec<(String, usize)>,
@@ -52,6 +56,9 @@ pub struct Program {
     pub statements: Vec<Statement>,
     /// One or more; several come out as a tuple.
     pub outputs: Vec<Output>,
+    /// Whether the check that fails, if one does, runs more than once: of several that fail, devices may report
+    /// different ones.
+    pub several: bool,
 }
 
 /// What the entry is called.
@@ -90,6 +97,7 @@ impl Program {
             .map(|p| format!("; input: {}={}\n", p.name, remc_runtime::text::print(&p.input)))
             .collect();
         let fine = if self.fine { "; tuning: fine\n" } else { "" };
-        format!("; entry: {ENTRY}\n{fine}{inputs}{}", self.text())
+        let plain = if self.plain { "; pipeline: plain\n" } else { "" };
+        format!("; entry: {ENTRY}\n{fine}{plain}{inputs}{}", self.text())
     }
 }

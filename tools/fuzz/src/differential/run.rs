@@ -9,6 +9,7 @@ use remc_driver::render::{Style, render};
 use remc_driver::{Session, SourceFile};
 use remc_flat::flatten::Thresholds;
 use remc_interp::{Interp, RuntimeError, solve_indices};
+use remc_llvm::Pipeline;
 use remc_runtime::cpu::{Cpu, CpuOptions};
 use std::cell::RefCell;
 use std::path::Path;
@@ -29,8 +30,8 @@ pub enum Ran {
     /// The interpreter's, and for each number of threads the compiled code's; the emulated device's, where it
     /// was asked. `parallel` says that a kernel ran in several blocks.
     Both { expected: Box<Made>, found: Vec<(usize, Made)>, emulated: Option<Made>, parallel: bool },
-    /// A construct that is not compiled.
-    Limited,
+    /// A construct that is not compiled: what is said of it.
+    Limited(String),
     /// The checker refuses it: the generator's mistake, or the checker's.
     Refused(String),
     /// The compiler's mistake.
@@ -126,7 +127,7 @@ fn in_session(
         match session.compile(&linked, file, &global, &[], options) {
             Ok(Stop::Kernel(kernel)) => Ok(kernel),
             Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
-            Err(CompileError::Limitation(_)) => Err(Ran::Limited),
+            Err(CompileError::Limitation(told)) => Err(Ran::Limited(format!("{told:?}"))),
             Err(CompileError::Bug(bug)) => Err(Ran::Bug(format!("{}: {}", bug.stage, bug.message))),
         }
     };
@@ -146,7 +147,9 @@ fn in_session(
         Failure::Bug(bug) => Ran::Bug(format!("{}: {}", bug.stage, bug.message)),
         f => Ran::Bug(format!("{f:?}")),
     };
-    let code = match cpu::build(session, kernel) {
+    // Nearly all of the time goes into optimised code.
+    let pipeline = if program.plain { Pipeline::Plain } else { Pipeline::default() };
+    let code = match cpu::build(session, kernel, pipeline) {
         Ok(code) => code,
         Err(f) => return failed(f),
     };

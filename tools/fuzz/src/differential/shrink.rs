@@ -3,9 +3,12 @@
 //! What leaves a name unbound or a type open is refused by the checker, and so fails in another way than
 //! the program did; nothing here has to know about scopes.
 
+use super::inputs;
 use super::program::Program;
-use super::term::{Dim, Info, Term, bracket, literal};
-use remc_base::{BaseTy, Scalar, Value};
+use super::term::{Dim, Info, Term, Ty, bracket, literal};
+use remc_base::value::Data;
+use remc_base::{BaseTy, Value};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The smallest program found that still fails, in some time.
@@ -89,8 +92,32 @@ fn candidates(p: &Program) -> Vec<Program> {
     if p.fine {
         push(&|p| p.fine = false);
     }
+    if p.plain {
+        push(&|p| p.plain = false);
+    }
+    // Shorter contents of boxes, all of them or those that are long.
+    if p.params.iter().any(|param| param.ty.is_boxed()) {
+        push(&|p| refit(p, &mut |_| 0));
+        push(&|p| refit(p, &mut |n| n.min(1)));
+        push(&|p| refit(p, &mut |n| n / 2));
+        push(&|p| refit(p, &mut |n| n.saturating_sub(1)));
+        for at in 0..12 {
+            let one = |p: &mut Program, to: &dyn Fn(usize) -> usize| {
+                let mut seen = 0;
+                refit(p, &mut |n| {
+                    seen += 1;
+                    if seen == at + 1 { to(n) } else { n }
+                });
+            };
+            push(&|p| one(p, &|_| 0));
+            push(&|p| one(p, &|n| n.saturating_sub(1)));
+        }
+    }
     for i in 0..p.params.len() {
-        push(&|p| zeros(&mut p.params[i].input));
+        // Lengths of something cannot all be 0.
+        if p.params[i].sums_to.is_none() {
+            push(&|p| zeros(&mut p.params[i].input));
+        }
     }
     out
 }
@@ -143,55 +170,62 @@ fn simplest(term: &Term) -> Option<Term> {
     if term.is_leaf() {
         return None;
     }
-    let one = literal(term.ty.atom, 1);
     let info = Info::whole(if term.ty.atom == BaseTy::Char { f64::from(0x10_ffff) } else { 1.0 });
-    let text = if term.ty.dims.is_empty() {
-        one
-    } else {
-        format!("(replicate{{{} | {} []}} {one})", term.ty.atom.name(), bracket(&term.ty.dims))
-    };
-    Some(Term::leaf(term.ty.clone(), info, text))
+    Some(Term::leaf(term.ty.clone(), info, simple(&term.ty)))
 }
 
-fn size(p: &Program, d: &Dim) -> usize {
-    match d {
-        Dim::Known(n) => *n,
-        Dim::Var(v) => p.sizes.iter().find(|(n, _)| n == v).map_or(0, |(_, s)| *s),
-        // Inputs have no other dims.
-        _ => 0,
+/// All ones, in boxes of one item.
+fn simple(ty: &Ty) -> String {
+    let one = match &ty.boxed {
+        None => literal(ty.atom, 1),
+        Some(sigma) => {
+            let one = Dim::Known(1);
+            let witnesses: Vec<String> = sigma.indices.iter().map(|i| format!("({i} 1)")).collect();
+            let inner = simple(&sigma.opened(&vec![one; sigma.indices.len()]));
+            format!("(box ({}) {} {inner})", witnesses.join(" "), sigma.body)
+        }
+    };
+    if ty.dims.is_empty() {
+        return one;
     }
+    format!("(replicate{{{} | {} []}} {one})", ty.element(), bracket(&ty.dims))
 }
 
 /// Another size of a dim; the inputs keep their leading elements.
 fn resize(p: &mut Program, dim: usize, to: usize) {
     p.sizes[dim].1 = to;
-    let sizes: Vec<Vec<usize>> =
-        p.params.iter().map(|param| param.ty.dims.iter().map(|d| size(p, d)).collect()).collect();
-    for (param, shape) in p.params.iter_mut().zip(sizes) {
-        let old = param.input.shape.clone();
-        let count = shape.iter().product::<usize>();
-        let positions = (0..count).map(|i| {
-            let (mut left, mut at, mut stride) = (i, 0, 1);
-            for (n, o) in shape.iter().zip(&old).rev() {
-                at += left % n * stride;
-                left /= n;
-                stride *= o;
-            }
-            at
-        });
-        param.input.data = param.input.data.gather(positions);
-        param.input.shape = shape;
+    refit(p, &mut |n| n);
+}
+
+/// All inputs made to fit, with other sizes of what their boxes hide.
+fn refit(p: &mut Program, hidden: &mut dyn FnMut(usize) -> usize) {
+    for param in &mut p.params {
+        param.input = inputs::refit(&param.input, &param.ty, &p.sizes, hidden);
+        // Lengths stay the lengths of something.
+        if let Some(total) = &param.sums_to
+            && let Data::I64(lengths) = &mut param.input.data
+        {
+            let total = inputs::size(&p.sizes, &Dim::Var(total.clone()));
+            let mut all: Vec<usize> = lengths.iter().map(|n| *n as usize).collect();
+            inputs::fit_sum(&mut all, total);
+            *lengths = all.iter().map(|n| *n as i64).collect();
+        }
     }
 }
 
 fn zeros(input: &mut Value) {
-    let Some(ty) = input.data.base() else { return };
-    let zero = match ty {
-        BaseTy::Bool => Scalar::Bool(false),
-        BaseTy::Char => Scalar::Char('a'),
-        ty if ty.is_float() => Scalar::from_float(ty, 0.0).unwrap_or(Scalar::Bool(false)),
-        ty => Scalar::from_integer(ty, 0).unwrap_or(Scalar::Bool(false)),
-    };
-    let count = input.data.len();
-    *input = Value::of_scalars(ty, input.shape.clone(), std::iter::repeat_n(zero, count));
+    match &mut input.data {
+        Data::Box(boxes) => {
+            for b in boxes {
+                let mut zero = (**b).clone();
+                zeros(&mut zero.value);
+                *b = Arc::new(zero);
+            }
+        }
+        data => {
+            let Some(ty) = data.base() else { return };
+            let count = data.len();
+            *input = Value::of_scalars(ty, input.shape.clone(), std::iter::repeat_n(inputs::zero(ty), count));
+        }
+    }
 }

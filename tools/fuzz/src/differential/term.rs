@@ -60,56 +60,160 @@ impl fmt::Display for Dim {
     }
 }
 
+impl Dim {
+    /// The same with another dim in a variable's place.
+    pub fn with(&self, name: &str, d: &Dim) -> Dim {
+        match self {
+            Dim::Known(n) => Dim::Known(*n),
+            Dim::Var(v) if v == name => d.clone(),
+            Dim::Var(_) => self.clone(),
+            Dim::Plus(a, k) => a.with(name, d).plus(*k),
+            Dim::Sum(a, b) => Dim::sum(a.with(name, d), b.with(name, d)),
+            Dim::Product(a, b) => Dim::product(a.with(name, d), b.with(name, d)),
+        }
+    }
+
+    pub fn mentions(&self, name: &str) -> bool {
+        match self {
+            Dim::Known(_) => false,
+            Dim::Var(v) => v == name,
+            Dim::Plus(d, _) => d.mentions(name),
+            Dim::Sum(a, b) | Dim::Product(a, b) => a.mentions(name) || b.mentions(name),
+        }
+    }
+}
+
 /// Dims between brackets.
 pub fn bracket(dims: &[Dim]) -> String {
     let dims: Vec<String> = dims.iter().map(Dim::to_string).collect();
     format!("[{}]", dims.join(" "))
 }
 
+/// The type of an array: of numbers, or of boxes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ty {
+    /// Of boxes, what the innermost hold.
     pub atom: BaseTy,
     pub dims: Vec<Dim>,
+    pub boxed: Option<Box<Sigma>>,
+}
+
+/// The type of a box: `(Σ (index …) body)`. Indices are named by how deep boxes are nested in the body, so
+/// that equal types are written alike.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sigma {
+    pub indices: Vec<String>,
+    pub body: Ty,
+}
+
+/// What the names of hidden indices begin with; no other dim's does.
+pub const HIDDEN: char = 'j';
+
+impl Sigma {
+    /// The type of the contents, their sizes having these names.
+    pub fn opened(&self, dims: &[Dim]) -> Ty {
+        self.indices.iter().zip(dims).fold(self.body.clone(), |ty, (i, d)| ty.with_dim(i, d))
+    }
+
+    /// The dim that the contents' first axis alone has, if that is all that is hidden.
+    pub fn is_vector(&self) -> bool {
+        let [index] = self.indices.as_slice() else { return false };
+        let [first, rest @ ..] = self.body.dims.as_slice() else { return false };
+        *first == Dim::Var(index.clone())
+            && rest.iter().all(|d| !d.mentions(index))
+            && self.body.boxed.as_ref().is_none_or(|s| !s.body.mentions(index))
+    }
 }
 
 impl Ty {
     pub fn new(atom: BaseTy, dims: impl Into<Vec<Dim>>) -> Ty {
-        Ty { atom, dims: dims.into() }
+        Ty { atom, dims: dims.into(), boxed: None }
     }
 
     pub fn scalar(atom: BaseTy) -> Ty {
         Ty::new(atom, [])
     }
 
+    /// A box of this, which hides these dim variables.
+    pub fn hiding(&self, names: &[&str]) -> Ty {
+        let depth = self.depth() + 1;
+        let letters = ["", "a", "b"];
+        let mut body = self.clone();
+        let mut indices = vec![];
+        for (name, letter) in names.iter().zip(letters) {
+            let index = format!("{HIDDEN}{depth}{letter}");
+            body = body.with_dim(name, &Dim::Var(index.clone()));
+            indices.push(index);
+        }
+        Ty { atom: self.atom, dims: vec![], boxed: Some(Box::new(Sigma { indices, body })) }
+    }
+
+    /// How deep boxes are nested.
+    fn depth(&self) -> usize {
+        self.boxed.as_ref().map_or(0, |s| 1 + s.body.depth())
+    }
+
+    pub fn is_boxed(&self) -> bool {
+        self.boxed.is_some()
+    }
+
+    /// The same with another dim in a variable's place.
+    pub fn with_dim(&self, name: &str, d: &Dim) -> Ty {
+        let boxed = self.boxed.as_ref().map(|s| {
+            let Sigma { indices, body } = &**s;
+            Box::new(Sigma { indices: indices.clone(), body: body.with_dim(name, d) })
+        });
+        Ty { atom: self.atom, dims: self.dims.iter().map(|x| x.with(name, d)).collect(), boxed }
+    }
+
+    pub fn mentions(&self, name: &str) -> bool {
+        self.dims.iter().any(|d| d.mentions(name))
+            || self.boxed.as_ref().is_some_and(|s| s.body.mentions(name))
+    }
+
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
 
+    /// Numbers of another type in the same shape.
     pub fn with_atom(&self, atom: BaseTy) -> Ty {
         Ty::new(atom, self.dims.clone())
     }
 
+    /// The same elements in another shape.
+    pub fn shaped(&self, dims: impl Into<Vec<Dim>>) -> Ty {
+        Ty { atom: self.atom, dims: dims.into(), boxed: self.boxed.clone() }
+    }
+
     /// With an axis in front.
     pub fn of(&self, d: &Dim) -> Ty {
-        Ty::new(self.atom, [&[d.clone()][..], &self.dims].concat())
+        self.shaped([&[d.clone()][..], &self.dims].concat())
     }
 
     pub fn framed(&self, frame: &[Dim]) -> Ty {
-        Ty::new(self.atom, [frame, &self.dims].concat())
+        self.shaped([frame, &self.dims].concat())
     }
 
     /// Without the first axis.
     pub fn item(&self) -> Ty {
-        Ty::new(self.atom, self.dims.get(1..).unwrap_or_default())
+        self.shaped(self.dims.get(1..).unwrap_or_default())
+    }
+
+    /// The type of an element, as it is written.
+    pub fn element(&self) -> String {
+        match &self.boxed {
+            None => self.atom.name().to_owned(),
+            Some(s) => format!("(Σ ({}) {})", s.indices.join(" "), s.body),
+        }
     }
 }
 
 impl fmt::Display for Ty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.dims.is_empty() {
-            return f.write_str(self.atom.name());
+            return f.write_str(&self.element());
         }
-        write!(f, "[{}", self.atom.name())?;
+        write!(f, "[{}", self.element())?;
         self.dims.iter().try_for_each(|d| write!(f, " {d}"))?;
         f.write_str("]")
     }

@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::build::emit::{FALSE, TRUE};
+use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
 use crate::ir::Atom;
@@ -185,6 +186,38 @@ fn write<'a>(
     combine: Option<usize>,
 ) -> R<Val<'a>> {
     let ty = c.array(0, &[c.shape(2)?])?;
+    let xs = c.arg(xs)?;
+    if !holds_boxes(&ty.atom) {
+        return write_items(b, c, (dest, xs), &ty, at, combine);
+    }
+    if combine.is_some() {
+        return b.no_boxes("boxes are combined where they are written to");
+    }
+    // The contents of both arrays are kept, one after the other; only what says where they are is written.
+    let sizes = [dest, xs].map(|v| b.dims_of(v).first().copied());
+    let [Some(m), Some(n)] = sizes else { return bug("scatter into a scalar") };
+    let total = b.dim_of(m).add(&b.dim_of(n));
+    let total = b.size(&total)?;
+    let all = super::shape::join(b, dest, xs, total)?;
+    let (headers, header_ty) = b.headers(&all, &ty)?;
+    let part = |b: &mut Build<'a>, start: Atom, size: Atom| {
+        b.rearrange(&headers, 1, &[size], &mut |_| View::Slice { start: vec![start], dims: vec![size] })
+    };
+    let dest = part(b, Atom::int(0), m)?;
+    let xs = part(b, m, n)?;
+    let written = write_items(b, c, (&dest, &xs), &header_ty, at, None)?;
+    b.with_headers(written, &all, &ty)
+}
+
+/// The same of items without boxes, of the type `ty`.
+fn write_items<'a>(
+    b: &mut Build<'a>,
+    c: &Call<'_, 'a>,
+    (dest, xs): (&Val<'a>, &Val<'a>),
+    ty: &ArrTy,
+    at: usize,
+    combine: Option<usize>,
+) -> R<Val<'a>> {
     let (n, m) = (c.count(b, at)?, b.dims_of(dest));
     let Some(m) = m.first().copied() else { return bug("scatter into a scalar") };
     let axes = b.open_axes(&[n]);
@@ -192,7 +225,7 @@ fn write<'a>(
     let place = b.index(c.base(at)?, &[i])?;
     let low = b.less(place, m)?;
     b.check(Trap::Scatter { prim: c.name().into() }, low, &[&[place], &[m]])?;
-    let item = b.cell(c.arg(xs)?, &[i])?;
+    let item = b.cell(xs, &[i])?;
     let mut results = vec![place];
     b.flatten(&item, &mut results)?;
     let body = Body { stmts: b.close().stmts, results };
@@ -203,10 +236,10 @@ fn write<'a>(
         Some(op) => {
             let first = b.program.vars.len();
             let mut params = Vec::new();
-            let old = b.results("old", &item, &ty, &[], &mut params)?;
-            let new = b.results("new", &item, &ty, &[], &mut params)?;
+            let old = b.results("old", &item, ty, &[], &mut params)?;
+            let new = b.results("new", &item, ty, &[], &mut params)?;
             b.open();
-            let next = b.call(c.arg(op)?, vec![old, new], &ty)?;
+            let next = b.call(c.arg(op)?, vec![old, new], ty)?;
             b.may_leave(&next, first)?;
             b.goes_round(&item, &next)?;
             let results = b.atoms(&next)?;
@@ -221,7 +254,7 @@ fn write<'a>(
         }
     }
     let mut pat = Vec::new();
-    let whole = b.results("a", dest, &ty, &[m], &mut pat)?;
+    let whole = b.results("a", dest, ty, &[m], &mut pat)?;
     b.emit(pat, Exp::Scatter { dests, axis: axes[0], body, combine })?;
     Ok(whole)
 }

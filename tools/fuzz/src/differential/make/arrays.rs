@@ -11,6 +11,12 @@ pub const FORMS: &[Form] = &[
     tile, product, product, outer, mimd, mimd, reduction, sizes,
 ];
 
+/// Those that move elements of any type, boxes too.
+pub const MOVES: &[Form] = &[
+    reverse, rotate, transpose, append, append, part, subvector, subarray, reshape, replicated, gather,
+    gather, index, index, into,
+];
+
 fn view(ty: &Ty, part: Term, template: impl Into<String>) -> Option<Term> {
     let info = part.info;
     Some(Term::new(ty.clone(), info, template, vec![part]))
@@ -40,7 +46,7 @@ fn rotate(m: &mut Maker, ty: &Ty) -> Option<Term> {
 
 fn transpose(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let [a, b, rest @ ..] = ty.dims.as_slice() else { return None };
-    let from = Ty::new(ty.atom, rest).framed(&[b.clone(), a.clone()]);
+    let from = ty.shaped(rest).framed(&[b.clone(), a.clone()]);
     let part = m.expr(&from);
     view(ty, part, "(transpose §)")
 }
@@ -94,8 +100,7 @@ fn subvector(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let from = m.expr(&item.of(&whole));
     let start = if m.stops() { k + 1 } else { m.rng.range(0, k) };
     let info = from.info;
-    let template =
-        format!("(subvector{{{} | {whole} {d} {}}} § {start})", ty.atom.name(), bracket(&item.dims));
+    let template = format!("(subvector{{{} | {whole} {d} {}}} § {start})", ty.element(), bracket(&item.dims));
     Some(Term::new(ty.clone(), info, template, vec![from]))
 }
 
@@ -107,7 +112,7 @@ fn subarray(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let (cut, cell) = ty.dims.split_at(axes);
     let more: Vec<i64> = cut.iter().map(|_| m.rng.range(0, 2)).collect();
     let longer: Vec<Dim> = cut.iter().zip(&more).map(|(d, k)| d.clone().plus(*k)).collect();
-    let from = Ty::new(ty.atom, cell).framed(&longer);
+    let from = ty.shaped(cell).framed(&longer);
     let starts = |m: &mut Maker, low: i64, past: i64| -> String {
         let all: Vec<String> = more.iter().map(|k| m.rng.range(low, k + past).to_string()).collect();
         format!("[{}]", all.join(" "))
@@ -115,14 +120,14 @@ fn subarray(m: &mut Maker, ty: &Ty) -> Option<Term> {
     match m.rng.below(4) {
         0 => {
             // Around the ends, which needs something to go around.
-            let source = Ty::new(ty.atom, cell).framed(&vec![Dim::Known(2); axes]);
+            let source = ty.shaped(cell).framed(&vec![Dim::Known(2); axes]);
             let part = m.expr(&source);
             let at = starts(m, -3, 3);
             view(ty, part, format!("(subarray/wrap § {at} {})", bracket(cut)))
         }
         1 => {
             let part = m.expr(&from);
-            let fill = m.expr(&Ty::new(ty.atom, cell));
+            let fill = m.expr(&ty.shaped(cell));
             let at = starts(m, -3, 3);
             let info = part.info.or(fill.info);
             let template = format!("(subarray/fill § {at} {} §)", bracket(cut));
@@ -139,32 +144,32 @@ fn subarray(m: &mut Maker, ty: &Ty) -> Option<Term> {
 fn reshape(m: &mut Maker, ty: &Ty) -> Option<Term> {
     match ty.dims.as_slice() {
         [Dim::Product(a, b), rest @ ..] => {
-            let from = Ty::new(ty.atom, rest).framed(&[(**a).clone(), (**b).clone()]);
+            let from = ty.shaped(rest).framed(&[(**a).clone(), (**b).clone()]);
             let part = m.expr(&from);
             view(ty, part, if rest.is_empty() && m.rng.one_in(2) { "(ravel §)" } else { "(flatten §)" })
         }
         [Dim::Known(n), rest @ ..] if n % 2 == 0 => {
-            let from = Ty::new(ty.atom, rest).framed(&[Dim::Known(2), Dim::Known(n / 2)]);
+            let from = ty.shaped(rest).framed(&[Dim::Known(2), Dim::Known(n / 2)]);
             let part = m.expr(&from);
             view(ty, part, "(flatten §)")
         }
         [a, b] => {
             let both = Dim::product(a.clone(), b.clone());
-            let part = m.expr(&Ty::new(ty.atom, [both]));
+            let part = m.expr(&ty.shaped([both]));
             view(ty, part, format!("(reshape {} §)", bracket(&ty.dims)))
         }
         [a] if m.rng.one_in(2) => {
-            let part = m.expr(&Ty::new(ty.atom, [Dim::Known(1), a.clone()]));
+            let part = m.expr(&ty.shaped([Dim::Known(1), a.clone()]));
             view(ty, part, "(ravel §)")
         }
-        [_] if is_number(ty.atom) || ty.atom == BaseTy::Bool => {
+        [_] => {
             // Known only when it runs to have as many.
             let d = first_of(ty);
             if !m.is_certain(&d) {
                 return None;
             }
             let n = m.size(&d) + usize::from(m.stops());
-            let part = m.expr(&Ty::new(ty.atom, [Dim::Known(n)]));
+            let part = m.expr(&ty.shaped([Dim::Known(n)]));
             view(ty, part, format!("(reshape [{d}] §)"))
         }
         _ => None,
@@ -200,8 +205,8 @@ impl Maker {
 fn replicated(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let of = 1 + m.rng.below(ty.rank());
     let (frame, cell) = ty.dims.split_at_checked(of)?;
-    let part = m.expr(&Ty::new(ty.atom, cell));
-    view(ty, part, format!("(replicate{{{} | {} {}}} §)", ty.atom.name(), bracket(frame), bracket(cell)))
+    let part = m.expr(&ty.shaped(cell));
+    view(ty, part, format!("(replicate{{{} | {} {}}} §)", ty.element(), bracket(frame), bracket(cell)))
 }
 
 fn with_shape(m: &mut Maker, ty: &Ty) -> Option<Term> {
@@ -213,11 +218,11 @@ fn with_shape(m: &mut Maker, ty: &Ty) -> Option<Term> {
     (ty.rank() > 0).then(|| Term::call(ty.clone(), info, "with-shape", vec![like, from]))
 }
 
-fn gather(m: &mut Maker, ty: &Ty) -> Option<Term> {
+pub fn gather(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let of = m.rng.below(ty.rank()) + 1;
     let (frame, cell) = ty.dims.split_at_checked(of)?;
     let d = m.dim();
-    let from = Ty::new(ty.atom, cell).of(&d);
+    let from = ty.shaped(cell).of(&d);
     if !m.is_inhabited(&d) || !m.affordable(&from) {
         return None;
     }
@@ -269,7 +274,22 @@ fn scatter(m: &mut Maker, ty: &Ty) -> Option<Term> {
     Some(Term::call(ty.clone(), info, &head, vec![from, at]))
 }
 
-fn combine(m: &mut Maker, ty: &Ty) -> Option<Term> {
+/// Elements put into an array at some places.
+fn into(m: &mut Maker, ty: &Ty) -> Option<Term> {
+    let out = ty.dims.first()?.clone();
+    let d = m.dim();
+    let from = ty.item().of(&d);
+    if !m.affordable(&from) {
+        return None;
+    }
+    let from = m.expr(&from);
+    let at = m.places(std::slice::from_ref(&d), &out);
+    let dest = m.expr(ty);
+    let info = dest.info.or(from.info);
+    Some(Term::call(ty.clone(), info, "scatter/into", vec![dest, at, from]))
+}
+
+pub fn combine(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let out = ty.dims.first()?.clone();
     let (op, adds) = m.commutative(ty.atom)?;
     let d = m.dim();
@@ -308,7 +328,7 @@ fn histogram(m: &mut Maker, ty: &Ty) -> Option<Term> {
     Some(Term::new(ty.clone(), Info::whole(most), format!("(histogram {k} §)"), vec![at]))
 }
 
-fn sort(m: &mut Maker, ty: &Ty) -> Option<Term> {
+pub fn sort(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let d = ty.dims.first()?.clone();
     if ty.atom == BaseTy::I64 && ty.rank() == 1 && m.rng.one_in(2) {
         let atom = m.atom();

@@ -33,6 +33,15 @@ pub const FORMS: &[Form] = &[
     folded_tuple,
     best,
     deep,
+    local,
+    cases,
+    checked,
+];
+
+/// Those whose result may be boxes.
+pub const BODIES: &[Form] = &[
+    bound, branch, branch, cases, mapped, mapped, mapped, mapped, applied, applied, tuple, tuple, record,
+    iterate, repeat, fold, local, checked,
 ];
 
 fn any(ty: &Ty) -> Info {
@@ -59,7 +68,7 @@ fn branch(m: &mut Maker, ty: &Ty) -> Option<Term> {
 fn mapped(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let of = 1 + m.rng.below(ty.rank());
     let (frame, cell) = ty.dims.split_at_checked(of)?;
-    let (frame, result) = (frame.to_vec(), Ty::new(ty.atom, cell));
+    let (frame, result) = (frame.to_vec(), ty.shaped(cell));
     let count = m.atoms(&frame);
     let mut cells = vec![];
     for i in 0..1 + m.rng.below(2) {
@@ -77,12 +86,48 @@ fn mapped(m: &mut Maker, ty: &Ty) -> Option<Term> {
     Some(Term::new(ty.clone(), info, template, [vec![body], args].concat()))
 }
 
+/// A function that is bound by `let`, and may mention what is around it, over a frame.
+fn local(m: &mut Maker, ty: &Ty) -> Option<Term> {
+    let (frame, cell) = ty.dims.split_at(m.rng.below(ty.rank() + 1));
+    let (frame, result) = (frame.to_vec(), ty.shaped(cell));
+    let count = m.atoms(&frame);
+    let from = m.repeated(count, |m| m.ty(1));
+    let arg = m.expr(&from.framed(&frame));
+    let (f, p) = (m.fresh("f"), m.fresh("p"));
+    let bound = vec![(p.clone(), from.clone(), arg.info)];
+    let body = m.repeated(count, |m| m.with(bound, |m| m.form(&result)));
+    let info = body.info;
+    let template = format!("(let ((({f} [{p} {from}]) §)) ({f} §))");
+    Some(Term::new(ty.clone(), info, template, vec![body, arg]))
+}
+
+fn cases(m: &mut Maker, ty: &Ty) -> Option<Term> {
+    let flag = Ty::scalar(BaseTy::Bool);
+    let parts = vec![m.expr(&flag), m.expr(ty), m.expr(&flag), m.expr(ty), m.expr(ty)];
+    let info = parts[1].info.or(parts[3].info).or(parts[4].info);
+    Some(Term::new(ty.clone(), info, "(cond (§ §) (§ §) (else §))", parts))
+}
+
+/// A shape that is known only when it runs to be the one that is wanted.
+fn checked(m: &mut Maker, ty: &Ty) -> Option<Term> {
+    let [first, ..] = ty.dims.as_slice() else { return None };
+    if !m.is_certain(first) {
+        return None;
+    }
+    let n = m.size(first) + usize::from(m.stops());
+    let dims = [&[Dim::Known(n)][..], &ty.dims[1..]].concat();
+    let part = m.expr(&ty.shaped(dims));
+    let info = part.info;
+    let template = format!("(as-shape {} §)", crate::differential::term::bracket(&ty.dims));
+    Some(Term::new(ty.clone(), info, template, vec![part]))
+}
+
 /// A definition of the program, over a frame.
 fn applied(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let fitting: Vec<usize> = (0..m.functions.len())
         .filter(|i| {
             let r = &m.functions[*i].result;
-            r.atom == ty.atom && ty.dims.ends_with(&r.dims)
+            r.atom == ty.atom && r.boxed == ty.boxed && ty.dims.ends_with(&r.dims)
         })
         .collect();
     let f = &m.functions[*m.rng.pick(&fitting)?];
@@ -94,6 +139,11 @@ fn applied(m: &mut Maker, ty: &Ty) -> Option<Term> {
 
 fn reduce(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let d = m.dim();
+    reduce_along(m, ty, d)
+}
+
+/// A reduction of so many items.
+pub fn reduce_along(m: &mut Maker, ty: &Ty, d: Dim) -> Option<Term> {
     let from = ty.of(&d);
     if !m.affordable(&from) {
         return None;
@@ -122,7 +172,7 @@ fn reduce(m: &mut Maker, ty: &Ty) -> Option<Term> {
     Some(Term::call(ty.clone(), info, &format!("reduce/zero {}", op.text), vec![zero, items]))
 }
 
-fn scan(m: &mut Maker, ty: &Ty) -> Option<Term> {
+pub fn scan(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let d = ty.dims.first()?.clone();
     let item = ty.item();
     let op = m.associative(&item);
@@ -161,7 +211,7 @@ fn scan(m: &mut Maker, ty: &Ty) -> Option<Term> {
 fn folding(m: &mut Maker, result: &Ty, name: &str) -> Option<(Dim, String, Vec<Term>)> {
     let pads = if m.rng.one_in(3) { m.rng.below(result.rank() + 1) } else { 0 };
     let (pad, acc) = result.dims.split_at(pads);
-    let acc = Ty::new(result.atom, acc);
+    let acc = result.shaped(acc);
     let cell = m.ty(1);
     let d = m.dim();
     let count = m.size(&d) as f64;
@@ -206,26 +256,38 @@ fn trace(m: &mut Maker, ty: &Ty) -> Option<Term> {
     Some(Term::new(ty.clone(), any(ty), template, vec![body, init, xs]))
 }
 
+/// How often a loop goes round: a few times, perhaps another number in each row.
+fn rounds(m: &mut Maker) -> Term {
+    let int = Ty::scalar(BaseTy::I64);
+    if m.rng.one_in(2) {
+        return Term::leaf(int, Info::whole(4.0), m.rng.below(5).to_string());
+    }
+    let any = m.expr(&int);
+    Term::new(int, Info::whole(3.0), "(bit-and 3 §)", vec![any])
+}
+
 fn iterate(m: &mut Maker, ty: &Ty) -> Option<Term> {
-    let times = m.rng.below(5);
+    let times = rounds(m);
     let init = m.expr(ty);
     let x = m.fresh("a");
     let bound = vec![(x.clone(), ty.clone(), any(ty))];
-    let body = m.repeated(times as f64, |m| m.with(bound, |m| m.expr(ty)));
-    let template = format!("(iterate {times} (λ ([{x} {ty}]) §) §)");
-    Some(Term::new(ty.clone(), any(ty), template, vec![body, init]))
+    let body = m.repeated(4.0, |m| m.with(bound, |m| m.expr(ty)));
+    let template = format!("(iterate § (λ ([{x} {ty}]) §) §)");
+    Some(Term::new(ty.clone(), any(ty), template, vec![times, body, init]))
 }
 
 /// A loop with a counter and a state.
 fn repeat(m: &mut Maker, ty: &Ty) -> Option<Term> {
-    let times = m.rng.below(5);
+    let times = rounds(m);
     let init = m.expr(ty);
-    let (i, x) = (m.fresh("i"), m.fresh("a"));
+    let (i, n, x) = (m.fresh("i"), m.fresh("y"), m.fresh("a"));
     let bound =
         vec![(i.clone(), Ty::scalar(BaseTy::I64), Info::whole(8.0)), (x.clone(), ty.clone(), any(ty))];
-    let body = m.repeated(times as f64, |m| m.with(bound, |m| m.expr(ty)));
-    let template = format!("(proj 1 (loop (({i} 0) ({x} §)) while (< {i} {times}) do (values (+ {i} 1) §)))");
-    Some(Term::new(ty.clone(), any(ty), template, vec![init, body]))
+    let body = m.repeated(4.0, |m| m.with(bound, |m| m.expr(ty)));
+    let template = format!(
+        "(let (({n} §)) (proj 1 (loop (({i} 0) ({x} §)) while (< {i} {n}) do (values (+ {i} 1) §))))"
+    );
+    Some(Term::new(ty.clone(), any(ty), template, vec![times, init, body]))
 }
 
 fn while_(m: &mut Maker, ty: &Ty) -> Option<Term> {
@@ -252,7 +314,7 @@ fn boxes(m: &mut Maker, item: &Ty) -> Option<(Term, f64)> {
     let count = m.size(&d) as f64;
     let vector = |a: BaseTy| Ty::new(a, [d.clone()]);
     Some(match m.rng.below(6) {
-        0 if item.dims.is_empty() && item.atom.is_in(remc_base::Class::Ord) => {
+        0 if item.dims.is_empty() && !item.is_boxed() && item.atom.is_in(remc_base::Class::Ord) => {
             let xs = m.expr(&from);
             let info = xs.info;
             (Term::call(from, info, "unique", vec![xs]), count)
@@ -286,21 +348,7 @@ fn opened(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let inside = item.of(&Dim::Var(w.clone()));
     m.sizes.push((w.clone(), most as usize));
     let bound = vec![(v.clone(), inside, part.info)];
-    let body = m.with(bound, |m| {
-        // Something is made along the opened dim first.
-        if m.rng.one_in(2) {
-            let along = Ty::new(m.atom(), [Dim::Var(w.clone())]);
-            if m.affordable(&along) {
-                let value = m.form(&along);
-                let name = m.fresh("y");
-                let info = value.info;
-                let body = m.with(vec![(name.clone(), along, info)], |m| m.form(ty));
-                let info = body.info;
-                return Term::new(ty.clone(), info, format!("(let (({name} §)) §)"), vec![value, body]);
-            }
-        }
-        m.form(ty)
-    });
+    let body = m.with(bound, |m| m.body(ty));
     m.sizes.pop();
     let info = body.info;
     Some(Term::new(ty.clone(), info, format!("(unbox § ({v} {w}) §)"), vec![part, body]))

@@ -8,12 +8,14 @@ mod arrays;
 mod blocks;
 mod operators;
 mod parts;
+mod ragged;
 mod scalars;
 
+use super::inputs::{self, Lengths};
 use super::program::{Definition, Output, Param, Program, Statement, Tolerance};
-use super::term::{Dim, Info, Term, Ty, literal};
+use super::term::{Dim, HIDDEN, Info, Term, Ty, literal};
 use crate::rng::Rng;
-use remc_base::{BaseTy, Scalar, Value};
+use remc_base::{Atom, BaseTy, Scalar, Value};
 
 /// The program of a seed.
 pub fn program(seed: u64) -> Program {
@@ -31,6 +33,11 @@ pub fn program(seed: u64) -> Program {
         most: 2000.0,
         stop,
         special: false,
+        ragged: false,
+        longest: 6,
+        cuts: vec![],
+        rows: 0,
+        several: false,
     };
     m.program()
 }
@@ -65,6 +72,23 @@ struct Maker {
     stop: Option<usize>,
     /// Whether float inputs hold NaN, infinities and negative zeros.
     special: bool,
+    /// Whether there are boxes.
+    ragged: bool,
+    /// What a box hides is at most so many.
+    longest: usize,
+    /// Inputs by which arrays are cut into rows.
+    cuts: Vec<Cut>,
+    /// How many arrays of boxes what is being made is inside of.
+    rows: usize,
+    /// Whether the place that stops the program runs more than once.
+    several: bool,
+}
+
+/// An input whose numbers, so many as `parts`, add up to the size of `whole`.
+struct Cut {
+    name: String,
+    parts: Dim,
+    whole: Dim,
 }
 
 /// A form for a type, where there is one.
@@ -92,17 +116,27 @@ impl Maker {
             self.most = 8000.0;
             self.sizes[0].1 = n;
         }
+        self.ragged = !self.rng.one_in(4);
+        if self.ragged && !large {
+            self.longest = [6, 6, 9, 20, 70, 300][self.rng.below(6)];
+            self.most = 4000.0;
+            self.fuel += 8;
+        }
         let params = self.params();
         let entry_dims = self.sizes.clone();
         let definitions = self.definitions();
         for p in &params {
             let info = info_of(&p.input);
             self.scope.push(Variable { name: p.name.clone(), ty: p.ty.clone(), info });
+            if let (Some(total), [parts]) = (&p.sums_to, p.ty.dims.as_slice()) {
+                let cut = Cut { name: p.name.clone(), parts: parts.clone(), whole: Dim::Var(total.clone()) };
+                self.cuts.push(cut);
+            }
         }
         let mut statements = vec![];
         let count = 1 + self.rng.below(4);
         for i in 0..count {
-            let ty = self.ty(3);
+            let ty = if self.ragged && self.rng.one_in(3) { self.rows_ty() } else { self.ty(3) };
             self.fuel = self.fuel.max(3);
             let share = self.fuel / (count - i) as i64;
             let rest = self.fuel - share;
@@ -129,7 +163,9 @@ impl Maker {
             outputs.extend(self.boxed());
         }
         let fine = self.rng.one_in(2);
-        Program { fine, definitions, sizes: entry_dims, params, statements, outputs }
+        let plain = !self.rng.one_in(4);
+        let several = self.several;
+        Program { fine, plain, definitions, sizes: entry_dims, params, statements, outputs, several }
     }
 
     /// Each dim is that of at least one parameter.
@@ -156,22 +192,58 @@ impl Maker {
                 tys.push(ty);
             }
         }
-        tys.into_iter()
+        if self.ragged && self.rng.one_in(2) {
+            let frame: Vec<Dim> =
+                (0..1 + self.rng.below(5) / 4).filter_map(|_| self.rng.pick(&dims).cloned()).collect();
+            let ty = self.boxed_ty(&frame);
+            let known = |ty: &Ty| ty.dims.iter().all(|d| matches!(d, Dim::Var(_) | Dim::Known(_)));
+            let known = known(&ty) && ty.boxed.as_ref().is_none_or(|s| inputs::is_plain(&s.body));
+            if known && self.affordable(&ty) {
+                tys.push(ty);
+            }
+        }
+        let mut params: Vec<Param> = tys
+            .into_iter()
             .enumerate()
             .map(|(i, ty)| {
                 let input = self.input(&ty);
-                Param { name: format!("x{i}"), ty, input }
+                Param { name: format!("x{i}"), ty, input, sums_to: None }
             })
-            .collect()
+            .collect();
+        if self.ragged && self.rng.one_in(2) {
+            params.extend(self.cut());
+        }
+        params
+    }
+
+    /// Lengths that an array may be cut into.
+    fn cut(&mut self) -> Option<Param> {
+        let (whole, total) = self.rng.pick(&self.sizes)?.clone();
+        let (parts, count) = self.rng.pick(&self.sizes)?.clone();
+        if count == 0 && total > 0 {
+            return None;
+        }
+        let lengths = Lengths::random(&mut self.rng).cut(&mut self.rng, count, total);
+        let scalars = lengths.iter().map(|n| Scalar::I64(*n as i64));
+        let input = Value::of_scalars(BaseTy::I64, vec![count], scalars);
+        let ty = Ty::new(BaseTy::I64, [Dim::Var(parts)]);
+        Some(Param { name: "lengths".into(), ty, input, sums_to: Some(whole) })
     }
 
     fn input(&mut self, ty: &Ty) -> Value {
-        let shape: Vec<usize> = ty.dims.iter().map(|d| self.size(d)).collect();
-        let count = shape.iter().product::<usize>();
         let wild = self.rng.one_in(3);
         let whole = self.rng.one_in(2);
-        let scalars: Vec<Scalar> = (0..count).map(|_| self.number(ty.atom, wild, whole)).collect();
-        Value::of_scalars(ty.atom, shape, scalars)
+        let lengths = Lengths::random(&mut self.rng);
+        let (sizes, longest) = (self.sizes.clone(), self.longest);
+        // Both draw from the maker's source.
+        let maker = std::cell::RefCell::new(self);
+        let mut hidden = |count: usize, indices: usize| {
+            let rng = &mut maker.borrow_mut().rng;
+            let columns: Vec<Vec<usize>> = (0..indices).map(|_| lengths.draw(rng, count, longest)).collect();
+            (0..count).map(|i| columns.iter().map(|c| c[i]).collect()).collect()
+        };
+        let mut number = |atom: BaseTy| maker.borrow_mut().number(atom, wild, whole);
+        inputs::value(ty, &sizes, &mut hidden, &mut number)
     }
 
     fn number(&mut self, atom: BaseTy, wild: bool, whole: bool) -> Scalar {
@@ -257,6 +329,13 @@ impl Maker {
     }
 
     fn dim(&mut self) -> Dim {
+        // What was opened last, rather often.
+        if let Some((name, _)) = self.sizes.last()
+            && name.starts_with('w')
+            && self.rng.one_in(3)
+        {
+            return Dim::Var(name.clone());
+        }
         let known = Dim::Known([0, 1, 2, 2, 3, 3, 4, 5, 1, 6][self.rng.below(10)]);
         match self.rng.below(8) {
             0..=4 => match self.rng.pick(&self.sizes) {
@@ -278,9 +357,25 @@ impl Maker {
 
     /// A type of at most so many axes, whose arrays are not too large here.
     fn ty(&mut self, most: usize) -> Ty {
+        if self.ragged && self.rng.one_in(4) {
+            let rank = self.rng.below(most.min(2) + 1);
+            let frame: Vec<Dim> = (0..rank).map(|_| self.dim()).collect();
+            let ty = self.boxed_ty(&frame);
+            if self.affordable(&ty) {
+                return ty;
+            }
+        }
+        self.plain(most)
+    }
+
+    /// One without boxes.
+    fn plain(&mut self, most: usize) -> Ty {
         for _ in 0..8 {
-            let ty = if self.rng.one_in(3)
-                && let Some(v) = self.rng.pick(&self.scope)
+            // In rows, what was opened last rather often.
+            let latest = self.rows > 0 && self.rng.one_in(3);
+            let chosen = if latest { self.scope.last() } else { self.rng.pick(&self.scope) };
+            let ty = if (latest || self.rng.one_in(3))
+                && let Some(v) = chosen
                 && v.ty.rank() <= most
             {
                 let dims = v.ty.dims.clone();
@@ -301,6 +396,7 @@ impl Maker {
     fn size(&self, d: &Dim) -> usize {
         match d {
             Dim::Known(n) => *n,
+            Dim::Var(v) if v.starts_with(HIDDEN) => self.longest,
             Dim::Var(v) => self.sizes.iter().rev().find(|(n, _)| n == v).map_or(1, |(_, s)| *s),
             Dim::Plus(d, k) => (self.size(d) as i64 + k).max(0) as usize,
             Dim::Sum(a, b) => self.size(a) + self.size(b),
@@ -314,14 +410,19 @@ impl Maker {
     }
 
     fn affordable(&self, ty: &Ty) -> bool {
-        self.atoms(&ty.dims) * self.times <= self.most
+        self.weight(ty) * self.times <= self.most
+    }
+
+    /// How many numbers there may be.
+    fn weight(&self, ty: &Ty) -> f64 {
+        self.atoms(&ty.dims) * ty.boxed.as_ref().map_or(1.0, |s| self.weight(&s.body))
     }
 
     /// Whether the size is known when the program is made, and not a bound alone.
     fn is_certain(&self, d: &Dim) -> bool {
         match d {
             Dim::Known(_) => true,
-            Dim::Var(v) => !v.starts_with('w'),
+            Dim::Var(v) => !v.starts_with(['w', HIDDEN]),
             Dim::Plus(d, _) => self.is_certain(d),
             Dim::Sum(a, b) | Dim::Product(a, b) => self.is_certain(a) && self.is_certain(b),
         }
@@ -364,7 +465,11 @@ impl Maker {
         self.fuel -= 1;
         for _ in 0..6 {
             let forms: &[Form] = match self.rng.below(10) {
+                0..=5 if ty.is_boxed() => ragged::BOXES,
+                6 | 7 if ty.is_boxed() => arrays::MOVES,
+                _ if ty.is_boxed() => blocks::BODIES,
                 0..=3 => scalars::FORMS,
+                6 | 7 if self.ragged => ragged::OPENS,
                 4..=6 => arrays::FORMS,
                 _ => blocks::FORMS,
             };
@@ -386,11 +491,14 @@ impl Maker {
             let v = &self.scope[i];
             return Term::leaf(ty.clone(), v.info, v.name.clone());
         }
+        if let Some(sigma) = &ty.boxed {
+            return self.boxed_leaf(ty, &sigma.clone());
+        }
         let number = |t: BaseTy| t.is_float() || t.is_integer();
         let of_dims: Vec<usize> = (0..self.scope.len())
             .filter(|i| {
                 let t = &self.scope[*i].ty;
-                t.dims == ty.dims && number(t.atom) && number(ty.atom)
+                t.dims == ty.dims && number(t.atom) && number(ty.atom) && !t.is_boxed()
             })
             .collect();
         if !of_dims.is_empty() && !self.rng.one_in(4) {
@@ -433,7 +541,14 @@ fn mentions(term: &Term, name: &str) -> bool {
 fn info_of(v: &Value) -> Info {
     let mut info = Info::whole(0.0);
     for atom in v.atoms() {
-        let remc_base::value::Atom::Scalar(s) = atom else { continue };
+        let s = match atom {
+            Atom::Scalar(s) => s,
+            Atom::Box(b) => {
+                info = info.or(info_of(&b.value));
+                continue;
+            }
+            _ => continue,
+        };
         let x = match (s.as_float(), s.as_integer()) {
             (Some(x), _) => x,
             (_, Some(n)) => n as f64,

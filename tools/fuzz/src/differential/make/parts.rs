@@ -10,6 +10,7 @@ impl Maker {
         match &mut self.stop {
             Some(0) => {
                 self.stop = None;
+                self.several = self.rows > 0;
                 true
             }
             Some(n) => {

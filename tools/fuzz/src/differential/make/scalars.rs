@@ -176,7 +176,7 @@ fn reranked(m: &mut Maker, ty: &Ty) -> Option<Term> {
 pub fn transcendental(m: &mut Maker) -> Option<(Term, u64)> {
     for _ in 0..12 {
         let row = &TABLE[m.rng.below(TABLE.len())];
-        let ty = m.ty(2);
+        let ty = m.plain(2);
         let Some(t) = operand_atom(m, row, ty.atom) else { continue };
         let bound = remc_llvm::ulp_bound(row.op, &[t, t]);
         if bound == 0 || row.op == ScalarOp::Expt {
