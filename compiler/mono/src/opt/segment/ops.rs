@@ -24,7 +24,9 @@ impl Flat<'_> {
             Exp::Filter { axis, body } if s.pat[1..].iter().all(|v| !self.has_dims_past(*v, 1, inside)) => {
                 self.ragged_filter(level, s, axis, body);
             }
-            Exp::Grade { axis, body } => self.ragged_grade(level, s, axis, body),
+            Exp::Grade { axis, body } if self.grades_alike(body, inside) => {
+                self.ragged_grade(level, s, axis, body);
+            }
             Exp::Scatter { dests, axis, body, combine }
                 if combine.as_ref().is_none_or(|l| !self.is_irregular(&l.body, l.params.clone()))
                     && dests.iter().all(|d| !self.has_dims_past(*d, 1, inside)) =>
@@ -417,6 +419,13 @@ impl Flat<'_> {
         });
         let r = Ragged { data, starts: space.starts, is_compact: true };
         level.lifted.insert(s.pat[0], Lifted::Ragged(r));
+    }
+
+    /// Whether the keys of a sort are of one size for all iterations.
+    fn grades_alike(&self, body: &Body, inside: &FxHashSet<Var>) -> bool {
+        let own: FxHashSet<Var> = body.binders().into_iter().collect();
+        let mut keys = body.results.iter().filter_map(|a| a.as_var());
+        keys.all(|v| !self.has_dims_of(v, inside) && !self.has_dims_of(v, &own))
     }
 
     fn start_of(&mut self, space: &super::space::Space, point: Atom) -> (Atom, Atom) {
