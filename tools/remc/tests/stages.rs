@@ -186,6 +186,28 @@ fn devices() {
     fails(&["run", "-e", "1", "--device", "interp", "--repeat", "2"], 2, "U0014");
 }
 
+/// Rows that are long enough to be reduced by all threads of the cpu device, among others.
+#[test]
+fn long_rows() {
+    let source = "(entry (main [lengths [int k]])
+        (define rows (split (iota [135545]) lengths))
+        (values (unbox rows (v n) (reduce/zero + 0 v))
+                (unbox rows (v n) ((λ ([d 0]) (reduce/zero max2 0 (* d v))) [1 10]))))";
+    let lengths = [3i64, 70000, 0, 5, 65536, 1];
+    let ends = lengths.iter().scan(0, |end, n| {
+        *end += n;
+        Some(*end)
+    });
+    let rows: Vec<(i64, i64)> = lengths.iter().copied().zip(ends).collect();
+    let sums = rows.iter().map(|(n, end)| (n * (2 * end - n - 1) / 2).to_string());
+    let greatest = rows.iter().map(|(n, end)| if *n > 0 { end - 1 } else { 0 });
+    let greatest = greatest.map(|m| format!("[{m} {}]", 10 * m));
+    let join = |all: Vec<String>| all.join(" ");
+    let wanted = format!("(values [{}] [{}])", join(sums.collect()), join(greatest.collect()));
+    let input = format!("lengths=[{}]", join(lengths.iter().map(i64::to_string).collect()));
+    gives(&["run", "-e", source, "--entry", "main", "--device", "cpu", "--input", &input], &wanted);
+}
+
 /// What is not compiled is refused where the cpu device was asked for, and says so where it was not.
 #[test]
 fn what_is_not_compiled() {
