@@ -41,7 +41,7 @@ entry main [k] [scores_total]
           scores_n
           starts)
     in scatter_last (replicate total 0i64) places values
-  let segment = map (\x -> i64.max 0i64 x) (scan i64.max i64.lowest marks)
+  let segment = map (\x -> i64.max 0 x) (scan i64.max i64.lowest marks)
   let data =
     map2
       (\q segment_i ->
