@@ -8,10 +8,6 @@ def max2_f64 (x: f64) (y: f64) : f64 =
   if f64.isnan x || f64.isnan y then f64.nan
   else if x > y || (x == y && 1.0 / x > 0.0) then x else y
 
--- The results of a scan without the own element of each: moved by one place, the start first.
-def exclusive [n] 'a (start: a) (xs: [n]a) : [n]a =
-  map (\i -> if i == 0 then start else xs[i - 1]) (iota n)
-
 -- Where several values are written to one place, the last stays (`scatter` would keep any). A place
 -- outside is none.
 def scatter_last [k] [n] 'a (dest: *[k]a) (places: [n]i64) (values: [n]a) : *[k]a =
@@ -30,29 +26,32 @@ entry main [k] [scores_total]
         reduce max2_f64 (-f64.inf) (map (\i -> scores[i + scores_start]) (iota scores_n_i)))
       scores_n
       scores_starts
-  let starts = exclusive 0 (scan (+) 0 scores_n)
-  let total = reduce (+) 0 scores_n
+  let t = k + 1
+  let starts = [0i64] ++ scan (+) 0 scores_n :> [t]i64
+  let x = starts[k]
+  let starts_2 = starts[0:k] :> [k]i64
   let marks =
     let (places, values) =
       unzip
-        (map3
-          (\i scores_n_i start -> (if scores_n_i > 0 then start else (-1i64), i))
+        (map2
+          (\i scores_n_i -> (if scores_n_i > 0 then starts[i] else (-1i64), i))
           (iota k)
-          scores_n
-          starts)
-    in scatter_last (replicate total 0i64) places values
-  let segment = map (\x -> i64.max 0 x) (scan i64.max i64.lowest marks)
+          scores_n)
+    in scatter_last (replicate x 0i64) places values
+  let segment = map (\x_2 -> i64.max 0 x_2) (scan i64.max i64.lowest marks)
   let data =
     map2
       (\q segment_i ->
         f64.exp (scores[q - starts[segment_i] + scores_starts[segment_i]] - a[segment_i]))
-      (iota total)
+      (iota x)
       segment
   -- `softmax`, line 5
   let a_2 =
     map2
-      (\scores_n_i start -> reduce (+) 0.0 (map (\i -> data[i + start]) (iota scores_n_i)))
+      (\i scores_n_i ->
+        let start = starts[i]
+        in reduce (+) 0.0 (map (\i_2 -> data[i_2 + start]) (iota scores_n_i)))
+      (iota k)
       scores_n
-      starts
   let data_2 = map2 (\segment_i data_i -> data_i / a_2[segment_i]) segment data
-  in (scores_n, starts, data_2)
+  in (scores_n, starts_2, data_2)
