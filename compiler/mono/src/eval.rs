@@ -40,7 +40,19 @@ const MOST: usize = 1 << 28;
 /// # Errors
 /// A check that fails, or a program that breaks the rules.
 pub fn run(p: &Program, params: &[Array]) -> Result<Vec<Array>, Fault> {
-    let mut e = Eval { p, vars: vec![None; p.vars.len()] };
+    run_watched(p, params, &mut |_, _| {})
+}
+
+/// Runs a program; `watch` is told of each binding of a variable, as often as there is one.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_watched(
+    p: &Program,
+    params: &[Array],
+    watch: &mut dyn FnMut(Var, &Array),
+) -> Result<Vec<Array>, Fault> {
+    let mut e = Eval { p, vars: vec![None; p.vars.len()], watch };
     if params.len() != p.params.len() {
         return bug("another number of parameters");
     }
@@ -224,9 +236,10 @@ fn bug<T>(message: impl Into<String>) -> R<T> {
     Err(Fault::Bug(message.into()))
 }
 
-struct Eval<'p> {
+struct Eval<'p, 'w> {
     p: &'p Program,
     vars: Vec<Option<Array>>,
+    watch: &'w mut dyn FnMut(Var, &Array),
 }
 
 /// The results of iterations, one after the other.
@@ -244,7 +257,7 @@ impl Collected {
     }
 }
 
-impl Eval<'_> {
+impl Eval<'_, '_> {
     fn atom(&self, a: Atom) -> R<Array> {
         match a {
             Atom::Const(c) => Ok(Array::scalar(c)),
@@ -304,6 +317,7 @@ impl Eval<'_> {
             let (n, have) = (a.data.len(), (a.base, &a.dims));
             return bug(format!("{v:?} is {have:?} with {n} elements, not {:?} {dims:?}", ty.base));
         }
+        (self.watch)(v, &a);
         self.vars[v.index()] = Some(a);
         Ok(())
     }

@@ -64,6 +64,13 @@ pub enum Command {
         /// A code such as E0301
         code: Option<String>,
     },
+    /// Say what a program costs: its kernels, what is fused into each, bytes moved and operations as formulas
+    #[command(after_help = "Examples:
+  remc explain-perf prog.remora
+  remc explain-perf prog.remora --entry main --device cuda
+  remc explain-perf -e '(sum (* [1.0 2.0] [3.0 4.0]))'
+  remc explain-perf prog.remora --format json")]
+    ExplainPerf(ExplainPerf),
     /// Print a script that completes remc's commands and options in a shell
     #[command(after_help = "Examples:
   remc completions bash > ~/.local/share/bash-completion/completions/remc
@@ -89,7 +96,8 @@ pub enum Command {
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 8] = ["run", "check", "compile", "opt", "doc", "explain", "completions", "man"];
+const COMMANDS: [&str; 9] =
+    ["run", "check", "compile", "opt", "doc", "explain", "explain-perf", "completions", "man"];
 
 /// Which program: a file, standard input (`-`) or an expression.
 #[derive(clap::Args, Clone, Debug)]
@@ -260,6 +268,36 @@ pub struct Doc {
 pub enum DocFormat {
     Text,
     Markdown,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct ExplainPerf {
+    #[command(flatten)]
+    pub source: Source,
+    /// Explain this entry instead of the last expression
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// The number of axes of each shape variable of the entry, in order
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub ranks: Vec<usize>,
+    /// What the program is compiled for
+    #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
+    pub device: PerfDevice,
+    /// For people, or one JSON object
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub format: PerfFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PerfDevice {
+    Cpu,
+    Cuda,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum PerfFormat {
+    Text,
+    Json,
 }
 
 #[derive(clap::Args, Clone, Debug)]

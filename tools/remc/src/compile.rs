@@ -63,7 +63,7 @@ pub fn without_llvm(so: &str) -> Failure {
 }
 
 /// The ranks of an entry's shape variables, which the command line gives.
-fn ranks(
+pub fn ranks(
     session: &Session,
     program: &LinkedProgram,
     target: Def<'_>,
@@ -150,7 +150,7 @@ impl Dumps {
 }
 
 /// Reports what is not compiled; nothing else can run it here.
-fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Outcome<T> {
+pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Outcome<T> {
     match e {
         CompileError::Bug(bug) => Err(Failure::Bug(bug)),
         CompileError::Limitation(l) => {

@@ -24,6 +24,7 @@ pub mod inputs;
 #[cfg(feature = "llvm")]
 mod native;
 mod output;
+mod perf;
 mod progress;
 pub mod report;
 mod run;
@@ -96,6 +97,7 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
         Command::Opt(args) => commands::opt(args),
         Command::Doc(args) => doc::doc(args, reporter),
         Command::Explain { code } => explain::explain(code.as_deref()),
+        Command::ExplainPerf(args) => perf::explain(args, reporter),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { of, output } => shell::man(of.as_deref(), output.as_deref()),
     }

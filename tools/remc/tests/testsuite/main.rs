@@ -12,6 +12,7 @@ mod futhark;
 #[path = "../support/kernels.rs"]
 mod kernels;
 mod pages;
+mod perf;
 mod programs;
 mod resources;
 mod tour;
@@ -31,6 +32,7 @@ fn main() {
     trials.extend(futhark::trials());
     trials.extend(resources::trials());
     trials.extend(pages::trials());
+    trials.extend(perf::trials());
     trials.extend(tour::trials());
     trials.extend(book::trials());
     trials.extend(arithmetic::trials());
