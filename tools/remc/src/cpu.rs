@@ -60,9 +60,8 @@ fn compile(program: &Program, host: &Host, pipeline: Pipeline) -> Outcome<Vec<u8
 
 /// The device, with so many threads and bytes of memory.
 pub fn device(threads: Option<u16>, memory_limit: Option<u64>) -> Cpu {
-    let default = CpuOptions::default();
-    let threads = threads.map_or(default.threads, usize::from);
-    Cpu::new(CpuOptions { threads, memory_limit, ..default })
+    let threads = threads.map_or(CpuOptions::default().threads, usize::from);
+    Cpu::new(CpuOptions { threads, memory_limit })
 }
 
 /// Runs a program on its arguments, some number of times. `signature` are the entry's indices.

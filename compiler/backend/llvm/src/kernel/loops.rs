@@ -34,6 +34,9 @@ const MOST_UNROLLED: i64 = 64;
 /// The fewest lanes worth a loop of their own.
 const FEWEST_LANES: u32 = 4;
 
+/// What a loop carries: of each value the pieces.
+type Values<'ctx> = Vec<Vec<Value<'ctx>>>;
+
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
     &mut Fun<'a, 'ctx>,
@@ -318,9 +321,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         &mut self,
         from: IntValue<'ctx>,
         to: IntValue<'ctx>,
-        without: Vec<Vec<Value<'ctx>>>,
-        f: &mut dyn FnMut(&mut Self) -> Result<Vec<Vec<Value<'ctx>>>, EmitError>,
-    ) -> Result<Vec<Vec<Value<'ctx>>>, EmitError> {
+        without: Values<'ctx>,
+        f: &mut dyn FnMut(&mut Self) -> Result<Values<'ctx>, EmitError>,
+    ) -> Result<Values<'ctx>, EmitError> {
         if without.is_empty() {
             return f(self);
         }
