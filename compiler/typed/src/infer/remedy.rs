@@ -136,6 +136,9 @@ struct Fits {
     rank: Option<usize>,
 }
 
+/// Applications to more arguments get no remedy that was tried.
+const MOST_ARGUMENTS: usize = 12;
+
 impl Checker<'_> {
     /// Reports an error about an application itself, whose parts are right.
     pub(super) fn fail_application<T>(&mut self, d: Diagnostic<Loc>) -> Check<T> {
@@ -147,7 +150,8 @@ impl Checker<'_> {
     pub(super) fn remedy(&mut self, from: usize, node: NodeId, func: &ast::Expr, args: &[ast::Expr]) {
         let blamed = self.blamed.iter().copied().find(|b| *b >= from);
         self.blamed.retain(|b| *b < from);
-        if self.trying || self.diagnostics.len() == from {
+        // What is applied to dozens of arguments no example of a remedy could show, and trying takes time.
+        if self.trying || self.diagnostics.len() == from || args.len() > MOST_ARGUMENTS {
             return;
         }
         // What the failed application left open decides nothing.

@@ -66,9 +66,10 @@ fn compile(path: &Path) -> Result<Option<Compiled>, String> {
             [option, name] if option == "--entry" => entry = Some(name.clone()),
             [_, input] => {
                 let (name, value) = input.split_once('=').ok_or("an input without a value")?;
-                // Data files are named from the root.
-                let file = root().join(value);
-                let value = if file.exists() { file.display().to_string() } else { value.to_owned() };
+                // Data files are named from the root, with what is in them after a colon.
+                let file = root().join(value.split(':').next().unwrap_or_default());
+                let value =
+                    if file.exists() { root().join(value).display().to_string() } else { value.to_owned() };
                 inputs.push((name.to_owned(), value));
             }
             _ => {}
