@@ -7,7 +7,7 @@
 //! exp      ::= a | (op o a …) | (cast t a) | (literal (n …) a …) | (index x a …) | (view v x a …)
 //!            | (check trap a a …)                            as in Mono; O(1) or one copy each
 //!            | (if a body body) | (for i a ((x a) …) body) | (while ((x a) …) body body)
-//!            | (serial-map ((i a) …) body)                   a map whose body needs the host
+//!            | (serial-map ((i a) …) body)                   a map whose body needs the host or all threads
 //!            | (seg-map level ((i a) …) leaf)
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
 //!            | (seg-scan level kind ((i a) …) (i a) leaf λ start)
@@ -89,7 +89,7 @@ pub enum Exp {
         body: Body,
     },
     /// One iteration after the other, each free to launch what is parallel: the version of a map whose
-    /// body is no leaf and cannot be distributed.
+    /// body is no leaf and cannot be distributed, or of which each iteration is worth all threads.
     SerialMap {
         axes: Vec<Axis>,
         body: Body,

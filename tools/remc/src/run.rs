@@ -25,8 +25,8 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     let target = choose(&session, file, &args.entry, &args.inputs)?;
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
-    let interpreted = matches!(args.device, Some(Device::Interp | Device::Emulated));
-    if interpreted && args.memory_limit.is_some() {
+    let unlimited = matches!(device(args), Device::Interp | Device::Emulated);
+    if unlimited && args.memory_limit.is_some() {
         return fail(usage(codes::DEVICE, "--memory-limit is of the cpu and cuda devices").help(
             "the interpreter is the meaning of programs, not a way to save memory: name `--device cpu`",
         ));
@@ -49,6 +49,11 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
         Some(Timings::Json) => to_stderr(&report.json(&session)),
     }
     Ok(())
+}
+
+/// The device that is named, or else the cpu device; that one needs LLVM, and without it programs are interpreted.
+fn device(args: &Run) -> Device {
+    args.device.unwrap_or(if cfg!(feature = "llvm") { Device::Cpu } else { Device::Interp })
 }
 
 /// What the device says of a run.
@@ -145,9 +150,7 @@ fn evaluate(
         }
     };
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
-    // The cpu device needs LLVM; without it, programs are interpreted unless another device is named.
-    let device = args.device.unwrap_or(if cfg!(feature = "llvm") { Device::Cpu } else { Device::Interp });
-    if device != Device::Interp {
+    if device(args) != Device::Interp {
         let ranks = crate::boundary::ranks(&indices);
         let gpu = matches!(args.device, Some(Device::Emulated | Device::Cuda));
         let tuning = if gpu { Tuning::gpu() } else { Tuning::default() };
@@ -177,7 +180,8 @@ fn evaluate(
             }
             Ok(_) => return Err(bug("the pipeline ended early".into())),
             Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
-            Err(CompileError::Limitation(l)) if args.device.is_some() => {
+            // The interpreter knows no limit of memory, so that it is no way out of one.
+            Err(CompileError::Limitation(l)) if args.device.is_some() || args.memory_limit.is_some() => {
                 reporter.show(session, &[limitation(session, &l)]);
                 return Err(Failure::Refused);
             }

@@ -183,6 +183,11 @@ fn devices() {
     fails(&["run", "-e", "1", "--device", "interp", "--threads", "2"], 2, "U0014");
     fails(&["run", "-e", "1", "--device", "interp", "--memory-limit", "2G"], 2, "U0014");
     fails(&["run", "-e", "1", "--memory-limit", "lots"], 2, "512M");
+    let large =
+        ["run", "-e", "(entry (main [n int]) (sort (iota [n])))", "--entry", "main", "--input", "n=100000"];
+    let limited = |limit: &'static str| [&large[..], &["--memory-limit", limit]].concat();
+    fails(&limited("100K"), 3, "R0012");
+    assert_eq!(remc(&limited("100M")).status.code(), Some(0));
     fails(&["run", "-e", "1", "--device", "interp", "--repeat", "2"], 2, "U0014");
 }
 
@@ -215,6 +220,7 @@ fn what_is_not_compiled() {
     fails(&["run", "-e", adders, "--device", "cpu"], 2, "[L0002] Error: not compiled yet");
     fails(&["compile", "-e", adders, "--emit", "kernel"], 2, "[L0002] Error: not compiled yet");
     fails(&["compile", "-e", adders, "--emit", "futhark"], 2, "[L0002] Error: not compiled yet");
+    fails(&["run", "-e", adders, "--memory-limit", "1G"], 2, "[L0002] Error: not compiled yet");
     gives(&["run", "-e", adders, "--device", "interp"], "[11 12 13]");
     let o = remc(&["run", "-e", adders]);
     assert_eq!((o.status.code(), text(&o.stdout).as_str()), (Some(0), "[11 12 13]\n"));

@@ -9,31 +9,10 @@ use remc_base::{BaseTy, Scalar};
 use remc_mono::ir::*;
 use rustc_hash::FxHashMap;
 
-/// The neutral element of an operator, exactly (`-0.0` for a sum: it keeps the sign of a zero).
-pub fn of_operator(op: ScalarOp, ty: BaseTy) -> Option<Scalar> {
-    use ScalarOp::*;
-    let integer = |n: i128| Scalar::from_integer(ty, n);
-    let float = |x: f64| Scalar::from_float(ty, x);
-    match (op, ty.integer_range()) {
-        (Add, None) => float(-0.0),
-        (Mul, None) => float(1.0),
-        (Min2, None) => float(f64::INFINITY),
-        (Max2, None) => float(f64::NEG_INFINITY),
-        (Add | BitOr | BitXor | Gcd, Some(_)) => integer(0),
-        (Mul, Some(_)) => integer(1),
-        (Min2, Some((_, most))) => integer(most),
-        (Max2, Some((least, _))) => integer(least),
-        (BitAnd, Some(_)) => integer(-1),
-        (And, _) => Some(Scalar::Bool(true)),
-        (Or | Xor, _) => Some(Scalar::Bool(false)),
-        _ => None,
-    }
-}
-
 /// The neutral element of a reduction by one operator of the table.
 pub fn of(op: &Combine, bases: &[BaseTy]) -> Option<Scalar> {
     match (op.component_ops()?.as_slice(), bases) {
-        ([one], [ty]) => of_operator(*one, *ty),
+        ([one], [ty]) => ops::neutral(*one, *ty),
         _ => None,
     }
 }
@@ -141,7 +120,7 @@ fn apply(op: ScalarOp, args: &[Symbol]) -> Symbol {
     let unit = |c: Scalar| {
         // A sum that has begun with 0.0 is a sum from 0.0, whichever zero that is.
         let zero = op == ScalarOp::Add && c.as_float() == Some(0.0);
-        zero || of_operator(op, c.ty()) == Some(c)
+        zero || ops::neutral(op, c.ty()) == Some(c)
     };
     match (op, args) {
         (ScalarOp::Select, [Known(Scalar::Bool(c)), a, b]) => {

@@ -535,7 +535,7 @@ impl<'p> Printer<'p> {
             let ops = op.component_ops().unwrap_or_default();
             ops.into_iter()
                 .zip(&bases)
-                .map(|(op, t)| Some((op, neutral::of_operator(op, *t)?)))
+                .map(|(op, t)| Some((op, remc_base::ops::neutral(op, *t)?)))
                 .collect::<Option<Vec<_>>>()
                 .filter(|ops| ops.len() == dests.len() && cells.iter().all(Vec::is_empty))
         });

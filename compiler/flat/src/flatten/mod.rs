@@ -11,8 +11,9 @@
 //!
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top
 //! becomes a segmented one; what is nested inside it either stays in its leaf, to run serially, or is
-//! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Nothing is refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration
-//! after the other (`host`).
+//! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of
+//! sizes of their own the very long ones run apart (`balance`). Nothing is refused: work that no leaf may do (see
+//! [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
@@ -46,7 +47,7 @@ pub(crate) fn wrong<T>(message: impl Into<String>) -> F<T> {
     Err(FlattenError(message.into()))
 }
 
-/// The numbers that versions are chosen by, each under the name that a tuner knows it by.
+/// The numbers that sizes are compared with, each under the name that it has in the text or for a tuner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Thresholds {
     /// `par.outer`: how many points a space needs, for the work inside each to stay serial.
