@@ -213,6 +213,20 @@ fn long_rows() {
     gives(&["run", "-e", source, "--entry", "main", "--device", "cpu", "--input", &input], &wanted);
 }
 
+/// A scatter writes where its destination is, unless that is read later or by the values themselves.
+#[test]
+fn scatters_in_place() {
+    let copies = |body: &str| {
+        let source = format!("(entry (main [xs [int n]] [at [int m]]) (let ((ys (iscan + xs))) {body}))");
+        let o = remc(&["compile", "-e", &source, "--emit", "kernel"]);
+        assert_eq!(o.status.code(), Some(0), "{}", text(&o.stderr));
+        text(&o.stdout).matches("\"copy\"").count()
+    };
+    assert_eq!(copies("(scatter/into ys at (* 2 at))"), 0);
+    assert_eq!(copies("(values ys (scatter/into ys at (* 2 at)))"), 1);
+    assert_eq!(copies("(scatter/into ys at (gather ys at))"), 1);
+}
+
 /// What is not compiled is refused where the cpu device was asked for, and says so where it was not.
 #[test]
 fn what_is_not_compiled() {
