@@ -16,6 +16,7 @@ pub mod scalar;
 pub mod sexp;
 pub mod shape;
 pub mod span;
+pub mod spelling;
 pub mod subst;
 pub mod trap;
 pub mod types;

@@ -76,6 +76,17 @@ impl BaseTy {
         }
     }
 
+    /// The name that says how a type is stored, which printed programs use: `i64`, `f64`, and `u32` for the
+    /// code point of a character.
+    pub fn stored_name(self) -> &'static str {
+        match self {
+            BaseTy::Char => "u32",
+            BaseTy::I64 => "i64",
+            BaseTy::F64 => "f64",
+            other => other.name(),
+        }
+    }
+
     pub fn from_name(name: &str) -> Option<BaseTy> {
         match name {
             "i64" => Some(BaseTy::I64),

@@ -5,6 +5,7 @@
 //! spell is `v`.
 
 use crate::keywords::is_reserved;
+use remc_base::spelling;
 use remc_kernel::ir::{Program, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,13 +34,8 @@ impl Names {
 
     /// A name of nothing else.
     pub fn fresh(&mut self, wanted: &str) -> String {
-        let base = identifier(wanted);
-        let mut name = base.clone();
-        let mut k = 2;
-        while is_reserved(&name) || self.taken.contains(&name) {
-            name = format!("{base}_{k}");
-            k += 1;
-        }
+        let taken = |n: &str| is_reserved(n) || self.taken.contains(n);
+        let name = spelling::unused(&identifier(wanted), taken);
         self.taken.insert(name.clone());
         name
     }
@@ -47,40 +43,12 @@ impl Names {
 
 /// What C++ can spell of a name.
 pub fn identifier(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' => out.push(c),
-            '\'' => out.push_str("_prime"),
-            _ if out.ends_with('_') || out.is_empty() => {}
-            _ => out.push('_'),
-        }
-    }
-    let out = out.trim_end_matches('_');
-    match out.chars().next() {
-        None => "v".to_owned(),
-        Some('0'..='9') => format!("v{out}"),
-        Some(_) => out.to_owned(),
-    }
+    spelling::identifier(name, "_prime")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_spelt() {
-        for (name, spelt) in [
-            ("train-images", "train_images"),
-            ("x'", "x_prime"),
-            ("λ", "v"),
-            ("3d", "v3d"),
-            ("zero?", "zero"),
-            ("-->", "v"),
-        ] {
-            assert_eq!(identifier(name), spelt);
-        }
-    }
 
     #[test]
     fn a_name_is_given_once() {

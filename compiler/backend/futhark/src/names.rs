@@ -6,6 +6,7 @@
 
 use crate::helpers::is_helper;
 use crate::keywords::is_reserved;
+use remc_base::spelling;
 use rustc_hash::FxHashSet;
 
 /// The names in scope.
@@ -33,13 +34,8 @@ impl Names {
 
     /// A name of nothing else in scope.
     pub fn fresh(&mut self, wanted: &str) -> String {
-        let base = identifier(wanted);
-        let mut name = base.clone();
-        let mut k = 2;
-        while is_reserved(&name, is_helper) || self.taken.contains(&name) {
-            name = format!("{base}_{k}");
-            k += 1;
-        }
+        let taken = |n: &str| is_reserved(n, is_helper) || self.taken.contains(n);
+        let name = spelling::unused(&identifier(wanted), taken);
         self.taken.insert(name.clone());
         self.order.push(name.clone());
         name
@@ -64,41 +60,12 @@ pub fn cell(array: &str, suffix: &str) -> String {
 
 /// What Futhark can spell of a name.
 pub fn identifier(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' => out.push(c),
-            '\'' if !out.is_empty() => out.push(c),
-            _ if out.ends_with('_') || out.is_empty() => {}
-            _ => out.push('_'),
-        }
-    }
-    let out = out.trim_end_matches('_');
-    match out.chars().next() {
-        None => "v".to_owned(),
-        Some('0'..='9') => format!("v{out}"),
-        Some(_) => out.to_owned(),
-    }
+    spelling::identifier(name, "'")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_spelt() {
-        for (name, spelt) in [
-            ("train-images", "train_images"),
-            ("x'", "x'"),
-            ("λ", "v"),
-            ("3d", "v3d"),
-            ("zero?", "zero"),
-            ("-->", "v"),
-            ("scores.starts", "scores_starts"),
-        ] {
-            assert_eq!(identifier(name), spelt);
-        }
-    }
 
     #[test]
     fn a_name_is_free_behind_its_scope() {

@@ -12,21 +12,7 @@ use remc_base::{BaseTy, Scalar};
 
 /// What a base type is called.
 pub fn type_name(t: BaseTy) -> &'static str {
-    match t {
-        BaseTy::Bool => "bool",
-        BaseTy::Char => "u32",
-        BaseTy::I8 => "i8",
-        BaseTy::I16 => "i16",
-        BaseTy::I32 => "i32",
-        BaseTy::I64 => "i64",
-        BaseTy::U8 => "u8",
-        BaseTy::U16 => "u16",
-        BaseTy::U32 => "u32",
-        BaseTy::U64 => "u64",
-        BaseTy::F16 => "f16",
-        BaseTy::F32 => "f32",
-        BaseTy::F64 => "f64",
-    }
+    t.stored_name()
 }
 
 /// A constant, exactly. An `i64` says so; [`bare`] takes that away where it is known anyway.
