@@ -23,12 +23,13 @@
 //!
 //! What stays apart, besides: an iteration that can stop the program and what follows it, whose reads its
 //! checks may make safe; two iterations that share no array and hold iterations of their own, as there is
-//! nothing to gain; and contractions, such as products of matrices, which a backend tiles one by one.
+//! nothing to gain; contractions, such as products of matrices, which a backend tiles one by one; and what
+//! would be too much for one function ([`cost::HEAVIEST`]).
 
 #[cfg(test)]
 mod tests;
 
-use super::fuse::tidy;
+use super::fuse::{cost, tidy};
 use crate::ir::*;
 use crate::walk::retype;
 use remc_base::pass::PassInfo;
@@ -64,6 +65,9 @@ pub fn siblings(p: &mut Program) {
 
 /// A body with more statements is not searched for pairs that are further apart.
 const REACH: usize = 64;
+
+/// The most results of a merged iteration: more are more than a processor has registers for.
+const RESULTS: usize = 64;
 
 struct Merge<'p> {
     p: &'p Program,
@@ -124,6 +128,16 @@ impl Merge<'_> {
         same && scalars
             && !a.exp.can_stop()
             && (both(is_flat) || !is_contraction(&a.exp) && self.shares(&a.exp, &b.exp))
+            && a.pat.len() + b.pat.len() <= RESULTS
+            && self.weight(&a.exp).saturating_add(self.weight(&b.exp)) <= cost::HEAVIEST
+    }
+
+    fn weight(&self, e: &Exp) -> usize {
+        let mut sum = 0;
+        for b in e.bodies() {
+            b.for_each_stmt(&mut |s| sum += cost::weight(self.p, s));
+        }
+        sum
     }
 
     /// Whether both read an array that is bound outside of them.

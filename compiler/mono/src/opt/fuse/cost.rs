@@ -14,6 +14,19 @@ const TRIVIAL_UNITS: u32 = 10;
 /// At most so many units are repeated.
 pub(super) const REPEATED_UNITS: u32 = 48;
 
+/// The most [`weight`] of a body that fusion, vertical or horizontal, makes. What a pass over memory costs
+/// is little beside so much work; and compilers of machine code take more than n log n for one function.
+pub(in crate::opt) const HEAVIEST: usize = 2048;
+
+/// The machine code of a statement without the bodies in it, in additions.
+pub(in crate::opt) fn weight(p: &Program, s: &Stmt) -> usize {
+    match &s.exp {
+        Exp::Check { .. } => 16,
+        Exp::Op(op, args) if operator(p, *op, args).heavy => 16,
+        _ => 1,
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::opt) struct Cost {
     /// A unit is an addition or a read.
@@ -44,49 +57,74 @@ impl Cost {
 
 /// The cost of evaluating all of these once.
 pub(in crate::opt) fn stmts<'a>(p: &Program, stmts: impl IntoIterator<Item = &'a Stmt>) -> Cost {
-    let mut loaded = FxHashSet::default();
-    stmts.into_iter().fold(Cost::default(), |sum, s| sum.and(stmt(p, s, &mut loaded)))
+    stmts_with(p, stmts, &|_| None)
 }
 
-/// `loaded` holds the variables whose value depends on a read.
-fn stmt(p: &Program, s: &Stmt, loaded: &mut FxHashSet<Var>) -> Cost {
-    let from_memory = |a: &Atom| a.as_var().is_some_and(|v| loaded.contains(&v));
-    let trivial = |units| Cost { units, ..Cost::default() };
-    let arithmetic = |units| Cost { units, arithmetic: true, ..Cost::default() };
-    let nested = Cost { nested: true, ..Cost::default() };
-    let mut taints = false;
-    let cost = match &s.exp {
-        Exp::Atom(_) => trivial(0),
-        Exp::Cast(_, a) => {
-            taints = from_memory(a);
-            trivial(1)
-        }
-        Exp::Op(op, args) => {
-            taints = args.iter().any(from_memory);
-            operator(p, *op, args)
-        }
-        Exp::Index { at, .. } => {
-            taints = true;
-            if at.iter().any(from_memory) { arithmetic(2) } else { trivial(1) }
-        }
-        Exp::Literal { elems, .. } => arithmetic(u32::try_from(elems.len()).unwrap_or(u32::MAX)),
-        Exp::If { then, otherwise, .. } if s.pat.iter().all(|v| p.ty(*v).is_scalar()) => {
-            taints = true;
-            let branch = |b: &Body, loaded: &mut FxHashSet<Var>| {
-                b.stmts.iter().fold(Cost::default(), |sum, s| sum.and(stmt(p, s, loaded)))
-            };
-            trivial(1).and(branch(then, loaded)).and(branch(otherwise, loaded))
-        }
-        Exp::Check { .. } => trivial(1),
-        // Its reads will be reads of the array at other indices.
-        Exp::View { view: View::Reshape { .. } | View::Append { .. }, .. } => arithmetic(4),
-        Exp::View { .. } => trivial(2),
-        _ => nested,
-    };
-    if taints {
-        loaded.extend(&s.pat);
+/// The same, where a read of an array costs what `element` says: it will be computed in that place.
+pub(super) fn stmts_with<'a>(
+    p: &Program,
+    stmts: impl IntoIterator<Item = &'a Stmt>,
+    element: &dyn Fn(&Exp) -> Option<Cost>,
+) -> Cost {
+    let mut w = Weigher { p, element, loaded: FxHashSet::default() };
+    w.stmts(stmts)
+}
+
+struct Weigher<'a> {
+    p: &'a Program,
+    element: &'a dyn Fn(&Exp) -> Option<Cost>,
+    /// The variables whose value depends on a read.
+    loaded: FxHashSet<Var>,
+}
+
+impl Weigher<'_> {
+    fn stmts<'s>(&mut self, stmts: impl IntoIterator<Item = &'s Stmt>) -> Cost {
+        stmts.into_iter().fold(Cost::default(), |sum, s| sum.and(self.stmt(s)))
     }
-    cost
+
+    fn stmt(&mut self, s: &Stmt) -> Cost {
+        let (p, loaded) = (self.p, &self.loaded);
+        let from_memory = |a: &Atom| a.as_var().is_some_and(|v| loaded.contains(&v));
+        let trivial = |units| Cost { units, ..Cost::default() };
+        let arithmetic = |units| Cost { units, arithmetic: true, ..Cost::default() };
+        let nested = Cost { nested: true, ..Cost::default() };
+        let mut taints = false;
+        let cost = match &s.exp {
+            Exp::Atom(_) => trivial(0),
+            Exp::Cast(_, a) => {
+                taints = from_memory(a);
+                trivial(1)
+            }
+            Exp::Op(op, args) => {
+                taints = args.iter().any(from_memory);
+                operator(p, *op, args)
+            }
+            Exp::Index { at, .. } => {
+                taints = true;
+                if let Some(cost) = (self.element)(&s.exp) {
+                    cost
+                } else if at.iter().any(from_memory) {
+                    arithmetic(2)
+                } else {
+                    trivial(1)
+                }
+            }
+            Exp::Literal { elems, .. } => arithmetic(u32::try_from(elems.len()).unwrap_or(u32::MAX)),
+            Exp::If { then, otherwise, .. } if s.pat.iter().all(|v| p.ty(*v).is_scalar()) => {
+                taints = true;
+                trivial(1).and(self.stmts(&then.stmts)).and(self.stmts(&otherwise.stmts))
+            }
+            Exp::Check { .. } => trivial(1),
+            // Its reads will be reads of the array at other indices.
+            Exp::View { view: View::Reshape { .. } | View::Append { .. }, .. } => arithmetic(4),
+            Exp::View { .. } => trivial(2),
+            _ => nested,
+        };
+        if taints {
+            self.loaded.extend(&s.pat);
+        }
+        cost
+    }
 }
 
 fn operator(p: &Program, op: ScalarOp, args: &[Atom]) -> Cost {
@@ -105,20 +143,19 @@ fn operator(p: &Program, op: ScalarOp, args: &[Atom]) -> Cost {
     Cost { units, arithmetic, heavy, nested: false }
 }
 
-/// The statements of a body that the `k`th result needs, by position: those that bind what it reads, in
-/// order. Checks are not among them.
-pub(in crate::opt) fn slice(body: &Body, k: usize) -> Vec<usize> {
+/// Which statements of a body the `k`th result needs: those that bind what it reads. Checks are not
+/// among them.
+pub(super) fn slice(body: &Body, k: usize) -> Vec<bool> {
     let mut live: FxHashSet<Var> = body.results.get(k).and_then(|a| a.as_var()).into_iter().collect();
-    let mut needed = Vec::new();
-    for (n, s) in body.stmts.iter().enumerate().rev() {
+    let mut needed = vec![false; body.stmts.len()];
+    for (s, needed) in body.stmts.iter().zip(&mut needed).rev() {
         if s.pat.iter().any(|v| live.contains(v)) {
-            needed.push(n);
+            *needed = true;
             s.exp.for_each_operand(&mut |a| live.extend(a.as_var()));
             for b in s.exp.bodies() {
                 b.for_each_use(&mut |a| live.extend(a.as_var()));
             }
         }
     }
-    needed.reverse();
     needed
 }

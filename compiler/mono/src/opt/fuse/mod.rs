@@ -26,10 +26,16 @@
 //! have made: the same number, on no condition. A check may thereby fail before another that used to
 //! come first; which of several failing checks is reported is open.
 //!
+//! A chain of maps takes time in proportion to its length: what an element costs is added up along the
+//! chain, and a map of long elements keeps the reads in its body until a reader that stays is met, where
+//! all of them are put in place once. Chains end where a body would weigh more than [`cost::HEAVIEST`].
+//!
 //! A read inside a branch evaluates fewer elements than the map did, which is no harm without checks.
 //! That an element's body reads in bounds does not depend on where it stands: `%xs` has an element `j`
 //! only if its map evaluated the body for `j`.
 
+mod choice;
+mod copies;
 pub(in crate::opt) mod cost;
 mod rows;
 mod sites;
@@ -39,11 +45,12 @@ pub(in crate::opt) mod tidy;
 
 use crate::ir::*;
 use crate::walk::Copier;
+use copies::Copies;
 use cost::Cost;
 use remc_base::pass::PassInfo;
 use rows::Rows;
 use rustc_hash::FxHashMap;
-use sites::{Site, Uses};
+use sites::Uses;
 use std::rc::Rc;
 
 pub const PASS: PassInfo = PassInfo {
@@ -53,22 +60,23 @@ pub const PASS: PassInfo = PassInfo {
     summary: "computes what a map makes where it is read, where that repeats no work",
 };
 
-/// A round fuses one link of a chain of cells; chains are short.
+/// A round fuses all links of a chain of maps, and one of a chain of cells; these are short.
 const ROUNDS: usize = 16;
-/// Cheap work may be done so often.
-const REPEATS: u64 = 4;
+/// A map whose elements weigh more is put together in its last reader alone.
+const LONG: usize = 64;
 
 /// Fuses maps into what reads their elements.
 pub fn fuse(p: &mut Program) {
     tidy::tidy(p);
     for _ in 0..ROUNDS {
-        let uses = sites::uses(p);
+        let (uses, load) = sites::uses(p);
         let body = std::mem::take(&mut p.body);
         let mut f = Fuse {
             p,
             uses,
             chosen: FxHashMap::default(),
-            copies: Vec::new(),
+            load,
+            copies: Copies::default(),
             rows: Rows::default(),
             changed: false,
         };
@@ -87,8 +95,9 @@ struct Fuse<'p> {
     uses: FxHashMap<Var, Uses>,
     /// The arrays to compute where they are read: the map, and which of its results.
     chosen: FxHashMap<Var, (Rc<Chosen>, usize)>,
-    /// The elements computed so far in the body at hand and those around it.
-    copies: Vec<Copy>,
+    /// The weight of each body, by number, with that of what is to be put into it.
+    load: Vec<usize>,
+    copies: Copies,
     /// Arrays of rows, bound in the body at hand, that are not chosen as they are.
     rows: Rows,
     changed: bool,
@@ -97,93 +106,172 @@ struct Fuse<'p> {
 struct Chosen {
     axes: Vec<Axis>,
     body: Body,
+    inside: Inside,
+    /// What each result costs that is chosen.
+    costs: Vec<Option<Cost>>,
 }
 
-struct Copy {
-    map: Rc<Chosen>,
-    at: Vec<Atom>,
-    results: Vec<Atom>,
+/// What a body is like once the reads in it of chosen arrays are put in place.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    /// There are such reads.
+    reads: bool,
+    /// Of the statements that there will be, or more: reads may share some.
+    weight: usize,
+    /// Evaluating it can stop the program.
+    stops: bool,
 }
 
 impl Fuse<'_> {
     fn body(&mut self, body: Body) -> Body {
-        let known = self.copies.len();
-        let mut stmts = Vec::with_capacity(body.stmts.len());
+        let known = self.copies.mark();
         let outer_rows = std::mem::take(&mut self.rows);
-        for mut s in body.stmts {
+        let mut stmts = Vec::with_capacity(body.stmts.len());
+        // The last is the next. Whatever a read stands for is put here, in the read's place.
+        let mut open = body.stmts;
+        open.reverse();
+        while let Some(mut s) = open.pop() {
             self.changed |= !self.rows.is_empty() && rows::read_rows(self.p, &mut s, &self.rows);
-            for b in s.exp.bodies_mut() {
-                *b = self.body(std::mem::take(b));
+            if let Some((map, k)) = self.chosen_read(&s.exp) {
+                self.inline(&map, k, s, &mut stmts, &mut open);
+                self.changed = true;
+                continue;
             }
-            let mut moved = false;
-            match &s.exp {
-                Exp::Index { array, at } => {
-                    if let Some((map, k)) = self.chosen.get(array)
-                        && let Some(to) = s.pat.first().copied()
-                    {
-                        let (map, k) = (Rc::clone(map), *k);
-                        if at.len() >= map.axes.len() || self.is_only_read(*array) {
-                            s.exp = self.inline(&map, k, &at.clone(), to, &mut stmts);
-                            self.changed = true;
-                        }
-                    }
+            let moved = if let Some(moved) = self.choose_long(&s) {
+                moved
+            } else {
+                for b in s.exp.bodies_mut() {
+                    *b = self.body(std::mem::take(b));
                 }
-                Exp::Map { axes, body } => {
-                    let choice = self.choose(&s.pat, body);
-                    if choice.iter().any(|c| *c) {
-                        // Its checks run where its elements are read now.
-                        moved = body.can_stop();
-                        let map = Rc::new(Chosen { axes: axes.clone(), body: body.clone() });
-                        for (k, v) in s.pat.iter().enumerate().filter(|(k, _)| choice[*k]) {
-                            self.chosen.insert(*v, (Rc::clone(&map), k));
-                        }
-                    } else if let [v] = s.pat.as_slice()
-                        && self.is_only_read(*v)
-                        && !body.can_stop()
-                        && self.p.ty(*v).rank() > axes.len()
-                    {
-                        self.rows.insert(*v, axes.len());
-                    }
-                }
-                _ => {}
-            }
+                self.choose_short(&s)
+            };
             if !moved {
                 stmts.push(s);
             }
         }
-        self.copies.truncate(known);
+        self.copies.forget(known);
         self.rows = outer_rows;
         Body { stmts, results: body.results }
     }
 
-    /// The element (or the cell) of a chosen map's `k`th result at `at`; its statements go before.
-    fn inline(&mut self, map: &Rc<Chosen>, k: usize, at: &[Atom], to: Var, stmts: &mut Vec<Stmt>) -> Exp {
-        let (at, deeper) = at.split_at(at.len().min(map.axes.len()));
-        let (given, open) = map.axes.split_at(at.len());
-        let with: Vec<(Var, Atom)> = given.iter().map(|x| x.var).zip(at.iter().copied()).collect();
-        if !open.is_empty() {
-            let body = Body { stmts: map.body.stmts.clone(), results: vec![map.body.results[k]] };
-            // Copied as a statement, so that the axes are renamed too.
-            let exp = Exp::Map { axes: open.to_vec(), body };
-            let prov = remc_base::Prov(0);
-            let cell = Body { stmts: vec![Stmt { pat: vec![to], exp, prov }], results: Vec::new() };
-            let copy = Copier::instance(self.p, &cell, &with);
-            return copy.stmts.into_iter().next().map_or(Exp::Atom(Atom::Var(to)), |s| s.exp);
+    /// Chooses a map of long elements, if each of its reads is one to put it in: the reads in its body
+    /// stay as they are. Says whether the map moves (see [`Fuse::put`]); `None` if it is not chosen.
+    fn choose_long(&mut self, s: &Stmt) -> Option<bool> {
+        let Exp::Map { axes, body } = &s.exp else { return None };
+        let inside = self.inside(body);
+        let goes = inside.reads
+            && inside.weight > LONG
+            && s.pat.iter().all(|v| self.uses.get(v).is_some_and(|u| u.whole == 0));
+        if !goes {
+            return None;
         }
-        let known = self.copies.iter().find(|c| Rc::ptr_eq(&c.map, map) && c.at == at);
-        let results = match known {
-            Some(c) => c.results.clone(),
+        let costs = self.choose(&s.pat, body, inside);
+        costs.iter().all(Option::is_some).then(|| self.put(&s.pat, axes, body, costs, inside))
+    }
+
+    /// Chooses what can be of a map in whose body all is in place; says whether the map moves.
+    fn choose_short(&mut self, s: &Stmt) -> bool {
+        let Exp::Map { axes, body } = &s.exp else { return false };
+        let inside = self.inside(body);
+        let costs = self.choose(&s.pat, body, inside);
+        if costs.iter().any(Option::is_some) {
+            return self.put(&s.pat, axes, body, costs, inside);
+        }
+        if let [v] = s.pat.as_slice()
+            && self.is_only_read(*v)
+            && !inside.stops
+            && self.p.ty(*v).rank() > axes.len()
+        {
+            self.rows.insert(*v, axes.len());
+        }
+        false
+    }
+
+    /// From here on these results of a map are computed where they are read. Says whether the map moves:
+    /// its checks run in that place, and no longer in its own.
+    fn put(
+        &mut self,
+        pat: &[Var],
+        axes: &[Axis],
+        body: &Body,
+        costs: Vec<Option<Cost>>,
+        inside: Inside,
+    ) -> bool {
+        let map = Rc::new(Chosen { axes: axes.to_vec(), body: body.clone(), inside, costs });
+        for (k, v) in pat.iter().enumerate().filter(|(k, _)| map.costs[*k].is_some()) {
+            self.chosen.insert(*v, (Rc::clone(&map), k));
+        }
+        for body in choice::readers(pat.iter().filter_map(|v| self.uses.get(v))) {
+            self.load[body] = self.load[body].saturating_add(inside.weight);
+        }
+        inside.stops
+    }
+
+    /// The chosen map, and which of its results, if this is a read to put it in.
+    fn chosen_read(&self, e: &Exp) -> Option<(Rc<Chosen>, usize)> {
+        let Exp::Index { array, at } = e else { return None };
+        let (map, k) = self.chosen.get(array)?;
+        (at.len() >= map.axes.len() || self.is_only_read(*array)).then(|| (Rc::clone(map), *k))
+    }
+
+    fn inside(&self, body: &Body) -> Inside {
+        let mut inside = Inside::default();
+        body.for_each_stmt(&mut |s| {
+            inside.weight = inside.weight.saturating_add(cost::weight(self.p, s));
+            inside.stops |= matches!(s.exp, Exp::Check { .. });
+            if let Some((map, _)) = self.chosen_read(&s.exp) {
+                inside.reads = true;
+                inside.weight = inside.weight.saturating_add(map.inside.weight);
+                inside.stops |= map.inside.stops;
+            }
+        });
+        inside
+    }
+
+    /// Puts the element (or the cell) of a chosen map's `k`th result in the place of `read`. What is done
+    /// goes to `stmts`; what has reads in it that are to be replaced, to `open`.
+    fn inline(
+        &mut self,
+        map: &Rc<Chosen>,
+        k: usize,
+        mut read: Stmt,
+        stmts: &mut Vec<Stmt>,
+        open: &mut Vec<Stmt>,
+    ) {
+        let Exp::Index { at, .. } = &read.exp else { return };
+        let (at, deeper) = at.split_at(at.len().min(map.axes.len()));
+        let (given, rest) = map.axes.split_at(at.len());
+        let with: Vec<(Var, Atom)> = given.iter().map(|x| x.var).zip(at.iter().copied()).collect();
+        if !rest.is_empty() {
+            let body = Body { stmts: map.body.stmts.clone(), results: vec![map.body.results[k]] };
+            read.exp = Exp::Map { axes: rest.to_vec(), body };
+            // Copied as a statement, so that the axes are renamed too. What it binds is bound as it was.
+            let pat = std::mem::take(&mut read.pat);
+            let cell = Body { stmts: vec![read], results: Vec::new() };
+            for copy in Copier::instance(self.p, &cell, &with).stmts {
+                let copy = Stmt { pat: pat.clone(), ..copy };
+                if map.inside.reads { open.push(copy) } else { stmts.push(copy) }
+            }
+            return;
+        }
+        let (results, copied) = match self.copies.find(map, at) {
+            Some(results) => (results.to_vec(), Vec::new()),
             None => {
                 let copy = Copier::instance(self.p, &map.body, &with);
-                stmts.extend(copy.stmts);
-                let (map, results) = (Rc::clone(map), copy.results.clone());
-                self.copies.push(Copy { map, at: at.to_vec(), results });
-                copy.results
+                self.copies.add(map, at.to_vec(), copy.results.clone());
+                (copy.results, copy.stmts)
             }
         };
-        match results[k] {
+        read.exp = match results[k] {
             Atom::Var(array) if !deeper.is_empty() => Exp::Index { array, at: deeper.to_vec() },
             result => Exp::Atom(result),
+        };
+        if map.inside.reads {
+            open.push(read);
+            open.extend(copied.into_iter().rev());
+        } else {
+            stmts.extend(copied);
+            stmts.push(read);
         }
     }
 
@@ -192,86 +280,4 @@ impl Fuse<'_> {
     fn is_only_read(&self, array: Var) -> bool {
         self.uses.get(&array).is_some_and(|u| u.whole == 0 && u.sites.len() == 1)
     }
-
-    /// Which results of a map are computed where they are read.
-    fn choose(&self, pat: &[Var], body: &Body) -> Vec<bool> {
-        let none = vec![false; pat.len()];
-        let uses: Option<Vec<&Uses>> = pat.iter().map(|v| self.uses.get(v)).collect();
-        let Some(uses) = uses else { return none };
-        if body.results.len() != pat.len() || uses.iter().all(|u| u.sites.is_empty()) {
-            return none;
-        }
-        let mut sites = uses.iter().flat_map(|u| &u.sites);
-        if body.can_stop() {
-            let Some(first) = sites.next() else { return none };
-            let fits = first.exact
-                && sites.all(|s| s.body == first.body && s.at == first.at)
-                && uses.iter().all(|u| u.whole == 0);
-            return vec![fits; pat.len()];
-        }
-        let slices: Vec<Vec<usize>> = (0..pat.len()).map(|k| cost::slice(body, k)).collect();
-        let of = |slice: &[usize]| cost::stmts(self.p, slice.iter().filter_map(|n| body.stmts.get(*n)));
-        let trivial: Vec<bool> = slices.iter().map(|s| of(s).is_trivial()).collect();
-
-        // All those not needed as a whole, if no statement is then evaluated too often; else the trivial.
-        let all: Vec<bool> = uses.iter().zip(&trivial).map(|(u, t)| *t || u.whole == 0).collect();
-        let groups = groups(&uses);
-        let mut needed = slices.concat();
-        needed.sort_unstable();
-        needed.dedup();
-        let whole = of(&needed);
-        let fits = (0..body.stmts.len()).all(|n| {
-            let needs = |k: usize| slices[k].contains(&n);
-            let stays = (0..pat.len()).any(|k| needs(k) && uses[k].whole > 0);
-            if (0..pat.len()).all(|k| !needs(k) || trivial[k]) {
-                return true;
-            }
-            let reads = || groups.iter().filter(|g| g.results.iter().any(|k| needs(*k)));
-            let repeats = reads()
-                .map(|g| g.times)
-                .chain(stays.then_some(Some(1)))
-                .try_fold(0, |sum: u64, times| sum.checked_add(times?));
-            let one = cost::stmts(self.p, body.stmts.get(n));
-            allowed(one, whole, repeats, reads().all(|g| g.strict))
-        });
-        if fits { all } else { trivial }
-    }
-}
-
-/// Whether a statement of cost `one`, in a body of cost `all`, may be evaluated so often.
-fn allowed(one: Cost, all: Cost, repeats: Option<u64>, strict: bool) -> bool {
-    match repeats {
-        None => false,
-        Some(0) => true,
-        Some(1) => one.is_scalar() || strict,
-        Some(n) => n <= REPEATS && one.is_scalar() && all.units <= cost::REPEATED_UNITS,
-    }
-}
-
-/// Reads at the same place and index: the element is computed once for all of them.
-struct Group {
-    body: usize,
-    at: Vec<Atom>,
-    results: Vec<usize>,
-    times: Option<u64>,
-    strict: bool,
-}
-
-fn groups(uses: &[&Uses]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for (k, u) in uses.iter().enumerate() {
-        for Site { body, at, times, strict, .. } in &u.sites {
-            match groups.iter_mut().find(|g| g.body == *body && g.at == *at) {
-                Some(g) => g.results.push(k),
-                None => groups.push(Group {
-                    body: *body,
-                    at: at.clone(),
-                    results: vec![k],
-                    times: *times,
-                    strict: *strict,
-                }),
-            }
-        }
-    }
-    groups
 }

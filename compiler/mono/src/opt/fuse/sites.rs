@@ -15,6 +15,7 @@
 //!
 //! Each iteration left out multiplies the number of reads by its size.
 
+use super::cost;
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use rustc_hash::FxHashMap;
@@ -43,11 +44,12 @@ pub(super) struct Uses {
     pub whole: usize,
 }
 
-/// The uses of every variable that a map binds.
-pub(super) fn uses(p: &Program) -> FxHashMap<Var, Uses> {
+/// The uses of every variable that a map binds, and the [`cost::weight`] of each body, by number.
+pub(super) fn uses(p: &Program) -> (FxHashMap<Var, Uses>, Vec<usize>) {
     let mut w = Walk {
+        p,
         frames: Vec::new(),
-        bodies: 0,
+        weights: Vec::new(),
         level: FxHashMap::default(),
         defs: FxHashMap::default(),
         maps: FxHashMap::default(),
@@ -57,7 +59,7 @@ pub(super) fn uses(p: &Program) -> FxHashMap<Var, Uses> {
     for uses in w.uses.values_mut() {
         uses.settle();
     }
-    w.uses
+    (w.uses, w.weights)
 }
 
 impl Uses {
@@ -86,8 +88,10 @@ enum Frame {
 }
 
 struct Walk<'a> {
+    p: &'a Program,
     frames: Vec<Frame>,
-    bodies: usize,
+    /// Of each body so far, those inside it included.
+    weights: Vec<usize>,
     /// How many frames surround the binder of a variable.
     level: FxHashMap<Var, usize>,
     defs: FxHashMap<Var, &'a Exp>,
@@ -109,8 +113,10 @@ enum Cover {
 
 impl<'a> Walk<'a> {
     fn body(&mut self, body: &'a Body) {
-        self.bodies += 1;
-        let this = self.bodies;
+        let this = self.weights.len();
+        let mut weight = 0;
+        body.for_each_stmt(&mut |s| weight += cost::weight(self.p, s));
+        self.weights.push(weight);
         for s in &body.stmts {
             self.stmt(s, this);
         }

@@ -1,5 +1,6 @@
 use super::super::shorthand::{after, ops, program, shape};
 use super::fuse;
+use crate::ir::Program;
 
 const SUM: &str = "(assoc ((%acc float) (%elem float)) (start 0.0)
     (let ((%both float)) (op + %acc %elem)) (give %both))";
@@ -217,4 +218,35 @@ fn checks_stay_where_they_run() {
          (give %zs)",
     );
     kept("(let ((%zs float %n)) (view (reverse) %ys)) (give %zs)");
+}
+
+/// Maps `%x1`, `%x2`, … of `%x0`, each the sine of the one before, and its use.
+fn sines(links: usize) -> Program {
+    let maps: String = (1..=links)
+        .map(|k| {
+            let before = k - 1;
+            format!(
+                "(let ((%x{k} float %n)) (map ((%i{k} %n)) (let ((%e{k} float)) (index %x{before} %i{k}))
+                   (let ((%s{k} float)) (op sin %e{k})) (give %s{k})))"
+            )
+        })
+        .collect();
+    program("(%n int) (%x0 float %n)", 1, &format!("{maps} (give %x{links})"))
+}
+
+#[test]
+fn a_long_chain_takes_time_in_proportion_to_its_length() {
+    let made = |links: usize| {
+        let before = sines(links).vars.len();
+        after(sines(links), &[fuse]).vars.len() - before
+    };
+    // Variables of copies: as many for each link in the long chain.
+    assert!(made(1600) <= 9 * made(200), "{} and {}", made(1600), made(200));
+}
+
+#[test]
+fn a_chain_ends_where_a_body_would_weigh_too_much() {
+    let p = after(sines(300), &[fuse]);
+    // Sines weigh 16 and their reads 1: 120 of them weigh 2,040.
+    assert_eq!((shape(&p).as_str(), ops(&p)), ("map1 map1 map1", 300));
 }

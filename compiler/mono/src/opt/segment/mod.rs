@@ -133,14 +133,14 @@ impl Flat<'_> {
                 *cond = self.nested(cond);
                 *body = self.nested(body);
             }
-            Exp::Map { axes, body } if self.depth < MOST_DEPTH => {
+            Exp::Map { axes, body } if self.depth < MOST_DEPTH && !always_stops(body) => {
                 let binders = axes.iter().map(|a| a.var).collect();
                 if self.is_irregular(body, binders) {
                     let (axes, body) = (axes.clone(), body.clone());
                     return self.distribute_map(s.pat, axes, body);
                 }
             }
-            Exp::Join { axis, regular, body } if self.depth < MOST_DEPTH => {
+            Exp::Join { axis, regular, body } if self.depth < MOST_DEPTH && !always_stops(body) => {
                 let (axis, regular, body) = (*axis, *regular, body.clone());
                 return self.distribute(s.pat, axis, regular, body);
             }
@@ -429,6 +429,12 @@ impl Flat<'_> {
         self.push(vec![x], Exp::Index { array, at: vec![at] });
         x.into()
     }
+}
+
+/// Whether the first iteration stops the program. The sizes behind such a check mean nothing, and may be
+/// negative or contradict each other: nothing of such a body may get out of it.
+fn always_stops(body: &Body) -> bool {
+    body.stmts.iter().any(|s| matches!(s.exp, Exp::Check { cond, .. } if ops::constant(cond) == Some(false)))
 }
 
 /// The variables that a body uses, in its types too, and does not bind.

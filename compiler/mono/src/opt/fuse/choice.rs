@@ -1,0 +1,115 @@
+//! Which results of a map are computed where they are read.
+
+use super::cost::{self, Cost};
+use super::sites::{Site, Uses};
+use super::{Fuse, Inside};
+use crate::ir::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Cheap work may be done so often.
+const REPEATS: u64 = 4;
+
+impl Fuse<'_> {
+    /// What those results of a map cost that are computed where they are read; `None` for the others.
+    /// `inside` says what evaluating the body amounts to.
+    pub(super) fn choose(&self, pat: &[Var], body: &Body, inside: Inside) -> Vec<Option<Cost>> {
+        let none = vec![None; pat.len()];
+        let uses: Option<Vec<&Uses>> = pat.iter().map(|v| self.uses.get(v)).collect();
+        let Some(uses) = uses else { return none };
+        if body.results.len() != pat.len() || uses.iter().all(|u| u.sites.is_empty()) {
+            return none;
+        }
+        let slices: Vec<Vec<bool>> = (0..pat.len()).map(|k| cost::slice(body, k)).collect();
+        let costs: Vec<Cost> = slices.iter().map(|slice| self.cost(body, |n| slice[n])).collect();
+        let these = |choice: &[bool]| choice.iter().zip(&costs).map(|(c, cost)| c.then_some(*cost)).collect();
+        if inside.stops {
+            let mut sites = uses.iter().flat_map(|u| &u.sites);
+            let Some(first) = sites.next() else { return none };
+            let fits = first.exact
+                && self.has_room(&uses, inside)
+                && sites.all(|s| s.body == first.body && s.at == first.at)
+                && uses.iter().all(|u| u.whole == 0);
+            return these(&vec![fits; pat.len()]);
+        }
+        let trivial: Vec<bool> = costs.iter().map(|c| c.is_trivial()).collect();
+
+        // All those not needed as a whole, if no statement is then evaluated too often; else the trivial.
+        let all: Vec<bool> = uses.iter().zip(&trivial).map(|(u, t)| *t || u.whole == 0).collect();
+        let groups = groups(&uses);
+        let whole = self.cost(body, |n| slices.iter().any(|s| s[n]));
+        let fits = |(n, s): (usize, &Stmt)| {
+            let needs = |k: usize| slices[k][n];
+            let stays = (0..pat.len()).any(|k| needs(k) && uses[k].whole > 0);
+            if (0..pat.len()).all(|k| !needs(k) || trivial[k]) {
+                return true;
+            }
+            let reads = || groups.iter().filter(|g| g.results.iter().any(|k| needs(*k)));
+            let repeats = reads()
+                .map(|g| g.times)
+                .chain(stays.then_some(Some(1)))
+                .try_fold(0, |sum: u64, times| sum.checked_add(times?));
+            let one = self.cost_of([s]);
+            allowed(one, whole, repeats, reads().all(|g| g.strict))
+        };
+        let fits = self.has_room(&uses, inside) && body.stmts.iter().enumerate().all(fits);
+        these(if fits { &all } else { &trivial })
+    }
+
+    /// Whether the bodies that read a map can take its own.
+    fn has_room(&self, uses: &[&Uses], inside: Inside) -> bool {
+        let load = |body: usize| self.load[body].saturating_add(inside.weight);
+        readers(uses.iter().copied()).into_iter().all(|body| load(body) <= cost::HEAVIEST)
+    }
+
+    /// The cost of these statements of a body.
+    fn cost(&self, body: &Body, which: impl Fn(usize) -> bool) -> Cost {
+        self.cost_of(body.stmts.iter().enumerate().filter(|(n, _)| which(*n)).map(|(_, s)| s))
+    }
+
+    /// The cost of statements; reads of chosen arrays cost what is put in their place.
+    fn cost_of<'s>(&self, stmts: impl IntoIterator<Item = &'s Stmt>) -> Cost {
+        cost::stmts_with(self.p, stmts, &|s| self.chosen_read(s).and_then(|(map, k)| map.costs[k]))
+    }
+}
+
+/// The bodies with reads in them.
+pub(super) fn readers<'u>(uses: impl Iterator<Item = &'u Uses>) -> FxHashSet<usize> {
+    uses.flat_map(|u| &u.sites).map(|site| site.body).collect()
+}
+
+/// Whether a statement of cost `one`, in a body of cost `all`, may be evaluated so often.
+fn allowed(one: Cost, all: Cost, repeats: Option<u64>, strict: bool) -> bool {
+    match repeats {
+        None => false,
+        Some(0) => true,
+        Some(1) => one.is_scalar() || strict,
+        Some(n) => n <= REPEATS && one.is_scalar() && all.units <= cost::REPEATED_UNITS,
+    }
+}
+
+/// Reads at the same place and index: the element is computed once for all of them.
+struct Group {
+    at: Vec<Atom>,
+    results: Vec<usize>,
+    times: Option<u64>,
+    strict: bool,
+}
+
+fn groups(uses: &[&Uses]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    // The groups of a body.
+    let mut places: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for (k, u) in uses.iter().enumerate() {
+        for Site { body, at, times, strict, .. } in &u.sites {
+            let here = places.entry(*body).or_default();
+            match here.iter().find(|g| groups[**g].at == *at) {
+                Some(g) => groups[*g].results.push(k),
+                None => {
+                    here.push(groups.len());
+                    groups.push(Group { at: at.clone(), results: vec![k], times: *times, strict: *strict });
+                }
+            }
+        }
+    }
+    groups
+}
