@@ -17,6 +17,9 @@ pub struct Args {
     /// Measure how fast generated files are checked, whole and after an edit, and end
     #[arg(long)]
     pub checking: bool,
+    /// Measure how compile time grows with the length of generated programs, stage by stage, and end
+    #[arg(long)]
+    pub compile_scaling: bool,
     /// Print the generated file of so many definitions that `--checking` measures, and end
     #[arg(long, value_name = "N")]
     pub definitions: Option<usize>,

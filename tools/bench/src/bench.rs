@@ -10,6 +10,7 @@ use crate::numpy::{self, NumPy};
 use crate::ours::Ours;
 use crate::peers::{Compiler, FLAGS, Peers, processor};
 use crate::places;
+use crate::scaling;
 use crate::table::{self, Measured};
 use std::path::Path;
 use std::time::Duration;
@@ -36,6 +37,9 @@ pub fn run(args: &Args) -> Result<bool, String> {
     }
     if args.checking {
         return checking::measure::run(args.remc.clone(), args.small, args.rounds, &cache);
+    }
+    if args.compile_scaling {
+        return scaling::run(args.remc.clone(), args.small, &cache).map(|()| true);
     }
     let load = load_average();
     let cases = chosen(args.small, &args.only)?;

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`bench`] | one run: all rows, all contenders |
 //! | [`checking`] | how fast `remc check` is, on files that are generated, and a session after an edit |
+//! | [`scaling`] | how compile time grows with the length of generated programs |
 //! | [`cases`] | the rows of the table: program, peers, inputs, what the machine allows at best |
 //! | [`data`] | inputs from a seeded generator, kept as `.npy` files that every contender reads |
 //! | [`contender`] | what a contender can do, and the order in which they are measured |
@@ -28,4 +29,5 @@ pub mod numpy;
 pub mod ours;
 pub mod peers;
 pub mod places;
+pub mod scaling;
 pub mod table;

@@ -65,16 +65,20 @@ struct Report {
 }
 
 impl Report {
-    /// Seconds of all stages before the first run, and of each run.
+    /// Seconds of all stages before the first run, of each of them, and of each run.
     fn json(&self, session: &Session) -> String {
         let report = session.db.timings().report();
         let ran = |s: &Stage| matches!(s, Stage::Execute | Stage::Interp);
         let compile: f64 = report.iter().filter(|(s, ..)| !ran(s)).map(|(_, _, t)| t.as_secs_f64()).sum();
+        let stages = report.iter().filter(|(s, ..)| !ran(s));
+        let stages = stages.map(|(s, _, t)| format!("\"{}\": {:.9}", s.info().name, t.as_secs_f64()));
+        let stages = stages.collect::<Vec<_>>().join(", ");
         let interp = report.iter().find(|(s, ..)| *s == Stage::Interp).map(|(_, _, t)| *t);
         let runs: Vec<String> =
             self.runs.iter().chain(&interp).map(|t| format!("{:.9}", t.as_secs_f64())).collect();
         let peak = self.peak.map(|p| format!(", \"peak_bytes\": {p}")).unwrap_or_default();
-        format!("{{\"compile\": {compile:.9}, \"runs\": [{}]{peak}}}\n", runs.join(", "))
+        let runs = runs.join(", ");
+        format!("{{\"compile\": {compile:.9}, \"stages\": {{{stages}}}, \"runs\": [{runs}]{peak}}}\n")
     }
 }
 

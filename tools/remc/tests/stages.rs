@@ -266,6 +266,8 @@ fn timings() {
         assert!(v["compile"].as_f64().unwrap() > 0.0, "{said}");
         assert_eq!(v["runs"].as_array().unwrap().len(), runs, "{said}");
         assert!(v["runs"].as_array().unwrap().iter().all(|r| r.as_f64().unwrap() >= 0.0), "{said}");
+        let stages: f64 = v["stages"].as_object().unwrap().values().map(|t| t.as_f64().unwrap()).sum();
+        assert!((stages - v["compile"].as_f64().unwrap()).abs() < 1e-6, "{said}");
         assert_eq!(v["peak_bytes"].is_u64(), device == "cpu", "{said}");
     }
     fails(&["run", "-e", "1", "--timings=xml"], 2, "json");
