@@ -178,6 +178,10 @@ fn assemble(output: &Output, results: &[Array], subst: &Subst, rank: usize, at: 
             all.data = all.data.gather(at * n..(at + 1) * n);
             Ok(all)
         }
+        Output::Functions { frame, ty } => {
+            let dims = frame.iter().map(|i| size_at(results, *i)).collect::<R<Vec<_>>>()?;
+            Ok(crate::output::functions(subst.atom(ty), dims[rank..].to_vec()))
+        }
         Output::Part { .. } | Output::Parts { .. } => bug("contents without boxes"),
     }
 }
@@ -196,7 +200,7 @@ fn empty_type(output: &Output, results: &[Array], rank: usize) -> ArrTy {
             ArrTy::new(AtomTy::tuple(fields), Shape::of_sizes(&dims[rank..]))
         }
         Output::Box { ty, .. } => ArrTy::scalar(ty.clone()),
-        Output::Boxes { frame, ty, .. } => {
+        Output::Boxes { frame, ty, .. } | Output::Functions { frame, ty } => {
             let dims: Vec<usize> = frame.iter().filter_map(|i| size_at(results, *i).ok()).collect();
             ArrTy::new(ty.clone(), Shape::of_sizes(&dims[rank..]))
         }

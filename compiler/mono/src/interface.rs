@@ -3,7 +3,8 @@
 //! ```text
 //! input  ::= x | (tuple ("label"? input) …) | (boxes (x …) input) | (part x x) | (parts x input) | iN
 //! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output)
-//!          | (boxes (position …) τ (witness …) output) | (part position position) | (parts position output) | oN
+//!          | (boxes (position …) τ (witness …) output) | (part position position) | (parts position output)
+//!          | (functions (position …) τ) | oN
 //! witness ::= (dim position) | (shape position …)
 //! ```
 //!
@@ -67,6 +68,10 @@ pub trait PrintInterface<'p> {
                 let ty = self.type_text(&ArrTy::scalar(ty.clone()));
                 let (frame, contents) = (positions(frame), self.output(contents, depth + 1));
                 format!("(boxes ({}) {ty} ({}) {contents})", frame.trim_start(), witnesses_text(witnesses))
+            }
+            Output::Functions { frame, ty } => {
+                let ty = self.type_text(&ArrTy::scalar(ty.clone()));
+                format!("(functions ({}) {ty})", positions(frame).trim_start())
             }
             Output::Part { starts, data } => format!("(part {starts} {data})"),
             Output::Parts { starts, boxes } => format!("(parts {starts} {})", self.output(boxes, depth + 1)),
@@ -177,6 +182,16 @@ pub trait ReadInterface<'t> {
                 };
                 Ok((output, around(s, below)?))
             }
+            "functions" => {
+                let frame = numbers(Items::list(items.next("a frame")?, "a list of positions")?.rest)?;
+                let ty = items.next("a type")?;
+                let read = self.types().ty(ty)?;
+                if !read.shape.is_scalar() {
+                    return fail(ty, "the type of one function was expected");
+                }
+                items.end()?;
+                Ok((Output::Functions { frame, ty: read.atom }, 1))
+            }
             "part" => {
                 let starts = id(items.next("a position")?)?;
                 let data = id(items.next("a position")?)?;
@@ -189,7 +204,7 @@ pub trait ReadInterface<'t> {
                 items.end()?;
                 Ok((Output::Parts { starts, boxes: Box::new(boxes) }, around(s, below)?))
             }
-            _ => fail(s, "a position, (tuple …), (box …), (boxes …), (part …) or (parts …) was expected"),
+            _ => fail(s, "a position, (tuple …), (box …), (boxes …), (functions …), (part …) or (parts …) was expected"),
         }
     }
 }

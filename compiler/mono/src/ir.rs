@@ -21,7 +21,7 @@
 //! λ        ::= (λ (x …) body)
 //! ```
 //!
-//! Gone since Explicit: functions as values, ∀ and Π, polymorphic instances, every application but that
+//! Gone since Explicit: functions as values (data that say which function it is, and what it mentions), ∀ and Π, polymorphic instances, every application but that
 //! of an operator, tuples (several arrays), scalar boxes (their hidden dims are scalars, their contents
 //! arrays). New: ANF; a dim is an atom; an iteration names its index variables.
 //!
@@ -170,6 +170,12 @@ pub enum Output {
         ty: AtomTy,
         witnesses: Vec<Witness>,
         contents: Box<Output>,
+    },
+    /// An array, of shape `frame`, of functions of this type: there is nothing to say of each. In boxes their number
+    /// is what the type of the boxes says, and there is no frame.
+    Functions {
+        frame: Vec<usize>,
+        ty: AtomTy,
     },
     /// In boxes: the elements of each begin at its start, an array of the boxes' frame, in a vector.
     Part {

@@ -10,9 +10,7 @@ use std::fmt;
 /// A construct that is not compiled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Construct {
-    ArrayOfBoxes,
-    ComputedFunction,
-    FunctionAtBoundary,
+    Recursion,
     UnknownRank,
     ProgramTooLarge,
 }
@@ -36,10 +34,8 @@ pub enum BuildError {
 }
 
 impl Construct {
-    pub const ALL: [Construct; 5] = [
-        Construct::ArrayOfBoxes,
-        Construct::ComputedFunction,
-        Construct::FunctionAtBoundary,
+    pub const ALL: [Construct; 3] = [
+        Construct::Recursion,
         Construct::UnknownRank,
         Construct::ProgramTooLarge,
     ];
@@ -47,9 +43,7 @@ impl Construct {
     /// The name, as in `limitations.toml`.
     pub fn name(self) -> &'static str {
         match self {
-            Construct::ArrayOfBoxes => "array-of-boxes",
-            Construct::ComputedFunction => "computed-function",
-            Construct::FunctionAtBoundary => "function-at-boundary",
+            Construct::Recursion => "recursion",
             Construct::UnknownRank => "unknown-rank",
             Construct::ProgramTooLarge => "program-too-large",
         }
@@ -57,13 +51,9 @@ impl Construct {
 
     pub fn summary(self) -> &'static str {
         match self {
-            Construct::ArrayOfBoxes => {
-                "a scan or trace whose state holds boxes, or boxes of different functions in one array"
+            Construct::Recursion => {
+                "a function that each round of a loop makes from the one before it, so that it grows"
             }
-            Construct::ComputedFunction => {
-                "a function that leaves the map, branch or loop in which what it mentions is computed"
-            }
-            Construct::FunctionAtBoundary => "a function as an input or as the result of the program",
             Construct::UnknownRank => "a number of axes that is known only when the program runs",
             Construct::ProgramTooLarge => {
                 "a program that grows past the limit when its functions are inlined"
@@ -73,9 +63,7 @@ impl Construct {
 
     pub fn workaround(self) -> &'static str {
         match self {
-            Construct::ArrayOfBoxes => "pad the parts to one length, and keep their lengths beside them",
-            Construct::ComputedFunction => "pass what the function mentions as an argument",
-            Construct::FunctionAtBoundary => "apply the function in the program, and return its value",
+            Construct::Recursion => "keep what the functions mention in an array, and apply them in a loop over it",
             Construct::UnknownRank => "give the shape as a vector whose length is in its type",
             Construct::ProgramTooLarge => "call large functions from fewer places, or map them over an array",
         }

@@ -47,6 +47,7 @@ enum Sizes {
 
 enum Part {
     Base { starts: Value, data: Value },
+    Functions,
     Tuple(Vec<Part>),
     Box(Box<Reader>),
     Boxes { starts: Value, boxes: Box<Reader> },
@@ -102,6 +103,7 @@ impl Part {
             (Output::Part { starts, data }, _) => {
                 Part::Base { starts: result(*starts)?, data: result(*data)? }
             }
+            (Output::Functions { .. }, _) => Part::Functions,
             (Output::Tuple { fields, .. }, AtomTy::Tuple(q)) => {
                 let fields = fields.iter().zip(&q.fields);
                 let parts = fields.map(|((_, f), (_, t))| Part::new(&t.atom, f, result));
@@ -132,6 +134,7 @@ impl Part {
                 let data = data.data.gather(start..start + count);
                 Ok(Value { atom: ty.atom.clone(), shape, data })
             }
+            (Part::Functions, _) => Ok(functions(ty.atom.clone(), shape)),
             (Part::Tuple(parts), AtomTy::Tuple(q)) => {
                 let fields = parts.iter().zip(&q.fields);
                 let columns =
@@ -152,6 +155,12 @@ impl Part {
             _ => Err(format!("contents that are not of type {ty}")),
         }
     }
+}
+
+/// An array of functions of a closed type.
+pub fn functions(ty: AtomTy, shape: Vec<usize>) -> Value {
+    let count = shape.iter().product();
+    Value { atom: ty, shape, data: Data::Function(count) }
 }
 
 /// An array of tuples from one array for each field, all with the frame in front.

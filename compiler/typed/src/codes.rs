@@ -65,6 +65,8 @@ codes! {
     NOT_AN_INDEX = "E0414";
     /// A type or size that is too large to work with.
     TYPE_TOO_LARGE = "E0415";
+    /// An entry that wants a function as an input.
+    ENTRY_FUNCTION = "E0416";
     /// An unknown name.
     UNKNOWN_NAME = "E0501";
     /// An unknown type.

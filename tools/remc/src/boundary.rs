@@ -6,7 +6,7 @@ use remc_base::{AtomTy, Dim, IVar, Scalar, Shape, Subst, Value};
 use remc_kernel::ir::{Program, Ty};
 pub use remc_mono::input::arrays as leaves;
 use remc_mono::ir::{self as mono, Output, Witness};
-use remc_mono::output::{boxes, tuples};
+use remc_mono::output::{boxes, functions, tuples};
 use std::sync::Arc;
 
 /// Something that the compiler should have made impossible.
@@ -64,6 +64,10 @@ pub fn assemble(output: &Output, results: &dyn Results, closing: &Subst) -> B<Va
             Ok(Value { atom: ty, shape: Vec::new(), data })
         }
         Output::Boxes { .. } => boxes(output, &|p| whole(results, p), closing),
+        Output::Functions { frame, ty } => {
+            let frame = frame.iter().map(|p| size(results, *p)).collect::<B<Vec<_>>>()?;
+            Ok(functions(closing.atom(ty), frame))
+        }
         Output::Part { .. } | Output::Parts { .. } => Err("contents without boxes".into()),
     }
 }

@@ -44,9 +44,8 @@ pub const UNKNOWN_TOPIC: Code = Code("U0020");
 
 // What is not compiled yet, by construct; see `limitations.toml`.
 
-pub const ARRAY_OF_BOXES: Code = Code("L0001");
-pub const COMPUTED_FUNCTION: Code = Code("L0002");
-pub const FUNCTION_AT_BOUNDARY: Code = Code("L0003");
-// L0004 was that an input is or holds a box.
+// L0001 to L0004 were of what is compiled now: scans of boxes, functions that leave what they mention, functions as
+// results, boxes as inputs.
 pub const UNKNOWN_RANK: Code = Code("L0005");
 pub const PROGRAM_TOO_LARGE: Code = Code("L0006");
+pub const RECURSION: Code = Code("L0007");

@@ -183,9 +183,7 @@ pub fn interpreted(session: &Session, l: &Limitation) -> Diagnostic<Span> {
 
 fn code(c: Construct) -> remc_base::Code {
     match c {
-        Construct::ArrayOfBoxes => codes::ARRAY_OF_BOXES,
-        Construct::ComputedFunction => codes::COMPUTED_FUNCTION,
-        Construct::FunctionAtBoundary => codes::FUNCTION_AT_BOUNDARY,
+        Construct::Recursion => codes::RECURSION,
         Construct::UnknownRank => codes::UNKNOWN_RANK,
         Construct::ProgramTooLarge => codes::PROGRAM_TOO_LARGE,
     }

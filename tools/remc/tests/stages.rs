@@ -230,15 +230,15 @@ fn scatters_in_place() {
 /// What is not compiled is refused where the cpu device was asked for, and says so where it was not.
 #[test]
 fn what_is_not_compiled() {
-    let adders = "(define (adder [n 0]) (λ ([x 0]) (+ n x))) ((adder [1 2 3]) 10)";
-    fails(&["run", "-e", adders, "--device", "cpu"], 2, "[L0002] Error: not compiled yet");
-    fails(&["compile", "-e", adders, "--emit", "kernel"], 2, "[L0002] Error: not compiled yet");
-    fails(&["compile", "-e", adders, "--emit", "futhark"], 2, "[L0002] Error: not compiled yet");
-    fails(&["run", "-e", adders, "--memory-limit", "1G"], 2, "[L0002] Error: not compiled yet");
-    gives(&["run", "-e", adders, "--device", "interp"], "[11 12 13]");
-    let o = remc(&["run", "-e", adders]);
-    assert_eq!((o.status.code(), text(&o.stdout).as_str()), (Some(0), "[11 12 13]\n"));
-    assert!(text(&o.stderr).contains("[L0002] Warning: not compiled yet, so the interpreter runs it"));
+    let grows = "((iterate (reduce + (iota1 4)) (λ ([f (→ (int) int)]) (λ ([x int]) (+ 1 (f x)))) square) 3)";
+    fails(&["run", "-e", grows, "--device", "cpu"], 2, "[L0007] Error: not compiled yet");
+    fails(&["compile", "-e", grows, "--emit", "kernel"], 2, "[L0007] Error: not compiled yet");
+    fails(&["compile", "-e", grows, "--emit", "futhark"], 2, "[L0007] Error: not compiled yet");
+    fails(&["run", "-e", grows, "--memory-limit", "1G"], 2, "[L0007] Error: not compiled yet");
+    gives(&["run", "-e", grows, "--device", "interp"], "15");
+    let o = remc(&["run", "-e", grows]);
+    assert_eq!((o.status.code(), text(&o.stdout).as_str()), (Some(0), "15\n"));
+    assert!(text(&o.stderr).contains("[L0007] Warning: not compiled yet, so the interpreter runs it"));
 }
 
 #[test]

@@ -181,6 +181,9 @@ fn outputs(output: &Output, name: &str, to: &mut Vec<(usize, String)>) -> Result
             }
             outputs(contents, name, to)?;
         }
+        Output::Functions { frame, .. } => {
+            to.extend(frame.iter().enumerate().map(|(k, at)| (*at, format!("{name}.length{k}"))));
+        }
         Output::Part { starts, data } => {
             to.push((*starts, format!("{name}.starts")));
             to.push((*data, format!("{name}.data")));

@@ -75,6 +75,8 @@ fn positions(output: &Output, leaves: &mut Vec<usize>, sizes: &mut Vec<usize>) {
                 leaves.extend(witnesses.iter().flat_map(witness));
                 open.push(contents);
             }
+            // No array has these sizes.
+            Output::Functions { frame, .. } => leaves.extend(frame),
             Output::Part { starts, data } => leaves.extend([*starts, *data]),
             Output::Parts { starts, boxes } => {
                 leaves.push(*starts);
@@ -205,6 +207,13 @@ fn describe_output(output: &Output, place: &dyn Fn(usize) -> String) -> String {
         Output::Boxes { witnesses, contents, .. } => {
             format!("boxes (lengths: {}) of {}", sizes(witnesses), describe_output(contents, place))
         }
+        Output::Functions { frame, .. } => match &frame[..] {
+            [] => "a function".to_owned(),
+            sizes => {
+                let sizes: Vec<String> = sizes.iter().map(|k| place(*k)).collect();
+                format!("functions ({} of them)", sizes.join(" × "))
+            }
+        },
         Output::Part { starts, data } => format!("{}, each from {} on", place(*data), place(*starts)),
         Output::Parts { starts, boxes } => {
             format!("boxes, each from {} on: {}", place(*starts), describe_output(boxes, place))

@@ -295,6 +295,7 @@ impl<'p> Verifier<'p> {
                 }
                 self.output(contents)
             }
+            Output::Functions { frame, .. } => frame.iter().try_for_each(size),
             Output::Part { starts, data } => {
                 result(*starts)?;
                 result(*data).map(|_| ())

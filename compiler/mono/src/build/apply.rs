@@ -3,7 +3,7 @@
 use crate::build::emit::{FALSE, TRUE};
 use crate::build::env::Env;
 use crate::build::prims::Prim;
-use crate::build::val::{Closure, Fun, Instance, Val};
+use crate::build::val::{Closure, Code, Fun, Instance, Table, Val};
 use crate::build::{Build, Cx, R, bug, prims};
 use crate::ir::Atom;
 use remc_base::ops::ScalarOp;
@@ -25,46 +25,42 @@ impl<'a> Build<'a> {
         ty: &ArrTy,
         go: &mut dyn FnMut(&mut Self, &Fun<'a>) -> R<Val<'a>>,
     ) -> R<Val<'a>> {
-        let Val::Fns { dims, tags, table } = f else { return bug("what is applied is no function") };
+        let Val::Fns { dims, table, fields } = f else { return bug("what is applied is no function") };
         if !dims.is_empty() {
             return bug("what is applied is not one function");
         }
-        match tags {
-            None => go(self, &table[0]),
-            Some(tag) => self.one_of(*tag, table, 0, table.len(), ty, go),
-        }
+        self.one_of((table, fields), 0, table.codes.len(), ty, go)
     }
 
     /// The function is among those from `low` on and before `high`: found by halving.
     fn one_of(
         &mut self,
-        tag: Atom,
-        table: &[Fun<'a>],
+        (table, fields): (&Table<'a>, &[Val<'a>]),
         low: usize,
         high: usize,
         ty: &ArrTy,
         go: &mut dyn FnMut(&mut Self, &Fun<'a>) -> R<Val<'a>>,
     ) -> R<Val<'a>> {
         if high - low <= 1 {
-            return match table.get(low) {
-                Some(f) => go(self, f),
-                None => bug("a function that is in no table"),
-            };
+            let f = self.instantiated(table, low, fields)?;
+            return go(self, &f);
         }
+        let Some(Val::Base(tag)) = fields.first() else { return bug("functions without tags") };
         let middle = low + (high - low) / 2;
-        let cond = self.op(ScalarOp::Lt, &[tag, Atom::int(middle as i64)])?;
+        let cond = self.op(ScalarOp::Lt, &[*tag, Atom::int(middle as i64)])?;
         // Both closures need `go`, one after the other.
         let go = std::cell::RefCell::new(go);
         self.choose(
             cond,
             ty,
-            |this| this.one_of(tag, table, low, middle, ty, &mut |t, f| (go.borrow_mut())(t, f)),
-            |this| this.one_of(tag, table, middle, high, ty, &mut |t, f| (go.borrow_mut())(t, f)),
+            |this| this.one_of((table, fields), low, middle, ty, &mut |t, f| (go.borrow_mut())(t, f)),
+            |this| this.one_of((table, fields), middle, high, ty, &mut |t, f| (go.borrow_mut())(t, f)),
         )
     }
 
     fn call_one(&mut self, f: &Fun<'a>, args: Vec<Val<'a>>, ty: &ArrTy) -> R<Val<'a>> {
         match f {
+            Fun::None => self.empty(ty),
             Fun::Op(op) => self.scalar(*op, &args, ty),
             Fun::Prim(p) => prims::call(self, p, args),
             Fun::Closure(c) => {
@@ -104,19 +100,22 @@ impl<'a> Build<'a> {
         ty: &ArrTy,
         go: &mut dyn FnMut(&mut Self, &Fun<'a>) -> R<Val<'a>>,
     ) -> R<Val<'a>> {
-        if let Val::Fns { dims, tags: Some(tags), table } = f
+        if let Val::Fns { dims, table, fields } = f
             && dims.is_empty()
-            && table.iter().all(computes_nothing)
+            && matches!(ty.atom, AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_))
+            && table.codes.iter().all(|c| computes_nothing(&c.fun))
         {
-            // The instances of all are functions again, one for one.
-            let mut instances = Vec::with_capacity(table.len());
-            for f in table.iter() {
-                match go(self, f)? {
-                    Val::Fns { tags: None, table, .. } => instances.push(table[0].clone()),
+            // The instances of all are functions again, one for one, with the same holes.
+            let mut codes = Vec::with_capacity(table.codes.len());
+            for c in &table.codes {
+                match go(self, &c.fun)? {
+                    Val::Fns { table, .. } if table.codes.len() == 1 => {
+                        codes.push(Code { fun: table.codes[0].fun.clone(), holes: c.holes.clone() });
+                    }
                     _ => return bug("an instance of a function that is none"),
                 }
             }
-            return Ok(Val::Fns { dims: Vec::new(), tags: Some(*tags), table: instances.into() });
+            return Ok(Val::Fns { dims: Vec::new(), table: Rc::new(Table { codes }), fields: fields.clone() });
         }
         self.each_function(f, ty, go)
     }
@@ -124,7 +123,7 @@ impl<'a> Build<'a> {
     fn apply_types_one(&mut self, f: &Fun<'a>, args: &[TyArg], ty: &ArrTy) -> R<Val<'a>> {
         match f {
             _ if args.is_empty() => Ok(Val::function(f.clone())),
-            Fun::Op(_) => Ok(Val::function(f.clone())),
+            Fun::None | Fun::Op(_) => Ok(Val::function(f.clone())),
             Fun::Prim(p) => {
                 let mut types = p.types.clone();
                 for a in args {
@@ -162,7 +161,7 @@ impl<'a> Build<'a> {
     fn apply_indices_one(&mut self, f: &Fun<'a>, args: &[Index], ty: &ArrTy) -> R<Val<'a>> {
         match f {
             _ if args.is_empty() => Ok(Val::function(f.clone())),
-            Fun::Op(_) => Ok(Val::function(f.clone())),
+            Fun::None | Fun::Op(_) => Ok(Val::function(f.clone())),
             Fun::Prim(p) => {
                 let indices = p.indices.iter().chain(args).cloned().collect();
                 let p = Instance { prim: p.prim, types: p.types.clone(), indices };

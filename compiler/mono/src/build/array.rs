@@ -32,11 +32,10 @@ impl<'a> Build<'a> {
                 let fields = fields.iter().map(|f| self.cell(f, at)).collect::<R<Vec<_>>>()?;
                 Val::Tuple { frame: frame[at.len()..].to_vec(), fields: fields.into() }
             }
-            Val::Fns { dims, tags, table } if at.len() <= dims.len() => Val::Fns {
-                dims: dims[at.len()..].to_vec(),
-                tags: tags.map(|t| self.index(t, at)).transpose()?,
-                table: table.clone(),
-            },
+            Val::Fns { dims, table, fields } if at.len() <= dims.len() => {
+                let fields = fields.iter().map(|f| self.cell(f, at)).collect::<R<Vec<_>>>()?;
+                Val::Fns { dims: dims[at.len()..].to_vec(), table: table.clone(), fields: fields.into() }
+            }
             Val::Ragged(r) => return self.ragged_cell(r, at),
             Val::Boxes { dims, ty, elems } => {
                 let constant: Option<Vec<usize>> =
@@ -97,11 +96,12 @@ impl<'a> Build<'a> {
                     fields.iter().map(|f| self.rearrange(f, k, frame, view)).collect::<R<Vec<_>>>()?;
                 Val::Tuple { frame: own, fields: fields.into() }
             }
-            Val::Fns { dims, tags, table } => Val::Fns {
-                dims: outer(dims),
-                tags: tags.map(|t| leaf(self, t)).transpose()?,
-                table: table.clone(),
-            },
+            Val::Fns { dims, table, fields } => {
+                let dims = outer(dims);
+                let fields =
+                    fields.iter().map(|f| self.rearrange(f, k, frame, view)).collect::<R<Vec<_>>>()?;
+                Val::Fns { dims, table: table.clone(), fields: fields.into() }
+            }
             Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_) => {
                 let ty = match v {
                     Val::Box(b) => &b.ty,
@@ -189,30 +189,25 @@ impl<'a> Build<'a> {
                 let whole: Vec<Atom> = atoms.iter().chain(&self.dims_of(first)).copied().collect();
                 Ok(Val::Ragged(Rc::new(self.collect_ragged(elems, &ty.atom, whole)?)))
             }
-            Val::Fns { dims: own, .. } => {
-                let own = own.clone();
-                let mut table: Vec<Fun<'a>> = Vec::new();
-                let mut tags = Vec::with_capacity(elems.len());
-                for v in &elems {
-                    let Val::Fns { dims, tags: t, table: part } = v else {
-                        return bug("elements of different types");
-                    };
-                    let known = match (t, &part[..]) {
-                        (None, [f]) => table.iter().position(|g| g.same(f)),
-                        _ => None,
-                    };
-                    let by = known.unwrap_or(table.len());
-                    tags.push(self.shifted_tags(dims, *t, by)?);
-                    if known.is_none() {
-                        table.extend(part.iter().cloned());
-                    }
-                }
-                let whole: Vec<Atom> = atoms.iter().chain(&own).copied().collect();
-                let tags = match table.len() {
-                    1 => None,
-                    _ => Some(self.collect_base("f", &atoms, tags)?),
+            Val::Fns { .. } => {
+                let elems = self.with_one_table(elems)?;
+                let Some(Val::Fns { dims: own, table, fields }) = elems.first() else {
+                    return bug("elements of different types");
                 };
-                Ok(Val::Fns { dims: whole, tags, table: table.into() })
+                let whole: Vec<Atom> = atoms.iter().chain(own).copied().collect();
+                let types = table.types();
+                let mut out = Vec::with_capacity(fields.len());
+                for (i, t) in types.iter().enumerate() {
+                    let column = elems
+                        .iter()
+                        .map(|v| match v {
+                            Val::Fns { fields, .. } if i < fields.len() => Ok(fields[i].clone()),
+                            _ => bug("elements of different types"),
+                        })
+                        .collect::<R<Vec<_>>>()?;
+                    out.push(self.collect("f", dims, column, &t.lifted(&ty.shape))?);
+                }
+                Ok(Val::Fns { dims: whole, table: table.clone(), fields: out.into() })
             }
         }
     }
@@ -299,8 +294,7 @@ impl<'a> Build<'a> {
                     }
                 }
             }
-            // Nothing is ever applied; the table needs an entry.
-            _ => Val::Fns { dims, tags: None, table: Rc::from([Fun::Op(ops::ScalarOp::Not)]) },
+            _ => Val::functions(Fun::None, dims),
         })
     }
 }

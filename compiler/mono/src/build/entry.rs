@@ -2,10 +2,9 @@
 
 use crate::build::env::{Env, ivar};
 use crate::build::val::{Fun, Val};
-use crate::build::{Build, Cx, R, bug, limit};
+use crate::build::{Build, Cx, R, bug};
 use crate::ir::Atom;
 use crate::ir::*;
-use crate::limits::Construct;
 use remc_base::*;
 use remc_explicit::ir::{EntrySignature, ExprKind};
 use rustc_hash::FxHashMap;
@@ -138,9 +137,7 @@ impl<'a> Build<'a> {
                 };
                 Ok((value, input))
             }
-            AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_) => {
-                limit(self, Construct::FunctionAtBoundary, format!("the input `{name}` is a function"))
-            }
+            // The checker refuses an input that is or holds a function.
             _ => bug(format!("the input `{name}` is of the open type {ty}")),
         }
     }
@@ -151,10 +148,10 @@ impl<'a> Build<'a> {
         let mut indices = &indices[..];
         loop {
             let closure = match &f {
-                Val::Fns { dims, tags: None, table } if dims.is_empty() => match &table[0] {
-                    Fun::Closure(c) => c.clone(),
+                Val::Fns { dims, table, .. } if dims.is_empty() && !table.tagged() => match &table.codes[0].fun {
+                    Fun::Closure(c) if table.codes[0].holes.is_none() => c.clone(),
                     _ if args.is_empty() => return Ok(f),
-                    Fun::Prim(_) | Fun::Op(_) => {
+                    _ => {
                         let ty = ArrTy::scalar(AtomTy::INT);
                         return self.call(&f, args, &ty);
                     }
@@ -224,8 +221,9 @@ impl<'a> Build<'a> {
                 let r = self.ragged(v, t)?;
                 self.boxes_output(&r, t, results)
             }
-            (Val::Fns { .. }, _) => {
-                limit(self, Construct::FunctionAtBoundary, "the result is or holds a function")
+            (Val::Fns { dims, .. }, t) => {
+                let frame = dims.iter().map(|a| place(*a)).collect();
+                Ok(Output::Functions { frame, ty: t.clone() })
             }
             _ => bug(format!("a result that is not of its type {ty}")),
         }

@@ -26,38 +26,6 @@ pub(crate) fn var_of(d: &DimVar) -> Option<Var> {
     }
 }
 
-/// The newest variable of Mono that a dim mentions.
-pub(crate) fn newest(d: &Dim) -> Option<Var> {
-    d.vars().filter_map(var_of).max()
-}
-
-pub(crate) fn newest_in(i: &Index) -> Option<Var> {
-    match i {
-        Index::Dim(d) => newest(d),
-        Index::Shape(s) => newest_in_shape(s),
-    }
-}
-
-fn newest_in_shape(s: &Shape) -> Option<Var> {
-    s.items().iter().filter_map(|i| if let ShapeItem::Dim(d) = i { newest(d) } else { None }).max()
-}
-
-fn newest_in_array(t: &ArrTy) -> Option<Var> {
-    newest_in_shape(&t.shape).max(newest_in_type(&t.atom))
-}
-
-fn newest_in_type(t: &AtomTy) -> Option<Var> {
-    match t {
-        AtomTy::Base(_) | AtomTy::Var(_) | AtomTy::Meta(_) => None,
-        AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).filter_map(newest_in_array).max(),
-        AtomTy::Forall(q) => newest_in_array(&q.body),
-        AtomTy::Pi(q) => newest_in_array(&q.body),
-        AtomTy::Sigma(q) => newest_in_array(&q.body),
-        AtomTy::Tuple(q) => q.fields.iter().filter_map(|(_, t)| newest_in_array(t)).max(),
-        AtomTy::Quot(q) => newest_in_type(q),
-    }
-}
-
 struct Link<'a> {
     var: VarId,
     value: Val<'a>,
@@ -79,13 +47,11 @@ impl Drop for Link<'_> {
 pub(crate) struct Env<'a> {
     values: Option<Rc<Link<'a>>>,
     subst: Rc<Subst>,
-    /// The newest variable of Mono among the indices bound.
-    newest: Option<Var>,
 }
 
 impl<'a> Env<'a> {
     pub fn empty() -> Env<'a> {
-        Env { values: None, subst: Rc::default(), newest: None }
+        Env { values: None, subst: Rc::default() }
     }
 
     pub fn bind(&mut self, var: VarId, value: Val<'a>) {
@@ -105,16 +71,11 @@ impl<'a> Env<'a> {
     }
 
     pub fn bind_index(&mut self, v: &IVar, i: Index) {
-        self.newest = self.newest.max(newest_in(&i));
         Rc::make_mut(&mut self.subst).bind_index(v, i);
     }
 
     /// `arg` is closed.
     pub fn bind_type(&mut self, p: &TParam, arg: TyArg) {
-        self.newest = self.newest.max(match &arg {
-            TyArg::Atom(t) => newest_in_type(t),
-            TyArg::Array(t) => newest_in_array(t),
-        });
         let subst = Rc::make_mut(&mut self.subst);
         match (arg, &p.shape) {
             (TyArg::Atom(t), Some(s)) => {
@@ -129,8 +90,9 @@ impl<'a> Env<'a> {
         }
     }
 
-    pub fn newest_index(&self) -> Option<Var> {
-        self.newest
+    /// `t` is closed.
+    pub fn bind_atom(&mut self, v: &TVar, t: AtomTy) {
+        Rc::make_mut(&mut self.subst).bind_type(v, t);
     }
 
     pub fn dim(&self, d: &Dim) -> Dim {

@@ -3,7 +3,8 @@
 use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::emit::{FALSE, TRUE};
 use crate::build::env::{Env, var_of};
-use crate::build::prims::Prim;
+use crate::build::function::Round;
+use crate::build::prims::{Prim, close_round};
 use crate::build::ragged::holds_boxes;
 use crate::build::val::{Closure, Fun, Instance, Val};
 use crate::build::{Build, Cx, R, bug, limit};
@@ -17,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// More expressions than this, those of inlined bodies counted each time, are a limitation.
-const MOST_EVALUATED: usize = 1 << 21;
+pub const MOST_EVALUATED: usize = 1 << 21;
 
 /// What is said of a program that passes a limit.
 pub fn too_large(most: usize, what: &str) -> String {
@@ -416,44 +417,42 @@ impl<'a> Build<'a> {
         env: &Env<'a>,
         cx: Cx<'a>,
     ) -> R<Val<'a>> {
-        let mut before = Vec::with_capacity(locals.len());
+        let (mut before, mut types) = (Vec::with_capacity(locals.len()), Vec::with_capacity(locals.len()));
         for (local, e) in locals {
             let v = self.eval(e, env, cx)?;
-            before.push(self.stored_flat(v, &env.arr(&local.ty))?);
-        }
-        let mut start = Vec::new();
-        before.iter().try_for_each(|v| self.flatten(v, &mut start))?;
-        let first = self.program.vars.len();
-        let mut state = Vec::new();
-        let mut inner = env.clone();
-        let mut out = Vec::new();
-        let mut after = Vec::with_capacity(locals.len());
-        for ((local, _), v) in locals.iter().zip(&before) {
             let ty = env.arr(&local.ty);
-            let v2 = self.results(local.name.as_str(), v, &ty, &[], &mut state)?;
-            inner.bind(local.var, v2);
-            after.push(self.results(local.name.as_str(), v, &ty, &[], &mut out)?);
+            before.push(self.stored_flat(v, &ty)?);
+            types.push(ty);
         }
-        self.open();
-        let go_on = self.atom(cond, &inner, cx)?;
-        let cond = Body { stmts: self.close().stmts, results: vec![go_on] };
-        self.open();
-        let next = match self.eval(body, &inner, cx)? {
-            Val::Tuple { fields, .. } if locals.len() != 1 => fields.to_vec(),
-            v => vec![v],
-        };
-        if next.len() != locals.len() {
-            return bug("a loop whose body gives another number of values");
-        }
-        let mut results = Vec::new();
-        for ((a, b), (local, _)) in before.iter().zip(next).zip(locals) {
-            let b = self.stored_flat(b, &env.arr(&local.ty))?;
-            self.may_leave(&b, first)?;
-            self.goes_round(a, &b)?;
-            self.flatten(&b, &mut results)?;
-        }
-        let body = Body { stmts: self.close().stmts, results };
-        self.emit(out, Exp::While { state: state.into_iter().zip(start).collect(), cond, body })?;
+        let done = self.rounds(before, &types, |b, before| {
+            let mut start = Vec::new();
+            before.iter().try_for_each(|v| b.flatten(v, &mut start))?;
+            let first = b.program.vars.len();
+            let mut state = Vec::new();
+            let mut inner = env.clone();
+            let mut out = Vec::new();
+            let mut after = Vec::with_capacity(locals.len());
+            for (((local, _), v), ty) in locals.iter().zip(before).zip(&types) {
+                let v2 = b.results(local.name.as_str(), v, ty, &[], &mut state)?;
+                inner.bind(local.var, v2);
+                after.push(b.results(local.name.as_str(), v, ty, &[], &mut out)?);
+            }
+            b.open();
+            let go_on = b.atom(cond, &inner, cx)?;
+            let cond = Body { stmts: b.close().stmts, results: vec![go_on] };
+            b.open();
+            let next = match b.eval(body, &inner, cx)? {
+                Val::Tuple { fields, .. } if locals.len() != 1 => fields.to_vec(),
+                v => vec![v],
+            };
+            let body = match close_round(b, before, next, &types, first)? {
+                Round::Done(body) => body,
+                Round::Again(plans) => return Ok(Round::Again(plans)),
+            };
+            b.emit(out, Exp::While { state: state.into_iter().zip(start).collect(), cond, body })?;
+            Ok(Round::Done(after))
+        })?;
+        let Some(mut after) = done else { return self.grows() };
         match after.pop() {
             Some(v) if locals.len() == 1 => Ok(v),
             last => {
@@ -467,7 +466,7 @@ impl<'a> Build<'a> {
 fn is_boxes(v: &Val) -> bool {
     match v {
         Val::Boxes { .. } => true,
-        Val::Tuple { fields, .. } => fields.iter().any(is_boxes),
+        Val::Tuple { fields, .. } | Val::Fns { fields, .. } => fields.iter().any(is_boxes),
         _ => false,
     }
 }

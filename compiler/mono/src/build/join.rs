@@ -2,7 +2,8 @@
 
 use crate::build::emit::Scope;
 use crate::build::ragged::holds_boxes;
-use crate::build::val::{Fun, Val};
+use crate::build::function::tables_of;
+use crate::build::val::Val;
 use crate::build::{Build, R, bug, env, limit};
 use crate::ir::Atom;
 use crate::ir::*;
@@ -34,7 +35,7 @@ impl<'a> Build<'a> {
             }
             Val::Ragged(r) => r.atoms(self, out),
             Val::Boxes { .. } => return bug("boxes that are not stored flat"),
-            Val::Fns { tags, .. } => out.extend(*tags),
+            Val::Fns { fields, .. } => fields.iter().try_for_each(|f| self.flatten(f, out))?,
         }
         Ok(())
     }
@@ -43,10 +44,6 @@ impl<'a> Build<'a> {
         let mut out = Vec::new();
         self.flatten(v, &mut out)?;
         Ok(out)
-    }
-
-    pub fn no_boxes<T>(&mut self, message: &str) -> R<T> {
-        limit(self, Construct::ArrayOfBoxes, message)
     }
 
     /// New variables for a value of the closed type `ty` with `frame` in front; `like` says what the type
@@ -78,7 +75,7 @@ impl<'a> Build<'a> {
             }
             (Val::Box(b), AtomTy::Sigma(q)) if b.witnesses.len() == q.params.len() => {
                 if !frame.is_empty() || !ty.shape.is_scalar() {
-                    return self.no_boxes("the prefixes of a scan hold boxes");
+                    return bug("one box in the place of many");
                 }
                 let mut subst = Subst::new();
                 let mut witnesses = Vec::with_capacity(b.witnesses.len());
@@ -104,19 +101,17 @@ impl<'a> Build<'a> {
                 Val::boxed(ty.atom.clone(), witnesses, contents)
             }
             (Val::Ragged(r), AtomTy::Sigma(_)) => {
-                if !frame.is_empty() {
-                    return self.no_boxes("the prefixes of a scan hold boxes");
-                }
-                Val::Ragged(Rc::new(self.like_ragged(name, r, ty, out)?))
-            }
-            (Val::Fns { tags, table, .. }, _) => {
                 let dims = over(self.sizes_of_type(&ty.shape)?);
-                let tags = tags.map(|_| {
-                    let v = self.fresh("f", Ty { base: BaseTy::I64, dims: dims.clone() });
-                    out.push(v);
-                    Atom::Var(v)
-                });
-                Val::Fns { dims, tags, table: table.clone() }
+                Val::Ragged(Rc::new(self.like_ragged(name, r, &ty.atom, dims, out)?))
+            }
+            (Val::Fns { table, fields, .. }, _) => {
+                let dims = over(self.sizes_of_type(&ty.shape)?);
+                let fields = fields
+                    .iter()
+                    .zip(table.types())
+                    .map(|(v, t)| self.results(name, v, &t, &dims, out))
+                    .collect::<R<Vec<_>>>()?;
+                Val::Fns { dims, table: table.clone(), fields: fields.into() }
             }
             _ => return bug(format!("a value that is not of its type {ty}")),
         })
@@ -140,7 +135,11 @@ impl<'a> Build<'a> {
         let axes = self.open_axes(frame);
         let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let value = f(self, &at)?;
-        self.may_leave(&value, first)?;
+        let value = self.leave(value, first)?;
+        if has_boxes(&value) {
+            // Functions whose holes are filled by boxes.
+            return self.join_over(name, (frame, axes), ty, value);
+        }
         let results = self.atoms(&value)?;
         let stmts = self.close().stmts;
         let mut pat = Vec::new();
@@ -168,13 +167,14 @@ impl<'a> Build<'a> {
         self.open();
         let a = then(self)?;
         let a = self.stored_flat(a, ty)?;
-        self.may_leave(&a, first)?;
+        let a = self.leave(a, first)?;
         let mut left = self.close();
         self.open();
         let b = otherwise(self)?;
         let b = self.stored_flat(b, ty)?;
-        self.may_leave(&b, first)?;
+        let b = self.leave(b, first)?;
         let mut right = self.close();
+        self.same_ranks(&a, &b, "the branches give boxes of different numbers of axes")?;
         let (a, b) = self.align(a, b, &mut left, &mut right)?;
         let then = self.finish(left, &a)?;
         let otherwise = self.finish(right, &b)?;
@@ -193,7 +193,7 @@ impl<'a> Build<'a> {
         Ok(Body { stmts: self.close().stmts, results })
     }
 
-    /// Gives the values of two branches one structure: the functions of both are in one table.
+    /// Gives the functions at one place of the values of two branches one table.
     fn align(
         &mut self,
         a: Val<'a>,
@@ -201,135 +201,54 @@ impl<'a> Build<'a> {
         left: &mut Scope<'a>,
         right: &mut Scope<'a>,
     ) -> R<(Val<'a>, Val<'a>)> {
-        Ok(match (a, b) {
-            (Val::Base(a), Val::Base(b)) => (Val::Base(a), Val::Base(b)),
-            (Val::Tuple { frame, fields: xs }, Val::Tuple { frame: other, fields: ys })
-                if xs.len() == ys.len() =>
-            {
-                let (mut out, mut out2) = (Vec::new(), Vec::new());
-                for (x, y) in xs.iter().zip(ys.iter()) {
-                    let (x, y) = self.align(x.clone(), y.clone(), left, right)?;
-                    out.push(x);
-                    out2.push(y);
-                }
-                let (xs, ys) = (out.into(), out2.into());
-                (Val::Tuple { frame, fields: xs }, Val::Tuple { frame: other, fields: ys })
+        let (xs, ys) = (tables_of(&a), tables_of(&b));
+        if xs.len() != ys.len() {
+            return bug("the branches give values of different types");
+        }
+        if xs.iter().zip(&ys).all(|(x, y)| Rc::ptr_eq(x, y)) {
+            return Ok((a, b));
+        }
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for (x, y) in xs.into_iter().zip(ys) {
+            let (table, plans) = self.one_table(&[x, y])?;
+            let mut plans = plans.into_iter();
+            first.extend(plans.next().map(|p| (table.clone(), p)));
+            second.extend(plans.next().map(|p| (table, p)));
+        }
+        let a = self.within(left, |this| this.retabled(&a, &mut first.iter()))?;
+        let b = self.within(right, |this| this.retabled(&b, &mut second.iter()))?;
+        Ok((a, b))
+    }
+
+    /// Whether boxes at one place of two values have as many axes; `message` says where they do not.
+    pub fn same_ranks(&mut self, a: &Val<'a>, b: &Val<'a>, message: &str) -> R<()> {
+        match (a, b) {
+            (Val::Base(_), Val::Base(_)) | (Val::Fns { .. }, Val::Fns { .. }) => Ok(()),
+            (Val::Tuple { fields: xs, .. }, Val::Tuple { fields: ys, .. }) if xs.len() == ys.len() => {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.same_ranks(x, y, message))
             }
             (Val::Box(x), Val::Box(y)) if x.witnesses.len() == y.witnesses.len() => {
                 let rank = |i: &Index| if let Index::Shape(s) = i { s.items().len() } else { 1 };
                 if x.witnesses.iter().zip(&y.witnesses).any(|(a, b)| rank(a) != rank(b)) {
-                    let message = "the branches give boxes of different numbers of axes";
                     return limit(self, Construct::UnknownRank, message);
                 }
-                let (a, b) = self.align(x.contents.clone(), y.contents.clone(), left, right)?;
-                let (x_ty, y_ty) = (x.ty.clone(), y.ty.clone());
-                (Val::boxed(x_ty, x.witnesses.clone(), a), Val::boxed(y_ty, y.witnesses.clone(), b))
-            }
-            (Val::Fns { dims, tags: s, table: f }, Val::Fns { dims: dims2, tags: t, table: g }) => {
-                if s.is_none() && t.is_none() && f[0].same(&g[0]) {
-                    return Ok((
-                        Val::Fns { dims, tags: None, table: f.clone() },
-                        Val::Fns { dims: dims2, tags: None, table: f },
-                    ));
-                }
-                let table: Rc<[Fun<'a>]> = f.iter().chain(g.iter()).cloned().collect();
-                let s = self.within(left, |this| this.shifted_tags(&dims, s, 0))?;
-                let t = self.within(right, |this| this.shifted_tags(&dims2, t, f.len()))?;
-                (
-                    Val::Fns { dims, tags: Some(s), table: table.clone() },
-                    Val::Fns { dims: dims2, tags: Some(t), table },
-                )
-            }
-            (Val::Ragged(x), Val::Ragged(y)) => {
-                if !self.alike(&x, &y) {
-                    return self
-                        .no_boxes("the branches give boxes of different functions or numbers of axes");
-                }
-                (Val::Ragged(x), Val::Ragged(y))
-            }
-            _ => return bug("the branches give values of different types"),
-        })
-    }
-
-    fn within<T>(&mut self, scope: &mut Scope<'a>, f: impl FnOnce(&mut Self) -> R<T>) -> R<T> {
-        self.reopen(std::mem::take(scope));
-        let result = f(self);
-        *scope = self.close();
-        result
-    }
-
-    /// The tags of functions whose table comes after `by` others.
-    pub fn shifted_tags(&mut self, dims: &[Atom], tags: Option<Atom>, by: usize) -> R<Atom> {
-        let by = Atom::int(by as i64);
-        match tags {
-            Some(t) if by == Atom::int(0) => Ok(t),
-            _ => self.tabulate("f", BaseTy::I64, dims, Vec::new(), |this, at| match tags {
-                Some(t) => {
-                    let t = this.index(t, at)?;
-                    this.op(remc_base::ops::ScalarOp::Add, &[t, by])
-                }
-                None => Ok(by),
-            }),
-        }
-    }
-
-    /// Functions that leave a body must not mention what is computed in it; `first` is the number of the
-    /// first variable made there.
-    pub fn may_leave(&mut self, v: &Val<'a>, first: usize) -> R<()> {
-        match v {
-            Val::Base(_) => Ok(()),
-            Val::Tuple { fields, .. } => fields.iter().try_for_each(|f| self.may_leave(f, first)),
-            Val::Box(b) => self.may_leave(&b.contents, first),
-            Val::Boxes { elems, .. } => elems.iter().try_for_each(|f| self.may_leave(f, first)),
-            Val::Ragged(r) => {
-                let mut all = Vec::new();
-                r.tables(&mut |f| all.push(f.clone()));
-                self.functions_may_leave(&all, first)
-            }
-            Val::Fns { table, .. } => self.functions_may_leave(table, first),
-        }
-    }
-
-    fn functions_may_leave(&mut self, table: &[Fun<'a>], first: usize) -> R<()> {
-        if table.iter().any(|f| super::capture::mentions_since(f, first)) {
-            let message = "this gives a function that mentions what is computed here";
-            return limit(self, Construct::ComputedFunction, message);
-        }
-        Ok(())
-    }
-
-    /// Whether two values are of one structure, so that a loop can go round with them.
-    pub fn goes_round(&mut self, before: &Val<'a>, after: &Val<'a>) -> R<()> {
-        match (before, after) {
-            (Val::Base(_), Val::Base(_)) => Ok(()),
-            (Val::Tuple { fields: xs, .. }, Val::Tuple { fields: ys, .. }) if xs.len() == ys.len() => {
-                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.goes_round(x, y))
-            }
-            (Val::Box(x), Val::Box(y)) if x.witnesses.len() == y.witnesses.len() => {
-                for (a, b) in x.witnesses.iter().zip(&y.witnesses) {
-                    if let (Index::Shape(a), Index::Shape(b)) = (a, b)
-                        && a.items().len() != b.items().len()
-                    {
-                        let message = "the number of axes changes from one round of a loop to the next";
-                        return limit(self, Construct::UnknownRank, message);
-                    }
-                }
-                self.goes_round(&x.contents, &y.contents)
-            }
-            (Val::Fns { tags: s, table: f, .. }, Val::Fns { tags: t, table: g, .. }) => {
-                let same = f.len() == g.len() && f.iter().zip(g.iter()).all(|(a, b)| a.same(b));
-                if same && s.is_some() == t.is_some() {
-                    return Ok(());
-                }
-                let message = "a function changes from one round of a loop to the next";
-                limit(self, Construct::ComputedFunction, message)
+                self.same_ranks(&x.contents, &y.contents, message)
             }
             (Val::Ragged(x), Val::Ragged(y)) => match self.alike(x, y) {
                 true => Ok(()),
-                false => self.no_boxes("the boxes of a loop change the number of their axes"),
+                false => limit(self, Construct::UnknownRank, message),
             },
-            _ => bug("a loop whose state changes its type"),
+            _ => bug("values of different types meet"),
         }
+    }
+}
+
+/// Whether boxes are among what a value is made of; its type does not say so of what fills the holes of functions.
+pub(crate) fn has_boxes(v: &Val) -> bool {
+    match v {
+        Val::Base(_) => false,
+        Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_) => true,
+        Val::Tuple { fields, .. } | Val::Fns { fields, .. } => fields.iter().any(has_boxes),
     }
 }
 

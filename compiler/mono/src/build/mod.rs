@@ -20,10 +20,11 @@
 //! | --- | --- |
 //! | [`val`], [`env`] | values, and what variables stand for |
 //! | [`emit`] | statements, folding, sizes, checks |
-//! | [`join`], [`capture`] | values through maps, branches and loops |
+//! | [`join`] | values through maps, branches and loops |
 //! | [`array`] | cells, arrangements and collections of values |
 //! | [`expr`] | the expressions |
 //! | [`apply`] | functions and scalar operators |
+//! | [`function`] | functions that are data |
 //! | [`prims`] | the array primitives |
 //! | [`entry`] | parameters and results of the program |
 //!
@@ -32,11 +33,11 @@
 
 mod apply;
 mod array;
-mod capture;
 mod emit;
 mod entry;
 mod env;
 mod expr;
+mod function;
 mod join;
 mod prims;
 mod ragged;
@@ -95,6 +96,7 @@ pub fn build(
         natural: FxHashSet::default(),
         chosen: FxHashSet::default(),
         stopping: FxHashSet::default(),
+        mentioned: FxHashMap::default(),
         next_type: 1 << 29,
         statements: 0,
         evaluated: 0,
@@ -166,6 +168,8 @@ pub(crate) struct Build<'a> {
     chosen: FxHashSet<Var>,
     /// Definitions whose value may stop the program: it is computed where it is used.
     stopping: FxHashSet<GlobalId>,
+    /// What each λ mentions that was asked for.
+    mentioned: function::leaves::MentionedBy,
     /// The next number for a binder of a closed type.
     next_type: u32,
     statements: usize,

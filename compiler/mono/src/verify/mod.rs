@@ -432,9 +432,12 @@ impl<'p> Verifier<'p> {
                 self.broken(Rule::Output, format!("the result {k} has fewer than {frame} axes"))
             }
             Output::Array(_) => Ok(()),
-            Output::Tuple { frame: sizes_of, fields } => {
-                sizes(sizes_of)?;
-                fields.iter().try_for_each(|f| self.output(&f.1, results, frame + sizes_of.len()))
+            Output::Tuple { frame: own, .. } if own.len() < frame => {
+                self.broken(Rule::Output, format!("an array of tuples has fewer than {frame} axes"))
+            }
+            Output::Tuple { frame: own, fields } => {
+                sizes(own)?;
+                fields.iter().try_for_each(|f| self.output(&f.1, results, own.len()))
             }
             Output::Box { .. } if frame > 0 => self.broken(Rule::Output, "a box is in a frame"),
             Output::Box { witnesses, contents, .. } => {
@@ -453,6 +456,10 @@ impl<'p> Verifier<'p> {
                 sizes(own)?;
                 self.boxes(witnesses, contents, own.len(), results)
             }
+            Output::Functions { frame: own, .. } if own.len() < frame => {
+                self.broken(Rule::Output, format!("an array of functions has fewer than {frame} axes"))
+            }
+            Output::Functions { frame: own, .. } => sizes(own),
             Output::Part { .. } | Output::Parts { .. } => {
                 self.broken(Rule::Output, "contents are in no boxes")
             }
@@ -480,6 +487,7 @@ impl<'p> Verifier<'p> {
                 ints(*starts)?;
                 array(*data, 1).map(|_| ())
             }
+            Output::Functions { frame, .. } if frame.is_empty() => Ok(()),
             Output::Tuple { fields, .. } => {
                 fields.iter().try_for_each(|(_, f)| self.boxes(&[], f, rank, results))
             }

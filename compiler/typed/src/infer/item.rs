@@ -166,8 +166,32 @@ impl Checker<'_> {
             );
         }
         let t = self.infer_lambda(inner.id, params, ret.as_ref(), body, None)?;
+        if let AtomTy::Fn(f) = self.s.zonk_atom(&t.expr.ty.atom) {
+            for (p, ty) in params.iter().zip(&f.params) {
+                self.is_data(p, ty)?;
+            }
+        }
         let t = self.wrap_indices(t, value.id);
         self.complete(global, t, out)
+    }
+
+    /// An input comes from a file or a literal: nothing in it is a function.
+    fn is_data(&mut self, p: &ast::Param, ty: &ArrTy) -> Check<()> {
+        if !holds_functions(ty) {
+            return Ok(());
+        }
+        let what = match (&ty.atom, ty.shape.is_scalar()) {
+            (AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_), true) => "is a function",
+            _ => "holds functions",
+        };
+        self.fail(
+            Diagnostic::error(
+                codes::ENTRY_FUNCTION,
+                format!("the entry's parameter `{}` {what}, which no data can be", p.name),
+            )
+            .primary(Loc::Node(p.id), format!("this has the type {ty}"))
+            .help("take a number, and let it choose: ((index [sin cos] [k]) x)"),
+        )
     }
 
     fn wrap_indices(&mut self, t: Typed, node: NodeId) -> Typed {
@@ -399,6 +423,15 @@ fn param_names(e: &Expr, parts: bool) -> Vec<Name> {
 }
 
 /// The interface of a function whose types are concrete up to sizes: what can be called with data.
+fn holds_functions(ty: &ArrTy) -> bool {
+    match &ty.atom {
+        AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_) => true,
+        AtomTy::Sigma(q) => holds_functions(&q.body),
+        AtomTy::Tuple(q) => q.fields.iter().any(|(_, t)| holds_functions(t)),
+        AtomTy::Base(_) | AtomTy::Var(_) | AtomTy::Meta(_) | AtomTy::Quot(_) => false,
+    }
+}
+
 fn entry_signature(e: &Expr) -> Option<EntrySignature> {
     let (indices, lam) = match &*e.kind {
         ExprKind::ILam { params, body } => (params.clone(), body),

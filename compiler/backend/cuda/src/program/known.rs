@@ -97,6 +97,10 @@ impl Slots<'_> {
                 let mut inside = Slots { known: &known, expressions: self.expressions };
                 AtomTy::sigma(s.params.clone(), inside.array(&s.body))
             }
+            AtomTy::Fn(q) => {
+                let params = q.params.iter().map(|t| self.array(t)).collect();
+                AtomTy::func(params, self.array(&q.ret))
+            }
             other => other.clone(),
         }
     }

@@ -112,6 +112,15 @@ impl Outputs {
                 let (result, starts) = (Some(*data), Some(*starts));
                 Row { kind: '[', rank: boxed_rank, result, starts, boxes: None }
             }
+            Output::Functions { frame, ty } => {
+                let rank = if inside.is_some() { boxed_rank } else { frame.len() };
+                let mut slots = Slots { known, expressions: &mut self.expressions };
+                let text = slots.atom(ty).to_string();
+                let boxes = self.boxes.len();
+                self.boxes.push(format!("{{{}, 0, 0, 0, 0, 0}}", quoted(&text)));
+                let result = if inside.is_some() { None } else { frame.first().copied() };
+                Row { kind: 'f', rank, result, starts: None, boxes: Some(boxes) }
+            }
             Output::Tuple { frame, fields } => {
                 let rank = if inside.is_some() { boxed_rank } else { frame.len() };
                 for (k, (name, field)) in fields.iter().enumerate() {

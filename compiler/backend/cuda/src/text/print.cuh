@@ -146,7 +146,7 @@ static void remc_put_type(const remc_value *v, const remc_output_part *part) {
     fputs(remc_names[remc_results[part->result].type], v->out);
     return;
   }
-  if (part->kind == '#') {
+  if (part->kind == '#' || part->kind == 'f') {
     remc_put_text(v, part->box->type);
     return;
   }
@@ -178,6 +178,10 @@ static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64
     const void *scalar = r->rank < 0 ? (const void *)(v->results + r->word)
                                      : (const u8 *)v->data[part->result] + place * remc_type_bytes[r->type];
     remc_put_scalar(v->out, r->type, scalar);
+    return;
+  }
+  if (part->kind == 'f') {
+    fputs("#<function>", v->out);
     return;
   }
   if (part->kind == '#') {

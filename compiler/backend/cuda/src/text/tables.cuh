@@ -45,7 +45,7 @@ struct remc_box {
 // A part of the value, in prefix order; `next` is the part after it and what is in it. The part after boxes is
 // their contents.
 struct remc_output_part {
-  char kind;  // an array [, a tuple ( or boxes #, without axes if it is one
+  char kind;  // an array [, a tuple (, boxes # or functions f, without axes if it is one
   const char *label;
   u32 next;
   u32 rank;     // with the axes of the tuples that it is in
@@ -53,5 +53,5 @@ struct remc_output_part {
   i32 starts;   // in the boxes of an array: where the elements of each begin; -1 otherwise
   i32 dim;      // there too: its own dims are those that remc_dim gives from this number on; -1 otherwise
   u32 axes;     // and how many these are
-  const remc_box *box;
+  const remc_box *box;  // of functions only the type is there
 };

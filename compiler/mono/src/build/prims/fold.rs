@@ -1,13 +1,17 @@
 //! Reductions, scans, folds and iteration.
 
 use super::Call;
+use crate::build::array::MOST_UNROLLED;
+use crate::build::function::Round;
+use crate::build::join::has_boxes;
 use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
-use crate::build::{Build, R};
+use crate::build::{Build, R, bug};
 use crate::ir::Atom;
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
+use std::rc::Rc;
 
 /// What a reduction gives.
 #[derive(Clone, Copy)]
@@ -66,7 +70,7 @@ fn combine<'a>(
     };
     let n = c.count(b, xs)?;
     let pad = b.sizes(pad)?;
-    let start = match zero {
+    let mut start = match zero {
         Some(i) => Some(b.replicate(c.arg(i)?, &pad)?),
         None => {
             let some = b.less(Atom::int(0), n)?;
@@ -74,93 +78,198 @@ fn combine<'a>(
             None
         }
     };
-    if holds_boxes(&elem_ty.atom) || holds_boxes(&acc_ty.atom) {
-        if let Form::Prefixes(_) = form {
-            return b.no_boxes("the prefixes of a scan hold boxes");
-        }
-        return fold_boxes(b, c, xs, Boxes { start, n, pad, acc_ty, result_ty, serial });
+    let mut items = c.arg(xs)?.clone();
+    if let (Some(v), false) = (&start, serial) {
+        // Parts that are combined with parts are of one kind with the elements.
+        let mut both = b.with_one_table(vec![v.clone(), items])?.into_iter();
+        (start, items) = match (both.next(), both.next()) {
+            (v, Some(items)) => (v, items),
+            _ => return bug("two values that are not two"),
+        };
     }
-    let start_atoms = start.as_ref().map(|v| b.atoms(v)).transpose()?;
-
-    let axes = b.open_axes(&[n]);
-    let elem = b.cell(c.arg(xs)?, &[Atom::Var(axes[0].var)])?;
-    let results = b.atoms(&elem)?;
-    let body = Body { stmts: b.close().stmts, results };
-
-    let like = start.unwrap_or_else(|| elem.clone());
-    let first = b.program.vars.len();
-    let mut params = Vec::new();
-    let acc = b.results("acc", &like, &acc_ty, &[], &mut params)?;
-    let item = b.results("x", &elem, &elem_ty, &[], &mut params)?;
-    b.open();
-    let next = b.map("a", &pad, &result_ty, |b, at| {
-        let (acc, item) = (b.cell(&acc, at)?, b.cell(&item, at)?);
-        let args = if serial { vec![item, acc] } else { vec![acc, item] };
-        b.call(c.arg(0)?, args, &result_ty)
-    })?;
-    b.may_leave(&next, first)?;
-    b.goes_round(&like, &next)?;
-    let results = b.atoms(&next)?;
-    let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results } };
-
-    let op = Combine { lambda, start: start_atoms, assoc: !serial };
-    let mut pat = Vec::new();
-    let (axis, frame) = match form {
-        Form::Whole => (axes[0], vec![]),
-        Form::Prefixes(ScanKind::Full) => {
-            let more = b.dim_of(n).add(&Dim::constant(1));
-            (axes[0], vec![b.size(&more)?])
+    let fold = Folded { items, start, n, pad, elem_ty, acc_ty, result_ty, serial };
+    if !holds_boxes(&fold.elem_ty.atom) && !holds_boxes(&fold.acc_ty.atom) {
+        let open = b.scopes.len();
+        if let Some(v) = combine_items(b, c, form, &fold)? {
+            return Ok(v);
         }
-        Form::Prefixes(_) => (axes[0], vec![n]),
-    };
-    let whole = b.results("a", &like, &acc_ty, &frame, &mut pat)?;
-    let exp = match form {
-        Form::Whole => Exp::Reduce { axis, body, op },
-        Form::Prefixes(kind) => Exp::Scan { kind, axis, body, op },
-    };
-    b.emit(pat, exp)?;
-    Ok(whole)
+        b.scopes.truncate(open);
+    }
+    one_by_one(b, c, form, fold)
 }
 
-/// What a fold over boxes is made of.
-struct Boxes<'a> {
+/// What a reduction, scan or fold is made of.
+struct Folded<'a> {
+    items: Val<'a>,
     start: Option<Val<'a>>,
     n: Atom,
     pad: Vec<Atom>,
+    elem_ty: ArrTy,
     acc_ty: ArrTy,
     result_ty: ArrTy,
     serial: bool,
 }
 
-/// A reduction or fold of boxes: a loop, since the state may change its size from one item to the next.
-fn fold_boxes<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, xs: usize, f: Boxes<'a>) -> R<Val<'a>> {
-    let Boxes { start, n, pad, acc_ty, result_ty, serial } = f;
-    let (start, skip) = match start {
-        Some(v) => (v, 0),
-        None => (b.cell(c.arg(xs)?, &[Atom::int(0)])?, 1),
-    };
-    let start = b.stored_flat(start, &acc_ty)?;
-    let rounds = b.dim_of(n).sub(&Dim::constant(skip));
-    let rounds = b.size(&rounds)?;
-    let first_atoms = b.atoms(&start)?;
+impl<'a> Folded<'a> {
+    /// The state after an item, given both.
+    fn next(&self, b: &mut Build<'a>, c: &Call<'_, 'a>, acc: &Val<'a>, item: &Val<'a>) -> R<Val<'a>> {
+        b.map("a", &self.pad, &self.result_ty, |b, at| {
+            let (acc, item) = (b.cell(acc, at)?, b.cell(item, at)?);
+            let args = if self.serial { vec![item, acc] } else { vec![acc, item] };
+            b.call(c.arg(0)?, args, &self.result_ty)
+        })
+    }
+}
+
+/// One statement of Mono; none if the state is of no fixed size, or has other functions after an item.
+fn combine_items<'a>(
+    b: &mut Build<'a>,
+    c: &Call<'_, 'a>,
+    form: Form,
+    f: &Folded<'a>,
+) -> R<Option<Val<'a>>> {
+    let start_atoms = f.start.as_ref().map(|v| b.atoms(v)).transpose()?;
+    let axes = b.open_axes(&[f.n]);
+    let elem = b.cell(&f.items, &[Atom::Var(axes[0].var)])?;
+    if has_boxes(&elem) || f.start.as_ref().is_some_and(has_boxes) {
+        return Ok(None);
+    }
+    let results = b.atoms(&elem)?;
+    let body = Body { stmts: b.close().stmts, results };
+
+    let like = f.start.clone().unwrap_or_else(|| elem.clone());
     let first = b.program.vars.len();
     let mut params = Vec::new();
-    let acc = b.results("acc", &start, &acc_ty, &[], &mut params)?;
-    let axes = b.open_axes(&[rounds]);
-    let at = b.op(ScalarOp::Add, &[Atom::Var(axes[0].var), Atom::int(skip as i64)])?;
-    let item = b.cell(c.arg(xs)?, &[at])?;
-    let next = b.map("a", &pad, &result_ty, |b, at| {
-        let (acc, item) = (b.cell(&acc, at)?, b.cell(&item, at)?);
-        let args = if serial { vec![item, acc] } else { vec![acc, item] };
-        b.call(c.arg(0)?, args, &result_ty)
-    })?;
-    let next = b.stored_flat(next, &acc_ty)?;
-    let body = close_round(b, &start, &next, first)?;
+    let acc = b.results("acc", &like, &f.acc_ty, &[], &mut params)?;
+    let item = b.results("x", &elem, &f.elem_ty, &[], &mut params)?;
+    b.open();
+    let next = f.next(b, c, &acc, &item)?;
+    let next = b.leave(next, first)?;
+    let next = match b.settled(std::slice::from_ref(&like), vec![next])? {
+        Round::Done(next) if !next.iter().any(has_boxes) => next,
+        _ => return Ok(None),
+    };
+    let results = b.atoms(&next[0])?;
+    let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results } };
+
+    let op = Combine { lambda, start: start_atoms, assoc: !f.serial };
     let mut pat = Vec::new();
-    let whole = b.results("a", &start, &acc_ty, &[], &mut pat)?;
-    let state = params.into_iter().zip(first_atoms).collect();
-    b.emit(pat, Exp::For { axis: axes[0], state, body })?;
-    Ok(whole)
+    let (axis, frame) = match form {
+        Form::Whole => (axes[0], vec![]),
+        Form::Prefixes(ScanKind::Full) => {
+            let more = b.dim_of(f.n).add(&Dim::constant(1));
+            (axes[0], vec![b.size(&more)?])
+        }
+        Form::Prefixes(_) => (axes[0], vec![f.n]),
+    };
+    let whole = b.results("a", &like, &f.acc_ty, &frame, &mut pat)?;
+    let exp = match form {
+        Form::Whole => Exp::Reduce { axis, body, op },
+        Form::Prefixes(kind) => Exp::Scan { kind, axis, body, op },
+    };
+    b.emit(pat, exp)?;
+    Ok(Some(whole))
+}
+
+/// A loop, in which the state may change its size, or the functions in it, from one item to the next.
+///
+/// ```text
+/// (trace f z xs)  ⟶  for i: (zᵢ, all) ↦ (z' = f xᵢ zᵢ, (append all [z']))   from z and [z]
+/// ```
+///
+/// Prefixes are collected in a box, whose size is the number of rounds so far; those of the other scans are all
+/// but the first, or all but the last.
+fn one_by_one<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: Folded<'a>) -> R<Val<'a>> {
+    let (start, skip) = match &f.start {
+        Some(v) => (v.clone(), 0),
+        None => (b.cell(&f.items, &[Atom::int(0)])?, 1),
+    };
+    let rounds = b.dim_of(f.n).sub(&Dim::constant(skip));
+    let rounds = b.size(&rounds)?;
+    let mut states = vec![(start.clone(), f.acc_ty.clone())];
+    if let Form::Prefixes(_) = form {
+        let ty = b.sigma("k", |d| f.acc_ty.lifted(&Shape::of_dims([d])));
+        let all = b.replicate(&start, &[Atom::int(1)])?;
+        let all = Val::boxed(ty.clone(), vec![Index::Dim(Dim::constant(1))], all);
+        states.push((all, ArrTy::scalar(ty)));
+    }
+    let done = counted(b, "acc", rounds, states, |b, i, state| {
+        let at = b.op(ScalarOp::Add, &[i, Atom::int(skip as i64)])?;
+        let item = b.cell(&f.items, &[at])?;
+        let next = f.next(b, c, &state[0], &item)?;
+        let Some(Val::Box(all)) = state.get(1) else { return Ok(vec![next]) };
+        let [Index::Dim(k)] = &all.witnesses[..] else { return bug("prefixes that are no vector") };
+        let k = k.add(&Dim::constant(1));
+        let count = b.size(&k)?;
+        let last = b.replicate(&next, &[Atom::int(1)])?;
+        let appended = super::shape::join(b, &all.contents, &last, count)?;
+        Ok(vec![next, Val::boxed(all.ty.clone(), vec![Index::Dim(k)], appended)])
+    })?;
+    let (Form::Prefixes(kind), Some(Val::Box(all))) = (form, done.get(1)) else {
+        return done.into_iter().next().map_or_else(|| bug("a loop without a state"), Ok);
+    };
+    // Of all n + 1, or of the n without a start, which begin with the first item.
+    let (from, size) = match kind {
+        ScanKind::Full => (0, b.dim_of(f.n).add(&Dim::constant(1))),
+        ScanKind::Inclusive if skip == 0 => (1, b.dim_of(f.n)),
+        ScanKind::Inclusive | ScanKind::Exclusive => (0, b.dim_of(f.n)),
+    };
+    let size = b.size(&size)?;
+    let all = match &all.contents {
+        Val::Boxes { ty, .. } => Val::Ragged(Rc::new(b.ragged(&all.contents, ty)?)),
+        other => other.clone(),
+    };
+    b.rearrange(&all, 1, &[size], &mut |_| View::Slice {
+        start: vec![Atom::int(from)],
+        dims: vec![size],
+    })
+}
+
+/// A loop of `n` rounds, whose body takes the number of the round and the state. A state whose functions grow from
+/// round to round is there only where the rounds are few and their number is known: they are written out.
+pub(super) fn counted<'a>(
+    b: &mut Build<'a>,
+    name: &str,
+    n: Atom,
+    states: Vec<(Val<'a>, ArrTy)>,
+    mut body: impl FnMut(&mut Build<'a>, Atom, &[Val<'a>]) -> R<Vec<Val<'a>>>,
+) -> R<Vec<Val<'a>>> {
+    let (mut start, mut types) = (Vec::with_capacity(states.len()), Vec::with_capacity(states.len()));
+    for (v, ty) in states {
+        start.push(b.stored_flat(v, &ty)?);
+        types.push(ty);
+    }
+    let done = b.rounds(start.clone(), &types, |b, start| {
+        let mut first_atoms = Vec::new();
+        start.iter().try_for_each(|v| b.flatten(v, &mut first_atoms))?;
+        let first = b.program.vars.len();
+        let mut params = Vec::new();
+        let mut state = Vec::with_capacity(start.len());
+        for (v, ty) in start.iter().zip(&types) {
+            state.push(b.results(name, v, ty, &[], &mut params)?);
+        }
+        let axes = b.open_axes(&[n]);
+        let next = body(b, Atom::Var(axes[0].var), &state)?;
+        let body = match close_round(b, start, next, &types, first)? {
+            Round::Done(body) => body,
+            Round::Again(plans) => return Ok(Round::Again(plans)),
+        };
+        let mut pat = Vec::new();
+        let mut whole = Vec::with_capacity(start.len());
+        for (v, ty) in start.iter().zip(&types) {
+            whole.push(b.results("a", v, ty, &[], &mut pat)?);
+        }
+        let state = params.into_iter().zip(first_atoms).collect();
+        b.emit(pat, Exp::For { axis: axes[0], state, body })?;
+        Ok(Round::Done(whole))
+    })?;
+    match (done, n.as_int()) {
+        (Some(whole), _) => Ok(whole),
+        (None, Some(n)) if n <= MOST_UNROLLED as i64 => {
+            (0..n.max(0)).try_fold(start, |state, i| body(b, Atom::int(i), &state))
+        }
+        (None, _) => b.grows(),
+    }
 }
 
 pub(super) fn iterate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
@@ -168,47 +277,68 @@ pub(super) fn iterate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let d = b.dim_of(n);
     b.check_natural(&d, || "that counts `iterate`".into())?;
     let ty = c.array(0, &[c.shape(0)?])?;
-    let x = &b.stored_flat(c.arg(2)?.clone(), &ty)?;
-    let start = b.atoms(x)?;
-    let first = b.program.vars.len();
-    let mut params = Vec::new();
-    let state = b.results("x", x, &ty, &[], &mut params)?;
-    let axes = b.open_axes(&[n]);
-    let next = b.call(c.arg(1)?, vec![state], &ty)?;
-    let next = b.stored_flat(next, &ty)?;
-    let body = close_round(b, x, &next, first)?;
-    let mut pat = Vec::new();
-    let whole = b.results("a", x, &ty, &[], &mut pat)?;
-    let state = params.into_iter().zip(start).collect();
-    b.emit(pat, Exp::For { axis: axes[0], state, body })?;
-    Ok(whole)
+    let start = vec![(c.arg(2)?.clone(), ty.clone())];
+    let done = counted(b, "x", n, start, |b, _, state| {
+        Ok(vec![b.call(c.arg(1)?, state.to_vec(), &ty)?])
+    })?;
+    done.into_iter().next().map_or_else(|| bug("a loop without a state"), Ok)
 }
 
 pub(super) fn while_<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
-    let ty = c.array(0, &[c.shape(0)?])?;
-    let x = &b.stored_flat(c.arg(2)?.clone(), &ty)?;
-    let start = b.atoms(x)?;
-    let first = b.program.vars.len();
-    let mut params = Vec::new();
-    let state = b.results("x", x, &ty, &[], &mut params)?;
-    b.open();
-    let go_on = b.call(c.arg(0)?, vec![state.clone()], &ArrTy::scalar(AtomTy::BOOL))?;
-    let results = b.atoms(&go_on)?;
-    let cond = Body { stmts: b.close().stmts, results };
-    b.open();
-    let next = b.call(c.arg(1)?, vec![state], &ty)?;
-    let next = b.stored_flat(next, &ty)?;
-    let body = close_round(b, x, &next, first)?;
-    let mut pat = Vec::new();
-    let whole = b.results("a", x, &ty, &[], &mut pat)?;
-    let state = params.into_iter().zip(start).collect();
-    b.emit(pat, Exp::While { state, cond, body })?;
-    Ok(whole)
+    let types = [c.array(0, &[c.shape(0)?])?];
+    let ty = &types[0];
+    let start = vec![b.stored_flat(c.arg(2)?.clone(), ty)?];
+    let done = b.rounds(start, &types, |b, start| {
+        let x = &start[0];
+        let first_atoms = b.atoms(x)?;
+        let first = b.program.vars.len();
+        let mut params = Vec::new();
+        let state = b.results("x", x, ty, &[], &mut params)?;
+        b.open();
+        let go_on = b.call(c.arg(0)?, vec![state.clone()], &ArrTy::scalar(AtomTy::BOOL))?;
+        let results = b.atoms(&go_on)?;
+        let cond = Body { stmts: b.close().stmts, results };
+        b.open();
+        let next = b.call(c.arg(1)?, vec![state], ty)?;
+        let body = match close_round(b, start, vec![next], &types, first)? {
+            Round::Done(body) => body,
+            Round::Again(plans) => return Ok(Round::Again(plans)),
+        };
+        let mut pat = Vec::new();
+        let whole = b.results("a", x, ty, &[], &mut pat)?;
+        let state = params.into_iter().zip(first_atoms).collect();
+        b.emit(pat, Exp::While { state, cond, body })?;
+        Ok(Round::Done(whole))
+    })?;
+    done.map_or_else(|| b.grows(), Ok)
 }
 
-fn close_round<'a>(b: &mut Build<'a>, before: &Val<'a>, next: &Val<'a>, first: usize) -> R<Body> {
-    b.may_leave(next, first)?;
-    b.goes_round(before, next)?;
-    let results = b.atoms(next)?;
-    Ok(Body { stmts: b.close().stmts, results })
+/// The end of a round of a loop, whose body is open and gives `next`.
+pub(crate) fn close_round<'a>(
+    b: &mut Build<'a>,
+    before: &[Val<'a>],
+    next: Vec<Val<'a>>,
+    types: &[ArrTy],
+    first: usize,
+) -> R<Round<'a, Body>> {
+    if next.len() != before.len() {
+        return bug("a loop whose body gives another number of values");
+    }
+    let mut after = Vec::with_capacity(next.len());
+    for ((v, ty), before) in next.into_iter().zip(types).zip(before) {
+        let v = b.stored_flat(v, ty)?;
+        let v = b.leave(v, first)?;
+        b.same_ranks(before, &v, "the number of axes changes from one round of a loop to the next")?;
+        after.push(v);
+    }
+    let after = match b.settled(before, after)? {
+        Round::Done(after) => after,
+        Round::Again(plans) => return Ok(Round::Again(plans)),
+    };
+    let mut results = Vec::new();
+    for (v, ty) in after.into_iter().zip(types) {
+        let v = b.stored_flat(v, ty)?;
+        b.flatten(&v, &mut results)?;
+    }
+    Ok(Round::Done(Body { stmts: b.close().stmts, results }))
 }

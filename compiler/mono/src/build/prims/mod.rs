@@ -14,6 +14,8 @@ use crate::build::{Build, R, bug};
 use crate::ir::Atom;
 use remc_base::*;
 
+pub(crate) use fold::close_round;
+
 macro_rules! primitives {
     ($($name:literal $prim:ident $function:path;)*) => {
         /// A primitive that is no scalar operator.

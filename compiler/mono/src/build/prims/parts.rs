@@ -2,7 +2,8 @@
 
 use super::Call;
 use crate::build::emit::{FALSE, TRUE};
-use crate::build::ragged::holds_boxes;
+use crate::build::function::Round;
+use crate::build::join::has_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
 use crate::ir::Atom;
@@ -146,19 +147,23 @@ fn zeros<'a>(b: &mut Build<'a>, like: &Val<'a>, ty: &ArrTy, frame: &[Atom]) -> R
                 .collect::<R<Vec<_>>>()?;
             Val::Tuple { frame: dims, fields: fields.into() }
         }
-        (Val::Fns { tags, table, .. }, _) => {
-            let n = dims.iter().fold(Dim::constant(1), |n, d| n.mul(&b.dim_of(*d)));
-            let n = b.size(&n)?;
-            let none = b.equal(n, Atom::int(0))?;
-            b.check(Trap::NoZero { ty: ty.atom.to_string().into() }, none, &[])?;
-            let tags = match tags {
-                Some(_) => Some(b.tabulate("f", BaseTy::I64, &dims, Vec::new(), |_, _| Ok(Atom::int(0)))?),
-                None => None,
-            };
-            Val::Fns { dims, tags, table: table.clone() }
+        (Val::Fns { .. } | Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_), _) => {
+            if let Val::Fns { .. } = like {
+                no_zero(b, ty, &dims)?;
+            }
+            let dims = dims.iter().map(|n| b.dim_of(*n)).collect::<Vec<_>>();
+            b.empty(&ArrTy::new(ty.atom.clone(), Shape::of_dims(dims)))?
         }
-        _ => return b.no_boxes("an array of boxes is written into"),
+        _ => return bug("zeros of another type"),
     })
+}
+
+/// Stops the program if there are functions of the type in an array of zeros.
+fn no_zero<'a>(b: &mut Build<'a>, ty: &ArrTy, dims: &[Atom]) -> R<()> {
+    let n = dims.iter().fold(Dim::constant(1), |n, d| n.mul(&b.dim_of(*d)));
+    let n = b.size(&n)?;
+    let none = b.equal(n, Atom::int(0))?;
+    b.check(Trap::NoZero { ty: ty.atom.to_string().into() }, none, &[])
 }
 
 pub(super) fn scatter<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
@@ -186,12 +191,16 @@ fn write<'a>(
     combine: Option<usize>,
 ) -> R<Val<'a>> {
     let ty = c.array(0, &[c.shape(2)?])?;
-    let xs = c.arg(xs)?;
-    if !holds_boxes(&ty.atom) {
-        return write_items(b, c, (dest, xs), &ty, at, combine);
+    let (mut dest, mut xs) = (dest.clone(), c.arg(xs)?.clone());
+    if !has_boxes(&dest) && !has_boxes(&xs) {
+        [dest, xs] = one_table(b, dest, xs)?;
+        if !has_boxes(&dest) && !has_boxes(&xs) {
+            return write_items(b, c, (&dest, &xs), &ty, at, combine);
+        }
     }
+    let (dest, xs) = (&dest, &xs);
     if combine.is_some() {
-        return b.no_boxes("boxes are combined where they are written to");
+        return combine_boxes(b, c, (dest, xs), &ty, at);
     }
     // The contents of both arrays are kept, one after the other; only what says where they are is written.
     let sizes = [dest, xs].map(|v| b.dims_of(v).first().copied());
@@ -207,6 +216,50 @@ fn write<'a>(
     let xs = part(b, m, n)?;
     let written = write_items(b, c, (&dest, &xs), &header_ty, at, None)?;
     b.with_headers(written, &all, &ty)
+}
+
+/// Both, with the functions of both in one table.
+fn one_table<'a>(b: &mut Build<'a>, x: Val<'a>, y: Val<'a>) -> R<[Val<'a>; 2]> {
+    match <[Val; 2]>::try_from(b.with_one_table(vec![x, y])?) {
+        Ok(both) => Ok(both),
+        Err(_) => bug("two values that are not two"),
+    }
+}
+
+/// The items one after the other, each combined with what is at its place: a loop whose state is the whole array,
+/// since an item may change its size.
+fn combine_boxes<'a>(
+    b: &mut Build<'a>,
+    c: &Call<'_, 'a>,
+    (dest, xs): (&Val<'a>, &Val<'a>),
+    ty: &ArrTy,
+    at: usize,
+) -> R<Val<'a>> {
+    let (n, m) = (c.count(b, at)?, b.dims_of(dest));
+    let Some(m) = m.first().copied() else { return bug("scatter into a scalar") };
+    let whole = ty.lifted(&Shape::of_dims([b.dim_of(m)]));
+    let places = c.base(at)?;
+    super::fold::counted(b, "a", n, vec![(dest.clone(), whole.clone())], |b, i, state| {
+        let place = b.index(places, &[i])?;
+        let low = b.less(place, m)?;
+        b.check(Trap::Scatter { prim: c.name().into() }, low, &[&[place], &[m]])?;
+        let kept = b.at_least_zero(place)?;
+        let next = b.choose(
+            kept,
+            &whole,
+            |b| {
+                let (old, new) = (b.cell(&state[0], &[place])?, b.cell(xs, &[i])?);
+                let item = b.call(c.arg(0)?, vec![old, new], ty)?;
+                b.map("a", &[m], ty, |b, at| {
+                    let here = b.equal(at[0], place)?;
+                    b.choose(here, ty, |_| Ok(item.clone()), |b| b.cell(&state[0], at))
+                })
+            },
+            |_| Ok(state[0].clone()),
+        )?;
+        Ok(vec![next])
+    })
+    .and_then(|mut all| all.pop().map_or_else(|| bug("a loop without a state"), Ok))
 }
 
 /// The same of items without boxes, of the type `ty`.
@@ -229,7 +282,6 @@ fn write_items<'a>(
     let mut results = vec![place];
     b.flatten(&item, &mut results)?;
     let body = Body { stmts: b.close().stmts, results };
-    b.goes_round(dest, &item)?;
 
     let combine = match combine {
         None => None,
@@ -240,10 +292,18 @@ fn write_items<'a>(
             let new = b.results("new", &item, ty, &[], &mut params)?;
             b.open();
             let next = b.call(c.arg(op)?, vec![old, new], ty)?;
-            b.may_leave(&next, first)?;
-            b.goes_round(&item, &next)?;
-            let results = b.atoms(&next)?;
-            Some(Lambda { params, body: Body { stmts: b.close().stmts, results } })
+            let next = b.leave(next, first)?;
+            match b.settled(std::slice::from_ref(&item), vec![next])? {
+                Round::Done(next) if !next.iter().any(has_boxes) => {
+                    let results = b.atoms(&next[0])?;
+                    Some(Lambda { params, body: Body { stmts: b.close().stmts, results } })
+                }
+                _ => {
+                    // Functions of which more are made on the way: one after the other.
+                    b.close();
+                    return combine_boxes(b, c, (dest, xs), ty, at);
+                }
+            }
         }
     };
     let mut dests = Vec::new();

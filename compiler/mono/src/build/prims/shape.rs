@@ -115,12 +115,13 @@ pub(super) fn join<'a>(b: &mut Build<'a>, xs: &Val<'a>, ys: &Val<'a>, total: Ato
             let fields = x.iter().zip(y.iter()).map(|(x, y)| join(b, x, y, total)).collect::<R<Vec<_>>>()?;
             Val::Tuple { frame: over(frame), fields: fields.into() }
         }
-        (Val::Fns { dims, tags: s, table: f }, Val::Fns { dims: dims2, tags: t, table: g }) => {
-            let s = b.shifted_tags(dims, *s, 0)?;
-            let t = b.shifted_tags(dims2, *t, f.len())?;
-            let tags = leaf(b, s, t)?;
-            let table = f.iter().chain(g.iter()).cloned().collect();
-            Val::Fns { dims: over(dims), tags: Some(tags), table }
+        (Val::Fns { .. }, Val::Fns { .. }) => {
+            let both = b.with_one_table(vec![xs.clone(), ys.clone()])?;
+            let [Val::Fns { dims, table, fields: x }, Val::Fns { fields: y, .. }] = &both[..] else {
+                return bug("append of functions that are none");
+            };
+            let fields = x.iter().zip(y.iter()).map(|(x, y)| join(b, x, y, total)).collect::<R<Vec<_>>>()?;
+            Val::Fns { dims: over(dims), table: table.clone(), fields: fields.into() }
         }
         (Val::Boxes { dims, ty, elems: x }, Val::Boxes { dims: dims2, elems: y, .. }) => {
             let mut dims = dims.clone();

@@ -9,12 +9,12 @@
 //!
 //! The starts of what is appended move by as much as there is before it.
 
-use super::{Part, Ragged, WitnessArrays, holds_boxes, sigma};
+use super::{Part, Ragged, WitnessArrays, sigma};
+use crate::build::join::has_boxes;
 use crate::build::val::{Fun, Val};
 use crate::build::{Build, R, bug, limit};
 use crate::ir::{Atom, Ty, View};
 use crate::limits::Construct;
-use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ impl<'a> Build<'a> {
     /// The value with its arrays of boxes stored flat; `ty` is its closed type.
     pub fn stored_flat(&mut self, v: Val<'a>, ty: &ArrTy) -> R<Val<'a>> {
         Ok(match (v, &ty.atom) {
-            (Val::Tuple { frame, fields }, AtomTy::Tuple(q)) if holds_boxes(&ty.atom) => {
+            (Val::Tuple { frame, fields }, AtomTy::Tuple(q)) if fields.iter().any(has_boxes) => {
                 let fields = fields
                     .iter()
                     .zip(&q.fields)
@@ -37,6 +37,15 @@ impl<'a> Build<'a> {
                 Val::boxed(b.ty.clone(), b.witnesses.clone(), contents)
             }
             (v @ Val::Boxes { .. }, t) => Val::Ragged(Rc::new(self.ragged(&v, t)?)),
+            (Val::Fns { dims, table, fields }, _) => {
+                let types = table.types();
+                let fields = fields
+                    .iter()
+                    .zip(&types)
+                    .map(|(f, t)| self.stored_flat(f.clone(), &t.lifted(&ty.shape)))
+                    .collect::<R<Vec<_>>>()?;
+                Val::Fns { dims, table, fields: fields.into() }
+            }
             (v, _) => v,
         })
     }
@@ -116,7 +125,10 @@ impl<'a> Build<'a> {
                 starts: self.literal("starts", BaseTy::I64, frame.to_vec(), Vec::new())?,
                 inner: Rc::new(self.gathered(&[], &ty.atom)?),
             },
-            _ => Part::Fns { tags: None, table: Rc::from([Fun::Op(ScalarOp::Not)]) },
+            _ => {
+                let Val::Fns { table, .. } = Val::function(Fun::None) else { return bug("no function") };
+                Part::Fns { table, fields: Vec::new() }
+            }
         })
     }
 
@@ -170,17 +182,21 @@ impl<'a> Build<'a> {
                 Part::Boxes { starts, inner: Rc::new(inner) }
             }
             Val::Fns { .. } => {
-                let mut table: Vec<Fun<'a>> = Vec::new();
-                let mut arrays = Vec::with_capacity(all.len());
-                for (v, _) in &all {
-                    let Val::Fns { dims, tags, table: part } = v else {
-                        return bug("boxes with contents of different types");
-                    };
-                    arrays.push(self.shifted_tags(dims, *tags, table.len())?);
-                    table.extend(part.iter().cloned());
+                let (values, types): (Vec<Val>, Vec<ArrTy>) = all.into_iter().unzip();
+                let values = self.with_one_table(values)?;
+                let Val::Fns { table, .. } = &values[0] else { return bug("no function") };
+                let mut fields = Vec::new();
+                for (k, t) in table.types().iter().enumerate() {
+                    let column = values.iter().zip(&types).map(|(v, ty)| match v {
+                        Val::Fns { fields, .. } if k < fields.len() => {
+                            Ok((fields[k].clone(), t.lifted(&ty.shape)))
+                        }
+                        _ => bug("boxes with contents of different types"),
+                    });
+                    let column = column.collect::<R<Vec<_>>>()?;
+                    fields.push(self.gathered_part(column, frame)?);
                 }
-                let (data, starts) = self.appended(&arrays, frame)?;
-                Part::Fns { tags: Some((data, starts)), table: table.into() }
+                Part::Fns { table: table.clone(), fields }
             }
         })
     }
@@ -220,6 +236,15 @@ impl<'a> Build<'a> {
 
     /// The boxes of one array and then those of another, `total` many along the first axis.
     pub fn append_ragged(&mut self, x: &Ragged<'a>, y: &Ragged<'a>, total: Atom) -> R<Ragged<'a>> {
+        let both = vec![Val::Ragged(Rc::new(x.clone())), Val::Ragged(Rc::new(y.clone()))];
+        match &self.with_one_table(both)?[..] {
+            [Val::Ragged(x), Val::Ragged(y)] => self.append_alike(x, y, total),
+            _ => bug("arrays of boxes that are none"),
+        }
+    }
+
+    /// The same, if the functions at one place of both are of one table.
+    fn append_alike(&mut self, x: &Ragged<'a>, y: &Ragged<'a>, total: Atom) -> R<Ragged<'a>> {
         let mut frame = x.frame.clone();
         frame[0] = total;
         let mut witnesses = Vec::with_capacity(x.witnesses.len());
@@ -245,25 +270,18 @@ impl<'a> Build<'a> {
                 let all = xs.iter().zip(ys).map(|(x, y)| self.append_part(x, y, total, frame));
                 Part::Tuple(all.collect::<R<Vec<_>>>()?)
             }
-            (Part::Box(x), Part::Box(y)) => Part::Box(Rc::new(self.append_ragged(x, y, total)?)),
+            (Part::Box(x), Part::Box(y)) => Part::Box(Rc::new(self.append_alike(x, y, total)?)),
             (Part::Boxes { starts, inner }, Part::Boxes { starts: starts2, inner: inner2 }) => {
                 let by = inner.frame[0];
                 let count = self.sum(by, inner2.frame[0])?;
-                let inner = self.append_ragged(inner, inner2, count)?;
+                let inner = self.append_alike(inner, inner2, count)?;
                 let shifted = self.shifted(*starts2, by, frame)?;
                 let starts = self.append_line(*starts, shifted, total)?;
                 Part::Boxes { starts, inner: Rc::new(inner) }
             }
-            (Part::Fns { tags, table: f }, Part::Fns { tags: tags2, table: g }) => {
-                let same = f.len() == g.len() && f.iter().zip(g.iter()).all(|(f, g)| f.same(g));
-                match (tags, tags2) {
-                    (None, None) if same => Part::Fns { tags: None, table: f.clone() },
-                    (Some(s), Some(t)) if same => {
-                        let tags = self.append_data(*s, *t, total, frame)?;
-                        Part::Fns { tags: Some(tags), table: f.clone() }
-                    }
-                    _ => return self.no_boxes("boxes of different functions are put into one array"),
-                }
+            (Part::Fns { table, fields: xs }, Part::Fns { fields: ys, .. }) if xs.len() == ys.len() => {
+                let all = xs.iter().zip(ys).map(|(x, y)| self.append_part(x, y, total, frame));
+                Part::Fns { table: table.clone(), fields: all.collect::<R<Vec<_>>>()? }
             }
             _ => return bug("append of boxes of different types"),
         })

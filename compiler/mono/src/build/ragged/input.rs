@@ -79,9 +79,6 @@ impl<'a> Build<'a> {
                 let part = Part::Boxes { starts: starts.into(), inner: Rc::new(inner) };
                 Ok((part, Input::Parts { starts, boxes: Box::new(input) }))
             }
-            AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_) => {
-                limit(self, Construct::FunctionAtBoundary, format!("the input `{name}` holds functions"))
-            }
             _ => bug(format!("the input `{name}` is of the open type {ty}")),
         }
     }

@@ -13,7 +13,7 @@
 use super::{Part, Ragged, WitnessArrays, sigma};
 use crate::build::val::{Boxed, Val};
 use crate::build::{Build, R, bug};
-use crate::ir::{Atom, Body, Exp, Ty};
+use crate::ir::{Atom, Axis, Body, Exp, Ty};
 use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
@@ -30,26 +30,42 @@ impl<'a> Build<'a> {
         let n = self.product(frame)?;
         let first = self.program.vars.len();
         let axis = self.open_axes(&[n])[0];
-        let mut at = Vec::with_capacity(frame.len());
-        let mut rest = Atom::Var(axis.var);
-        for (k, n) in frame.iter().enumerate().rev() {
-            if k == 0 {
-                at.push(rest);
-            } else {
-                at.push(self.op(ScalarOp::Modulo, &[rest, *n])?);
-                rest = self.op(ScalarOp::Quotient, &[rest, *n])?;
-            }
-        }
-        at.reverse();
+        let at = self.unravelled(axis.var.into(), frame)?;
         let value = f(self, &at)?;
-        self.may_leave(&value, first)?;
+        let value = self.leave(value, first)?;
+        self.join_over(name, (frame, vec![axis]), ty, value)
+    }
+
+    /// The end of such a map: `value` is what its body gives, which is open, over `axes` that are those of the frame
+    /// or one of all its positions.
+    pub fn join_over(
+        &mut self,
+        name: &str,
+        (frame, axes): (&[Atom], Vec<Axis>),
+        ty: &ArrTy,
+        value: Val<'a>,
+    ) -> R<Val<'a>> {
         let value = self.stored_flat(value, ty)?;
         let mut given = Vec::new();
         self.body_results(&value, false, &mut given)?;
         let regular = given.iter().filter(|(_, joined)| !joined).count();
         let results = |joined| given.iter().filter(move |(_, j)| *j == joined).map(|(a, _)| *a);
         let results = results(false).chain(results(true)).collect();
-        let body = Body { stmts: self.close().stmts, results };
+        let mut stmts = self.close().stmts;
+        let n = self.product(frame)?;
+        let axis = match axes[..] {
+            [axis] => axis,
+            _ => {
+                let axis = self.open_axes(&[n])[0];
+                let at = self.unravelled(axis.var.into(), frame)?;
+                for (a, i) in axes.iter().zip(at) {
+                    self.emit(vec![a.var], Exp::Atom(i))?;
+                }
+                stmts.splice(0..0, self.close().stmts);
+                axis
+            }
+        };
+        let body = Body { stmts, results };
 
         // Outside of the body: the dims of what is regular come with its type.
         let mut dims = Vec::new();
@@ -81,6 +97,22 @@ impl<'a> Build<'a> {
         self.collected(&value, ty, &mut results)
     }
 
+    /// The indices of a position in row-major order.
+    fn unravelled(&mut self, position: Atom, frame: &[Atom]) -> R<Vec<Atom>> {
+        let mut at = Vec::with_capacity(frame.len());
+        let mut rest = position;
+        for (k, n) in frame.iter().enumerate().rev() {
+            if k == 0 {
+                at.push(rest);
+            } else {
+                at.push(self.op(ScalarOp::Modulo, &[rest, *n])?);
+                rest = self.op(ScalarOp::Quotient, &[rest, *n])?;
+            }
+        }
+        at.reverse();
+        Ok(at)
+    }
+
     /// The dims of what is regular in a value, in the order in which it is given.
     fn regular_dims(&mut self, v: &Val<'a>, ty: &ArrTy, out: &mut Vec<Vec<Atom>>) -> R<()> {
         match (v, &ty.atom) {
@@ -96,7 +128,11 @@ impl<'a> Build<'a> {
                 self.body_results_of_boxes(r, false, &mut arrays)?;
                 out.extend(arrays.iter().filter(|(_, joined)| !joined).map(|_| dims.clone()));
             }
-            (Val::Fns { tags: None, .. }, _) => {}
+            (Val::Fns { table, fields, .. }, _) => {
+                for (f, t) in fields.iter().zip(table.types()) {
+                    self.regular_dims(f, &t.lifted(&ty.shape), out)?;
+                }
+            }
             _ => out.push(self.sizes_of_type(&ty.shape)?),
         }
         Ok(())
@@ -112,7 +148,9 @@ impl<'a> Build<'a> {
                 };
                 out.push((a, joined));
             }
-            Val::Tuple { fields, .. } => fields.iter().try_for_each(|f| self.body_results(f, joined, out))?,
+            Val::Tuple { fields, .. } | Val::Fns { fields, .. } => {
+                fields.iter().try_for_each(|f| self.body_results(f, joined, out))?;
+            }
             Val::Box(b) => {
                 for w in &b.witnesses {
                     match w {
@@ -124,15 +162,6 @@ impl<'a> Build<'a> {
             }
             Val::Ragged(r) => self.body_results_of_boxes(r, joined, out)?,
             Val::Boxes { .. } => return bug("boxes that are not stored flat"),
-            Val::Fns { dims, tags, .. } => {
-                if let Some(t) = tags {
-                    let t = match joined && dims.is_empty() {
-                        true => self.literal("f", BaseTy::I64, vec![Atom::int(1)], vec![*t])?,
-                        false => *t,
-                    };
-                    out.push((t, joined));
-                }
-            }
         }
         Ok(())
     }
@@ -144,16 +173,15 @@ impl<'a> Build<'a> {
 
     fn body_results_of_part(&mut self, p: &Part<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
         match p {
-            Part::Base { data, starts } | Part::Fns { tags: Some((data, starts)), .. } => {
-                out.extend([(*starts, joined), (*data, true)]);
+            Part::Base { data, starts } => out.extend([(*starts, joined), (*data, true)]),
+            Part::Tuple(parts) | Part::Fns { fields: parts, .. } => {
+                parts.iter().try_for_each(|p| self.body_results_of_part(p, joined, out))?;
             }
-            Part::Tuple(parts) => parts.iter().try_for_each(|p| self.body_results_of_part(p, joined, out))?,
             Part::Box(r) => self.body_results_of_boxes(r, joined, out)?,
             Part::Boxes { starts, inner } => {
                 out.push((*starts, joined));
                 self.body_results_of_boxes(inner, true, out)?;
             }
-            Part::Fns { tags: None, .. } => {}
         }
         Ok(())
     }
@@ -182,16 +210,15 @@ impl<'a> Build<'a> {
                 let r = self.collected_boxes(r, Some(&dims), t, results)?;
                 Val::Ragged(Rc::new(r))
             }
-            (Val::Fns { tags, table, .. }, _) => {
+            (Val::Fns { table, fields, .. }, _) => {
                 let dims = over(self.sizes_of_type(&ty.shape)?);
-                let tags = match tags {
-                    None => None,
-                    Some(_) => {
-                        let a = results.regular()?;
-                        Some(self.shaped(a, &dims)?)
-                    }
-                };
-                Val::Fns { dims, tags, table: table.clone() }
+                let types = table.types();
+                let fields = fields
+                    .iter()
+                    .zip(&types)
+                    .map(|(f, t)| self.collected(f, &t.lifted(&ty.shape), results))
+                    .collect::<R<Vec<_>>>()?;
+                Val::Fns { dims, table: table.clone(), fields: fields.into() }
             }
             _ => return bug(format!("a value that is not of its type {ty}")),
         })
@@ -238,15 +265,11 @@ impl<'a> Build<'a> {
                 let inner = self.collected_boxes(r, None, t, results)?;
                 Part::Boxes { starts, inner: Rc::new(inner) }
             }
-            (Val::Fns { tags, table, .. }, _) => {
-                let tags = match tags {
-                    None => None,
-                    Some(_) => {
-                        let (_, starts, data) = results.joined()?;
-                        Some((data, self.shaped(starts, results.frame)?))
-                    }
-                };
-                Part::Fns { tags, table: table.clone() }
+            (Val::Fns { table, fields, .. }, _) => {
+                let types = table.types();
+                let parts = fields.iter().zip(&types);
+                let parts = parts.map(|(f, t)| self.collected_contents(f, &t.atom, results));
+                Part::Fns { table: table.clone(), fields: parts.collect::<R<Vec<_>>>()? }
             }
             _ => return bug(format!("contents that are not of type {ty}")),
         })
@@ -296,12 +319,9 @@ impl<'a> Build<'a> {
                 let (data, starts) = self.collected_data(dims, results)?;
                 Part::Base { data, starts }
             }
-            Part::Fns { tags, table } => {
-                let tags = match tags {
-                    None => None,
-                    Some(_) => Some(self.collected_data(dims, results)?),
-                };
-                Part::Fns { tags, table: table.clone() }
+            Part::Fns { table, fields } => {
+                let fields = fields.iter().map(|p| self.collected_parts(p, dims, results));
+                Part::Fns { table: table.clone(), fields: fields.collect::<R<Vec<_>>>()? }
             }
             Part::Tuple(parts) => Part::Tuple(
                 parts.iter().map(|p| self.collected_parts(p, dims, results)).collect::<R<Vec<_>>>()?,
@@ -390,7 +410,7 @@ fn scalars_in(b: &Boxed, out: &mut Vec<Vec<Atom>>) {
     while let Some(v) = contents.pop() {
         match v {
             Val::Box(b) => scalars_in(b, out),
-            Val::Tuple { fields, .. } => contents.extend(fields.iter().rev()),
+            Val::Tuple { fields, .. } | Val::Fns { fields, .. } => contents.extend(fields.iter().rev()),
             _ => {}
         }
     }

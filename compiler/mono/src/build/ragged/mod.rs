@@ -29,10 +29,9 @@ mod output;
 mod through;
 mod vectors;
 
-use crate::build::val::{Fun, Val};
+use crate::build::val::{Table, Val};
 use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Ty, View};
-use remc_base::ids::Id;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
@@ -71,10 +70,10 @@ pub(crate) enum Part<'a> {
         starts: Atom,
         inner: Rc<Ragged<'a>>,
     },
+    /// Functions; the parts are the fields, as [`Table::types`] says.
     Fns {
-        /// As for `Base`, if there are several functions.
-        tags: Option<(Atom, Atom)>,
-        table: Rc<[Fun<'a>]>,
+        table: Rc<Table<'a>>,
+        fields: Vec<Part<'a>>,
     },
 }
 
@@ -120,17 +119,8 @@ impl<'a> Ragged<'a> {
         self.contents.atoms(b, out);
     }
 
-    /// Whether it mentions a variable of Mono with a number from `first` on.
-    pub fn mentions(&self, first: usize) -> bool {
-        let new = |a: &Atom| a.as_var().is_some_and(|v| v.index() >= first);
-        let mut any = self.frame.iter().chain(self.witnesses.iter().flat_map(WitnessArrays::atoms)).any(new);
-        self.contents.mentions(&mut |a| any |= new(a));
-        self.tables(&mut |f| any |= super::capture::mentions_since(f, first));
-        any
-    }
-
-    /// The functions in the boxes.
-    pub fn tables(&self, f: &mut dyn FnMut(&Fun<'a>)) {
+    /// The tables of the functions in the boxes, from left to right.
+    pub fn tables(&self, f: &mut dyn FnMut(&Rc<Table<'a>>)) {
         self.contents.tables(f);
     }
 }
@@ -143,47 +133,24 @@ impl<'a> Part<'a> {
         };
         match self {
             Part::Base { data, starts } => leaf(*data, *starts),
-            Part::Tuple(parts) => parts.iter().for_each(|p| p.atoms(b, out)),
+            Part::Tuple(parts) | Part::Fns { fields: parts, .. } => {
+                parts.iter().for_each(|p| p.atoms(b, out));
+            }
             Part::Box(r) => r.atoms(b, out),
             Part::Boxes { starts, inner } => {
                 out.extend(&inner.frame);
                 out.push(*starts);
                 inner.atoms(b, out);
             }
-            Part::Fns { tags, .. } => tags.iter().for_each(|(data, starts)| leaf(*data, *starts)),
         }
     }
 
-    fn mentions(&self, f: &mut dyn FnMut(&Atom)) {
-        match self {
-            Part::Base { data, starts } | Part::Fns { tags: Some((data, starts)), .. } => {
-                f(data);
-                f(starts);
-            }
-            Part::Fns { tags: None, .. } => {}
-            Part::Tuple(parts) => parts.iter().for_each(|p| p.mentions(f)),
-            Part::Box(r) => {
-                r.witnesses.iter().flat_map(WitnessArrays::atoms).for_each(&mut *f);
-                r.contents.mentions(f);
-            }
-            Part::Boxes { starts, inner } => {
-                f(starts);
-                inner
-                    .frame
-                    .iter()
-                    .chain(inner.witnesses.iter().flat_map(WitnessArrays::atoms))
-                    .for_each(&mut *f);
-                inner.contents.mentions(f);
-            }
-        }
-    }
-
-    fn tables(&self, f: &mut dyn FnMut(&Fun<'a>)) {
+    fn tables(&self, f: &mut dyn FnMut(&Rc<Table<'a>>)) {
         match self {
             Part::Base { .. } => {}
             Part::Tuple(parts) => parts.iter().for_each(|p| p.tables(f)),
             Part::Box(r) | Part::Boxes { inner: r, .. } => r.contents.tables(f),
-            Part::Fns { table, .. } => table.iter().for_each(f),
+            Part::Fns { table, .. } => f(table),
         }
     }
 }
@@ -204,10 +171,11 @@ impl<'a> Build<'a> {
             }
             Part::Box(r) => Part::Box(Rc::new(self.reframed(r, frame.to_vec(), f)?)),
             Part::Boxes { starts, inner } => Part::Boxes { starts: f(self, *starts)?, inner: inner.clone() },
-            Part::Fns { tags, table } => Part::Fns {
-                tags: tags.map(|(data, starts)| R::Ok((data, f(self, starts)?))).transpose()?,
-                table: table.clone(),
-            },
+            Part::Fns { table, fields } => {
+                let fields =
+                    fields.iter().map(|p| self.reframed_part(p, frame, f)).collect::<R<Vec<_>>>()?;
+                Part::Fns { table: table.clone(), fields }
+            }
         })
     }
 
@@ -258,9 +226,11 @@ impl<'a> Build<'a> {
                 let r = self.reframed(inner, dims.clone(), &mut |b, a| b.elements_from(a, *starts, &dims))?;
                 Val::Ragged(Rc::new(r))
             }
-            (Part::Fns { tags, table }, _) => {
-                let tags = tags.map(|(data, starts)| self.elements_from(data, starts, &dims)).transpose()?;
-                Val::Fns { dims, tags, table: table.clone() }
+            (Part::Fns { table, fields: parts }, _) => {
+                let types = table.types();
+                let fields = parts.iter().zip(&types).map(|(p, t)| self.contents_of(p, t, &dims));
+                let fields = fields.collect::<R<Vec<_>>>()?;
+                Val::Fns { dims, table: table.clone(), fields: fields.into() }
             }
             _ => return bug(format!("contents that are not of type {ty}")),
         })

@@ -1,9 +1,8 @@
 //! Arrays of boxes as results of the program: each array that holds them gets a position.
 
 use super::{Part, Ragged, WitnessArrays, sigma};
-use crate::build::{Build, R, bug, limit};
+use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Output, Witness};
-use crate::limits::Construct;
 use remc_base::AtomTy;
 
 impl<'a> Build<'a> {
@@ -37,9 +36,7 @@ impl<'a> Build<'a> {
                 let starts = place(*starts, results);
                 Output::Parts { starts, boxes: Box::new(self.boxes_output(inner, t, results)?) }
             }
-            (Part::Fns { .. }, _) => {
-                return limit(self, Construct::FunctionAtBoundary, "the result is or holds a function");
-            }
+            (Part::Fns { .. }, t) => Output::Functions { frame: Vec::new(), ty: t.clone() },
             _ => return bug(format!("boxes whose contents are not of type {ty}")),
         })
     }

@@ -5,7 +5,8 @@
 //! one shape for every box, so that what chooses or orders items works on them as on a tuple; the data stay
 //! where they are.
 
-use super::{Part, Ragged, holds_boxes};
+use super::{Part, Ragged};
+use crate::build::join::has_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Ty, Var};
@@ -13,18 +14,18 @@ use remc_base::*;
 use std::rc::Rc;
 
 impl<'a> Build<'a> {
-    /// New variables for an array of boxes like another, of the closed type `ty`, in the order of
-    /// [`Ragged::atoms`].
+    /// New variables for an array, of shape `frame`, of boxes like those of another, of the closed type `ty`, in
+    /// the order of [`Ragged::atoms`].
     pub fn like_ragged(
         &mut self,
         name: &str,
         r: &Ragged<'a>,
-        ty: &ArrTy,
+        ty: &AtomTy,
+        frame: Vec<Atom>,
         out: &mut Vec<Var>,
     ) -> R<Ragged<'a>> {
-        let frame = self.sizes_of_type(&ty.shape)?;
         let mut r = r.clone();
-        r.ty = ty.atom.clone();
+        r.ty = ty.clone();
         self.like_frame(name, &r, frame, out)
     }
 
@@ -72,14 +73,14 @@ impl<'a> Build<'a> {
                 let inner = self.like_frame(name, inner, vec![Atom::Var(total)], out)?;
                 Part::Boxes { starts: Atom::Var(starts), inner: Rc::new(inner) }
             }
-            Part::Fns { tags, table } => {
-                let tags = tags.map(|(d, _)| data(self, d, out));
-                Part::Fns { tags, table: table.clone() }
+            Part::Fns { table, fields } => {
+                let fields = fields.iter().map(|p| self.like_part(name, p, frame, out));
+                Part::Fns { table: table.clone(), fields: fields.collect::<R<Vec<_>>>()? }
             }
         })
     }
 
-    /// Whether two arrays of boxes are of one structure.
+    /// Whether two arrays of boxes are of one structure, but for the functions in them.
     pub fn alike(&self, x: &Ragged<'a>, y: &Ragged<'a>) -> bool {
         let ranks = |r: &Ragged| r.witnesses.iter().map(|w| w.atoms().len()).collect::<Vec<_>>();
         ranks(x) == ranks(y) && self.alike_parts(&x.contents, &y.contents)
@@ -93,11 +94,7 @@ impl<'a> Build<'a> {
             }
             (Part::Box(x), Part::Box(y)) => self.alike(x, y),
             (Part::Boxes { inner: x, .. }, Part::Boxes { inner: y, .. }) => self.alike(x, y),
-            (Part::Fns { tags: s, table: f }, Part::Fns { tags: t, table: g }) => {
-                s.is_some() == t.is_some()
-                    && f.len() == g.len()
-                    && f.iter().zip(g.iter()).all(|(f, g)| f.same(g))
-            }
+            (Part::Fns { .. }, Part::Fns { .. }) => true,
             _ => false,
         }
     }
@@ -106,7 +103,7 @@ impl<'a> Build<'a> {
     /// type: what is enough to choose boxes, and to put them into another order.
     pub fn headers(&mut self, v: &Val<'a>, ty: &ArrTy) -> R<(Val<'a>, ArrTy)> {
         Ok(match (v, &ty.atom) {
-            (Val::Tuple { frame, fields }, AtomTy::Tuple(q)) if holds_boxes(&ty.atom) => {
+            (Val::Tuple { frame, fields }, AtomTy::Tuple(q)) if fields.iter().any(has_boxes) => {
                 let (mut values, mut types) = (Vec::new(), Vec::new());
                 for (f, (label, t)) in fields.iter().zip(&q.fields) {
                     let (f, t) = self.headers(f, t)?;
@@ -116,6 +113,11 @@ impl<'a> Build<'a> {
                 let frame = frame.clone();
                 let ty = ArrTy::new(AtomTy::tuple(types), ty.shape.clone());
                 (Val::Tuple { frame, fields: values.into() }, ty)
+            }
+            (Val::Fns { dims, table, fields }, _) if fields.iter().any(has_boxes) => {
+                let fields = Val::Tuple { frame: dims.clone(), fields: fields.clone() };
+                let types = table.types().into_iter().map(|t| (None, t)).collect();
+                return self.headers(&fields, &ArrTy::new(AtomTy::tuple(types), ty.shape.clone()));
             }
             (Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_), t) => {
                 let r = self.ragged(v, t)?;
@@ -142,6 +144,13 @@ impl<'a> Build<'a> {
                     values.push(self.with_headers(h.clone(), f, t)?);
                 }
                 Val::Tuple { frame, fields: values.into() }
+            }
+            (Val::Tuple { frame, fields: all }, Val::Fns { table, fields, .. }, _) => {
+                let mut values = Vec::with_capacity(all.len());
+                for ((h, f), t) in all.iter().zip(fields.iter()).zip(table.types()) {
+                    values.push(self.with_headers(h.clone(), f, &t)?);
+                }
+                Val::Fns { dims: frame, table: table.clone(), fields: values.into() }
             }
             (Val::Tuple { frame, fields }, Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_), t) => {
                 let r = self.ragged(like, t)?;

@@ -62,15 +62,9 @@ impl<'a> Build<'a> {
                 let parts = fields.iter().map(|f| self.cut_into_boxes(f, axes, starts, k));
                 Part::Tuple(parts.collect::<R<Vec<_>>>()?)
             }
-            Val::Fns { tags, table, .. } => {
-                let tags = match tags {
-                    None => None,
-                    Some(a) => {
-                        let count = self.product(&dims)?;
-                        Some((self.shaped(*a, &[count])?, scaled(self, rest)?))
-                    }
-                };
-                Part::Fns { tags, table: table.clone() }
+            Val::Fns { table, fields, .. } => {
+                let parts = fields.iter().map(|f| self.cut_into_boxes(f, axes, starts, k));
+                Part::Fns { table: table.clone(), fields: parts.collect::<R<Vec<_>>>()? }
             }
             Val::Box(_) => return bug("one box as a vector"),
             Val::Boxes { ty, .. } => {
@@ -120,9 +114,11 @@ impl<'a> Build<'a> {
                 let r = self.reframed(inner, dims.clone(), &mut |b, a| b.shaped(a, &dims))?;
                 Val::Ragged(Rc::new(r))
             }
-            (Part::Fns { tags, table }, _) => {
-                let tags = tags.map(|(data, _)| self.shaped(data, &dims)).transpose()?;
-                Val::Fns { dims, tags, table: table.clone() }
+            (Part::Fns { table, fields: parts }, _) => {
+                let types = table.types();
+                let fields = parts.iter().zip(&types).map(|(p, t)| self.contents_from_start(p, t, &dims));
+                let fields = fields.collect::<R<Vec<_>>>()?;
+                Val::Fns { dims, table: table.clone(), fields: fields.into() }
             }
             _ => return bug(format!("contents that are not of type {ty}")),
         })
