@@ -204,7 +204,10 @@ pub trait ReadInterface<'t> {
                 items.end()?;
                 Ok((Output::Parts { starts, boxes: Box::new(boxes) }, around(s, below)?))
             }
-            _ => fail(s, "a position, (tuple …), (box …), (boxes …), (functions …), (part …) or (parts …) was expected"),
+            _ => fail(
+                s,
+                "a position, (tuple …), (box …), (boxes …), (functions …), (part …) or (parts …) was expected",
+            ),
         }
     }
 }

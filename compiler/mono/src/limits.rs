@@ -34,11 +34,8 @@ pub enum BuildError {
 }
 
 impl Construct {
-    pub const ALL: [Construct; 3] = [
-        Construct::Recursion,
-        Construct::UnknownRank,
-        Construct::ProgramTooLarge,
-    ];
+    pub const ALL: [Construct; 3] =
+        [Construct::Recursion, Construct::UnknownRank, Construct::ProgramTooLarge];
 
     /// The name, as in `limitations.toml`.
     pub fn name(self) -> &'static str {
@@ -63,7 +60,9 @@ impl Construct {
 
     pub fn workaround(self) -> &'static str {
         match self {
-            Construct::Recursion => "keep what the functions mention in an array, and apply them in a loop over it",
+            Construct::Recursion => {
+                "keep what the functions mention in an array, and apply them in a loop over it"
+            }
             Construct::UnknownRank => "give the shape as a vector whose length is in its type",
             Construct::ProgramTooLarge => "call large functions from fewer places, or map them over an array",
         }

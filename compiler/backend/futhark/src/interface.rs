@@ -118,6 +118,8 @@ pub fn signature(pr: &mut Printer<'_>, interface: &Interface) -> R<String> {
         out = out.replace(" (", "\n    (");
     }
     Ok(match types.as_slice() {
+        // Functions alone, of which there is nothing to give: that it ran.
+        [] => format!("{out} : bool"),
         [one] => format!("{out} : {one}"),
         all => format!("{out} : ({})", all.join(", ")),
     })

@@ -115,7 +115,11 @@ impl<'a> Build<'a> {
                     _ => return bug("an instance of a function that is none"),
                 }
             }
-            return Ok(Val::Fns { dims: Vec::new(), table: Rc::new(Table { codes }), fields: fields.clone() });
+            return Ok(Val::Fns {
+                dims: Vec::new(),
+                table: Rc::new(Table { codes }),
+                fields: fields.clone(),
+            });
         }
         self.each_function(f, ty, go)
     }

@@ -148,14 +148,16 @@ impl<'a> Build<'a> {
         let mut indices = &indices[..];
         loop {
             let closure = match &f {
-                Val::Fns { dims, table, .. } if dims.is_empty() && !table.tagged() => match &table.codes[0].fun {
-                    Fun::Closure(c) if table.codes[0].holes.is_none() => c.clone(),
-                    _ if args.is_empty() => return Ok(f),
-                    _ => {
-                        let ty = ArrTy::scalar(AtomTy::INT);
-                        return self.call(&f, args, &ty);
+                Val::Fns { dims, table, .. } if dims.is_empty() && !table.tagged() => {
+                    match &table.codes[0].fun {
+                        Fun::Closure(c) if table.codes[0].holes.is_none() => c.clone(),
+                        _ if args.is_empty() => return Ok(f),
+                        _ => {
+                            let ty = ArrTy::scalar(AtomTy::INT);
+                            return self.call(&f, args, &ty);
+                        }
                     }
-                },
+                }
                 _ if args.is_empty() => return Ok(f),
                 _ => return bug("an entry that is no function"),
             };

@@ -1,8 +1,8 @@
 //! Values that go through a statement: taken apart into atoms, and put together again from its results.
 
 use crate::build::emit::Scope;
-use crate::build::ragged::holds_boxes;
 use crate::build::function::tables_of;
+use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug, env, limit};
 use crate::ir::Atom;

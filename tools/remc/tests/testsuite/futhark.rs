@@ -172,6 +172,7 @@ fn run(c: &Compiled) -> Result<Result<Value, Fault>, String> {
         Err(fault) => return Ok(Err(fault)),
     };
     let parts = match (&value, interface.given.len()) {
+        (_, 0) => Vec::new(),
         (_, 1) => vec![value],
         (eval::Value::Tuple(parts), n) if parts.len() == n => parts.to_vec(),
         (other, n) => return Err(format!("{other:?} instead of {n} results")),

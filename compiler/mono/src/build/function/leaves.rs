@@ -224,9 +224,7 @@ impl<'w> Walk<'w> {
             Part::Fns { .. } => 4,
         }));
         match p {
-            Part::Base { data, starts } => {
-                Part::Base { data: self.atom(*data), starts: self.atom(*starts) }
-            }
+            Part::Base { data, starts } => Part::Base { data: self.atom(*data), starts: self.atom(*starts) },
             Part::Tuple(parts) => Part::Tuple(parts.iter().map(|p| self.part(p)).collect()),
             Part::Box(r) => Part::Box(Rc::new(self.ragged(r))),
             Part::Boxes { starts, inner } => {
@@ -390,10 +388,9 @@ fn with_dims(t: &AtomTy, f: &mut dyn FnMut(&Dim) -> Dim) -> AtomTy {
             let params = q.params.iter().map(|p| array_with_dims(p, f)).collect();
             AtomTy::func(params, array_with_dims(&q.ret, f))
         }
-        AtomTy::Forall(q) => AtomTy::Forall(Arc::new(ForallTy {
-            params: q.params.clone(),
-            body: array_with_dims(&q.body, f),
-        })),
+        AtomTy::Forall(q) => {
+            AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: array_with_dims(&q.body, f) }))
+        }
         AtomTy::Pi(q) => {
             AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: array_with_dims(&q.body, f) }))
         }
@@ -479,7 +476,9 @@ impl Names {
     fn dim(&mut self, d: &Dim) {
         for v in d.vars() {
             match v {
-                DimVar::Rigid(v) | DimVar::RankOf(ShapeVar::Rigid(v)) | DimVar::SizeOf(ShapeVar::Rigid(v)) => {
+                DimVar::Rigid(v)
+                | DimVar::RankOf(ShapeVar::Rigid(v))
+                | DimVar::SizeOf(ShapeVar::Rigid(v)) => {
                     self.name(v);
                 }
                 _ => {}

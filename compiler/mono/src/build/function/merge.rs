@@ -95,9 +95,7 @@ impl<'a> Build<'a> {
         let sizes = |c: &Code| c.holes.as_ref().map_or(0, |h| h.witnesses());
         from.codes.len() == to.codes.len()
             && plan.to.iter().enumerate().all(|(k, (to_code, leaves))| {
-                *to_code == k
-                    && own(&from.codes[k], leaves)
-                    && sizes(&from.codes[k]) == sizes(&to.codes[k])
+                *to_code == k && own(&from.codes[k], leaves) && sizes(&from.codes[k]) == sizes(&to.codes[k])
             })
     }
 

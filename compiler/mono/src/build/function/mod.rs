@@ -33,8 +33,8 @@ use crate::build::{Build, R, bug, limit};
 use crate::ir::{Atom, Ty, Var};
 use crate::limits::Construct;
 use leaves::{Leaf, Token, Walk};
-use remc_base::*;
 use remc_base::ids::Id;
+use remc_base::*;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -148,9 +148,10 @@ impl<'a> Build<'a> {
     fn leaf_of(&mut self, m: &mut Making<'_, 'a>, column: &[Leaf]) -> R<Option<Leaf>> {
         let outside = |v: &Var| {
             m.first.is_none_or(|first| v.index() < first)
-                && !m.codes.iter().any(|c| {
-                    c.holes.as_ref().is_some_and(|h| h.all.iter().any(|h| h.var == *v))
-                })
+                && !m
+                    .codes
+                    .iter()
+                    .any(|c| c.holes.as_ref().is_some_and(|h| h.all.iter().any(|h| h.var == *v)))
         };
         let kept = match &column[0] {
             Leaf::Atom(a) | Leaf::Size(a) => a.as_var().is_none_or(|v| outside(&v)),
@@ -359,7 +360,8 @@ impl<'a> Build<'a> {
                 let old = Val::Tuple { frame: dims.clone(), fields: fields.clone() };
                 let made = self.map("f", dims, &ty, |b, at| {
                     let Val::Tuple { fields, .. } = b.cell(&old, at)? else { return bug("no tuple") };
-                    let mut out: Vec<Val> = fields.iter().take(usize::from(table.tagged())).cloned().collect();
+                    let mut out: Vec<Val> =
+                        fields.iter().take(usize::from(table.tagged())).cloned().collect();
                     for (k, m) in all.iter().enumerate() {
                         let Some(holes) = &m.code.holes else { continue };
                         let field = table.field_of(k).and_then(|f| fields.get(f));
@@ -436,8 +438,6 @@ fn filled_leaf(with: &FxHashMap<Var, (Atom, Dim)>, l: Leaf) -> Leaf {
     match l {
         Leaf::Atom(a) => Leaf::Atom(atom(a)),
         Leaf::Size(a) => Leaf::Size(atom(a)),
-        Leaf::Dim(d) => {
-            Leaf::Dim(d.substitute(&mut |v| with.get(&var_of(v)?).map(|(_, d)| d.clone())))
-        }
+        Leaf::Dim(d) => Leaf::Dim(d.substitute(&mut |v| with.get(&var_of(v)?).map(|(_, d)| d.clone()))),
     }
 }

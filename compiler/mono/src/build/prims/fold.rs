@@ -122,12 +122,7 @@ impl<'a> Folded<'a> {
 }
 
 /// One statement of Mono; none if the state is of no fixed size, or has other functions after an item.
-fn combine_items<'a>(
-    b: &mut Build<'a>,
-    c: &Call<'_, 'a>,
-    form: Form,
-    f: &Folded<'a>,
-) -> R<Option<Val<'a>>> {
+fn combine_items<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: &Folded<'a>) -> R<Option<Val<'a>>> {
     let start_atoms = f.start.as_ref().map(|v| b.atoms(v)).transpose()?;
     let axes = b.open_axes(&[f.n]);
     let elem = b.cell(&f.items, &[Atom::Var(axes[0].var)])?;
@@ -219,10 +214,7 @@ fn one_by_one<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: Folded<'a>
         Val::Boxes { ty, .. } => Val::Ragged(Rc::new(b.ragged(&all.contents, ty)?)),
         other => other.clone(),
     };
-    b.rearrange(&all, 1, &[size], &mut |_| View::Slice {
-        start: vec![Atom::int(from)],
-        dims: vec![size],
-    })
+    b.rearrange(&all, 1, &[size], &mut |_| View::Slice { start: vec![Atom::int(from)], dims: vec![size] })
 }
 
 /// A loop of `n` rounds, whose body takes the number of the round and the state. A state whose functions grow from
@@ -278,9 +270,7 @@ pub(super) fn iterate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     b.check_natural(&d, || "that counts `iterate`".into())?;
     let ty = c.array(0, &[c.shape(0)?])?;
     let start = vec![(c.arg(2)?.clone(), ty.clone())];
-    let done = counted(b, "x", n, start, |b, _, state| {
-        Ok(vec![b.call(c.arg(1)?, state.to_vec(), &ty)?])
-    })?;
+    let done = counted(b, "x", n, start, |b, _, state| Ok(vec![b.call(c.arg(1)?, state.to_vec(), &ty)?]))?;
     done.into_iter().next().map_or_else(|| bug("a loop without a state"), Ok)
 }
 

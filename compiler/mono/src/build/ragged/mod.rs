@@ -172,8 +172,7 @@ impl<'a> Build<'a> {
             Part::Box(r) => Part::Box(Rc::new(self.reframed(r, frame.to_vec(), f)?)),
             Part::Boxes { starts, inner } => Part::Boxes { starts: f(self, *starts)?, inner: inner.clone() },
             Part::Fns { table, fields } => {
-                let fields =
-                    fields.iter().map(|p| self.reframed_part(p, frame, f)).collect::<R<Vec<_>>>()?;
+                let fields = fields.iter().map(|p| self.reframed_part(p, frame, f)).collect::<R<Vec<_>>>()?;
                 Part::Fns { table: table.clone(), fields }
             }
         })
