@@ -107,6 +107,9 @@ pub(super) fn subarray_fill(c: &Call) -> R<Array> {
 
 /// A cell of zeros of a closed type: numbers 0, `#f`, `#\nul`, empty boxes, tuples of zeros.
 fn zeros(ty: &AtomTy, count: usize) -> R<Data> {
+    if count == 0 {
+        return Ok(Builder::of_atom(ty)?.finish());
+    }
     let one = match ty {
         AtomTy::Base(b) => Data::one(zero(*b)),
         AtomTy::Tuple(q) => {
@@ -134,13 +137,9 @@ fn zeros(ty: &AtomTy, count: usize) -> R<Data> {
             }
             let shape = env.shape(&q.body.shape)?;
             let n = size(&shape)?;
-            let data = match n {
-                0 => Builder::of_atom(&env.atom(&q.body.atom)?)?.finish(),
-                n => zeros(&env.atom(&q.body.atom)?, n)?,
-            };
+            let data = zeros(&env.atom(&q.body.atom)?, n)?;
             Array::boxed(indices, Array::new(shape, data)).data
         }
-        _ if count == 0 => return Ok(Builder::of_atom(ty)?.finish()),
         _ => return Err(Fault::trap(Trap::NoZero { ty: ty.to_string().into() }, &[])),
     };
     Ok(one.gather(std::iter::repeat_n(0, count), 1))

@@ -79,7 +79,8 @@ fn combine<'a>(
         }
     };
     let mut items = c.arg(xs)?.clone();
-    if let (Some(v), false) = (&start, serial) {
+    let boxes = holds_boxes(&elem_ty.atom) || holds_boxes(&acc_ty.atom);
+    if let (Some(v), false) = (&start, serial || boxes) {
         // Parts that are combined with parts are of one kind with the elements.
         let mut both = b.with_one_table(vec![v.clone(), items])?.into_iter();
         (start, items) = match (both.next(), both.next()) {
@@ -88,7 +89,7 @@ fn combine<'a>(
         };
     }
     let fold = Folded { items, start, n, pad, elem_ty, acc_ty, result_ty, serial };
-    if !holds_boxes(&fold.elem_ty.atom) && !holds_boxes(&fold.acc_ty.atom) {
+    if !boxes {
         let open = b.scopes.len();
         if let Some(v) = combine_items(b, c, form, &fold)? {
             return Ok(v);

@@ -148,8 +148,8 @@ fn zeros<'a>(b: &mut Build<'a>, like: &Val<'a>, ty: &ArrTy, frame: &[Atom]) -> R
             Val::Tuple { frame: dims, fields: fields.into() }
         }
         (Val::Fns { .. } | Val::Box(_) | Val::Boxes { .. } | Val::Ragged(_), _) => {
-            if let Val::Fns { .. } = like {
-                no_zero(b, ty, &dims)?;
+            if let Some(function) = needs_zero(&ty.atom) {
+                no_zero(b, &function, &dims)?;
             }
             let dims = dims.iter().map(|n| b.dim_of(*n)).collect::<Vec<_>>();
             b.empty(&ArrTy::new(ty.atom.clone(), Shape::of_dims(dims)))?
@@ -159,11 +159,31 @@ fn zeros<'a>(b: &mut Build<'a>, like: &Val<'a>, ty: &ArrTy, frame: &[Atom]) -> R
 }
 
 /// Stops the program if there are functions of the type in an array of zeros.
-fn no_zero<'a>(b: &mut Build<'a>, ty: &ArrTy, dims: &[Atom]) -> R<()> {
+fn no_zero<'a>(b: &mut Build<'a>, ty: &AtomTy, dims: &[Atom]) -> R<()> {
     let n = dims.iter().fold(Dim::constant(1), |n, d| n.mul(&b.dim_of(*d)));
     let n = b.size(&n)?;
     let none = b.equal(n, Atom::int(0))?;
-    b.check(Trap::NoZero { ty: ty.atom.to_string().into() }, none, &[])
+    b.check(Trap::NoZero { ty: ty.to_string().into() }, none, &[])
+}
+
+/// The type of the functions that a zero of a type consists of: itself, or of what an empty box holds, which has
+/// no axis.
+fn needs_zero(ty: &AtomTy) -> Option<AtomTy> {
+    match ty {
+        AtomTy::Fn(_) | AtomTy::Forall(_) | AtomTy::Pi(_) => Some(ty.clone()),
+        AtomTy::Sigma(q) => {
+            let mut zeros = Subst::new();
+            q.params.iter().for_each(|p| match p.sort {
+                Sort::Dim => zeros.bind_dim(p, Dim::zero()),
+                Sort::Shape => zeros.bind_shape(p, Shape::of_sizes(&[0])),
+            });
+            let body = zeros.arr(&q.body);
+            let none = body.shape.sizes().is_some_and(|n| n.contains(&0));
+            if none { None } else { needs_zero(&body.atom) }
+        }
+        AtomTy::Tuple(q) => q.fields.iter().find_map(|(_, t)| needs_zero(&t.atom)),
+        AtomTy::Base(_) | AtomTy::Var(_) | AtomTy::Meta(_) | AtomTy::Quot(_) => None,
+    }
 }
 
 pub(super) fn scatter<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {

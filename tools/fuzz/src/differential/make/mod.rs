@@ -6,6 +6,7 @@
 
 mod arrays;
 mod blocks;
+mod functions;
 mod operators;
 mod parts;
 mod ragged;
@@ -464,13 +465,14 @@ impl Maker {
     fn form(&mut self, ty: &Ty) -> Term {
         self.fuel -= 1;
         for _ in 0..6 {
-            let forms: &[Form] = match self.rng.below(10) {
+            let forms: &[Form] = match self.rng.below(11) {
                 0..=5 if ty.is_boxed() => ragged::BOXES,
                 6 | 7 if ty.is_boxed() => arrays::MOVES,
                 _ if ty.is_boxed() => blocks::BODIES,
                 0..=3 => scalars::FORMS,
                 6 | 7 if self.ragged => ragged::OPENS,
                 4..=6 => arrays::FORMS,
+                10 => functions::LEAVES,
                 _ => blocks::FORMS,
             };
             if let Some(form) = self.rng.pick(forms).copied()
