@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `seq` | one iteration after the other |
 //! | `unroll` | the iterations written out |
-//! | `lanes w` | a loop of `w` lanes; loops of fewer lanes for what is left; at last one by one |
+//! | `lanes w` | a loop of `w` lanes; loops of fewer lanes for what is left; at last one by one, or masked (`super::tail`) |
 //! | `scan w` | a loop of `w` lanes, whose prefixes `super::scan` makes; then one by one |
 //! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one |
 //!
@@ -35,7 +35,10 @@ const MOST_UNROLLED: i64 = 64;
 const FEWEST_LANES: u32 = 4;
 
 /// What a loop carries: of each value the pieces.
-type Values<'ctx> = Vec<Vec<Value<'ctx>>>;
+pub(super) type Values<'ctx> = Vec<Vec<Value<'ctx>>>;
+
+/// The operators of what a loop carries, their types and neutral elements.
+pub(super) type Sums = [(ScalarOp, BaseTy, Scalar)];
 
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
@@ -251,7 +254,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         var: Var,
         (from, to): (IntValue<'ctx>, IntValue<'ctx>),
         carried: &[Carried],
-        sums: &[(ScalarOp, BaseTy, Scalar)],
+        sums: &Sums,
         body: &[Stmt],
         next: &[Atom],
     ) -> Result<(), EmitError> {
@@ -306,6 +309,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         // A range that is shorter than a vector, as many rows are, has nothing to fold.
         let start = *last;
         let scalars = self.if_any(from, start, shaped.clone(), &mut { vectors })?;
+        if let (Some(w), true) = (widths.last(), self.can_mask(carried, body)) {
+            let results = self.masked(*w, var, (start, to), carried, sums, &scalars, body, next)?;
+            self.bind_carried(self.results(carried).into_iter(), &results);
+            return Ok(());
+        }
         let results = self.counted(start, to, 1, scalars, &mut |f, i, params| {
             f.env.insert(var, uniform(i.into()));
             f.bind_carried(f.params(carried).into_iter(), params);
@@ -317,7 +325,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// What `f` gives if there is an iteration from `from` to `to`, else `without`.
-    fn if_any(
+    pub fn if_any(
         &mut self,
         from: IntValue<'ctx>,
         to: IntValue<'ctx>,
@@ -341,10 +349,10 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// Accumulators of fewer lanes: halves are combined until `w` are left.
-    fn folded(
+    pub fn folded(
         &self,
         acc: Vec<Vec<Value<'ctx>>>,
-        sums: &[(ScalarOp, BaseTy, Scalar)],
+        sums: &Sums,
         w: u32,
     ) -> Result<Vec<Vec<Value<'ctx>>>, EmitError> {
         acc.into_iter()

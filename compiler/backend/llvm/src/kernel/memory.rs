@@ -80,6 +80,9 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn load(&mut self, buffer: Var, at: &[Atom]) -> Result<Pieces<'ctx>, EmitError> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at) = (at, self.indices(at)?);
+        if let Some(mask) = self.mask {
+            return self.load_masked(buffer, &at, mask);
+        }
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
             self.writes_lines = true;
             return self.load_transposed(buffer, &at, side);
@@ -243,7 +246,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// The offsets of all lanes as a vector.
-    fn offsets(&self, offset: &Offset<'ctx>) -> Result<Value<'ctx>, EmitError> {
+    pub fn offsets(&self, offset: &Offset<'ctx>) -> Result<Value<'ctx>, EmitError> {
         match *offset {
             Offset::Uniform(x) => self.spread(x),
             Offset::Strided(x, Stride::Constant(stride)) => {
@@ -276,7 +279,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// The elements of all lanes, one load for each.
-    fn gather(
+    pub fn gather(
         &self,
         buffer: Var,
         ty: BaseTy,

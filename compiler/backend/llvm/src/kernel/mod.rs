@@ -30,6 +30,7 @@ mod pieces;
 mod plan;
 mod scan;
 mod stmt;
+mod tail;
 mod transpose;
 mod vary;
 
@@ -142,6 +143,8 @@ struct Fun<'a, 'ctx> {
     /// The number of lanes of the loop around, and the variables that differ from lane to lane.
     lanes: Option<u32>,
     lane_varying: FxHashSet<Var>,
+    /// The lanes whose iterations there are, where not all are: for a body that only loads and computes.
+    mask: Option<Value<'ctx>>,
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
     jam_varying: FxHashSet<Var>,
@@ -178,6 +181,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             env: FxHashMap::default(),
             lanes: None,
             lane_varying: FxHashSet::default(),
+            mask: None,
             jam: 1,
             jam_varying: FxHashSet::default(),
             jam_linear: FxHashSet::default(),

@@ -241,6 +241,40 @@ fn reductions_in_lanes() {
     }
 }
 
+/// Rows of 0, 1, … elements, whose last iterations are a vector with a mask: elements of consecutive places, of
+/// places that are read, of one place for all, and backwards; the last row ends where memory does.
+#[test]
+fn short_rows_in_lanes() {
+    for (ty, zero) in [(BaseTy::I32, "0i32"), (BaseTy::I64, "0"), (BaseTy::U8, "0u8")] {
+        for (w, load) in [
+            (8, "(let (%e TY) (load %as %r %i) p0)"),
+            (8, "(let (%k int) (load %is %i) p0) (let (%e TY) (load %xs %k) p0)"),
+            (
+                32,
+                "(let (%x TY) (load %as %r %i) p0) (let (%o TY) (load %xs 0) p0) (let (%e TY) (op * %x %o) p0)",
+            ),
+            (
+                4,
+                "(let (%d int) (op - %l %i) p0) (let (%j int) (op - %d 1) p0) (let (%e TY) (load %xs %j) p0)",
+            ),
+            (16, "(let (%j int) (op + %i %f) p0) (let (%e TY) (load %xs %j) p0)"),
+        ] {
+            let p = program_of(
+                ty.name(),
+                &format!(
+                    "(for seq %r (upto 0 %m) ()
+                       (let (%l int) (op min2 %r %n) p0) (let (%f int) (op - %n %l) p0)
+                       (for (lanes {w}) %i (upto 0 %l) (((%s TY) (%t TY) {zero} +)) {load}
+                         (let (%u TY) (op + %s %e) p0) (next %u) p0)
+                       (let (%c bool) (op > %n 0) p0)
+                       (if %c (then (store %cs (%r 0) %t p0)) (else) () p0) (next) p0)"
+                ),
+            );
+            agree(&p, [0, 1, 3, 8, 21, 40].map(|n| args(ty, n + 2, n)));
+        }
+    }
+}
+
 #[test]
 fn the_sign_of_a_sum_of_zeros_is_kept() {
     let p = reduction(BaseTy::F32, ScalarOp::Add, 16);

@@ -1,0 +1,189 @@
+//! What is left of a reduction in lanes when no whole vector is left.
+//!
+//! Short rows are all that is left: of a row of five elements, four lanes would take four and a loop the
+//! fifth; a loop of one at a time runs a number of times that no processor guesses, which costs more than
+//! the row. So the last iterations are one vector, of which the lanes past the end load nothing and count
+//! as the operator's neutral element:
+//!
+//! ```text
+//! for i in start..to { acc += xs[i] }    ⟶    mask = start + [0 1 2 …] < to
+//!                                             acc += fold(select(mask, xs[start..] where mask, -0.0))
+//! ```
+//!
+//! That is done for bodies that only load and compute ([`Fun::can_mask`]): nothing in them stops or is
+//! written, and what the other lanes compute is dropped. Where each lane loads its own element of
+//! consecutive ones, it runs even if no iteration is left, without a branch; other loads are of the first
+//! iteration's element in the lanes past the end, and so there has to be one.
+
+use super::Fun;
+use super::loops::{Sums, Values};
+use super::pieces::{Piece, Pieces};
+use crate::error::EmitError;
+use crate::values::{Value, element_bytes};
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValue, IntValue, PointerValue};
+use inkwell::{IntPredicate, types::VectorType};
+use remc_base::BaseTy;
+use remc_base::ops::ScalarOp;
+use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var};
+
+/// Processors mask lanes of so many bits, in vectors of at least so many.
+const LANE_BITS: u32 = 32;
+const VECTOR_BITS: u32 = 256;
+
+impl<'ctx> Fun<'_, 'ctx> {
+    /// Whether the last iterations of a loop with this body can be one vector.
+    pub fn can_mask(&self, carried: &[Carried], body: &[Stmt]) -> bool {
+        let wide = |v: Var| self.buffer_ty(v).is_some_and(|t| t.base.bits() >= LANE_BITS);
+        let fits = |s: &Stmt| match &s.kind {
+            StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } => wide(*buffer),
+            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op),
+            StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..), .. } => true,
+            _ => false,
+        };
+        self.host.vector_bits >= VECTOR_BITS && self.jam == 1 && !carried.is_empty() && body.iter().all(fits)
+    }
+
+    /// The iterations from `from` to `to`, fewer than `w`, combined with what there is.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a loop")]
+    pub fn masked(
+        &mut self,
+        w: u32,
+        var: Var,
+        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
+        carried: &[Carried],
+        sums: &Sums,
+        so_far: &Values<'ctx>,
+        body: &[Stmt],
+        next: &[Atom],
+    ) -> Result<Values<'ctx>, EmitError> {
+        let mut last = |f: &mut Self| {
+            let lanes: Vec<IntValue<'ctx>> = (0..i64::from(w)).map(|k| f.i64(k)).collect();
+            let left = f.e.splat(f.e.sub(to.into(), from.into())?, w)?;
+            let mask = f.e.icmp(IntPredicate::SLT, VectorType::const_vector(&lanes).into(), left)?;
+            let neutral: Values<'ctx> =
+                sums.iter().map(|(_, _, zero)| vec![f.e.constant(*zero, Some(w))]).collect();
+            f.lanes = Some(w);
+            f.mask = Some(mask);
+            f.env.insert(var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
+            f.bind_carried(f.params(carried).into_iter(), &neutral);
+            f.block(body)?;
+            let made = f.carry(carried, next)?;
+            f.lanes = None;
+            f.mask = None;
+            let kept = made.iter().flatten().zip(neutral.iter().flatten());
+            let kept = kept.map(|(a, zero)| Ok(vec![f.e.select(mask, *a, *zero)?]));
+            let kept = f.folded(kept.collect::<Result<_, EmitError>>()?, sums, 1)?;
+            let both = so_far.iter().flatten().zip(kept.iter().flatten()).zip(sums);
+            both.map(|((a, b), (op, ty, _))| Ok(vec![f.e.op(*op, &[*ty, *ty], &[*a, *b])?])).collect()
+        };
+        if self.is_consecutive(var, body) {
+            last(self)
+        } else {
+            self.if_any(from, to, so_far.clone(), &mut last)
+        }
+    }
+
+    /// Whether every load is of consecutive elements, one for each iteration.
+    fn is_consecutive(&self, var: Var, body: &[Stmt]) -> bool {
+        let mut linear = vec![var];
+        let same = |a: &Atom| !a.as_var().is_some_and(|v| self.lane_varying.contains(&v));
+        body.iter().all(|s| {
+            let StmtKind::Let { var, exp } = &s.kind else { return false };
+            let grows = |a: &Atom| a.as_var().is_some_and(|v| linear.contains(&v));
+            match exp {
+                Exp::Op(ScalarOp::Add, args) if args.iter().any(grows) && args.iter().any(same) => {
+                    linear.push(*var);
+                    true
+                }
+                Exp::Load { at, .. } => {
+                    at.split_last().is_some_and(|(last, outer)| grows(last) && outer.iter().all(same))
+                }
+                _ => true,
+            }
+        })
+    }
+
+    /// Loads in the lanes of the mask alone; elsewhere there is a zero, or any element of the others.
+    pub fn load_masked(
+        &mut self,
+        buffer: Var,
+        at: &[Pieces<'ctx>],
+        mask: Value<'ctx>,
+    ) -> Result<Pieces<'ctx>, EmitError> {
+        use super::memory::{Offset, Stride};
+        let (ty, base) = self.buffer(buffer)?;
+        let one = match self.offset(&ty, at, 0)? {
+            Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
+            Offset::Strided(i, Stride::Constant(1)) => {
+                Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask)?)
+            }
+            // The first lane is always there: the lanes that are not read its element.
+            offset => {
+                let all = self.offsets(&offset)?;
+                let first = self.offset_of_lane(&offset, 0)?;
+                let first = self.vector(Piece::Uniform(first.into()))?;
+                let safe = Offset::Vector(self.e.select(mask, all, first)?);
+                Piece::Vector(self.gather(buffer, ty.base, base, &safe)?)
+            }
+        };
+        Ok(Pieces::from_elem(one, 1))
+    }
+
+    fn masked_load(
+        &self,
+        buffer: Var,
+        ty: BaseTy,
+        base: PointerValue<'ctx>,
+        index: IntValue<'ctx>,
+        mask: Value<'ctx>,
+    ) -> Result<Value<'ctx>, EmitError> {
+        let memory = self.e.memory_ty(ty, self.lanes);
+        let BasicTypeEnum::VectorType(vector) = memory else {
+            return Err(EmitError::WrongValue("masked load"));
+        };
+        let at = self.e.element(ty, base, index)?;
+        let align = self.i32(element_bytes(memory));
+        let args: [Value<'ctx>; 4] = [at.into(), align.into(), mask, vector.const_zero().into()];
+        let v = self.e.intrinsic("llvm.masked.load", &[memory], &args)?;
+        if let Some(i) = v.as_instruction_value() {
+            self.tag(buffer, i)?;
+        }
+        self.e.from_memory(ty, v)
+    }
+}
+
+/// Whether the operator is an instruction or a few, for a vector as for a scalar.
+fn is_instruction(op: ScalarOp) -> bool {
+    use ScalarOp::*;
+    matches!(
+        op,
+        Add | Sub
+            | Mul
+            | Min2
+            | Max2
+            | Negate
+            | Abs
+            | Sign
+            | Div
+            | Sqrt
+            | Eq
+            | Ne
+            | Lt
+            | Le
+            | Gt
+            | Ge
+            | And
+            | Or
+            | Xor
+            | Not
+            | Select
+            | BitAnd
+            | BitOr
+            | BitXor
+            | BitNot
+            | IntToFloat
+            | BoolToInt
+            | IntToBool
+    )
+}
