@@ -514,23 +514,46 @@ impl Flat<'_> {
             copy.results
         });
         let (maps, joins) = s.pat.split_at(regular);
+        let bound: FxHashSet<Var> = inner.binders().into_iter().chain([point]).collect();
+        let own = |this: &Self, a: &Atom| {
+            this.p.atom_ty(*a).dims.iter().any(|d| d.as_var().is_some_and(|d| bound.contains(&d)))
+        };
+        // What is of one size in all iterations of a point's own join is of its own size over all points.
+        let given = maps.iter().copied().zip(inner.results.iter().copied());
+        let (rows, kept): (Vec<(Var, Atom)>, Vec<(Var, Atom)>) = given.partition(|(_, a)| own(self, a));
         let mut pat: Vec<Var> = Vec::new();
-        for a in &inner.results[..regular] {
+        for (_, a) in &kept {
             let ty = self.p.atom_ty(*a).over(&[space.total]);
             pat.push(self.p.fresh("data", ty));
         }
-        let mut all = Vec::new();
+        let made = pat.clone();
+        let (mut of_rows, mut all) = (Vec::new(), Vec::new());
+        for (v, _) in &rows {
+            let parts = self.joined(*v, space.total);
+            pat.extend(parts);
+            of_rows.push(parts);
+        }
         for part in joins.chunks(3) {
             let parts = self.joined(part[2], space.total);
             pat.extend(parts);
             all.push(parts);
         }
-        let made = pat[..regular].to_vec();
         let over = Axis { var: point, size: space.total };
-        self.stmt(Stmt { pat, exp: Exp::Join { axis: over, regular, body: inner }, prov: self.prov });
-        for (v, data) in maps.iter().zip(made) {
+        let rest = inner.results.iter().skip(regular).copied();
+        let results = kept.iter().chain(&rows).map(|(_, a)| *a).chain(rest).collect();
+        let inner = Body { stmts: inner.stmts, results };
+        self.stmt(Stmt {
+            pat,
+            exp: Exp::Join { axis: over, regular: kept.len(), body: inner },
+            prov: self.prov,
+        });
+        for ((v, _), data) in kept.iter().zip(made) {
             let r = self.cells(&space, level.count, data);
             level.lifted.insert(*v, Lifted::Ragged(r));
+        }
+        for ((v, _), [total, starts, data]) in rows.iter().zip(of_rows) {
+            let starts = self.starts_of(&space, starts, total);
+            level.lifted.insert(*v, Lifted::Ragged(Ragged { data, starts, is_compact: true }));
         }
         for (part, [total, starts, data]) in joins.chunks(3).zip(all) {
             // The elements of an iteration are those of its points; its own starts count from the first.
