@@ -520,7 +520,7 @@ impl Flat<'_> {
         };
         // What is of one size in all iterations of a point's own join is of its own size over all points.
         let given = maps.iter().copied().zip(inner.results.iter().copied());
-        let (rows, kept): (Vec<(Var, Atom)>, Vec<(Var, Atom)>) = given.partition(|(_, a)| own(self, a));
+        let (rows, kept): (Vec<_>, Vec<_>) = given.partition(|(_, a)| own(self, a));
         let mut pat: Vec<Var> = Vec::new();
         for (_, a) in &kept {
             let ty = self.p.atom_ty(*a).over(&[space.total]);
