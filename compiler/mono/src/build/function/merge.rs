@@ -9,11 +9,12 @@
 //! is not are filled with zeros and empty arrays, which nobody looks at.
 
 use super::{Merged, leaves::Leaf};
-use crate::build::env::ivar;
+use crate::build::env::{ivar, var_of};
 use crate::build::ragged::{Part, Ragged};
 use crate::build::val::{Code, Fun, Table, Val};
 use crate::build::{Build, R, bug};
-use crate::ir::Atom;
+use crate::ir::{Atom, Var};
+use crate::limits::BuildError;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
@@ -53,10 +54,13 @@ impl<'a> Build<'a> {
                         own.push((g, k));
                         continue 'codes;
                     }
-                    let all: Vec<&Code> = group.members.iter().chain([c]).collect();
-                    if let Some(merged) = self.merged(&all, None)? {
+                    if let Some(Merged { code, fillings }) = self.merged(&[&group.merged.code, c], None)? {
+                        let [before, mine] = <[_; 2]>::try_from(fillings).map_err(|_| two_fillings())?;
+                        self.refill(&mut group.merged, &before);
+                        group.merged.code = code;
+                        group.merged.fillings.push(mine);
                         own.push((g, group.members.len()));
-                        *group = Group { members: all.into_iter().cloned().collect(), merged };
+                        group.members.push(c.clone());
                         continue 'codes;
                     }
                 }
@@ -78,6 +82,34 @@ impl<'a> Build<'a> {
         });
         let plans = plans.collect();
         Ok((table, plans))
+    }
+
+    /// What fills the holes of a code that is about to take the place of another one: `before` says what fills them
+    /// in that one.
+    fn refill(&self, of: &mut Merged<'a>, before: &[Leaf]) {
+        let Some(holes) = of.code.holes.clone() else {
+            of.fillings.iter_mut().for_each(|f| *f = before.to_vec());
+            return;
+        };
+        let own = |l: &Leaf, k: usize| match l {
+            Leaf::Atom(a) | Leaf::Size(a) => *a == Atom::Var(holes.all[k].var),
+            Leaf::Dim(d) => *d == Dim::rigid(ivar(holes.all[k].var)),
+        };
+        if before.len() == holes.all.len() && before.iter().enumerate().all(|(k, l)| own(l, k)) {
+            return;
+        }
+        for filling in &mut of.fillings {
+            let of_hole = |v: Var| holes.all.iter().position(|h| h.var == v).and_then(|k| filling.get(k));
+            let size = |l: &Leaf| match l {
+                Leaf::Atom(a) | Leaf::Size(a) => self.dim_of(*a),
+                Leaf::Dim(d) => d.clone(),
+            };
+            let filled = before.iter().map(|l| match l {
+                Leaf::Atom(a) | Leaf::Size(a) => a.as_var().and_then(of_hole).unwrap_or(l).clone(),
+                Leaf::Dim(d) => Leaf::Dim(d.substitute(&mut |v| of_hole(var_of(v)?).map(size))),
+            });
+            *filling = filled.collect();
+        }
     }
 
     /// Whether the functions of `from` are as they are in `to`.
@@ -249,6 +281,10 @@ impl<'a> Build<'a> {
         }
         all.iter().zip(plans).map(|(v, p)| self.retabled(v, &mut p.iter())).collect()
     }
+}
+
+fn two_fillings() -> Box<BuildError> {
+    Box::new(BuildError::Bug("two codes without two fillings".into()))
 }
 
 fn same(a: &Code, b: &Code) -> bool {
