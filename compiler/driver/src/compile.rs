@@ -11,7 +11,7 @@ use crate::queries;
 use crate::session::{InternalBug, Session};
 use remc_base::GlobalId;
 use remc_explicit::ir::Definition;
-use remc_flat::flatten::Thresholds;
+pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_kernel::lower::Target;
 use remc_mono::limits::{BuildError, Limitation};
 use remc_mono::opt;
@@ -73,6 +73,13 @@ impl Tuning {
     /// For a GPU.
     pub fn gpu() -> Tuning {
         Tuning { thresholds: Thresholds::GPU, target: Target::GPU }
+    }
+
+    /// With other values for some thresholds.
+    #[must_use]
+    pub fn with(mut self, thresholds: &[(Threshold, i64)]) -> Tuning {
+        thresholds.iter().for_each(|(t, value)| self.thresholds.set(*t, *value));
+        self
     }
 }
 

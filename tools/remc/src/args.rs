@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Parser, Subcommand, ValueEnum};
+use remc_driver::compile::{ALWAYS, NEVER, Threshold};
 use std::path::PathBuf;
 
 #[derive(Parser, Clone, Debug)]
@@ -157,6 +158,13 @@ pub struct Run {
     /// needs more stops with a message that says for what.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<u64>,
+    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
+    ///
+    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
+    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
+    /// size were large enough, or `never`, the other version is not compiled at all.
+    #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
+    pub thresholds: Vec<(Threshold, i64)>,
     /// Say how long each stage and kernel took, and how much memory was used
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub timings: Option<Timings>,
@@ -249,6 +257,13 @@ pub struct Compile {
     /// Write the program after each pass into this folder
     #[arg(long, value_name = "DIR")]
     pub dump_dir: Option<PathBuf>,
+    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
+    ///
+    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
+    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
+    /// size were large enough, or `never`, the other version is not compiled at all.
+    #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
+    pub thresholds: Vec<(Threshold, i64)>,
     /// Where to; standard output if absent
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -283,6 +298,13 @@ pub struct ExplainPerf {
     /// What the program is compiled for
     #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
     pub device: PerfDevice,
+    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
+    ///
+    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
+    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
+    /// size were large enough, or `never`, the other version is not compiled at all.
+    #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
+    pub thresholds: Vec<(Threshold, i64)>,
     /// For people, or one JSON object
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub format: PerfFormat,
@@ -366,6 +388,24 @@ fn input(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A threshold and its value: `par.outer=64`, `par.outer=always`, `par.outer=never`.
+fn threshold(text: &str) -> Result<(Threshold, i64), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let Some(threshold) = Threshold::ALL.into_iter().find(|t| t.name() == name.trim()) else {
+        let names = Threshold::ALL.map(Threshold::name).join(", ");
+        return Err(format!("there is no threshold `{}`; the thresholds are {names}", name.trim()));
+    };
+    let value = match value.trim() {
+        "always" => Some(ALWAYS),
+        "never" => Some(NEVER),
+        number => number.parse().ok().filter(|n| *n > ALWAYS),
+    };
+    match value {
+        Some(value) => Ok((threshold, value)),
+        None => Err(format!("write {0}=N with a number of at least 1, {0}=always or {0}=never", threshold.name())),
+    }
+}
+
 /// A number of bytes, with a power of 1024 after it or none: `2G`, `1.5M`, `4096`.
 fn bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
@@ -390,8 +430,20 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::{bytes, threshold};
     use clap::CommandFactory;
+    use remc_driver::compile::{ALWAYS, NEVER, Threshold};
+
+    #[test]
+    fn thresholds_have_names_and_values() {
+        assert_eq!(threshold("par.outer=64"), Ok((Threshold::ParOuter, 64)));
+        assert_eq!(threshold("par.loop=never"), Ok((Threshold::ParLoop, NEVER)));
+        assert_eq!(threshold(" row.long = always "), Ok((Threshold::RowLong, ALWAYS)));
+        assert!(threshold("par.inner=3").unwrap_err().contains("par.outer, par.loop, row.long"));
+        for wrong in ["par.outer", "par.outer=", "par.outer=0", "par.outer=-1", "par.outer=much"] {
+            assert!(threshold(wrong).unwrap_err().contains("par.outer=always"), "{wrong}");
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -13,7 +13,7 @@
 //! the point is computed by the host, once. Checks keep their place: what stands before a piece has run at
 //! every point before the piece starts.
 
-use super::{F, Flattener, constant_product, is_small, seg, wrong};
+use super::{F, Flattener, Threshold, constant_product, interchange, is_small, seg, wrong};
 use crate::ir::*;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
@@ -33,6 +33,15 @@ enum Kind {
     Point,
     /// An operator of its own, over the space and its axes.
     Parallel,
+    /// A loop of the host, around the map of what it does at each point.
+    Loop,
+}
+
+impl Kind {
+    /// Whether the statement becomes statements of its own, apart from its neighbours.
+    fn is_apart(self) -> bool {
+        matches!(self, Kind::Parallel | Kind::Loop)
+    }
 }
 
 /// How a map is distributed.
@@ -42,6 +51,15 @@ pub(super) struct Split {
     hoisted: Vec<Var>,
     /// Nothing is stored: the map and the one inside it become one.
     pub merges: bool,
+    /// A loop changes places with the map.
+    pub loops: bool,
+}
+
+impl Split {
+    /// What the size of the space is compared with, to choose between the map as it is and its pieces.
+    pub fn threshold(&self) -> Threshold {
+        if self.loops { Threshold::ParLoop } else { Threshold::ParOuter }
+    }
 }
 
 /// How the map of these axes can be distributed, if that gains anything: more to do in parallel, or, where
@@ -53,7 +71,7 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     let mut costs: FxHashMap<Var, usize> = FxHashMap::default();
     let mut sizes: FxHashSet<Var> = FxHashSet::default();
     let mut kinds = Vec::new();
-    for s in &body.stmts {
+    for (k, s) in body.stmts.iter().enumerate() {
         let is_size = |a: &Atom| outside(a) || a.as_var().is_some_and(|v| sizes.contains(&v));
         if let (mono::Exp::Op(_, args), [v]) = (&s.exp, s.pat.as_slice())
             && args.iter().all(is_size)
@@ -69,19 +87,21 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
                 Kind::Cheap
             }
             _ if storable && is_parallel(f, s, &outside, &is_size, must) => Kind::Parallel,
+            _ if storable && interchange::is_worth_it(f, axes, &body.stmts[..k], s, &is_size, must) => Kind::Loop,
             _ => Kind::Point,
         };
         kinds.push(kind);
     }
-    if !kinds.contains(&Kind::Parallel) {
+    if !kinds.iter().any(|k| k.is_apart()) {
         return None;
     }
     // What stays serial is legal, and what another piece reads has a size to be stored with.
     let of = |kind: Kind| body.stmts.iter().zip(&kinds).filter(move |(_, k)| **k == kind).map(|(s, _)| s);
-    let serial = body.stmts.iter().zip(&kinds).filter(|(_, k)| **k != Kind::Parallel);
+    let serial = body.stmts.iter().zip(&kinds).filter(|(_, k)| !k.is_apart());
+    let apart = body.stmts.iter().zip(&kinds).filter(|(_, k)| k.is_apart()).map(|(s, _)| s);
     let serial = mono::Body { stmts: serial.map(|(s, _)| s.clone()).collect(), results: Vec::new() };
     let binders: Vec<Var> =
-        axes.iter().map(|a| a.var).chain(of(Kind::Parallel).flat_map(|s| s.pat.clone())).collect();
+        axes.iter().map(|a| a.var).chain(apart.flat_map(|s| s.pat.clone())).collect();
     if !f.is_leaf(&binders, &[&serial]) {
         return None;
     }
@@ -90,11 +110,12 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     if unstorable {
         return None;
     }
-    let merges = !kinds.contains(&Kind::Point)
+    let merges = !kinds.iter().any(|k| matches!(k, Kind::Point | Kind::Loop))
         && of(Kind::Parallel).count() == 1
         && of(Kind::Parallel).all(|s| matches!(s.exp, mono::Exp::Map { .. }) && same(&s.pat, &body.results));
     let hoisted = hoisted(f, body, &kinds, &sizes);
-    Some(Split { kinds, hoisted, merges })
+    let loops = kinds.contains(&Kind::Loop);
+    Some(Split { kinds, hoisted, merges, loops })
 }
 
 /// Whether a body gives just these variables.
@@ -176,6 +197,7 @@ fn hoisted(f: &Flattener, body: &mono::Body, kinds: &[Kind], sizes: &FxHashSet<V
         match &s.exp {
             mono::Exp::Map { axes, .. } => axes.iter().for_each(|a| want(a.size)),
             mono::Exp::Reduce { axis, .. } | mono::Exp::Scan { axis, .. } => want(axis.size),
+            mono::Exp::For { axis, .. } => want(axis.size),
             _ => {}
         }
     }
@@ -215,26 +237,29 @@ pub(super) fn distribute(f: &mut Flattener, nest: Nest<'_>, split: Split, out: &
     let rest = d.name_results();
     let mut start = 0;
     for k in 0..d.nest.body.stmts.len() {
-        if d.kinds[k] == Kind::Parallel {
+        if d.kinds[k].is_apart() {
             d.points(start..k, &[])?;
-            d.parallel(k)?;
+            match d.kinds[k] {
+                Kind::Loop => interchange::looped(&mut d, k)?,
+                _ => d.parallel(k)?,
+            }
             start = k + 1;
         }
     }
     d.points(start..d.nest.body.stmts.len(), &rest)
 }
 
-struct Distribution<'b, 'f> {
-    f: &'f mut Flattener,
-    nest: Nest<'b>,
+pub(super) struct Distribution<'b, 'f> {
+    pub f: &'f mut Flattener,
+    pub nest: Nest<'b>,
     kinds: Vec<Kind>,
     /// What the body's sizes are outside.
     with: FxHashMap<Var, Atom>,
     /// The arrays over the space that hold a variable's values.
-    stored: FxHashMap<Var, Var>,
+    pub stored: FxHashMap<Var, Var>,
     /// Of the variables to be stored those whose arrays are the map's own results.
     targets: FxHashMap<Var, Var>,
-    out: &'f mut Vec<Stmt>,
+    pub out: &'f mut Vec<Stmt>,
 }
 
 impl Distribution<'_, '_> {
@@ -275,27 +300,33 @@ impl Distribution<'_, '_> {
         self.nest.axes.iter().map(|a| a.size).collect()
     }
 
+    /// A fresh array over the space, for values of the type of a variable.
+    pub fn over_space(&mut self, v: Var) -> Var {
+        let mut ty = self.f.p.ty(v).over(&self.sizes());
+        for d in &mut ty.dims {
+            *d = self.outside(*d);
+        }
+        let name = self.f.name(v);
+        self.f.p.fresh(name, ty)
+    }
+
+    /// What a size is outside of the map.
+    pub fn outside(&self, size: Atom) -> Atom {
+        size.as_var().and_then(|v| self.with.get(&v).copied()).unwrap_or(size)
+    }
+
     /// The array over the space for the values of a variable.
-    fn store(&mut self, v: Var) -> Var {
+    pub fn store(&mut self, v: Var) -> Var {
         let array = match self.targets.get(&v) {
             Some(array) => *array,
-            None => {
-                let mut ty = self.f.p.ty(v).over(&self.sizes());
-                for d in &mut ty.dims {
-                    if let Some(size) = d.as_var().and_then(|d| self.with.get(&d)) {
-                        *d = *size;
-                    }
-                }
-                let name = self.f.name(v);
-                self.f.p.fresh(name, ty)
-            }
+            None => self.over_space(v),
         };
         self.stored.insert(v, array);
         array
     }
 
     /// What the statements use, the dims of their binders among it.
-    fn uses(&self, s: &mono::Stmt) -> FxHashSet<Var> {
+    pub fn uses(&self, s: &mono::Stmt) -> FxHashSet<Var> {
         let mut uses: FxHashSet<Var> = FxHashSet::default();
         let one = mono::Body { stmts: vec![s.clone()], results: Vec::new() };
         one.for_each_use(&mut |a| uses.extend(a.as_var()));
@@ -307,7 +338,7 @@ impl Distribution<'_, '_> {
 
     /// The statements before number `end` that give the variables wanted, those of `points` among them:
     /// what is cheap is done again, what has been stored is read.
-    fn needed(
+    pub fn needed(
         &self,
         end: usize,
         points: std::ops::Range<usize>,
@@ -361,7 +392,7 @@ impl Distribution<'_, '_> {
     }
 
     /// The expression over the space, whose inner binders are copies.
-    fn copy(&mut self, stmts: Vec<mono::Stmt>, results: Vec<Atom>) -> F<(Vec<Axis>, mono::Body)> {
+    pub fn copy(&mut self, stmts: Vec<mono::Stmt>, results: Vec<Atom>) -> F<(Vec<Axis>, mono::Body)> {
         let exp = mono::Exp::Map { axes: self.nest.axes.to_vec(), body: mono::Body { stmts, results } };
         let whole = mono::Stmt { pat: Vec::new(), exp, prov: self.nest.prov };
         let whole = mono::Body { stmts: vec![whole], results: Vec::new() };

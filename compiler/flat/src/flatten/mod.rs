@@ -21,6 +21,7 @@
 mod balance;
 mod distribute;
 mod host;
+mod interchange;
 
 use crate::ir::*;
 use crate::legal::legal_leaf;
@@ -47,20 +48,66 @@ pub(crate) fn wrong<T>(message: impl Into<String>) -> F<T> {
     Err(FlattenError(message.into()))
 }
 
-/// The numbers that sizes are compared with, each under the name that it has in the text or for a tuner.
+/// A number that sizes are compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threshold {
+    /// How many points a space needs, for the work inside each to stay serial.
+    ParOuter,
+    /// How many points a space needs, for a loop inside each to stay there, with all that its iterations do.
+    ParLoop,
+    /// How many elements a row that only one point knows needs, to be reduced by all threads.
+    RowLong,
+}
+
+impl Threshold {
+    pub const ALL: [Threshold; 3] = [Threshold::ParOuter, Threshold::ParLoop, Threshold::RowLong];
+
+    /// The name that it has in programs' texts, for a user and for a tuner.
+    pub fn name(self) -> &'static str {
+        match self {
+            Threshold::ParOuter => "par.outer",
+            Threshold::ParLoop => "par.loop",
+            Threshold::RowLong => "row.long",
+        }
+    }
+}
+
+/// The value of a threshold that every size reaches: the version for large sizes is the only one.
+pub const ALWAYS: i64 = 0;
+/// The value of a threshold that no size reaches: the version for small sizes is the only one.
+pub const NEVER: i64 = i64::MAX;
+
+/// The values of all thresholds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Thresholds {
-    /// `par.outer`: how many points a space needs, for the work inside each to stay serial.
     pub par_outer: i64,
-    /// `row.long`: how many elements a row that only one point knows needs, to be reduced by all threads.
+    pub par_loop: i64,
     pub row_long: i64,
 }
 
 impl Thresholds {
     /// For a processor with some dozens of cores.
-    pub const CPU: Thresholds = Thresholds { par_outer: 512, row_long: 1 << 16 };
+    pub const CPU: Thresholds = Thresholds { par_outer: 512, par_loop: 16, row_long: 1 << 16 };
     /// For a GPU: as many as it has threads at a time, or so.
-    pub const GPU: Thresholds = Thresholds { par_outer: 1 << 15, row_long: 1 << 18 };
+    pub const GPU: Thresholds = Thresholds { par_outer: 1 << 15, par_loop: 1 << 15, row_long: 1 << 18 };
+
+    pub fn value(&self, threshold: Threshold) -> i64 {
+        match threshold {
+            Threshold::ParOuter => self.par_outer,
+            Threshold::ParLoop => self.par_loop,
+            Threshold::RowLong => self.row_long,
+        }
+    }
+
+    /// Sets one of them; what is negative is as good as [`ALWAYS`].
+    pub fn set(&mut self, threshold: Threshold, value: i64) {
+        let place = match threshold {
+            Threshold::ParOuter => &mut self.par_outer,
+            Threshold::ParLoop => &mut self.par_loop,
+            Threshold::RowLong => &mut self.row_long,
+        };
+        *place = value.max(ALWAYS);
+    }
 }
 
 /// Arrays and iterations of up to this many elements, if it is a constant, are not worth a launch.
@@ -88,7 +135,7 @@ pub fn flatten(p: &mono::Program) -> Result<Program, FlattenError> {
 /// An invariant of Mono is broken.
 pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Program, FlattenError> {
     let table = mono::Program { body: mono::Body::default(), ..p.clone() };
-    let mut f = Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0 };
+    let mut f = Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0, few: Vec::new() };
     let body = f.body(&p.body)?;
     Ok(Program::of_table(f.p, body))
 }
@@ -100,6 +147,8 @@ struct Flattener {
     /// How many versions there are beyond one of each nest: in all, and of the nest at hand.
     versions: usize,
     nest_versions: usize,
+    /// The spaces, by their sizes, around whose loops the host goes: those were too small to keep them inside.
+    few: Vec<Vec<Atom>>,
 }
 
 impl Flattener {
@@ -232,7 +281,7 @@ impl Flattener {
         let leaf = self.is_leaf(&binders, &[body]);
         let split = distribute::split(self, axes, body, !leaf);
         let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
-        let version = self.choose(&sizes, leaf, split.as_ref().map(|s| s.merges));
+        let version = self.choose(&sizes, leaf, split.as_ref());
         let nest = |pat| Nest { pat, axes, body, prov };
         let exp = match (version, split) {
             (Version::Inner, Some(split)) => return distribute::distribute(self, nest(pat), split, out),
@@ -251,12 +300,14 @@ impl Flattener {
                 let then = Body { stmts: then, results: copy.results };
                 let inner = self.like(pat);
                 let mut otherwise = Vec::new();
+                let threshold = split.threshold();
                 distribute::distribute(self, nest(&inner), split, &mut otherwise)?;
                 let results = inner.into_iter().map(Atom::Var).collect();
-                self.branch(size, then, Body { stmts: otherwise, results })
+                self.branch(size, threshold, then, Body { stmts: otherwise, results })
             }
             _ if leaf => {
                 if self.versions < MOST_IN_ALL
+                    && self.thresholds.row_long < NEVER
                     && let Some(rows) = balance::rows(self, axes, body)
                 {
                     self.versions += 1;
@@ -270,15 +321,15 @@ impl Flattener {
         Ok(())
     }
 
-    /// Which versions of a nest to have; `split` says whether it can be distributed, and whether that
-    /// costs nothing.
-    fn choose(&mut self, sizes: &[Atom], leaf: bool, split: Option<bool>) -> Version {
+    /// Which versions of a nest to have; `split` says whether and how it can be distributed.
+    fn choose(&mut self, sizes: &[Atom], leaf: bool, split: Option<&Split>) -> Version {
         let points = constant_product(sizes);
-        match split {
-            None => Version::Outer,
-            Some(merges) if merges || !leaf => Version::Inner,
-            _ if points.is_some_and(|n| n >= self.thresholds.par_outer) => Version::Outer,
-            _ if points.is_some() => Version::Inner,
+        let Some(split) = split else { return Version::Outer };
+        let least = self.thresholds.value(split.threshold());
+        match () {
+            _ if split.merges || !leaf => Version::Inner,
+            _ if least <= ALWAYS || points.is_some_and(|n| n >= least) => Version::Outer,
+            _ if least == NEVER || points.is_some() || self.few.iter().any(|s| s == sizes) => Version::Inner,
             _ if self.versions >= MOST_IN_ALL || self.nest_versions + 1 >= MOST_VERSIONS => Version::Outer,
             _ => {
                 self.versions += 1;
@@ -288,8 +339,9 @@ impl Flattener {
         }
     }
 
-    fn branch(&self, size: Atom, then: Body, otherwise: Body) -> Exp {
-        let guard = Guard { size, threshold: Name::new("par.outer"), value: self.thresholds.par_outer };
+    fn branch(&self, size: Atom, threshold: Threshold, then: Body, otherwise: Body) -> Exp {
+        let value = self.thresholds.value(threshold);
+        let guard = Guard { size, threshold: Name::new(threshold.name()), value };
         Exp::Branch { guard, then, otherwise }
     }
 
@@ -310,7 +362,7 @@ impl Flattener {
             return self.stmt(&mono::Stmt { exp, ..s.clone() }, out);
         }
         if parallel && let Some(split) = distribute::split(self, &[axis], body, false) {
-            let version = match self.choose(&[axis.size], true, Some(false)) {
+            let version = match self.choose(&[axis.size], true, Some(&split)) {
                 Version::Both => Some(self.like(&s.pat)),
                 Version::Inner => None,
                 Version::Outer => return self.fold_leaf(s, fold, out),
@@ -353,6 +405,7 @@ impl Flattener {
         let tys = self.types(body);
         let (arrays, read_axis, reads) = self.reads(axis, tys, s.prov);
         let nest = Nest { pat: &arrays, axes: &[axis], body, prov: s.prov };
+        let threshold = split.threshold();
         distribute::distribute(self, nest, split, &mut stmts)?;
         let whole = Fold { axis: read_axis, body: &reads, op, scan };
         let exp = match &outer {
@@ -369,7 +422,7 @@ impl Flattener {
         let give = |vars: Vec<Var>| vars.into_iter().map(Atom::Var).collect();
         let then = Body { stmts: vec![first], results: give(outer) };
         let otherwise = Body { stmts, results: give(inner) };
-        let exp = self.branch(axis.size, then, otherwise);
+        let exp = self.branch(axis.size, threshold, then, otherwise);
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         Ok(())
     }

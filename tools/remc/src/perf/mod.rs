@@ -26,7 +26,8 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let tuning = match args.device {
         PerfDevice::Cpu => Tuning::default(),
         PerfDevice::Cuda => Tuning::gpu(),
-    };
+    }
+    .with(&args.thresholds);
     let options = Options { to: Some("flat"), tuning, ..Options::default() };
     let global = target.global(&session.db);
     let stop = session
