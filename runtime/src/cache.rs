@@ -47,6 +47,12 @@ impl Key {
         Key(*hasher.finalize().as_bytes())
     }
 
+    /// The key of a part of what this is the key of.
+    #[must_use]
+    pub fn part(self, number: usize) -> Key {
+        Key::of(&[&self.0, &(number as u64).to_le_bytes()])
+    }
+
     fn file_name(self) -> String {
         format!("{}.o", blake3::Hash::from_bytes(self.0).to_hex())
     }

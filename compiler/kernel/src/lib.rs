@@ -6,6 +6,7 @@ pub mod ir;
 pub mod lower;
 pub mod memory;
 pub mod parse;
+pub mod parts;
 pub mod print;
 pub mod race;
 pub mod scan;

@@ -44,7 +44,7 @@
 //! | --- | --- |
 //! | `remc_alloc(ctx, prov: u32, element_bytes: u64, rank: u32, dims: *const u64) -> *mut u8` | gives a buffer of unspecified contents; null: stopped |
 //! | `remc_free(ctx, buffer: *mut u8)` | takes it back |
-//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, together: u64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `together` in a call if that is not 0; not 0: stopped |
+//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, together: u64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `together` in a call if that is not 0; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
@@ -79,7 +79,7 @@ use pool::Pool;
 use remc_base::{BaseTy, Scalar, Value};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What the device is called in messages.
 pub const DEVICE: &str = "cpu device";
@@ -126,8 +126,23 @@ pub struct Context<'a> {
     buffers: HashMap<usize, Buffer>,
     stopped: Option<Stopped>,
     stats: Stats,
-    /// By kernel, what it reads and writes.
-    touched: &'a [Vec<Touched>],
+    kernels: Kernels<'a>,
+    /// What `kernels.late` has given, and how long that took in all.
+    found: HashMap<u32, KernelFn>,
+    waited: Duration,
+}
+
+/// Where the code of a kernel is, by its number; or why there is none.
+pub type Late<'a> = dyn Fn(u32) -> Result<KernelFn, String> + 'a;
+
+/// What a run has to know of the kernels of its program.
+#[derive(Clone, Copy)]
+pub struct Kernels<'a> {
+    /// Of each kernel the buffers that it reads and writes, for the statistics.
+    pub touched: &'a [Vec<Touched>],
+    /// Is asked at the first launch of a kernel that the plan knows by its number alone; `None` where the plan knows
+    /// the code of all. How long it takes does not count as time of the run.
+    pub late: Option<&'a Late<'a>>,
 }
 
 /// The callbacks, for who links compiled code: names and addresses.
@@ -180,24 +195,30 @@ impl Cpu {
 
     /// Runs an entry on the slots of its parameters. One run at a time: another call waits.
     ///
-    /// `kernels` says of each kernel of the program which buffers it reads and writes, for the statistics.
-    ///
     /// # Safety
     /// `entry` is compiled code that keeps to the ABI above, takes so many parameters, each a scalar or
     /// the address of a buffer that lives until the call returns, and writes so many results; its kernels
-    /// have the arguments that `kernels` mentions.
+    /// have the arguments that `kernels` mentions. What `kernels.late` gives is the code of that kernel, and stays
+    /// until the call returns.
     pub unsafe fn run(
         &self,
         entry: EntryFn,
         params: &[u64],
         result_slots: usize,
-        kernels: &[Vec<Touched>],
+        kernels: Kernels<'_>,
     ) -> Result<Finished, Stopped> {
         let _one = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         self.memory.restart_counting();
-        let stats = Stats { kernels: vec![KernelStats::default(); kernels.len()], ..Stats::default() };
-        let mut context =
-            Context { cpu: self, buffers: HashMap::new(), stopped: None, stats, touched: kernels };
+        let stats = Stats { kernels: vec![KernelStats::default(); kernels.touched.len()], ..Stats::default() };
+        let mut context = Context {
+            cpu: self,
+            buffers: HashMap::new(),
+            stopped: None,
+            stats,
+            kernels,
+            found: HashMap::new(),
+            waited: Duration::ZERO,
+        };
         let mut slots = vec![0; result_slots];
         let start = Instant::now();
         // SAFETY: the caller's promise; the context outlives the call. The lifetime is of no concern to
@@ -205,8 +226,8 @@ impl Cpu {
         let status = unsafe {
             entry((&raw mut context).cast::<Context<'static>>(), params.as_ptr(), slots.as_mut_ptr())
         };
-        let Context { buffers, stopped, mut stats, .. } = context;
-        stats.time = start.elapsed();
+        let Context { buffers, stopped, mut stats, waited, .. } = context;
+        stats.time = start.elapsed().saturating_sub(waited);
         let usage = self.memory.usage();
         stats.peak_bytes = usage.peak;
         stats.allocations = usage.allocations;
@@ -273,16 +294,40 @@ impl Context<'_> {
         }
     }
 
+    /// The code of a kernel that the plan knows by its number alone.
+    fn late(&mut self, kernel: u32) -> Option<KernelFn> {
+        if let Some(f) = self.found.get(&kernel) {
+            return Some(*f);
+        }
+        let start = Instant::now();
+        let found = match self.kernels.late {
+            Some(late) => late(kernel),
+            None => Err(format!("there is no code of kernel {kernel}")),
+        };
+        self.waited += start.elapsed();
+        match found {
+            Ok(f) => {
+                self.found.insert(kernel, f);
+                Some(f)
+            }
+            Err(why) => {
+                self.stop(Stopped::Broken(why));
+                None
+            }
+        }
+    }
+
     /// # Safety
-    /// `f` is a kernel that takes `args`.
+    /// `f` is a kernel that takes `args`; without it, number `kernel` is.
     unsafe fn launch(
         &mut self,
         kernel: u32,
-        f: KernelFn,
+        f: Option<KernelFn>,
         args: *const u64,
         blocks: u64,
         together: u64,
     ) -> i32 {
+        let Some(f) = f.or_else(|| self.late(kernel)) else { return 1 };
         let start = Instant::now();
         let mut error = Error::default();
         let shared = Shared { args, error: &raw mut error };
@@ -298,7 +343,7 @@ impl Context<'_> {
             stats.add(blocks, start.elapsed());
             // SAFETY: the caller's promise; the kernel has as many arguments as its buffers mention.
             let argument = |i: usize| unsafe { *args.add(i) };
-            let touched = self.touched.get(kernel as usize).map(Vec::as_slice).unwrap_or_default();
+            let touched = self.kernels.touched.get(kernel as usize).map(Vec::as_slice).unwrap_or_default();
             let bytes = touched.iter().map(|t| t.bytes(argument));
             stats.bytes = bytes.fold(stats.bytes, u64::saturating_add);
         }
@@ -384,11 +429,12 @@ pub unsafe extern "C" fn remc_free(context: *mut Context, buffer: *mut u8) {
 }
 
 /// # Safety
-/// `context` is what the plan was given, and `f` is a kernel that takes `args`.
+/// `context` is what the plan was given, and `f` is a kernel that takes `args`; if it is null, kernel number `kernel`
+/// does.
 pub unsafe extern "C" fn remc_launch(
     context: *mut Context,
     kernel: u32,
-    f: KernelFn,
+    f: Option<KernelFn>,
     args: *const u64,
     _nargs: u64,
     blocks: u64,

@@ -11,7 +11,7 @@ fn cpu(threads: usize) -> Cpu {
 
 fn run(cpu: &Cpu, entry: EntryFn, params: &[u64], results: usize) -> Result<Finished, Stopped> {
     // SAFETY: the entries below keep to the ABI and are given what they take.
-    unsafe { cpu.run(entry, params, results, &[Vec::new()]) }
+    unsafe { cpu.run(entry, params, results, Kernels { touched: &[Vec::new()], late: None }) }
 }
 
 /// Adds 1 to the words of the block: `words, counts[workers]`.
@@ -39,7 +39,7 @@ unsafe extern "C" fn bumps(ctx: *mut Context, params: *const u64, results: *mut 
         counts.write_bytes(0, workers as usize);
         let args = [words as u64, counts as u64];
         for _ in 0..rounds {
-            if remc_launch(ctx, 0, bump, args.as_ptr(), 2, n, 0) != 0 {
+            if remc_launch(ctx, 0, Some(bump), args.as_ptr(), 2, n, 0) != 0 {
                 return 1;
             }
         }
@@ -159,7 +159,7 @@ unsafe extern "C" fn failing(ctx: *mut Context, params: *const u64, _: *mut u64)
         let n = 64;
         // Left behind.
         assert!(!remc_alloc(ctx, 0, 8, 1, &n).is_null());
-        remc_launch(ctx, 0, fails, params, 2, *params.add(2), 0)
+        remc_launch(ctx, 0, Some(fails), params, 2, *params.add(2), 0)
     }
 }
 
@@ -189,7 +189,7 @@ unsafe extern "C" fn chained(ctx: *mut Context, params: *const u64, results: *mu
         let (first, n) = (*params, *params.add(1));
         let (sums, states) = (remc_alloc(ctx, 0, 8, 1, &n), remc_alloc(ctx, 0, 8, 1, &n));
         states.write_bytes(0, 8 * n as usize);
-        let status = remc_launch(ctx, 0, waits, [first, sums as u64, states as u64].as_ptr(), 3, n, 1);
+        let status = remc_launch(ctx, 0, Some(waits), [first, sums as u64, states as u64].as_ptr(), 3, n, 1);
         *results = *sums.cast::<u64>().add(n as usize - 1);
         status
     }
@@ -263,7 +263,7 @@ unsafe extern "C" fn nested(ctx: *mut Context, params: *const u64, results: *mut
                     return 1;
                 }
                 words.write_bytes(0, n as usize);
-                if remc_launch(ctx, 0, bump, [words as u64, counts as u64].as_ptr(), 2, n, 0) != 0 {
+                if remc_launch(ctx, 0, Some(bump), [words as u64, counts as u64].as_ptr(), 2, n, 0) != 0 {
                     return 1;
                 }
                 *results += *words.add(inner as usize);

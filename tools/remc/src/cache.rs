@@ -24,13 +24,14 @@ impl Entry {
         Entry { cache: Cache::from_environment(), key }
     }
 
-    pub fn get(&self) -> Option<Vec<u8>> {
-        self.cache.get(self.key)
+    /// The code of a part of the program.
+    pub fn get(&self, part: usize) -> Option<Vec<u8>> {
+        self.cache.get(self.key.part(part))
     }
 
-    pub fn put(&self, object: &[u8]) {
+    pub fn put(&self, part: usize, object: &[u8]) {
         // Where it cannot be written, the next run compiles again.
-        let _ = self.cache.put(self.key, object);
+        let _ = self.cache.put(self.key.part(part), object);
     }
 }
 

@@ -1,4 +1,7 @@
 //! The cpu device: kernels become machine code, and a run of it a value.
+//!
+//! What a run may not need is compiled when it turns out to: the versions that the sizes do not choose, say. See
+//! [`remc_kernel::parts`].
 
 use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::device::{Ran, explain};
@@ -8,54 +11,88 @@ use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_interp::RuntimeError;
 use remc_kernel::interface::{Interface, Slot, interface};
-use remc_kernel::ir::{Atom, Program, Space, Ty};
-use remc_llvm::{Host, Loaded, Pipeline};
-use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Size, Touched};
+use remc_kernel::ir::{Atom, KernelId, Program, Space, Ty};
+use remc_kernel::parts::{Parts, parts};
+use remc_llvm::{EmitError, Host, Loaded, Pipeline};
+use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, KernelFn, Kernels, Size, Touched};
+use std::cell::OnceCell;
 
-/// A program's machine code, loaded.
+/// A program's machine code: the plan's part loaded, the others as they are needed.
 pub struct Code {
     program: Program,
     interface: Interface,
-    loaded: Loaded,
+    host: Host,
+    pipeline: Pipeline,
+    parts: Parts,
+    /// What was found in the cache goes there; `None` if the code is not kept.
+    cache: Option<crate::cache::Entry>,
+    loaded: Vec<OnceCell<Loaded>>,
 }
 
 fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
     Failure::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
 }
 
-/// Compiles kernels for this processor, or takes their code from the cache.
+/// Compiles the plan, and the kernels that it launches whatever happens, for this processor, or takes their code from
+/// the cache.
 pub fn load(session: &Session, program: Program) -> Outcome<Code> {
-    let _timed = session.db.timings().enter(Stage::Codegen);
-    let host = remc_llvm::jit::host();
-    let cache = crate::cache::Entry::of(&program, &host);
-    let interface = interface(&program);
-    // What the cache holds may be of a build that went wrong; then it is made anew.
-    if let Some(object) = cache.get()
-        && let Ok(loaded) = Loaded::new(&object, &remc_runtime::cpu::symbols())
-    {
-        return Ok(Code { program, interface, loaded });
-    }
-    let compiled = compile(&program, &host, Pipeline::default())?;
-    cache.put(&compiled);
-    code(program, &compiled)
+    let parts = parts(&program);
+    let cache = crate::cache::Entry::of(&program, &remc_llvm::jit::host());
+    Code::new(session, program, Pipeline::default(), parts, Some(cache))
 }
 
-/// Compiles kernels for this processor, whatever the cache holds.
+/// Compiles all of a program for this processor, whatever the cache holds.
 pub fn build(session: &Session, program: Program, pipeline: Pipeline) -> Outcome<Code> {
-    let _timed = session.db.timings().enter(Stage::Codegen);
-    let compiled = compile(&program, &remc_llvm::jit::host(), pipeline)?;
-    code(program, &compiled)
+    let parts = Parts::whole(&program);
+    Code::new(session, program, pipeline, parts, None)
 }
 
-fn code(program: Program, object: &[u8]) -> Outcome<Code> {
-    let interface = interface(&program);
-    let loaded = Loaded::new(object, &remc_runtime::cpu::symbols()).map_err(|e| bug(Stage::Codegen, e))?;
-    Ok(Code { program, interface, loaded })
-}
+impl Code {
+    fn new(
+        session: &Session,
+        program: Program,
+        pipeline: Pipeline,
+        parts: Parts,
+        cache: Option<crate::cache::Entry>,
+    ) -> Outcome<Code> {
+        let loaded = (0..parts.count()).map(|_| OnceCell::new()).collect();
+        let (interface, host) = (interface(&program), remc_llvm::jit::host());
+        let code = Code { program, interface, host, pipeline, parts, cache, loaded };
+        code.part(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
+        Ok(code)
+    }
 
-fn compile(program: &Program, host: &Host, pipeline: Pipeline) -> Outcome<Vec<u8>> {
-    let compiled = remc_llvm::compile(program, host, pipeline);
-    Ok(compiled.map_err(|e| bug(Stage::Codegen, e))?.object)
+    /// A part of the program, compiled now if it has not been before.
+    fn part(&self, session: &Session, part: usize) -> Result<&Loaded, EmitError> {
+        let place = self.loaded.get(part).ok_or_else(|| EmitError::Program(format!("no part {part}")))?;
+        if let Some(loaded) = place.get() {
+            return Ok(loaded);
+        }
+        let _timed = session.db.timings().enter(Stage::Codegen);
+        let symbols = remc_runtime::cpu::symbols();
+        // What the cache holds may be of a build that went wrong; then it is made anew.
+        if let Some(object) = self.cache.as_ref().and_then(|c| c.get(part))
+            && let Ok(loaded) = Loaded::new(&object, &symbols)
+        {
+            return Ok(place.get_or_init(|| loaded));
+        }
+        let object =
+            remc_llvm::compile_part(&self.program, &self.host, self.pipeline, &self.parts, part)?;
+        if let Some(cache) = &self.cache {
+            cache.put(part, &object);
+        }
+        let loaded = Loaded::new(&object, &symbols)?;
+        Ok(place.get_or_init(|| loaded))
+    }
+
+    /// The code of a kernel.
+    fn kernel(&self, session: &Session, kernel: u32) -> Result<KernelFn, EmitError> {
+        let part = self.part(session, self.parts.of(KernelId(kernel)))?;
+        let address = part.lookup(&remc_llvm::abi::kernel_symbol(kernel))?;
+        // SAFETY: the address is that of a kernel's function, and `self` keeps its code.
+        #[expect(unsafe_code, reason = "an address becomes the function that it is")]
+        Ok(unsafe { std::mem::transmute::<usize, KernelFn>(address) })
+    }
 }
 
 /// The device, with so many threads and bytes of memory.
@@ -99,20 +136,24 @@ pub fn run(
             },
         }
     }
-    let address = code.loaded.lookup(remc_llvm::abi::ENTRY).map_err(|e| bug(Stage::Execute, e))?;
+    let plan = code.part(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
+    let address = plan.lookup(remc_llvm::abi::ENTRY).map_err(|e| bug(Stage::Execute, e))?;
     // SAFETY: the address is that of the entry's function in code that is loaded for as long as `code` is.
     #[expect(unsafe_code, reason = "an address becomes the function that it is")]
     let entry: EntryFn = unsafe { std::mem::transmute::<usize, EntryFn>(address) };
     let results = code.interface.results.iter().map(|s| s.result_slots()).sum();
     let touched = touched(&code.program);
+    let late = |kernel| code.kernel(session, kernel).map_err(|e| e.to_string());
+    let kernels = Kernels { touched: &touched, late: Some(&late) };
     let mut runs = Vec::new();
     let mut last = None;
     for _ in 0..repeat {
         // The results of one run are gone before the next, which takes their memory.
         drop(last.take());
-        // SAFETY: the slots are those of the interface of this very program, the buffers live on.
+        // SAFETY: the slots are those of the interface of this very program, the buffers live on, and so does
+        // `code`, which gives the kernels.
         #[expect(unsafe_code, reason = "compiled code is called")]
-        let finished = unsafe { cpu.run(entry, &slots, results, &touched) };
+        let finished = unsafe { cpu.run(entry, &slots, results, kernels) };
         match finished {
             Ok(f) => {
                 runs.push(f.stats.time);

@@ -32,7 +32,9 @@
 //! void  remc_free(void *ctx, void *buffer);
 //! i32   remc_launch(void *ctx, u32 kernel, kernel *f, const u64 *args, u64 nargs, u64 blocks, u64 together);
 //!     runs blocks 0 … blocks; nonzero means stopped. blocks is never 0. One call of f gets at most
-//!     `together` blocks, any number if that is 0.
+//!     `together` blocks, any number if that is 0. f is null where the kernel is in another part of the
+//!     program, which the runtime then compiles or has compiled (see [`remc_kernel::parts`]); in a whole
+//!     program, as `--emit object` gives it, it never is.
 //! i32   remc_sort(void *ctx, u32 nkeys, const u64 *keys, u64 n, i64 *out);
 //!     keys has three slots for each key: its address, the index of its base type in BaseTy::ALL, and the
 //!     number of elements of an item. Fills out with the stable permutation that sorts the n items;

@@ -23,7 +23,7 @@ mod values;
 pub use abi::{Interface, KernelInfo, Slot, interface};
 pub use error::EmitError;
 pub use jit::{Host, Loaded, Pipeline};
-pub use kernel::{Compiled, assembly, compile, llvm_ir};
+pub use kernel::{Compiled, assembly, compile, compile_part, llvm_ir};
 pub use scalar::{Emit, ulp_bound, ulp_distance};
 
 /// The LLVM wrapper that this crate's interface speaks.

@@ -50,6 +50,7 @@ use memory::Scope;
 use pieces::{Pieces, uniform};
 use remc_base::{BaseTy, Trap};
 use remc_kernel::contract;
+use remc_kernel::parts::Parts;
 use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Ty, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -66,9 +67,24 @@ pub struct Compiled {
 /// # Errors
 /// If the program breaks an invariant of Kernel, or LLVM refuses what was made of it.
 pub fn compile(p: &Program, host: &Host, pipeline: Pipeline) -> Result<Compiled, EmitError> {
+    let object = compile_part(p, host, pipeline, &Parts::whole(p), 0)?;
+    Ok(Compiled { object, interface: abi::interface(p) })
+}
+
+/// The object of one part of a program: its kernels, and for part 0 the plan. The plan launches the kernels of other
+/// parts by their numbers alone, and the runtime has to know where their code is.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_part(
+    p: &Program,
+    host: &Host,
+    pipeline: Pipeline,
+    parts: &Parts,
+    part: usize,
+) -> Result<Vec<u8>, EmitError> {
     let context = Context::create();
-    let (module, interface) = module(&context, p, host)?;
-    Ok(Compiled { object: jit::object(&module, host, pipeline)?, interface })
+    jit::object(&module(&context, p, host, parts, part)?, host, pipeline)
 }
 
 /// The assembly text of a program.
@@ -77,7 +93,7 @@ pub fn compile(p: &Program, host: &Host, pipeline: Pipeline) -> Result<Compiled,
 /// As [`compile`].
 pub fn assembly(p: &Program, host: &Host, pipeline: Pipeline) -> Result<String, EmitError> {
     let context = Context::create();
-    jit::assembly(&module(&context, p, host)?.0, host, pipeline)
+    jit::assembly(&module(&context, p, host, &Parts::whole(p), 0)?, host, pipeline)
 }
 
 /// The LLVM text of a program, as emitted, or after a pipeline of LLVM's passes.
@@ -86,7 +102,7 @@ pub fn assembly(p: &Program, host: &Host, pipeline: Pipeline) -> Result<String, 
 /// As [`compile`].
 pub fn llvm_ir(p: &Program, host: &Host, pipeline: Option<Pipeline>) -> Result<String, EmitError> {
     let context = Context::create();
-    let (module, _) = module(&context, p, host)?;
+    let module = module(&context, p, host, &Parts::whole(p), 0)?;
     if let Some(pipeline) = pipeline {
         jit::optimise(&module, &jit::machine(host)?, pipeline)?;
     }
@@ -97,19 +113,22 @@ fn module<'ctx>(
     context: &'ctx Context,
     p: &Program,
     host: &Host,
-) -> Result<(Module<'ctx>, Interface), EmitError> {
+    parts: &Parts,
+    part: usize,
+) -> Result<Module<'ctx>, EmitError> {
     let module = context.create_module("remora");
     jit::set_target(&module, &jit::machine(host)?);
     let builder = context.create_builder();
     let e = Emit::new(context, &module, &builder, host.fma);
-    let interface = abi::interface(p);
-    let traps = remc_kernel::traps::numbers(&interface.traps);
+    let traps = remc_kernel::traps::numbers(&remc_kernel::traps::traps(p));
     let common = Common { e, p, host, traps: &traps };
-    for (id, k) in p.kernels.iter() {
+    for (id, k) in p.kernels.iter().filter(|(id, _)| parts.of(*id) == part) {
         kernel(common, &abi::kernel_symbol(id.0), k)?;
     }
-    plan::entry(common)?;
-    Ok((module, interface))
+    if part == 0 {
+        plan::entry(common)?;
+    }
+    Ok(module)
 }
 
 /// What all functions of a module share.

@@ -112,9 +112,13 @@ impl<'ctx> Fun<'_, 'ctx> {
         let Some(k) = p.kernels.get(id) else {
             return Err(EmitError::Program(format!("there is no kernel {id:?}")));
         };
-        let function = self.e.module.get_function(&abi::kernel_symbol(id.0));
-        let (Some(function), true) = (function, args.len() == k.params.len()) else {
+        if args.len() != k.params.len() {
             return Err(EmitError::Program(format!("a launch of {id:?} with {} arguments", args.len())));
+        }
+        // A kernel of another part is found by its number.
+        let function = match self.e.module.get_function(&abi::kernel_symbol(id.0)) {
+            Some(function) => function.as_global_value().as_pointer_value(),
+            None => self.e.context.ptr_type(AddressSpace::default()).const_null(),
         };
         let given: FxHashMap<Var, Atom> = k.params.iter().copied().zip(args.iter().copied()).collect();
         let mut sizes = Vec::new();
@@ -143,7 +147,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let call: [Value<'ctx>; 7] = [
             ctx,
             self.i32(id.0).into(),
-            function.as_global_value().as_pointer_value().into(),
+            function.into(),
             at.into(),
             self.i64(slots.len() as i64).into(),
             blocks.into(),
