@@ -8,7 +8,7 @@ use std::path::PathBuf;
     name = "remc-bench",
     about = "Measures programs in Remora against hand-written C and NumPy on the same data.",
     max_term_width = 100,
-    after_help = "Exit codes: 0 all that ran is right, 1 some result was wrong, 2 the bench itself cannot run."
+    after_help = "Exit codes: 0 all that ran is right, 1 some result was wrong or over its limit, 2 the bench itself cannot run."
 )]
 pub struct Args {
     /// Install NumPy into the bench's own environment, and end
@@ -20,6 +20,12 @@ pub struct Args {
     /// Measure how compile time grows with the length of generated programs, stage by stage, and end
     #[arg(long)]
     pub compile_scaling: bool,
+    /// Measure what versions of a nest cost to compile and whether the right one is chosen, and end
+    #[arg(long, conflicts_with_all = ["setup", "checking"])]
+    pub versions: bool,
+    /// With `--versions`: exit with 1 if a figure is over its limit
+    #[arg(long, requires = "versions")]
+    pub limits: bool,
     /// Print the generated file of so many definitions that `--checking` measures, and end
     #[arg(long, value_name = "N")]
     pub definitions: Option<usize>,

@@ -12,6 +12,7 @@ use crate::peers::{Compiler, FLAGS, Peers, processor};
 use crate::places;
 use crate::scaling;
 use crate::table::{self, Measured};
+use crate::versions;
 use std::path::Path;
 use std::time::Duration;
 
@@ -40,6 +41,9 @@ pub fn run(args: &Args) -> Result<bool, String> {
     }
     if args.compile_scaling {
         return scaling::run(args.remc.clone(), args.small, &cache).map(|()| true);
+    }
+    if args.versions {
+        return versions::measure::run(args, &cache);
     }
     let load = load_average();
     let cases = chosen(args.small, &args.only)?;

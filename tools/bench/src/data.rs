@@ -32,7 +32,8 @@ pub fn inputs(case: &Case, cache: &Path) -> io::Result<Vec<(&'static str, Given)
         .collect()
 }
 
-fn random_file(array: &Array, seed: u64, folder: &Path) -> io::Result<PathBuf> {
+/// The file of numbers of this seed, generated if it is not there yet.
+pub fn random_file(array: &Array, seed: u64, folder: &Path) -> io::Result<PathBuf> {
     let shape: Vec<String> = array.shape.iter().map(usize::to_string).collect();
     let path = folder.join(format!("{}-{}-seed{seed}.npy", array.dtype, shape.join("x")));
     if path.is_file() {
@@ -61,7 +62,8 @@ fn random_file(array: &Array, seed: u64, folder: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-fn splitmix(seed: u64, i: u64) -> u64 {
+/// Number `i` of a sequence of random bits.
+pub fn splitmix(seed: u64, i: u64) -> u64 {
     let mut z =
         seed.wrapping_mul(0xd1b5_4a32_d192_ed03).wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -14,6 +14,7 @@
 //! | [`limits`] | the bandwidth and the rate of operations that this machine reaches |
 //! | [`places`] | where files are found and kept |
 //! | [`table`] | the result as Markdown |
+//! | [`versions`] | what it costs to compile all versions of a nest, and whether the right one is chosen |
 //!
 //! A contender that is not there leaves a dash and a reason, and everything else goes on.
 
@@ -31,3 +32,4 @@ pub mod peers;
 pub mod places;
 pub mod scaling;
 pub mod table;
+pub mod versions;

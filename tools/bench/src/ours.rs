@@ -82,7 +82,7 @@ fn able(path: PathBuf) -> Result<PathBuf, String> {
 }
 
 /// The line with the times, among whatever else is said.
-fn timings(said: &str) -> Result<(Duration, Vec<Duration>), String> {
+pub fn timings(said: &str) -> Result<(Duration, Vec<Duration>), String> {
     let seconds = |v: &Value| v.as_f64().and_then(|s| Duration::try_from_secs_f64(s).ok());
     said.lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())

@@ -90,7 +90,7 @@ fn share(least: Option<&Duration>, time: Option<&Duration>) -> String {
 }
 
 /// Three digits that count.
-fn time(time: Option<&Duration>) -> String {
+pub fn time(time: Option<&Duration>) -> String {
     let Some(time) = time else { return "—".into() };
     let (value, unit) = match time.as_secs_f64() {
         s if s < 1e-3 => (s * 1e6, "µs"),

@@ -84,6 +84,7 @@ pub fn compile_part(
     part: usize,
 ) -> Result<Vec<u8>, EmitError> {
     let context = Context::create();
+    let pipeline = if parts.is_plan_alone(part) { Pipeline::Plain } else { pipeline };
     jit::object(&module(&context, p, host, parts, part)?, host, pipeline)
 }
 

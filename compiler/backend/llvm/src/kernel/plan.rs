@@ -17,7 +17,11 @@ pub(super) fn entry(c: Common<'_, '_>) -> Result<(), EmitError> {
     let ptr = context.ptr_type(AddressSpace::default());
     let ty = context.i32_type().fn_type(&[ptr.into(), ptr.into(), ptr.into()], false);
     let function = c.e.module.add_function(abi::ENTRY, ty, None);
-    super::attribute(context, function, AttributeLoc::Function, "nounwind");
+    // The plan is long where nests have versions, and most of its time is spent in what it calls: to compile it well
+    // would take longer than that saves.
+    for a in ["nounwind", "noinline", "optnone"] {
+        super::attribute(context, function, AttributeLoc::Function, a);
+    }
     let [ctx, params, results] = parameters(function)?;
     let mut f = Fun::new(c, function, Side::Plan { ctx })?;
     f.load_slots(pointer(params)?, &c.p.params)?;
