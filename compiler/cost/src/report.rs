@@ -61,12 +61,14 @@ pub enum Node {
     },
 }
 
-/// What selects the first of two versions: `size >= least`.
+/// What selects the first of two versions: `size >= least`, or whatever else is too small for the second.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Version {
     pub size: Formula,
     pub threshold: Name,
     pub least: i64,
+    /// A size that selects the first version too, if it is less than this number.
+    pub or_below: Option<(Formula, i64)>,
 }
 
 /// One operator: one kernel, or the few that make it up.

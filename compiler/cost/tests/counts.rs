@@ -44,7 +44,7 @@ fn compare(cases: Vec<Case>, least: usize) {
         let mut optimised = built.clone();
         remc_mono::opt::optimise(&mut optimised);
         for (what, program) in [("built", built), ("optimised", optimised)] {
-            let thresholds = Thresholds { par_outer: 3, par_loop: 3, row_long: 3 };
+            let thresholds = Thresholds { par_outer: 3, par_loop: 3, par_inner: 3, row_long: 3 };
             let p = flatten_with(&program, &thresholds).unwrap_or_else(|e| panic!("{}: {e:?}", case.name));
             for first in [true, false] {
                 if let Err(e) = one(&p, &params, first, &mut tally) {

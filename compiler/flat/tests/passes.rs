@@ -6,7 +6,7 @@
 //! each branch chooses. `UPDATE_EXPECT=1` writes what the pass gives.
 
 use remc_base::{BaseTy, Scalar};
-use remc_flat::flatten::{Thresholds, flatten, flatten_with};
+use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds, flatten, flatten_with};
 use remc_flat::ir::{Exp, Guard};
 use remc_flat::meaning::to_mono;
 use remc_flat::{parse, print, verify};
@@ -117,4 +117,47 @@ fn thresholds_are_named_and_versions_are_few() {
     assert_eq!((one[0].threshold.as_str(), one[0].value), ("par.outer", 7));
     assert_eq!(guards(&row_sums(12), &Thresholds::CPU).len(), 12);
     assert_eq!(guards(&row_sums(30), &Thresholds::CPU).len(), 16);
+}
+
+#[test]
+fn a_threshold_that_is_always_or_never_reached_leaves_one_version() {
+    let rows = row_sums(1);
+    let loops = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testsuite/passes/flat/flatten/loop-in-map.in.mono"),
+    )
+    .unwrap();
+    let structure = |text: &str, pinned: &[(Threshold, i64)]| {
+        let mut thresholds = Thresholds::CPU;
+        pinned.iter().for_each(|(t, value)| thresholds.set(*t, *value));
+        flatten_with(&remc_mono::parse::parse_program(text).unwrap(), &thresholds)
+            .unwrap()
+            .structure()
+            .to_string()
+    };
+    use Threshold::*;
+    assert_eq!(structure(&rows, &[(ParOuter, ALWAYS)]), "seg-map 1");
+    assert_eq!(structure(&rows, &[(ParOuter, NEVER)]), "seg-red 1");
+    // Whatever it is, a value of another threshold changes nothing.
+    assert_eq!(structure(&rows, &[(ParLoop, NEVER)]), structure(&rows, &[]));
+    assert_eq!(structure(&loops, &[(ParLoop, ALWAYS)]), "seg-map 1");
+    assert_eq!(structure(&loops, &[(ParInner, NEVER)]), "seg-map 1");
+    assert_eq!(structure(&loops, &[(ParLoop, NEVER)]), "for 1, seg-map 3, seg-red 1");
+    assert_eq!(structure(&loops, &[(ParLoop, NEVER), (ParInner, NEVER)]), "for 1, seg-map 3, seg-red 1");
+    assert!(structure(&loops, &[(ParInner, ALWAYS)]).contains("branch 1"));
+}
+
+#[test]
+fn a_loop_of_small_iterations_stays_in_its_map() {
+    let text = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../testsuite/passes/flat/flatten/loop-in-map.out.flat"),
+    )
+    .unwrap();
+    let p = to_mono(&parse::parse_program(&text).unwrap(), &mut |_: &Guard| None);
+    // 8 rows of 3 are below `par.inner`, so that what is compared with `par.loop` is that threshold itself.
+    let few = p.body.stmts.iter().find_map(|s| match &s.exp {
+        mono::Exp::Op(remc_base::ops::ScalarOp::Select, args) => args[2].as_int(),
+        _ => None,
+    });
+    assert_eq!(few, Some(Thresholds::CPU.par_loop));
 }

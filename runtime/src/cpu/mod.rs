@@ -209,7 +209,8 @@ impl Cpu {
     ) -> Result<Finished, Stopped> {
         let _one = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         self.memory.restart_counting();
-        let stats = Stats { kernels: vec![KernelStats::default(); kernels.touched.len()], ..Stats::default() };
+        let stats =
+            Stats { kernels: vec![KernelStats::default(); kernels.touched.len()], ..Stats::default() };
         let mut context = Context {
             cpu: self,
             buffers: HashMap::new(),

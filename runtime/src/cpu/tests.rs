@@ -430,3 +430,48 @@ fn costs() {
         }
     }
 }
+
+/// `n, words`: launches kernel 3 twice, which the plan knows by its number alone.
+unsafe extern "C" fn launches_late(ctx: *mut Context, params: *const u64, _: *mut u64) -> i32 {
+    unsafe {
+        let counts = [0u64; 64];
+        let args = [*params.add(1), counts.as_ptr() as u64];
+        for _ in 0..2 {
+            if remc_launch(ctx, 3, None, args.as_ptr(), 2, *params, 0) != 0 {
+                return 1;
+            }
+        }
+        0
+    }
+}
+
+#[test]
+fn a_kernel_that_is_compiled_late_is_asked_for_once_and_waiting_is_no_run_time() {
+    let cpu = cpu(2);
+    let mut words = [0u64; 5];
+    let params = [5, words.as_mut_ptr() as u64];
+    let asked = std::cell::RefCell::new(Vec::new());
+    let wait = Duration::from_millis(300);
+    let late = |kernel| {
+        asked.borrow_mut().push(kernel);
+        std::thread::sleep(wait);
+        Ok(bump as KernelFn)
+    };
+    let touched = vec![Vec::new(); 4];
+    let kernels = Kernels { touched: &touched, late: Some(&late) };
+    // SAFETY: the entry keeps to the ABI, and the words outlive the call.
+    let done = unsafe { cpu.run(launches_late, &params, 0, kernels) }.unwrap();
+    assert_eq!(*asked.borrow(), [3]);
+    assert_eq!(words, [0, 2, 4, 6, 8]);
+    assert_eq!(done.stats.kernels[3].launches, 2);
+    assert!(done.stats.time < wait, "{:?}", done.stats.time);
+
+    let none = |_| Err("no such code".to_owned());
+    for (late, why) in [(Some(&none as &Late<'_>), "no such code"), (None, "there is no code of kernel 3")] {
+        let kernels = Kernels { touched: &touched, late };
+        // SAFETY: as above.
+        let stopped = unsafe { cpu.run(launches_late, &params, 0, kernels) }.err().unwrap();
+        assert_eq!(stopped, Stopped::Broken(why.into()));
+    }
+    assert_eq!(words, [0, 2, 4, 6, 8]);
+}

@@ -240,3 +240,87 @@ fn parameters(case: &Case) -> Vec<(String, String)> {
     let signature = definition.entry.as_ref().expect("it is an entry");
     signature.params.iter().map(|(name, ty)| (name.to_string(), ty.to_string())).collect()
 }
+
+/// Solves a x₋₁ + b x + c x₊₁ = y for rows of a, b, c and y.
+fn tridiagonal(rows: &[[f64; 4]]) -> Vec<f64> {
+    let mut down: Vec<(f64, f64)> = Vec::new();
+    for [a, b, c, y] in rows {
+        let (above, value) = down.last().copied().unwrap_or((0.0, 0.0));
+        let pivot = b - a * above;
+        down.push((c / pivot, (y - a * value) / pivot));
+    }
+    let mut xs = vec![0.0; rows.len()];
+    let mut below = 0.0;
+    for (x, (c, y)) in xs.iter_mut().zip(down).rev() {
+        *x = y - c * below;
+        below = *x;
+    }
+    xs
+}
+
+/// The weights of three neighbours in the second derivative.
+fn curvature(xs: &[f64], i: usize) -> [f64; 3] {
+    if i == 0 || i + 1 == xs.len() {
+        return [0.0; 3];
+    }
+    let (l, r) = (xs[i] - xs[i - 1], xs[i + 1] - xs[i]);
+    [2.0 / (l * (l + r)), -2.0 / (l * r), 2.0 / (r * (l + r))]
+}
+
+/// A sum over three neighbours.
+fn derived(w: [f64; 3], i: usize, v: impl Fn(usize) -> f64) -> f64 {
+    let inside = |w: f64, i: Option<usize>| if w == 0.0 { 0.0 } else { w * v(i.unwrap_or(0)) };
+    inside(w[0], i.checked_sub(1)) + inside(w[1], Some(i)) + inside(w[2], Some(i + 1))
+}
+
+/// The price of a call, by elimination and loops in double precision.
+fn local_volatility(strike: f64, spot: f64, xs: &[f64], ys: &[f64], times: &[f64]) -> f64 {
+    let (nx, ny) = (xs.len(), ys.len());
+    let mut v: Vec<Vec<f64>> = xs.iter().map(|x| vec![(x - strike).max(0.0); ny]).collect();
+    for g in (0..times.len() - 1).rev() {
+        let back = 1.0 / (times[g + 1] - times[g]);
+        let wx = |i: usize, j: usize| {
+            let variance = (2.0 * (0.6 * xs[i].ln() + ys[j] - 0.5 * 0.16 * times[g])).exp();
+            curvature(xs, i).map(|w| 0.5 * variance * w)
+        };
+        let wy = |j: usize| curvature(ys, j).map(|w| 0.5 * 0.16 * w);
+        let dy = |v: &[Vec<f64>], i: usize, j: usize| derived(wy(j), j, |j| v[i][j]);
+        let mut u = vec![vec![0.0; ny]; nx];
+        for j in 0..ny {
+            let row = |i: usize| {
+                let dx = derived(wx(i, j), i, |i| v[i][j]);
+                let [a, b, c] = wx(i, j).map(|w| -0.5 * w);
+                [a, back + b, c, back * v[i][j] + 0.5 * dx + dy(&v, i, j)]
+            };
+            let solved = tridiagonal(&(0..nx).map(row).collect::<Vec<_>>());
+            solved.into_iter().enumerate().for_each(|(i, x)| u[i][j] = x);
+        }
+        let next = |i: usize| {
+            let row = |j: usize| {
+                let [a, b, c] = wy(j).map(|w| -0.5 * w);
+                [a, back + b, c, back * u[i][j] - 0.5 * dy(&v, i, j)]
+            };
+            tridiagonal(&(0..ny).map(row).collect::<Vec<_>>())
+        };
+        v = (0..nx).map(next).collect();
+    }
+    let near = |i: &usize| (xs[*i] - spot).abs();
+    let x = (0..nx).min_by(|a, b| near(a).total_cmp(&near(b))).unwrap();
+    v[x][ny / 2]
+}
+
+#[test]
+fn prices_in_a_model_of_local_volatility() {
+    for [n, x, y, steps] in [[1, 1, 1, 1], [2, 5, 4, 3], [3, 16, 12, 6], [2, 9, 10, 0]] {
+        let given = remc_bench::versions::subjects::local_volatility(n, x, y, steps);
+        let get = |name: &str| given.iter().find(|(k, _)| *k == name).map(|(_, v)| v.as_slice()).unwrap();
+        let (xs, ys, times) = (get("xs"), get("ys"), get("times"));
+        let want: Vec<f64> =
+            get("strikes").iter().map(|k| local_volatility(*k, 0.03, xs, ys, times)).collect();
+        assert!(want.iter().any(|p| *p > 0.0), "{want:?}");
+        let vectors = given.iter().map(|(name, v)| (*name, f32s(&[v.len()], v)));
+        let spot = ("spot", Value::scalar(Scalar::F32(0.03)));
+        let inputs: Vec<(&str, Value)> = vectors.chain([spot]).collect();
+        assert_close(&run("local-volatility", &inputs), &[n], &want, 1e-4);
+    }
+}

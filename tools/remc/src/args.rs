@@ -402,7 +402,9 @@ fn threshold(text: &str) -> Result<(Threshold, i64), String> {
     };
     match value {
         Some(value) => Ok((threshold, value)),
-        None => Err(format!("write {0}=N with a number of at least 1, {0}=always or {0}=never", threshold.name())),
+        None => {
+            Err(format!("write {0}=N with a number of at least 1, {0}=always or {0}=never", threshold.name()))
+        }
     }
 }
 
@@ -439,7 +441,7 @@ mod tests {
         assert_eq!(threshold("par.outer=64"), Ok((Threshold::ParOuter, 64)));
         assert_eq!(threshold("par.loop=never"), Ok((Threshold::ParLoop, NEVER)));
         assert_eq!(threshold(" row.long = always "), Ok((Threshold::RowLong, ALWAYS)));
-        assert!(threshold("par.inner=3").unwrap_err().contains("par.outer, par.loop, row.long"));
+        assert!(threshold("par.middle=3").unwrap_err().contains("par.outer, par.loop, par.inner, row.long"));
         for wrong in ["par.outer", "par.outer=", "par.outer=0", "par.outer=-1", "par.outer=much"] {
             assert!(threshold(wrong).unwrap_err().contains("par.outer=always"), "{wrong}");
         }

@@ -76,8 +76,7 @@ impl Code {
         {
             return Ok(place.get_or_init(|| loaded));
         }
-        let object =
-            remc_llvm::compile_part(&self.program, &self.host, self.pipeline, &self.parts, part)?;
+        let object = remc_llvm::compile_part(&self.program, &self.host, self.pipeline, &self.parts, part)?;
         if let Some(cache) = &self.cache {
             cache.put(part, &object);
         }

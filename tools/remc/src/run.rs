@@ -38,10 +38,9 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
         );
     }
     if device(args) == Device::Interp && !args.thresholds.is_empty() {
-        return fail(
-            usage(codes::DEVICE, "--threshold is of devices that compile")
-                .help("the interpreter has one version of everything; leave out --threshold, or name `--device cpu`"),
-        );
+        return fail(usage(codes::DEVICE, "--threshold is of devices that compile").help(
+            "the interpreter has one version of everything; leave out --threshold, or name `--device cpu`",
+        ));
     }
     let output = Output::new(args)?;
     let (value, report) = evaluate(&session, &program, file, target, args, reporter)?;

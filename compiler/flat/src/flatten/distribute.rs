@@ -53,6 +53,8 @@ pub(super) struct Split {
     pub merges: bool,
     /// A loop changes places with the map.
     pub loops: bool,
+    /// The sizes of the piece that has the most axes of its own, in an iteration of such a loop if there is one.
+    pub widest: Vec<Atom>,
 }
 
 impl Split {
@@ -71,6 +73,7 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     let mut costs: FxHashMap<Var, usize> = FxHashMap::default();
     let mut sizes: FxHashSet<Var> = FxHashSet::default();
     let mut kinds = Vec::new();
+    let (mut widest, mut in_loops) = (Vec::new(), Vec::new());
     for (k, s) in body.stmts.iter().enumerate() {
         let is_size = |a: &Atom| outside(a) || a.as_var().is_some_and(|v| sizes.contains(&v));
         if let (mono::Exp::Op(_, args), [v]) = (&s.exp, s.pat.as_slice())
@@ -81,14 +84,23 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
         let is_size = |a: &Atom| outside(a) || a.as_var().is_some_and(|v| sizes.contains(&v));
         let storable = s.pat.iter().all(|v| f.p.ty(*v).dims.iter().all(is_size));
         let cost = recomputing(s, &costs);
+        let looped = || interchange::widest(f, axes, &body.stmts[..k], s, &is_size, must);
         let kind = match cost {
             Some(cost) if cost <= RECOMPUTED || !storable => {
                 costs.extend(s.pat.iter().map(|v| (*v, cost)));
                 Kind::Cheap
             }
-            _ if storable && is_parallel(f, s, &outside, &is_size, must) => Kind::Parallel,
-            _ if storable && interchange::is_worth_it(f, axes, &body.stmts[..k], s, &is_size, must) => Kind::Loop,
-            _ => Kind::Point,
+            _ if storable && is_parallel(f, s, &outside, &is_size, must) => {
+                wider(&mut widest, sizes_of(&s.exp));
+                Kind::Parallel
+            }
+            _ => match looped().filter(|_| storable) {
+                Some(sizes) => {
+                    wider(&mut in_loops, sizes);
+                    Kind::Loop
+                }
+                None => Kind::Point,
+            },
         };
         kinds.push(kind);
     }
@@ -100,8 +112,7 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     let serial = body.stmts.iter().zip(&kinds).filter(|(_, k)| !k.is_apart());
     let apart = body.stmts.iter().zip(&kinds).filter(|(_, k)| k.is_apart()).map(|(s, _)| s);
     let serial = mono::Body { stmts: serial.map(|(s, _)| s.clone()).collect(), results: Vec::new() };
-    let binders: Vec<Var> =
-        axes.iter().map(|a| a.var).chain(apart.flat_map(|s| s.pat.clone())).collect();
+    let binders: Vec<Var> = axes.iter().map(|a| a.var).chain(apart.flat_map(|s| s.pat.clone())).collect();
     if !f.is_leaf(&binders, &[&serial]) {
         return None;
     }
@@ -115,7 +126,23 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
         && of(Kind::Parallel).all(|s| matches!(s.exp, mono::Exp::Map { .. }) && same(&s.pat, &body.results));
     let hoisted = hoisted(f, body, &kinds, &sizes);
     let loops = kinds.contains(&Kind::Loop);
-    Some(Split { kinds, hoisted, merges, loops })
+    let widest = if loops { in_loops } else { widest };
+    Some(Split { kinds, hoisted, merges, loops, widest })
+}
+
+/// The sizes of an operator's own axes.
+fn sizes_of(e: &mono::Exp) -> Vec<Atom> {
+    match e {
+        mono::Exp::Map { axes, .. } => axes.iter().map(|a| a.size).collect(),
+        mono::Exp::Reduce { axis, .. } | mono::Exp::Scan { axis, .. } => vec![axis.size],
+        _ => Vec::new(),
+    }
+}
+
+fn wider(widest: &mut Vec<Atom>, other: Vec<Atom>) {
+    if other.len() > widest.len() {
+        *widest = other;
+    }
 }
 
 /// Whether a body gives just these variables.

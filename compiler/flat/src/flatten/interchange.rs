@@ -10,15 +10,24 @@
 //! ```
 //!
 //! All points do as many iterations, so they can do each of them together: the state of the loop is an array over
-//! the space. That pays where few points have much to do each; where there are points for all threads, one thread's
-//! state stays in its cache, and `par.loop` chooses.
+//! the space. That pays where few points have much to do each, which two thresholds tell. Where there are `par.loop`
+//! points, which is enough for all threads, the state of each stays in the cache of one of them. And where an iteration
+//! is less than `par.inner` elements, all points taken together, launching it takes longer than the work. So what is
+//! compared with `par.loop` is the number of points, or `par.loop` itself where the iterations are too small:
+//!
+//! ```text
+//! (let (%all) (op * %n %m))  (let (%c) (op >= %all 4096))  (let (%few) (op select %c %n 16))
+//! (branch (>= %few "par.loop" 16) the map as it is, the loop of maps)
+//! ```
 //!
 //! What the map of one iteration becomes is decided anew: its loops are interchanged again, what is parallel in it is
 //! distributed, in versions of its own.
 
-use super::distribute::{Distribution, split};
-use super::{F, Flattener};
+use super::distribute::{Distribution, points_of, split};
+use super::{ALWAYS, F, Flattener};
 use crate::ir::{Axis, Body, Exp, Stmt};
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Prov};
 use remc_mono::ir as mono;
 use remc_mono::ir::{Atom, Var};
 
@@ -49,31 +58,60 @@ fn as_loop(s: &mono::Stmt) -> Option<Loop> {
     }
 }
 
-fn same(v: Var, a: Atom, prov: remc_base::Prov) -> mono::Stmt {
+fn same(v: Var, a: Atom, prov: Prov) -> mono::Stmt {
     mono::Stmt { pat: vec![v], exp: mono::Exp::Atom(a), prov }
 }
 
-/// Whether the statement, in the body of a map over `axes` after the statements `before`, is a loop whose iterations
-/// can be distributed.
-pub(super) fn is_worth_it(
+/// Of the statement, in the body of a map over `axes` after the statements `before`, the sizes of the widest piece of
+/// an iteration; `None` if it is no loop whose iterations can be distributed.
+pub(super) fn widest(
     f: &Flattener,
     axes: &[Axis],
     before: &[mono::Stmt],
     s: &mono::Stmt,
     is_size: &impl Fn(&Atom) -> bool,
     must: bool,
-) -> bool {
-    let Some(Loop { axis, state, body }) = as_loop(s) else { return false };
+) -> Option<Vec<Atom>> {
+    let Loop { axis, state, body } = as_loop(s)?;
     let sized = |v: &Var| f.p.ty(*v).dims.iter().all(is_size);
     if !f.is_wide(&body) || !is_size(&axis.size) || !state.iter().all(|(v, _)| sized(v)) {
-        return false;
+        return None;
     }
     // What differs from point to point is bound inside the map, by what does not matter here.
     let inside = before.iter().flat_map(|s| &s.pat).filter(|v| !is_size(&Atom::Var(**v)));
     let inside = inside.chain(state.iter().map(|(v, _)| v));
     let mut stmts: Vec<mono::Stmt> = inside.map(|v| same(*v, Atom::int(0), s.prov)).collect();
     stmts.extend(body.stmts);
-    split(f, axes, &mono::Body { stmts, results: body.results }, must).is_some()
+    Some(split(f, axes, &mono::Body { stmts, results: body.results }, must)?.widest)
+}
+
+/// What is compared with `par.loop`, for a map over `points` points of these sizes whose loops have iterations that are
+/// `widest`: as many, or as many as are enough where the iterations are small.
+pub(super) fn few_of(
+    f: &mut Flattener,
+    points: Atom,
+    (sizes, widest): (&[Atom], &[Atom]),
+    body: &mono::Body,
+    prov: Prov,
+    out: &mut Vec<Stmt>,
+) -> Atom {
+    // Those that only the body knows do not count: the iterations are larger than what is counted, if anything.
+    let inside = body.binders();
+    let known = widest.iter().filter(|a| a.as_var().is_none_or(|v| !inside.contains(&v)));
+    let all: Vec<Atom> = sizes.iter().chain(known).copied().collect();
+    let least = Atom::int(f.thresholds.par_inner);
+    let enough = Atom::int(f.thresholds.par_loop);
+    if f.thresholds.par_inner <= ALWAYS || all.len() == sizes.len() {
+        return points;
+    }
+    let all = points_of(f, &all, prov, out);
+    let mut host = |f: &mut Flattener, name: &str, base, op, args: &[Atom]| {
+        let v = f.p.fresh(name, mono::Ty::scalar(base));
+        out.push(Stmt { pat: vec![v], exp: Exp::Host(mono::Exp::Op(op, args.to_vec())), prov });
+        Atom::Var(v)
+    };
+    let large = host(f, "large", BaseTy::Bool, ScalarOp::Ge, &[all, least]);
+    host(f, "few", BaseTy::I64, ScalarOp::Select, &[large, points, enough])
 }
 
 /// The loop that is statement `k` of the map, around the map of what it does.

@@ -55,18 +55,22 @@ pub enum Threshold {
     ParOuter,
     /// How many points a space needs, for a loop inside each to stay there, with all that its iterations do.
     ParLoop,
+    /// How many elements an iteration of such a loop needs, at all points taken together, to be run by all threads.
+    ParInner,
     /// How many elements a row that only one point knows needs, to be reduced by all threads.
     RowLong,
 }
 
 impl Threshold {
-    pub const ALL: [Threshold; 3] = [Threshold::ParOuter, Threshold::ParLoop, Threshold::RowLong];
+    pub const ALL: [Threshold; 4] =
+        [Threshold::ParOuter, Threshold::ParLoop, Threshold::ParInner, Threshold::RowLong];
 
     /// The name that it has in programs' texts, for a user and for a tuner.
     pub fn name(self) -> &'static str {
         match self {
             Threshold::ParOuter => "par.outer",
             Threshold::ParLoop => "par.loop",
+            Threshold::ParInner => "par.inner",
             Threshold::RowLong => "row.long",
         }
     }
@@ -82,19 +86,23 @@ pub const NEVER: i64 = i64::MAX;
 pub struct Thresholds {
     pub par_outer: i64,
     pub par_loop: i64,
+    pub par_inner: i64,
     pub row_long: i64,
 }
 
 impl Thresholds {
     /// For a processor with some dozens of cores.
-    pub const CPU: Thresholds = Thresholds { par_outer: 512, par_loop: 16, row_long: 1 << 16 };
+    pub const CPU: Thresholds =
+        Thresholds { par_outer: 512, par_loop: 16, par_inner: 1 << 12, row_long: 1 << 16 };
     /// For a GPU: as many as it has threads at a time, or so.
-    pub const GPU: Thresholds = Thresholds { par_outer: 1 << 15, par_loop: 1 << 15, row_long: 1 << 18 };
+    pub const GPU: Thresholds =
+        Thresholds { par_outer: 1 << 15, par_loop: 1 << 15, par_inner: 1 << 9, row_long: 1 << 18 };
 
     pub fn value(&self, threshold: Threshold) -> i64 {
         match threshold {
             Threshold::ParOuter => self.par_outer,
             Threshold::ParLoop => self.par_loop,
+            Threshold::ParInner => self.par_inner,
             Threshold::RowLong => self.row_long,
         }
     }
@@ -104,6 +112,7 @@ impl Thresholds {
         let place = match threshold {
             Threshold::ParOuter => &mut self.par_outer,
             Threshold::ParLoop => &mut self.par_loop,
+            Threshold::ParInner => &mut self.par_inner,
             Threshold::RowLong => &mut self.row_long,
         };
         *place = value.max(ALWAYS);
@@ -135,7 +144,8 @@ pub fn flatten(p: &mono::Program) -> Result<Program, FlattenError> {
 /// An invariant of Mono is broken.
 pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Program, FlattenError> {
     let table = mono::Program { body: mono::Body::default(), ..p.clone() };
-    let mut f = Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0, few: Vec::new() };
+    let mut f =
+        Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0, few: Vec::new() };
     let body = f.body(&p.body)?;
     Ok(Program::of_table(f.p, body))
 }
@@ -287,6 +297,11 @@ impl Flattener {
             (Version::Inner, Some(split)) => return distribute::distribute(self, nest(pat), split, out),
             (Version::Both, Some(split)) => {
                 let size = distribute::points_of(self, &sizes, prov, out);
+                let size = if split.loops {
+                    interchange::few_of(self, size, (&sizes, &split.widest), body, prov, out)
+                } else {
+                    size
+                };
                 let outer = self.like(pat);
                 let whole = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
                 let copy = self.copy(&one(outer.clone(), whole, prov));
@@ -326,10 +341,20 @@ impl Flattener {
         let points = constant_product(sizes);
         let Some(split) = split else { return Version::Outer };
         let least = self.thresholds.value(split.threshold());
+        // Whether the iterations of a loop are known to be large enough.
+        let all = constant_product(&[sizes, &split.widest].concat());
+        let worth = match self.thresholds.par_inner {
+            _ if !split.loops => Some(true),
+            ALWAYS => Some(true),
+            NEVER => Some(false),
+            least => all.map(|n| n >= least),
+        };
         match () {
             _ if split.merges || !leaf => Version::Inner,
             _ if least <= ALWAYS || points.is_some_and(|n| n >= least) => Version::Outer,
-            _ if least == NEVER || points.is_some() || self.few.iter().any(|s| s == sizes) => Version::Inner,
+            _ if least == NEVER || self.few.iter().any(|s| s == sizes) => Version::Inner,
+            _ if worth == Some(false) => Version::Outer,
+            _ if points.is_some() && worth == Some(true) => Version::Inner,
             _ if self.versions >= MOST_IN_ALL || self.nest_versions + 1 >= MOST_VERSIONS => Version::Outer,
             _ => {
                 self.versions += 1;

@@ -189,8 +189,7 @@ fn order(count: usize, first: &[(Duration, Duration)]) -> Vec<usize> {
 
 /// What a program says on standard error, if it succeeds.
 fn said(mut command: Command) -> Result<String, String> {
-    let output =
-        command.output().map_err(|e| format!("{}: {e}", command.get_program().to_string_lossy()))?;
+    let output = command.output().map_err(|e| format!("{}: {e}", command.get_program().to_string_lossy()))?;
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
         true => Ok(said.into_owned()),

@@ -75,13 +75,10 @@ pub fn chosen(small: bool, only: &[String]) -> Result<Vec<Subject>, String> {
 impl Subject {
     fn of_small_size(mut self) -> Subject {
         self.sets = match self.program {
-            "local-volatility" => &[
-                Set { name: "small", sizes: &[3, 8, 6, 4] },
-                Set { name: "large", sizes: &[20, 6, 8, 4] },
-            ],
-            _ => {
-                &[Set { name: "few rows", sizes: &[3, 50] }, Set { name: "many rows", sizes: &[600, 5] }]
+            "local-volatility" => {
+                &[Set { name: "small", sizes: &[3, 8, 6, 4] }, Set { name: "large", sizes: &[20, 6, 8, 4] }]
             }
+            _ => &[Set { name: "few rows", sizes: &[3, 50] }, Set { name: "many rows", sizes: &[600, 5] }],
         };
         self
     }

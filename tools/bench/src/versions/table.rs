@@ -75,7 +75,9 @@ pub fn markdown(rows: &[Measured], whole: &[Whole]) -> String {
             let _ = writeln!(text, "| | | {}{mark} | {compile} | {run} | | |", version.name);
         }
     }
-    text.push_str("\n| program | version | `remc compile --emit object` | ÷ all |\n| --- | --- | --: | --: |\n");
+    text.push_str(
+        "\n| program | version | `remc compile --emit object` | ÷ all |\n| --- | --- | --: | --: |\n",
+    );
     for w in whole {
         let all = time(median(&mut w.all.clone()).as_ref());
         let _ = writeln!(text, "| {} | all | {all} | |", w.program);
@@ -150,7 +152,10 @@ mod tests {
         assert_eq!(over(&[row(times(&[150, 150, 600], &[55, 60, 55]))]), Vec::<String>::new());
         let said = over(&[row(times(&[160, 160, 640], &[75, 90, 88])), row(Times::default())]);
         assert_eq!(said.len(), 3, "{said:?}");
-        assert!(said[0].contains("p, small") && said[0].contains("1.60 times as long as `outer`"), "{said:?}");
+        assert!(
+            said[0].contains("p, small") && said[0].contains("1.60 times as long as `outer`"),
+            "{said:?}"
+        );
         assert!(said[1].contains("1.50 times as long as `outer`, more than 1.1"), "{said:?}");
         assert!(said[2].contains("nothing was timed"), "{said:?}");
     }

@@ -118,7 +118,10 @@ fn in_session(
         Err(m) => return Ran::Refused(format!("the inputs do not fit: {m:?}")),
     };
     let tuning = if program.fine {
-        Tuning { thresholds: Thresholds { par_outer: 3, par_loop: 2, row_long: 5 }, target: Target::cpu(FINE) }
+        Tuning {
+            thresholds: Thresholds { par_outer: 3, par_loop: 2, par_inner: 2, row_long: 5 },
+            target: Target::cpu(FINE),
+        }
     } else {
         Tuning::default()
     };
@@ -169,7 +172,7 @@ fn in_session(
     if emulated {
         let tuning = if program.fine {
             let target = Target { grain: FINE, ..Target::GPU };
-            Tuning { thresholds: Thresholds { par_outer: 3, par_loop: 2, row_long: 5 }, target }
+            Tuning { thresholds: Thresholds { par_outer: 3, par_loop: 2, par_inner: 2, row_long: 5 }, target }
         } else {
             Tuning::gpu()
         };

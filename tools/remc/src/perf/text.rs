@@ -4,6 +4,7 @@ use super::words::{What, Words};
 use remc_base::Prov;
 use remc_cost::formula::Formula;
 use remc_cost::report::{Cost, Node, Version};
+use remc_driver::compile::Threshold;
 
 /// Fewer pieces of the program than this are all shown.
 const MOST_PIECES: usize = 8;
@@ -187,9 +188,13 @@ impl Text<'_, '_> {
     }
 }
 
-/// `n·m ≥ 512 (par.outer)`.
+/// `n·m ≥ 512 (par.outer)`, `n ≥ 16 (par.loop) or n·m < 4096 (par.inner)`.
 pub fn condition(w: &Words<'_>, v: &Version) -> String {
-    format!("{} ≥ {} ({})", w.formula(&v.size), v.least, v.threshold)
+    let or = v
+        .or_below
+        .as_ref()
+        .map(|(size, least)| format!(" or {} < {least} ({})", w.formula(size), Threshold::ParInner.name()));
+    format!("{} ≥ {} ({}){}", w.formula(&v.size), v.least, v.threshold, or.unwrap_or_default())
 }
 
 pub fn operations(w: &Words<'_>, cost: &Cost) -> String {

@@ -50,8 +50,8 @@ use memory::Scope;
 use pieces::{Pieces, uniform};
 use remc_base::{BaseTy, Trap};
 use remc_kernel::contract;
-use remc_kernel::parts::Parts;
 use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Ty, Var};
+use remc_kernel::parts::Parts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The machine code of a program.

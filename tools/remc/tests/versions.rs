@@ -1,0 +1,99 @@
+//! Versions of nests: what pins them, that each gives the same value, and that only those that run are compiled.
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+use support::{Folder, fails, remc, text};
+
+/// Rows that are changed step by step: a loop in a map, with sums and maps in it.
+const PROGRAM: &str = "(define (step [y 1]) (+ (% y 7) (- (rotate y [1]) (% (sum y) 5))))
+    (entry (main [xs [int n m]] [k int]) ((λ ([x 1]) (iterate k step x)) xs))";
+
+const PINS: [&[&str]; 6] = [
+    &[],
+    &["--threshold", "par.loop=always"],
+    &["--threshold", "par.loop=never", "--threshold", "par.outer=always"],
+    &["--threshold", "par.loop=never", "--threshold", "par.outer=never"],
+    &["--threshold", "par.loop=3", "--threshold", "par.inner=2"],
+    &["--threshold", "par.inner=never"],
+];
+
+fn rows(n: usize, m: usize) -> String {
+    let row = |i: usize| {
+        let xs: Vec<String> = (0..m).map(|j| ((i * 31 + j * 17) % 23).to_string()).collect();
+        format!("[{}]", xs.join(" "))
+    };
+    format!("xs=[{}]", (0..n).map(row).collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn every_version_gives_the_same_value() {
+    for (n, m) in [(2, 3), (5, 1), (40, 6)] {
+        let xs = rows(n, m);
+        let run = |more: &[&str]| {
+            let o = remc(&[&["run", "-e", PROGRAM, "--input", &xs, "--input", "k=4"], more].concat());
+            assert!(o.status.success(), "{more:?}: {}", text(&o.stderr));
+            text(&o.stdout)
+        };
+        let wanted = run(&["--device", "interp"]);
+        for pins in PINS {
+            assert_eq!(run(&[pins, &["--device", "cpu"]].concat()), wanted, "{n} × {m} {pins:?}");
+        }
+    }
+}
+
+#[test]
+fn checks_of_a_loop_stop_each_version() {
+    let xs = rows(3, 4);
+    for pins in PINS {
+        let args = ["run", "-e", PROGRAM, "--input", &xs, "--input", "k=-1", "--device", "cpu"];
+        fails(&[&args, pins].concat(), 3, "R0002");
+    }
+}
+
+#[test]
+fn a_pinned_version_is_the_only_one() {
+    let explained = |more: &[&str]| text(&remc(&[&["explain-perf", "-e", PROGRAM], more].concat()).stdout);
+    let all = explained(&[]);
+    assert!(all.contains("par.loop"), "{all}");
+    for pins in &PINS[1..4] {
+        let one = explained(pins);
+        assert!(!one.contains("version") && one.contains("map over"), "{pins:?}\n{one}");
+    }
+    let other = explained(&["--threshold", "par.loop=37"]);
+    assert!(other.contains("≥ 37 (par.loop)"), "{other}");
+}
+
+#[test]
+fn thresholds_that_are_not_there() {
+    fails(&["run", "-e", "1", "--threshold", "par.middle=3"], 2, "par.outer, par.loop, par.inner, row.long");
+    fails(&["run", "-e", "1", "--threshold", "par.outer=few"], 2, "par.outer=always");
+    fails(&["run", "-e", "1", "--device", "interp", "--threshold", "par.outer=2"], 2, "one version");
+}
+
+#[test]
+fn only_versions_that_run_are_compiled() {
+    let folder = Folder::new("versions");
+    let cache = folder.path("cache");
+    let run = |n: usize| {
+        let xs = rows(n, 300);
+        let o = Command::new(env!("CARGO_BIN_EXE_remc"))
+            .args(["run", "-e", PROGRAM, "--input", &xs, "--input", "k=2", "--max-elements", "2"])
+            .args(["--device", "cpu"])
+            .env("REMC_CACHE", &cache)
+            .output()
+            .unwrap();
+        assert!(o.status.success(), "{}", text(&o.stderr));
+        let kept = fs::read_dir(&cache)
+            .unwrap()
+            .filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "o"));
+        kept.count()
+    };
+    // The plan and the version for many rows; then the one for few.
+    let first = run(17);
+    assert_eq!(run(18), first);
+    let both = run(15);
+    assert!(both > first && first > 1, "{first}, {both}");
+    assert_eq!((run(15), run(17)), (both, both));
+}
