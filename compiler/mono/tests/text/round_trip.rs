@@ -30,6 +30,8 @@ fn inputs_and_results_read_back() {
     for output in [
         "0",
         "(tuple ())",
+        "(functions () (-> (int) int))",
+        "(tuple (0) (0) ((functions (0 1) (-> ((arr int 2)) float))))",
         "(tuple (0 1) (\"a\" 2) (\"b c\" (tuple () (0) (1))))",
         "(box (sigma ($n.1 @s.2) (arr (tuple int float) $n.1 @s.2)) ((dim 0) (shape 1 2)) (tuple (0 1 2) (3) (4)))",
     ] {
