@@ -146,6 +146,10 @@ pub(super) fn looped(d: &mut Distribution<'_, '_>, k: usize) -> F<()> {
     // One iteration: a map that reads the state and gives the next.
     let states: Vec<Var> = state.iter().map(|(v, _)| d.over_space(*v)).collect();
     let mut stmts = d.needed(k, 0..0, d.uses(s))?;
+    // The other version has the loop's own variable.
+    let name = d.f.p.vars[axis.var].name.clone();
+    let round = d.f.p.fresh(name.as_str(), mono::Ty::int());
+    stmts.push(same(axis.var, Atom::Var(round), prov));
     for ((v, _), array) in state.iter().zip(&states) {
         let exp = mono::Exp::Index { array: *array, at: at.clone() };
         stmts.push(mono::Stmt { pat: vec![*v], exp, prov });
@@ -163,7 +167,7 @@ pub(super) fn looped(d: &mut Distribution<'_, '_>, k: usize) -> F<()> {
     let state = states.into_iter().zip(starts.into_iter().map(Atom::Var)).collect();
     let results = next.into_iter().map(Atom::Var).collect();
     let body = Body { stmts: iteration, results };
-    let exp = Exp::For { axis: Axis { var: axis.var, size }, state, body };
+    let exp = Exp::For { axis: Axis { var: round, size }, state, body };
     d.out.push(Stmt { pat, exp, prov });
     Ok(())
 }
