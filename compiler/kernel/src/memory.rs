@@ -85,20 +85,25 @@ impl Frees {
                 last.insert(self.root(v), k);
             });
         }
-        // From the last statement on, so that positions stay what they are.
         let mut frees: Vec<(usize, Var)> = owned
             .iter()
             .filter(|(v, _)| !moved.contains(v))
             .map(|(v, made)| (last.get(v).copied().unwrap_or(*made).max(*made), *v))
             .collect();
         frees.sort_by_key(|(at, v)| (*at, v.0));
-        let empty = block.is_empty();
-        for (at, buffer) in frees.into_iter().rev() {
-            let prov = block.get(at).map_or(self.prov, |s| s.prov);
-            let at = if empty { 0 } else { at + 1 };
-            // A received buffer that nothing mentions is freed where the block begins.
-            block.insert(at.min(block.len()), Stmt { kind: StmtKind::Free { buffer }, prov });
+        let free = |buffer, prov| Stmt { kind: StmtKind::Free { buffer }, prov };
+        let mut stmts = Vec::with_capacity(block.len() + frees.len());
+        let mut frees = frees.into_iter().peekable();
+        for (k, s) in block.drain(..).enumerate() {
+            let prov = s.prov;
+            stmts.push(s);
+            while let Some((_, buffer)) = frees.next_if(|(at, _)| *at <= k) {
+                stmts.push(free(buffer, prov));
+            }
         }
+        // Those that an empty block is given.
+        stmts.extend(frees.map(|(_, buffer)| free(buffer, self.prov)));
+        *block = stmts;
     }
 
     fn loop_(
