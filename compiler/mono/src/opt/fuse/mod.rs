@@ -159,7 +159,9 @@ impl Fuse<'_> {
     fn choose_long(&mut self, s: &Stmt) -> Option<bool> {
         let Exp::Map { axes, body } = &s.exp else { return None };
         let inside = self.inside(body);
+        // A map without results is there for its checks.
         let goes = inside.reads
+            && !s.pat.is_empty()
             && inside.weight > LONG
             && s.pat.iter().all(|v| self.uses.get(v).is_some_and(|u| u.whole == 0));
         if !goes {

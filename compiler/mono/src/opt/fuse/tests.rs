@@ -250,3 +250,16 @@ fn a_chain_ends_where_a_body_would_weigh_too_much() {
     // Sines weigh 16 and their reads 1: 120 of them weigh 2,040.
     assert_eq!((shape(&p).as_str(), ops(&p)), ("map1 map1 map1", 300));
 }
+
+#[test]
+fn a_map_for_its_checks_alone_stays() {
+    let checks: String = (0..6)
+        .map(|k| format!("(let ((%ok{k} bool)) (op >= %e {k}.0)) (let () (check (index 1 1) %ok{k} {k} 1))"))
+        .collect();
+    let text = format!(
+        "{DOUBLED} (let () (map ((%j %n)) (let ((%e float)) (index %ys %j)) {checks} (give)))
+         (let ((%zs float %n)) (map ((%k %n)) (let ((%x1 float)) (index %xs %k)) (give %x1))) (give %zs)"
+    );
+    let left = fused("(%n int) (%xs float %n)", 1, &text);
+    assert_eq!(left.matches("check").count(), 6, "{left}");
+}
