@@ -5,7 +5,6 @@ use crate::leaf::{Access, Read, Walk};
 use crate::report::*;
 use crate::scope::{Count, Scope};
 use remc_base::Prov;
-use remc_base::ops::ScalarOp;
 use remc_flat::ir::*;
 use remc_mono::ir as mono;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,7 +25,6 @@ pub fn analyse(p: &Program) -> Report {
         branches: 0,
         params: p.params.iter().copied().collect(),
         fixed: FxHashSet::default(),
-        host_ops: FxHashMap::default(),
         rounds: 0,
         last: FxHashMap::default(),
     };
@@ -62,8 +60,6 @@ struct Analysis<'p> {
     params: FxHashSet<Var>,
     /// Integers that the host knows before any of its loops.
     fixed: FxHashSet<Var>,
-    /// What the host computes by one operator.
-    host_ops: FxHashMap<Var, (ScalarOp, Vec<Atom>)>,
     /// How many loops of the host are around the statement at hand.
     rounds: usize,
     /// The last statement of the host that mentions a variable.
@@ -269,38 +265,22 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    /// What the host does by itself: numbers, parts of arrays, copies.
-    /// What a guard compares. The host may have put the threshold itself in the place of the size, where another size
-    /// is too small: `(op select (op >= all 4096) n 16)`.
+    /// What a guard compares.
     fn version(&self, guard: &Guard) -> Version {
-        let of = |a: Atom| a.as_var().and_then(|v| self.host_ops.get(&v));
-        let chosen = match of(guard.size) {
-            Some((ScalarOp::Select, args)) => match (args.as_slice(), of(args[0])) {
-                ([_, size, enough], Some((ScalarOp::Ge, compared)))
-                    if enough.as_int() == Some(guard.value) =>
-                {
-                    compared[1].as_int().map(|least| (*size, self.scope.int(compared[0]), least))
-                }
-                _ => None,
-            },
-            _ => None,
+        let test = |t: &Test| Comparison {
+            size: self.scope.int(t.size),
+            compare: t.compare,
+            threshold: t.threshold.clone(),
+            value: t.value,
         };
-        let size = chosen.as_ref().map_or(guard.size, |(size, ..)| *size);
-        Version {
-            size: self.scope.int(size),
-            threshold: guard.threshold.clone(),
-            least: guard.value,
-            or_below: chosen.map(|(_, all, least)| (all, least)),
-        }
+        Version { any: guard.tests.iter().map(test).collect() }
     }
 
+    /// What the host does by itself: numbers, parts of arrays, copies.
     fn host(&mut self, s: &Stmt, e: &mono::Exp) -> Option<Node> {
         let [v] = s.pat.as_slice() else { return None };
         if !self.is_array(*v) {
             self.scope.bind_scalar(*v, e);
-            if let mono::Exp::Op(op, args) = e {
-                self.host_ops.insert(*v, (*op, args.clone()));
-            }
             return None;
         }
         match e {

@@ -6,7 +6,7 @@ use crate::formula::{Formula, Symbol};
 use crate::leaf::{Access, Inner, Operations, Read};
 use remc_base::ops::ScalarOp;
 use remc_base::{Name, Prov};
-use remc_flat::ir::{ScanKind, Var};
+use remc_flat::ir::{Compare, ScanKind, Var};
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Debug, Default)]
@@ -61,14 +61,19 @@ pub enum Node {
     },
 }
 
-/// What selects the first of two versions: `size >= least`, or whatever else is too small for the second.
+/// What selects the first of two versions: any of these.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Version {
+    pub any: Vec<Comparison>,
+}
+
+/// A size, compared with the value of a threshold.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
     pub size: Formula,
+    pub compare: Compare,
     pub threshold: Name,
-    pub least: i64,
-    /// A size that selects the first version too, if it is less than this number.
-    pub or_below: Option<(Formula, i64)>,
+    pub value: i64,
 }
 
 /// One operator: one kernel, or the few that make it up.

@@ -12,15 +12,17 @@
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
 //!            | (seg-scan level kind ((i a) …) (i a) leaf λ start)
 //!            | (scatter …) | (filter …) | (grade …)          as in Mono, with a leaf
-//!            | (branch (>= a "threshold" n) body body)
+//!            | (branch guard body body)
+//! guard    ::= test | (or test test …)
+//! test     ::= (>= a "threshold" n) | (< a "threshold" n)
 //! leaf     ::= a Mono body, which runs serially
 //! ```
 //!
 //! Gone since Mono: nested parallelism. A `map` has become a space of `seg-map` (or several, where its
 //! body was distributed), a `reduce` inside a `map` a `seg-red` over the map's space and its own axis.
 //! What is left of a nest inside a leaf is serial: loops of one thread. New: spaces, levels, and
-//! `branch`, which chooses between versions of the same values by comparing a size with a named
-//! threshold.
+//! `branch`, which chooses between versions of the same values by comparing sizes with named
+//! thresholds.
 //!
 //! ```text
 //! (map ((i n)) (reduce l m …))        (branch (>= n "par.outer" 512)
@@ -38,6 +40,7 @@
 //! `branch` give values of the same types, and a tree of branches ends in versions without further
 //! `branch`; levels do not nest upwards.
 
+use remc_base::ops::ScalarOp;
 use remc_base::{IdVec, Name, Prov, Provenance};
 use remc_mono::ir as mono;
 pub use remc_mono::ir::{
@@ -109,7 +112,7 @@ pub enum Exp {
         axis: Axis,
         body: mono::Body,
     },
-    /// The first version if the size is large enough, else the second.
+    /// The first version if the guard holds, else the second.
     Branch {
         guard: Guard,
         then: Body,
@@ -148,12 +151,42 @@ pub enum SegKind {
     Scan { axis: Axis, kind: ScanKind, op: Combine },
 }
 
-/// `size >= threshold`.
+/// Holds where one of its tests does; there is at least one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Guard {
+    pub tests: Vec<Test>,
+}
+
+/// `size >= threshold`, or `size < threshold`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Test {
     /// A size, often a product.
     pub size: Atom,
+    pub compare: Compare,
     /// What a tuner calls it; equal names share one value.
     pub threshold: Name,
     pub value: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compare {
+    AtLeast,
+    Below,
+}
+
+impl Compare {
+    /// The operator of the table.
+    pub fn op(self) -> ScalarOp {
+        match self {
+            Compare::AtLeast => ScalarOp::Ge,
+            Compare::Below => ScalarOp::Lt,
+        }
+    }
+
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Compare::AtLeast => ">=",
+            Compare::Below => "<",
+        }
+    }
 }

@@ -59,16 +59,28 @@ impl Meaning<'_> {
             Exp::Branch { guard, then, otherwise } => {
                 let cond = match (self.choose)(guard) {
                     Some(chosen) => Atom::Const(Scalar::Bool(chosen)),
-                    None => {
-                        let v = self.table.fresh("p", Ty::scalar(BaseTy::Bool));
-                        let exp = mono::Exp::Op(ScalarOp::Ge, vec![guard.size, Atom::int(guard.value)]);
-                        before.push(mono::Stmt { pat: vec![v], exp, prov: s.prov });
-                        Atom::Var(v)
-                    }
+                    None => self.holds(guard, before, s.prov),
                 };
                 mono::Exp::If { cond, then: self.body(then), otherwise: self.body(otherwise) }
             }
         }
+    }
+
+    fn holds(&mut self, guard: &Guard, before: &mut Vec<mono::Stmt>, prov: Prov) -> Atom {
+        let mut op = |this: &mut Self, op, args| {
+            let v = this.table.fresh("p", Ty::scalar(BaseTy::Bool));
+            before.push(mono::Stmt { pat: vec![v], exp: mono::Exp::Op(op, args), prov });
+            Atom::Var(v)
+        };
+        let mut any = None;
+        for t in &guard.tests {
+            let one = op(self, t.compare.op(), vec![t.size, Atom::int(t.value)]);
+            any = Some(match any {
+                None => one,
+                Some(before) => op(self, ScalarOp::Or, vec![before, one]),
+            });
+        }
+        any.unwrap_or(Atom::Const(Scalar::Bool(false)))
     }
 
     fn seg(&mut self, pat: &[Var], seg: &Seg, prov: Prov) -> mono::Exp {

@@ -100,13 +100,24 @@ impl<'t> Host<'_, 't> {
     }
 
     fn guard(&mut self, s: &Sexp<'t>) -> Result<Guard> {
-        let mut items = Items::form(s, ">=")?;
+        let (head, items) = Items::headed(s)?;
+        let tests = match head {
+            "or" => items.rest.iter().map(|t| self.test(t)).collect::<Result<Vec<_>>>()?,
+            _ => vec![self.test(s)?],
+        };
+        Ok(Guard { tests })
+    }
+
+    fn test(&mut self, s: &Sexp<'t>) -> Result<Test> {
+        let (head, mut items) = Items::headed(s)?;
+        let compare = [Compare::AtLeast, Compare::Below].into_iter().find(|c| c.symbol() == head);
+        let Some(compare) = compare else { return fail(s, "`>=` or `<` expected") };
         let size = self.p.atom(items.next("a size")?)?;
         let threshold = Name::new(string(items.next("a threshold's name")?)?);
         let value = items.next("its value")?;
         items.end()?;
         match i64::try_from(int(value)?) {
-            Ok(value) => Ok(Guard { size, threshold, value }),
+            Ok(value) => Ok(Test { size, compare, threshold, value }),
             Err(_) => fail(value, "wider than 64 bits"),
         }
     }
@@ -159,7 +170,7 @@ impl<'t> Host<'_, 't> {
                 Exp::Grade { axis: self.p.axis(items.next("an axis")?)?, body: self.leaf(&mut items, below)? }
             }
             "branch" => Exp::Branch {
-                guard: self.guard(items.next("(>= …)")?)?,
+                guard: self.guard(items.next("a guard")?)?,
                 then: self.section(&mut items, "then", below)?,
                 otherwise: self.section(&mut items, "else", below)?,
             },

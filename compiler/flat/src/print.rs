@@ -109,6 +109,17 @@ impl<'p> Host<'p> {
         pr.out.push(')');
     }
 
+    fn guard(&self, pr: &Printer<'p>, guard: &Guard) -> String {
+        let test = |t: &Test| {
+            let (compare, name) = (t.compare.symbol(), quoted(t.threshold.as_str()));
+            format!("({compare} {} {name} {})", pr.atom(t.size), t.value)
+        };
+        match guard.tests.as_slice() {
+            [one] => test(one),
+            all => format!("(or {})", all.iter().map(test).collect::<Vec<_>>().join(" ")),
+        }
+    }
+
     fn exp(&mut self, pr: &mut Printer<'p>, e: &'p Exp, depth: usize, margin: usize) {
         let head = match e {
             Exp::Host(_) => "(host ".to_owned(),
@@ -134,10 +145,7 @@ impl<'p> Host<'p> {
             }
             Exp::Filter { axis, .. } => format!("(filter {}", pr.axis(axis)),
             Exp::Grade { axis, .. } => format!("(grade {}", pr.axis(axis)),
-            Exp::Branch { guard, .. } => {
-                let name = quoted(guard.threshold.as_str());
-                format!("(branch (>= {} {name} {})", pr.atom(guard.size), guard.value)
-            }
+            Exp::Branch { guard, .. } => format!("(branch {}", self.guard(pr, guard)),
         };
         pr.out += &head;
         match e {

@@ -27,7 +27,7 @@ pub enum Rule {
     /// A reduction or scan over a space is associative and its accumulators are scalars, and λ and start do
     /// not depend on the point.
     Operator,
-    /// The value that a guard compares with is positive, a threshold has one name and one value.
+    /// A guard has tests; the value that a test compares with is positive, a threshold has one name and one value.
     Guard,
 }
 
@@ -71,7 +71,7 @@ pub fn verify(p: &Program) -> Result {
 struct Verifier<'p> {
     p: &'p Program,
     prov: Option<Prov>,
-    thresholds: Vec<&'p Guard>,
+    thresholds: Vec<&'p Test>,
 }
 
 impl<'p> Verifier<'p> {
@@ -107,20 +107,23 @@ impl<'p> Verifier<'p> {
     }
 
     fn guard(&mut self, guard: &'p Guard) -> Result {
-        if guard.value < 1 {
-            return self.broken(Rule::Guard, format!("every size is at least {}", guard.value));
+        if guard.tests.is_empty() {
+            return self.broken(Rule::Guard, "a guard without tests");
         }
-        match self.thresholds.iter().find(|g| g.threshold == guard.threshold) {
-            Some(other) if other.value != guard.value => {
-                let (a, b) = (other.value, guard.value);
-                self.broken(Rule::Guard, format!("{} is {a} and {b}", guard.threshold))
+        for test in &guard.tests {
+            if test.value < 1 {
+                return self.broken(Rule::Guard, format!("every size is at least {}", test.value));
             }
-            Some(_) => Ok(()),
-            None => {
-                self.thresholds.push(guard);
-                Ok(())
+            match self.thresholds.iter().find(|t| t.threshold == test.threshold) {
+                Some(other) if other.value != test.value => {
+                    let (a, b) = (other.value, test.value);
+                    return self.broken(Rule::Guard, format!("{} is {a} and {b}", test.threshold));
+                }
+                Some(_) => {}
+                None => self.thresholds.push(test),
             }
         }
+        Ok(())
     }
 
     fn leaf(&self, binders: &[Var], body: &mono::Body) -> Result {

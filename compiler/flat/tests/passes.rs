@@ -7,7 +7,7 @@
 
 use remc_base::{BaseTy, Scalar};
 use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds, flatten, flatten_with};
-use remc_flat::ir::{Exp, Guard};
+use remc_flat::ir::{Exp, Guard, Test};
 use remc_flat::meaning::to_mono;
 use remc_flat::{parse, print, verify};
 use remc_mono::eval::{self, Array, Fault};
@@ -114,7 +114,7 @@ fn row_sums(count: usize) -> String {
 fn thresholds_are_named_and_versions_are_few() {
     let one = guards(&row_sums(1), &Thresholds { par_outer: 7, ..Thresholds::CPU });
     assert_eq!(one.len(), 1);
-    assert_eq!((one[0].threshold.as_str(), one[0].value), ("par.outer", 7));
+    assert_eq!((one[0].tests[0].threshold.as_str(), one[0].tests[0].value), ("par.outer", 7));
     assert_eq!(guards(&row_sums(12), &Thresholds::CPU).len(), 12);
     assert_eq!(guards(&row_sums(30), &Thresholds::CPU).len(), 16);
 }
@@ -148,16 +148,14 @@ fn a_threshold_that_is_always_or_never_reached_leaves_one_version() {
 
 #[test]
 fn a_loop_of_small_iterations_stays_in_its_map() {
-    let text = fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../testsuite/passes/flat/flatten/loop-in-map.out.flat"),
-    )
-    .unwrap();
-    let p = to_mono(&parse::parse_program(&text).unwrap(), &mut |_: &Guard| None);
-    // 8 rows of 3 are below `par.inner`, so that what is compared with `par.loop` is that threshold itself.
-    let few = p.body.stmts.iter().find_map(|s| match &s.exp {
-        mono::Exp::Op(remc_base::ops::ScalarOp::Select, args) => args[2].as_int(),
-        _ => None,
-    });
-    assert_eq!(few, Some(Thresholds::CPU.par_loop));
+    let path = "../../testsuite/passes/flat/flatten/loop-in-map.in.mono";
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let tests = |thresholds: &Thresholds| -> Vec<String> {
+        let all = guards(&text, thresholds);
+        let shown = |t: &Test| format!("{:?} {} {}", t.compare, t.threshold, t.value);
+        all.iter().map(|g| g.tests.iter().map(shown).collect::<Vec<_>>().join(", ")).collect()
+    };
+    let cpu = Thresholds::CPU;
+    assert_eq!(tests(&cpu)[0], "AtLeast par.loop 16, Below par.inner 4096");
+    assert_eq!(tests(&Thresholds { par_inner: ALWAYS, ..cpu })[0], "AtLeast par.loop 16");
 }

@@ -118,6 +118,13 @@ fn every_rule_is_kept_from_being_broken() {
              (let ((%q.4 int)) (branch (>= %n.0 \"t\" 5) (then (give 1)) (else (give 2))) p0) (give %r.3)"
                 .into(),
         ),
+        (
+            Rule::Guard,
+            "(let ((%r.3 int)) (branch (or (>= %n.0 \"s\" 4) (< %n.0 \"t\" 0)) (then (give 1)) (else (give 2))) p0)
+             (give %r.3)"
+                .into(),
+        ),
+        (Rule::Guard, "(let ((%r.3 int)) (branch (or) (then (give 1)) (else (give 2))) p0) (give %r.3)".into()),
     ];
     for (rule, body) in cases {
         assert_eq!(verified(&body), Err(rule), "{body}");

@@ -13,6 +13,7 @@
 //! | [`numpy`] | NumPy, in a child process that takes the time itself |
 //! | [`limits`] | the bandwidth and the rate of operations that this machine reaches |
 //! | [`places`] | where files are found and kept |
+//! | [`process`] | processes of `remc`, and the times that they say |
 //! | [`table`] | the result as Markdown |
 //! | [`versions`] | what it costs to compile all versions of a nest, and whether the right one is chosen |
 //!
@@ -30,6 +31,7 @@ pub mod numpy;
 pub mod ours;
 pub mod peers;
 pub mod places;
+pub mod process;
 pub mod scaling;
 pub mod table;
 pub mod versions;

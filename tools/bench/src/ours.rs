@@ -7,21 +7,14 @@
 //!     --repeat K --timings=json
 //! ```
 //!
-//! which calls the entry K times on inputs that are loaded once, writes what the last call gave, and says on one
-//! line of standard error, in seconds,
-//!
-//! ```text
-//! {"compile": 0.081, "runs": [0.0121, 0.0119, …]}
-//! ```
-//!
-//! where `compile` is all stages from text to machine code. The first runs of a process are not counted: they
-//! warm up. Processes of a few runs each alternate with the rounds of the others.
+//! which calls the entry K times on inputs that are loaded once, writes what the last call gave, and says how long
+//! that took ([`process`]). The first runs of a process are not counted: they warm up. Processes of a few runs each
+//! alternate with the rounds of the others.
 
 use crate::cases::Case;
 use crate::contender::{Contender, Outcome};
 use crate::data::Given;
-use crate::places;
-use serde_json::Value;
+use crate::{places, process};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,10 +36,7 @@ pub struct Ours {
 
 impl Ours {
     pub fn new(remc: Option<PathBuf>, threads: u16, cache: &Path) -> Ours {
-        let remc = match remc.or_else(|| places::beside("remc")) {
-            Some(path) => able(path),
-            None => Err("no remc beside remc-bench: `cargo build --release -p remc` makes one".into()),
-        };
+        let remc = process::remc(remc).and_then(able);
         let file = cache.join(format!("result-remc-{}.npy", std::process::id()));
         Ours { remc, threads, file, arguments: Vec::new(), times: VecDeque::new() }
     }
@@ -54,17 +44,9 @@ impl Ours {
     /// Runs the program of the row a few times; the time that compiling took.
     fn batch(&mut self) -> Result<Duration, String> {
         let remc = self.remc.as_ref().map_err(Clone::clone)?;
-        let output = Command::new(remc)
-            .args(&self.arguments)
-            .output()
-            .map_err(|e| format!("{}: {e}", remc.display()))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            return Err(format!("remc: {}", said.lines().next().unwrap_or("failed without a word")));
-        }
-        let (compile, runs) = timings(&said)?;
-        self.times.extend(runs.into_iter().skip(WARM_UP));
-        Ok(compile)
+        let times = process::timings(&process::said(Command::new(remc).args(&self.arguments))?)?;
+        self.times.extend(times.runs.into_iter().skip(WARM_UP));
+        Ok(times.compile)
     }
 }
 
@@ -79,18 +61,6 @@ fn able(path: PathBuf) -> Result<PathBuf, String> {
         None => Ok(path),
         Some(option) => Err(format!("this remc does not make machine code yet: its `run` has no {option}")),
     }
-}
-
-/// The line with the times, among whatever else is said.
-pub fn timings(said: &str) -> Result<(Duration, Vec<Duration>), String> {
-    let seconds = |v: &Value| v.as_f64().and_then(|s| Duration::try_from_secs_f64(s).ok());
-    said.lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .find_map(|v| {
-            let runs: Option<Vec<Duration>> = v["runs"].as_array()?.iter().map(seconds).collect();
-            Some((seconds(&v["compile"])?, runs?))
-        })
-        .ok_or_else(|| "remc gave no times".into())
 }
 
 impl Contender for Ours {
@@ -141,15 +111,6 @@ impl Contender for Ours {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_found_among_messages() {
-        let said = "warning: something\n{\"other\": 1}\n{\"compile\": 0.5, \"runs\": [0.25, 0.125]}\n";
-        let ms = Duration::from_millis;
-        assert_eq!(timings(said), Ok((ms(500), vec![ms(250), ms(125)])));
-        assert!(timings("nothing").is_err());
-        assert!(timings("{\"compile\": -1, \"runs\": []}").is_err());
-    }
 
     #[test]
     fn a_remc_that_is_not_there_is_a_reason() {

@@ -15,8 +15,7 @@
 //! of each stage at each length, and its growth from the second longest to the longest as a part of what
 //! n log n would be. Stages of less than [`SEEN`] at most are left out.
 
-use crate::places;
-use serde_json::Value;
+use crate::process;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,20 +103,10 @@ fn stages(remc: &Path, kind: Kind, length: usize, cache: &Path) -> Result<Vec<(S
         if kind == Kind::Checked { ["xs=[70 80 90]", "k=2"] } else { ["xs=[1.5 2.5 0.5]", "k=2.5"] };
     let mut command = Command::new(remc);
     command.arg("run").arg(&path).args(["--device", "cpu", "--timings=json", "--input", xs, "--input", k]);
-    let output = command.env("REMC_CACHE", "off").output();
-    let output = output.map_err(|e| format!("{}: {e}", remc.display()))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(format!("{}: {}", path.display(), said.lines().next().unwrap_or("no word")));
-    }
-    parse(&said).ok_or_else(|| format!("{}: remc gave no times", path.display()))
-}
-
-/// The stages in the line with the times, among whatever else is said.
-fn parse(said: &str) -> Option<Vec<(String, f64)>> {
-    let line = said.lines().find_map(|line| serde_json::from_str::<Value>(line).ok())?;
-    let seconds = |(name, t): (&String, &Value)| Some((name.clone(), t.as_f64()?));
-    line["stages"].as_object()?.iter().map(seconds).collect()
+    command.env("REMC_CACHE", "off");
+    let times = process::said(&mut command).and_then(|said| process::timings(&said));
+    let stages = times.map_err(|why| format!("{}: {why}", path.display()))?.stages;
+    Ok(stages.into_iter().map(|(name, t)| (name, t.as_secs_f64())).collect())
 }
 
 /// Growth as a part of what n log n would be; 1 is n log n.
@@ -128,9 +117,7 @@ fn growth(from: (usize, f64), to: (usize, f64)) -> f64 {
 
 /// Measures and prints a table for each kind of program.
 pub fn run(remc: Option<PathBuf>, small: bool, cache: &Path) -> Result<(), String> {
-    let remc = remc
-        .or_else(|| places::beside("remc"))
-        .ok_or("no remc beside remc-bench: `cargo build --release -p remc` makes one")?;
+    let remc = process::remc(remc)?;
     let lengths: &[usize] = if small { &SMALL_LENGTHS } else { &LENGTHS };
     for kind in Kind::ALL {
         let mut table: Vec<(String, Vec<f64>)> = Vec::new();
@@ -181,13 +168,6 @@ mod tests {
         let time = |n: usize| (n, 3e-6 * n as f64 * (n as f64).ln());
         assert!((growth(time(100), time(3200)) - 1.0).abs() < 1e-9);
         assert!(growth((100, 1.0), (200, 4.0)) > 1.5);
-    }
-
-    #[test]
-    fn stages_are_found_among_messages() {
-        let said = "note: a word\n{\"compile\": 0.5, \"stages\": {\"parse\": 0.25}, \"runs\": [1]}\n";
-        assert_eq!(parse(said), Some(vec![("parse".to_owned(), 0.25)]));
-        assert_eq!(parse("{\"compile\": 0.5, \"runs\": [1]}"), None);
     }
 
     #[test]

@@ -117,6 +117,18 @@ pub struct Source {
     pub expression: Option<String>,
 }
 
+/// What selects the versions of nests.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Versions {
+    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
+    ///
+    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
+    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
+    /// size were large enough, or `never`, the other version is not compiled at all.
+    #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
+    pub thresholds: Vec<(Threshold, i64)>,
+}
+
 #[derive(clap::Args, Clone, Debug)]
 pub struct Run {
     #[command(flatten)]
@@ -158,13 +170,8 @@ pub struct Run {
     /// needs more stops with a message that says for what.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<u64>,
-    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
-    ///
-    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
-    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
-    /// size were large enough, or `never`, the other version is not compiled at all.
-    #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
-    pub thresholds: Vec<(Threshold, i64)>,
+    #[command(flatten)]
+    pub versions: Versions,
     /// Say how long each stage and kernel took, and how much memory was used
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub timings: Option<Timings>,
@@ -257,13 +264,8 @@ pub struct Compile {
     /// Write the program after each pass into this folder
     #[arg(long, value_name = "DIR")]
     pub dump_dir: Option<PathBuf>,
-    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
-    ///
-    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
-    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
-    /// size were large enough, or `never`, the other version is not compiled at all.
-    #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
-    pub thresholds: Vec<(Threshold, i64)>,
+    #[command(flatten)]
+    pub versions: Versions,
     /// Where to; standard output if absent
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -298,13 +300,8 @@ pub struct ExplainPerf {
     /// What the program is compiled for
     #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
     pub device: PerfDevice,
-    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
-    ///
-    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
-    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
-    /// size were large enough, or `never`, the other version is not compiled at all.
-    #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
-    pub thresholds: Vec<(Threshold, i64)>,
+    #[command(flatten)]
+    pub versions: Versions,
     /// For people, or one JSON object
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub format: PerfFormat,

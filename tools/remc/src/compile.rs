@@ -27,7 +27,7 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
     };
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
     let is_cuda = matches!(args.emit, Ir::Cuda | Ir::CudaHeader);
-    let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.thresholds);
+    let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.thresholds);
     let options = Options { to: Some(to), stop_after: args.stop_after_pass, tuning, ..Options::default() };
     let stop = dumps.compile(session, &program, file, target, &ranks, options);
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;

@@ -37,7 +37,7 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
                 .help("the interpreter runs once, on one thread; leave out `--device interp`"),
         );
     }
-    if device(args) == Device::Interp && !args.thresholds.is_empty() {
+    if device(args) == Device::Interp && !args.versions.thresholds.is_empty() {
         return fail(usage(codes::DEVICE, "--threshold is of devices that compile").help(
             "the interpreter has one version of everything; leave out --threshold, or name `--device cpu`",
         ));
@@ -162,7 +162,7 @@ fn evaluate(
     if device(args) != Device::Interp {
         let ranks = crate::boundary::ranks(&indices);
         let gpu = matches!(args.device, Some(Device::Emulated | Device::Cuda));
-        let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.thresholds);
+        let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.thresholds);
         let options = Options { stop_after: args.stop_after_pass, tuning, ..Options::default() };
         let stop = dumps.compile(session, program, file, target, &ranks, options)?;
         match stop {

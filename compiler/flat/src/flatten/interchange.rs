@@ -12,22 +12,20 @@
 //! All points do as many iterations, so they can do each of them together: the state of the loop is an array over
 //! the space. That pays where few points have much to do each, which two thresholds tell. Where there are `par.loop`
 //! points, which is enough for all threads, the state of each stays in the cache of one of them. And where an iteration
-//! is less than `par.inner` elements, all points taken together, launching it takes longer than the work. So what is
-//! compared with `par.loop` is the number of points, or `par.loop` itself where the iterations are too small:
+//! is less than `par.inner` elements, all points taken together, launching it takes longer than the work:
 //!
 //! ```text
-//! (let (%all) (op * %n %m))  (let (%c) (op >= %all 4096))  (let (%few) (op select %c %n 16))
-//! (branch (>= %few "par.loop" 16) the map as it is, the loop of maps)
+//! (let (%all) (op * %n %m))
+//! (branch (or (>= %n "par.loop" 16) (< %all "par.inner" 4096)) the map as it is, the loop of maps)
 //! ```
 //!
 //! What the map of one iteration becomes is decided anew: its loops are interchanged again, what is parallel in it is
 //! distributed, in versions of its own.
 
 use super::distribute::{Distribution, points_of, split};
-use super::{ALWAYS, F, Flattener};
-use crate::ir::{Axis, Body, Exp, Stmt};
-use remc_base::ops::ScalarOp;
-use remc_base::{BaseTy, Prov};
+use super::{ALWAYS, F, Flattener, Threshold};
+use crate::ir::{Axis, Body, Compare, Exp, Stmt, Test};
+use remc_base::Prov;
 use remc_mono::ir as mono;
 use remc_mono::ir::{Atom, Var};
 
@@ -85,33 +83,25 @@ pub(super) fn widest(
     Some(split(f, axes, &mono::Body { stmts, results: body.results }, must)?.widest)
 }
 
-/// What is compared with `par.loop`, for a map over `points` points of these sizes whose loops have iterations that are
-/// `widest`: as many, or as many as are enough where the iterations are small.
-pub(super) fn few_of(
+/// The test that the iterations of the loops in a map over points of these `sizes` are small; they are `widest`. `None`
+/// if that is not asked: they are large enough whatever they are, or no size of theirs is known before the loop.
+pub(super) fn small(
     f: &mut Flattener,
-    points: Atom,
-    (sizes, widest): (&[Atom], &[Atom]),
+    sizes: &[Atom],
+    widest: &[Atom],
     body: &mono::Body,
     prov: Prov,
     out: &mut Vec<Stmt>,
-) -> Atom {
+) -> Option<Test> {
     // Those that only the body knows do not count: the iterations are larger than what is counted, if anything.
     let inside = body.binders();
     let known = widest.iter().filter(|a| a.as_var().is_none_or(|v| !inside.contains(&v)));
     let all: Vec<Atom> = sizes.iter().chain(known).copied().collect();
-    let least = Atom::int(f.thresholds.par_inner);
-    let enough = Atom::int(f.thresholds.par_loop);
     if f.thresholds.par_inner <= ALWAYS || all.len() == sizes.len() {
-        return points;
+        return None;
     }
     let all = points_of(f, &all, prov, out);
-    let mut host = |f: &mut Flattener, name: &str, base, op, args: &[Atom]| {
-        let v = f.p.fresh(name, mono::Ty::scalar(base));
-        out.push(Stmt { pat: vec![v], exp: Exp::Host(mono::Exp::Op(op, args.to_vec())), prov });
-        Atom::Var(v)
-    };
-    let large = host(f, "large", BaseTy::Bool, ScalarOp::Ge, &[all, least]);
-    host(f, "few", BaseTy::I64, ScalarOp::Select, &[large, points, enough])
+    Some(f.test(all, Compare::Below, Threshold::ParInner))
 }
 
 /// The loop that is statement `k` of the map, around the map of what it does.

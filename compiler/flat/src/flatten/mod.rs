@@ -297,11 +297,10 @@ impl Flattener {
             (Version::Inner, Some(split)) => return distribute::distribute(self, nest(pat), split, out),
             (Version::Both, Some(split)) => {
                 let size = distribute::points_of(self, &sizes, prov, out);
-                let size = if split.loops {
-                    interchange::few_of(self, size, (&sizes, &split.widest), body, prov, out)
-                } else {
-                    size
-                };
+                let mut tests = vec![self.test(size, Compare::AtLeast, split.threshold())];
+                if split.loops {
+                    tests.extend(interchange::small(self, &sizes, &split.widest, body, prov, out));
+                }
                 let outer = self.like(pat);
                 let whole = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
                 let copy = self.copy(&one(outer.clone(), whole, prov));
@@ -315,10 +314,10 @@ impl Flattener {
                 let then = Body { stmts: then, results: copy.results };
                 let inner = self.like(pat);
                 let mut otherwise = Vec::new();
-                let threshold = split.threshold();
                 distribute::distribute(self, nest(&inner), split, &mut otherwise)?;
                 let results = inner.into_iter().map(Atom::Var).collect();
-                self.branch(size, threshold, then, Body { stmts: otherwise, results })
+                let guard = Guard { tests };
+                Exp::Branch { guard, then, otherwise: Body { stmts: otherwise, results } }
             }
             _ if leaf => {
                 if self.versions < MOST_IN_ALL
@@ -364,10 +363,9 @@ impl Flattener {
         }
     }
 
-    fn branch(&self, size: Atom, threshold: Threshold, then: Body, otherwise: Body) -> Exp {
+    fn test(&self, size: Atom, compare: Compare, threshold: Threshold) -> Test {
         let value = self.thresholds.value(threshold);
-        let guard = Guard { size, threshold: Name::new(threshold.name()), value };
-        Exp::Branch { guard, then, otherwise }
+        Test { size, compare, threshold: Name::new(threshold.name()), value }
     }
 
     // ---- reductions and scans ----
@@ -447,7 +445,8 @@ impl Flattener {
         let give = |vars: Vec<Var>| vars.into_iter().map(Atom::Var).collect();
         let then = Body { stmts: vec![first], results: give(outer) };
         let otherwise = Body { stmts, results: give(inner) };
-        let exp = self.branch(axis.size, threshold, then, otherwise);
+        let guard = Guard { tests: vec![self.test(axis.size, Compare::AtLeast, threshold)] };
+        let exp = Exp::Branch { guard, then, otherwise };
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         Ok(())
     }

@@ -321,8 +321,7 @@ impl Plan {
                 self.branches(&s.pat, cond, then, otherwise)
             }
             flat::Exp::Branch { guard, then, otherwise } => {
-                let size = self.atom(guard.size)?;
-                let cond = self.int(ScalarOp::Ge, size, Atom::int(guard.value))?;
+                let cond = self.holds(guard)?;
                 self.branches(&s.pat, cond, then, otherwise)
             }
             flat::Exp::For { axis, state, body } => {
@@ -364,6 +363,20 @@ impl Plan {
             flat::Exp::Filter { axis, body } => self.filter(&s.pat, *axis, body),
             flat::Exp::Grade { axis, body } => self.grade(&s.pat, *axis, body),
         }
+    }
+
+    /// Whether one of the guard's tests holds.
+    fn holds(&mut self, guard: &flat::Guard) -> L<Atom> {
+        let mut any = None;
+        for t in &guard.tests {
+            let size = self.atom(t.size)?;
+            let one = self.int(t.compare.op(), size, Atom::int(t.value))?;
+            any = Some(match any {
+                None => one,
+                Some(before) => self.int(ScalarOp::Or, before, one)?,
+            });
+        }
+        any.map_or_else(|| wrong("a guard without tests"), Ok)
     }
 
     fn branches(
@@ -636,7 +649,7 @@ fn uses_of(e: &flat::Exp, f: &mut dyn FnMut(mono::Atom)) {
             uses_of_body(otherwise, f);
         }
         flat::Exp::Branch { guard, then, otherwise } => {
-            f(guard.size);
+            guard.tests.iter().for_each(|t| f(t.size));
             uses_of_body(then, f);
             uses_of_body(otherwise, f);
         }

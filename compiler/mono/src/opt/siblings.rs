@@ -133,11 +133,7 @@ impl Merge<'_> {
     }
 
     fn weight(&self, e: &Exp) -> usize {
-        let mut sum = 0;
-        for b in e.bodies() {
-            b.for_each_stmt(&mut |s| sum += cost::weight(self.p, s));
-        }
-        sum
+        e.bodies().into_iter().map(|b| cost::body_weight(self.p, b)).sum()
     }
 
     /// Whether both read an array that is bound outside of them.

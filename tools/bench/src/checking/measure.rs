@@ -5,7 +5,8 @@
 //! checked the file before: from the new text of the file to all messages about it.
 
 use super::definitions;
-use crate::places;
+use crate::contender::median;
+use crate::process;
 use remc_driver::Session;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,7 @@ const STACK: usize = 256 << 20;
 
 /// Measures and prints both tables; whether every file was right.
 pub fn run(remc: Option<PathBuf>, small: bool, rounds: u16, cache: &Path) -> Result<bool, String> {
-    let remc = remc
-        .or_else(|| places::beside("remc"))
-        .ok_or("no remc beside remc-bench: `cargo build --release -p remc` makes one")?;
+    let remc = process::remc(remc)?;
     let sizes: &[usize] = if small { &SMALL_SIZES } else { &SIZES };
     let mut table = String::from(
         "| definitions | lines | `remc check` | lines a minute | µs a line |\n| --: | --: | --: | --: | --: |\n",
@@ -46,7 +45,7 @@ pub fn run(remc: Option<PathBuf>, small: bool, rounds: u16, cache: &Path) -> Res
                 return Ok(false);
             }
         }
-        let seconds = median(&mut times).as_secs_f64();
+        let seconds = median(&mut times).unwrap_or_default().as_secs_f64();
         let lines = text.lines().count() as f64;
         let _ = writeln!(
             table,
@@ -59,7 +58,7 @@ pub fn run(remc: Option<PathBuf>, small: bool, rounds: u16, cache: &Path) -> Res
     let work = std::thread::Builder::new().stack_size(STACK).spawn(edits).map_err(|e| e.to_string())?;
     let edits = work.join().map_err(|_| "the checker stopped; see above".to_owned())?;
     let Some(mut times) = edits else { return Ok(false) };
-    let middle = median(&mut times);
+    let middle = median(&mut times).unwrap_or_default();
     let (Some(&least), Some(&most)) = (times.first(), times.last()) else { return Ok(false) };
     let ms = |t: Duration| t.as_secs_f64() * 1e3;
     println!("{table}");
@@ -72,12 +71,6 @@ pub fn run(remc: Option<PathBuf>, small: bool, rounds: u16, cache: &Path) -> Res
         ms(most)
     );
     Ok(true)
-}
-
-/// Sorts the times.
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// The least number of definitions that fills so many lines.

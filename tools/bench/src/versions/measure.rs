@@ -8,8 +8,7 @@
 use super::subjects::{Set, Subject, Version};
 use super::{subjects, table};
 use crate::args::Args;
-use crate::ours::timings;
-use crate::places;
+use crate::{contender, places, process};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -52,8 +51,7 @@ pub struct Whole {
 /// # Errors
 /// There is no remc, or it fails.
 pub fn run(args: &Args, cache: &Path) -> Result<bool, String> {
-    let remc = args.remc.clone().or_else(|| places::beside("remc"));
-    let remc = remc.ok_or("no remc beside remc-bench: `cargo build --release -p remc` makes one")?;
+    let remc = process::remc(args.remc.clone())?;
     let subjects = subjects::chosen(args.small, &args.only)?;
     if args.list {
         for s in &subjects {
@@ -132,10 +130,10 @@ impl Bench<'_> {
         inputs.iter().for_each(|input| {
             command.args(["--input", input]);
         });
-        let (compile, mut runs) = timings(&said(command)?)?;
-        let mut runs = runs.split_off(if repeat > WARM_UP { WARM_UP } else { 0 });
-        let run = crate::contender::median(&mut runs).ok_or("remc gave no time")?;
-        Ok((compile, run))
+        let mut times = process::timings(&process::said(&mut command)?)?;
+        let mut runs = times.runs.split_off(if repeat > WARM_UP { WARM_UP } else { 0 });
+        let run = contender::median(&mut runs).ok_or("remc gave no time")?;
+        Ok((times.compile, run))
     }
 
     fn whole(&self, s: &Subject) -> Result<Whole, String> {
@@ -148,7 +146,7 @@ impl Bench<'_> {
                 let mut command = self.remc("compile", s, &contenders[k]);
                 command.args(["--emit", "object", "--output"]).arg(&object);
                 let start = Instant::now();
-                said(command)?;
+                process::said(&mut command)?;
                 times[k].push(start.elapsed());
             }
         }
@@ -187,16 +185,6 @@ fn order(count: usize, first: &[(Duration, Duration)]) -> Vec<usize> {
     (0..count).filter(|k| *k == 0 || first[*k].1 <= best * FAR_BEHIND).collect()
 }
 
-/// What a program says on standard error, if it succeeds.
-fn said(mut command: Command) -> Result<String, String> {
-    let output = command.output().map_err(|e| format!("{}: {e}", command.get_program().to_string_lossy()))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    match output.status.success() {
-        true => Ok(said.into_owned()),
-        false => Err(format!("remc: {}", said.lines().next().unwrap_or("failed without a word"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,11 +194,5 @@ mod tests {
         let ms = |n| (Duration::ZERO, Duration::from_millis(n));
         assert_eq!(order(4, &[ms(900), ms(100), ms(200), ms(201)]), [0, 1, 2]);
         assert_eq!(order(2, &[ms(1), ms(1)]), [0, 1]);
-    }
-
-    #[test]
-    fn a_remc_that_fails_is_a_reason() {
-        let command = Command::new("/nowhere/remc");
-        assert!(said(command).unwrap_err().contains("/nowhere/remc"));
     }
 }

@@ -27,7 +27,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         PerfDevice::Cpu => Tuning::default(),
         PerfDevice::Cuda => Tuning::gpu(),
     }
-    .with(&args.thresholds);
+    .with(&args.versions.thresholds);
     let options = Options { to: Some("flat"), tuning, ..Options::default() };
     let global = target.global(&session.db);
     let stop = session

@@ -3,8 +3,8 @@
 use super::words::{What, Words};
 use remc_base::Prov;
 use remc_cost::formula::Formula;
-use remc_cost::report::{Cost, Node, Version};
-use remc_driver::compile::Threshold;
+use remc_cost::report::{Comparison, Cost, Node, Version};
+use remc_flat::ir::Compare;
 
 /// Fewer pieces of the program than this are all shown.
 const MOST_PIECES: usize = 8;
@@ -190,11 +190,14 @@ impl Text<'_, '_> {
 
 /// `n·m ≥ 512 (par.outer)`, `n ≥ 16 (par.loop) or n·m < 4096 (par.inner)`.
 pub fn condition(w: &Words<'_>, v: &Version) -> String {
-    let or = v
-        .or_below
-        .as_ref()
-        .map(|(size, least)| format!(" or {} < {least} ({})", w.formula(size), Threshold::ParInner.name()));
-    format!("{} ≥ {} ({}){}", w.formula(&v.size), v.least, v.threshold, or.unwrap_or_default())
+    let one = |c: &Comparison| {
+        let compare = match c.compare {
+            Compare::AtLeast => '≥',
+            Compare::Below => '<',
+        };
+        format!("{} {compare} {} ({})", w.formula(&c.size), c.value, c.threshold)
+    };
+    v.any.iter().map(one).collect::<Vec<_>>().join(" or ")
 }
 
 pub fn operations(w: &Words<'_>, cost: &Cost) -> String {

@@ -16,7 +16,7 @@
 //! lanes are combined in a tree, with the loop's start, and the last iterations follow. All of that depends
 //! on the number of iterations alone, so a result is the same on every run.
 
-use super::pieces::{Piece, Pieces, uniform};
+use super::pieces::{Piece, Pieces};
 use super::stmt::{close, values_of};
 use super::{Fun, vary};
 use crate::error::EmitError;
@@ -33,6 +33,18 @@ const MOST_UNROLLED: i64 = 64;
 
 /// The fewest lanes worth a loop of their own.
 const FEWEST_LANES: u32 = 4;
+
+/// A loop that counts from `from`, while less than `to`.
+#[derive(Clone, Copy)]
+pub(super) struct Loop<'l, 'ctx> {
+    pub var: Var,
+    pub from: IntValue<'ctx>,
+    pub to: IntValue<'ctx>,
+    pub carried: &'l [Carried],
+    pub body: &'l [Stmt],
+    /// What the body makes of the carried values, in their order.
+    pub next: &'l [Atom],
+}
 
 /// What a loop carries: of each value the pieces.
 pub(super) type Values<'ctx> = Vec<Vec<Value<'ctx>>>;
@@ -58,6 +70,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         next: &[Atom],
     ) -> Result<(), EmitError> {
         let (from, to) = self.bounds(range)?;
+        let l = Loop { var, from, to, carried, body, next };
         match how {
             How::Unroll => {
                 if let (Some(a), Some(b)) =
@@ -72,7 +85,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let sums = self.sums(carried);
                 if let (Some(set), Some(sums)) = (vary::varying(var, params, body), sums) {
                     self.lane_varying.extend(set);
-                    return self.in_lanes(w, var, (from, to), carried, &sums, body, next);
+                    return self.in_lanes(w, &l, &sums);
                 }
             }
             How::Scan(w) if self.lanes.is_none() && w.is_power_of_two() && w > 1 => {
@@ -83,19 +96,21 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                     (vary::varying(var, params, body), sums, phases)
                 {
                     self.lane_varying.extend(set);
-                    return self.scan(w, var, (from, to), carried, (&sums, &phases), body, next);
+                    return self.scan(w, &l, &sums, &phases);
                 }
             }
             How::Jam(k) if self.lanes.is_none() && self.jam == 1 && k > 1 && carried.is_empty() => {
                 if let Some(set) = vary::varying(var, [], body) {
                     self.jam_varying.extend(set);
                     self.jam_linear.insert(var);
-                    return self.jammed(k, var, (from, to), body);
+                    return self.jammed(k, &l);
                 }
             }
             _ => {}
         }
-        self.serial(var, (from, to), carried, body, next)
+        let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
+        let init = self.carry(carried, &inits)?;
+        self.serial(&l, init)
     }
 
     fn bounds(&self, range: &Range) -> Result<(IntValue<'ctx>, IntValue<'ctx>), EmitError> {
@@ -141,23 +156,15 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         Ok(values)
     }
 
-    fn serial(
-        &mut self,
-        var: Var,
-        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
-        carried: &[Carried],
-        body: &[Stmt],
-        next: &[Atom],
-    ) -> Result<(), EmitError> {
-        let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
-        let init = self.carry(carried, &inits)?;
-        let results = self.counted(from, to, 1, init, &mut |f, i, params| {
-            f.bind(var, i.into());
-            f.bind_carried(f.params(carried).into_iter(), params);
-            f.block(body)?;
-            f.carry(carried, next)
+    /// One iteration after the other, from carried values that are there already.
+    pub fn serial(&mut self, l: &Loop<'_, 'ctx>, init: Values<'ctx>) -> Result<(), EmitError> {
+        let results = self.counted(l.from, l.to, 1, init, &mut |f, i, params| {
+            f.bind(l.var, i.into());
+            f.bind_carried(f.params(l.carried).into_iter(), params);
+            f.block(l.body)?;
+            f.carry(l.carried, l.next)
         })?;
-        self.bind_carried(self.results(carried).into_iter(), &results);
+        self.bind_carried(self.results(l.carried).into_iter(), &results);
         Ok(())
     }
 
@@ -203,34 +210,23 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
 
     // ---- jam ----
 
-    fn jammed(
-        &mut self,
-        k: u32,
-        var: Var,
-        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
-        body: &[Stmt],
-    ) -> Result<(), EmitError> {
-        let end = self.whole_steps((from, to), k)?;
+    fn jammed(&mut self, k: u32, l: &Loop<'_, 'ctx>) -> Result<(), EmitError> {
+        let end = self.whole_steps((l.from, l.to), k)?;
         self.jam = k as usize;
         self.writes_lines = false;
-        self.counted(from, end, k, Vec::new(), &mut |f, i, _| {
+        self.counted(l.from, end, k, Vec::new(), &mut |f, i, _| {
             let pieces = (0..k)
                 .map(|t| {
                     let i = f.e.builder.build_int_nsw_add(i, f.i64(i64::from(t)), "")?;
                     Ok(Piece::Uniform(i.into()))
                 })
                 .collect::<Result<Pieces<'ctx>, EmitError>>()?;
-            f.env.insert(var, pieces);
-            f.block(body)?;
+            f.env.insert(l.var, pieces);
+            f.block(l.body)?;
             Ok(Vec::new())
         })?;
         self.jam = 1;
-        self.counted(end, to, 1, Vec::new(), &mut |f, i, _| {
-            f.bind(var, i.into());
-            f.block(body)?;
-            Ok(Vec::new())
-        })?;
-        Ok(())
+        self.serial(&Loop { from: end, ..*l }, Vec::new())
     }
 
     // ---- lanes ----
@@ -247,17 +243,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             .collect()
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a loop")]
-    fn in_lanes(
-        &mut self,
-        w: u32,
-        var: Var,
-        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
-        carried: &[Carried],
-        sums: &Sums,
-        body: &[Stmt],
-        next: &[Atom],
-    ) -> Result<(), EmitError> {
+    fn in_lanes(&mut self, w: u32, l: &Loop<'_, 'ctx>, sums: &Sums) -> Result<(), EmitError> {
+        let Loop { var, from, to, carried, body, next } = *l;
         let widths = self.widths(w, carried, body);
         let inits = carried.iter().map(|c| self.atom(c.init)).collect::<Result<Vec<_>, _>>()?;
         let pieces: Vec<usize> = carried.iter().map(|c| self.form(c.param).0).collect();
@@ -310,18 +297,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let start = *last;
         let scalars = self.if_any(from, start, shaped.clone(), &mut { vectors })?;
         if let (Some(w), true) = (widths.last(), self.can_mask(carried, body)) {
-            let results = self.masked(*w, var, (start, to), carried, sums, &scalars, body, next)?;
-            self.bind_carried(self.results(carried).into_iter(), &results);
-            return Ok(());
+            return self.masked(*w, &Loop { from: start, ..*l }, sums, &scalars);
         }
-        let results = self.counted(start, to, 1, scalars, &mut |f, i, params| {
-            f.env.insert(var, uniform(i.into()));
-            f.bind_carried(f.params(carried).into_iter(), params);
-            f.block(body)?;
-            f.carry(carried, next)
-        })?;
-        self.bind_carried(self.results(carried).into_iter(), &results);
-        Ok(())
+        self.serial(&Loop { from: start, ..*l }, scalars)
     }
 
     /// What `f` gives if there is an iteration from `from` to `to`, else `without`.

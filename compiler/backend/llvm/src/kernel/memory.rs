@@ -311,6 +311,13 @@ impl<'ctx> Fun<'_, 'ctx> {
         let v = self.e.builder.build_load(memory, at, "")?;
         if let Some(i) = v.as_instruction_value() {
             i.set_alignment(element_bytes(memory)).map_err(|_| EmitError::WrongValue("load"))?;
+        }
+        self.loaded(buffer, ty, v)
+    }
+
+    /// What a load from a buffer gives, as a value.
+    pub fn loaded(&self, buffer: Var, ty: BaseTy, v: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
+        if let Some(i) = v.as_instruction_value() {
             self.tag(buffer, i)?;
         }
         self.e.from_memory(ty, v)

@@ -16,14 +16,15 @@
 //! More lanes than a register has are scanned register by register. What is left over runs one by one.
 
 use super::Fun;
+use super::loops::Loop;
 use super::pieces::{Piece, Pieces, piece};
 use crate::error::EmitError;
 use crate::values::Value;
 use inkwell::types::VectorType;
-use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
+use inkwell::values::{BasicValueEnum, VectorValue};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
-use remc_kernel::ir::{Atom, Carried, Stmt, Var};
+use remc_kernel::ir::Atom;
 use remc_kernel::scan::Phases;
 
 /// Vectors of one type that are scanned at once: more would need too many registers.
@@ -38,17 +39,14 @@ impl<'ctx> Fun<'_, 'ctx> {
         sums.iter().all(|(op, _, _)| *op != ScalarOp::Gcd)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a loop")]
     pub fn scan(
         &mut self,
         w: u32,
-        var: Var,
-        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
-        carried: &[Carried],
-        (sums, phases): (&[Sum], &Phases<'_>),
-        body: &[Stmt],
-        next: &[Atom],
+        l: &Loop<'_, 'ctx>,
+        sums: &[Sum],
+        phases: &Phases<'_>,
     ) -> Result<(), EmitError> {
+        let Loop { var, from, to, carried, next, .. } = *l;
         let native = |ty: BaseTy| self.host.lanes(ty.bits()).max(2);
         let least = sums.iter().map(|(_, ty, _)| native(*ty)).min().unwrap_or(w);
         let w = w.min(least.saturating_mul(MOST_PARTS));
@@ -94,14 +92,7 @@ impl<'ctx> Fun<'_, 'ctx> {
                 .collect::<Result<Vec<_>, _>>()
         };
         let rest = carries.into_iter().map(first).collect::<Result<Vec<_>, _>>()?;
-        let results = self.counted(end, to, 1, rest, &mut |f, i, params| {
-            f.bind(var, i.into());
-            f.bind_carried(f.params(carried).into_iter(), params);
-            f.block(body)?;
-            f.carry(carried, next)
-        })?;
-        self.bind_carried(self.results(carried).into_iter(), &results);
-        Ok(())
+        self.serial(&Loop { from: end, ..*l }, rest)
     }
 
     /// The prefixes of the lanes of a vector, `n` at a time, after a carry in `n` lanes.

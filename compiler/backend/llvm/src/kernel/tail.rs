@@ -16,12 +16,12 @@
 //! iteration's element in the lanes past the end, and so there has to be one.
 
 use super::Fun;
-use super::loops::{Sums, Values};
+use super::loops::{Loop, Sums, Values};
 use super::pieces::{Piece, Pieces};
 use crate::error::EmitError;
 use crate::values::{Value, element_bytes};
 use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValue, IntValue, PointerValue};
+use inkwell::values::{IntValue, PointerValue};
 use inkwell::{IntPredicate, types::VectorType};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
@@ -44,19 +44,15 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.host.vector_bits >= VECTOR_BITS && self.jam == 1 && !carried.is_empty() && body.iter().all(fits)
     }
 
-    /// The iterations from `from` to `to`, fewer than `w`, combined with what there is.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a loop")]
+    /// The iterations of a loop, fewer than `w`, combined with what there is.
     pub fn masked(
         &mut self,
         w: u32,
-        var: Var,
-        (from, to): (IntValue<'ctx>, IntValue<'ctx>),
-        carried: &[Carried],
+        l: &Loop<'_, 'ctx>,
         sums: &Sums,
         so_far: &Values<'ctx>,
-        body: &[Stmt],
-        next: &[Atom],
-    ) -> Result<Values<'ctx>, EmitError> {
+    ) -> Result<(), EmitError> {
+        let Loop { var, from, to, carried, body, next } = *l;
         let mut last = |f: &mut Self| {
             let lanes: Vec<IntValue<'ctx>> = (0..i64::from(w)).map(|k| f.i64(k)).collect();
             let left = f.e.splat(f.e.sub(to.into(), from.into())?, w)?;
@@ -77,11 +73,13 @@ impl<'ctx> Fun<'_, 'ctx> {
             let both = so_far.iter().flatten().zip(kept.iter().flatten()).zip(sums);
             both.map(|((a, b), (op, ty, _))| Ok(vec![f.e.op(*op, &[*ty, *ty], &[*a, *b])?])).collect()
         };
-        if self.is_consecutive(var, body) {
-            last(self)
+        let results = if self.is_consecutive(var, body) {
+            last(self)?
         } else {
-            self.if_any(from, to, so_far.clone(), &mut last)
-        }
+            self.if_any(from, to, so_far.clone(), &mut last)?
+        };
+        self.bind_carried(self.results(carried).into_iter(), &results);
+        Ok(())
     }
 
     /// Whether every load is of consecutive elements, one for each iteration.
@@ -146,10 +144,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let align = self.i32(element_bytes(memory));
         let args: [Value<'ctx>; 4] = [at.into(), align.into(), mask, vector.const_zero().into()];
         let v = self.e.intrinsic("llvm.masked.load", &[memory], &args)?;
-        if let Some(i) = v.as_instruction_value() {
-            self.tag(buffer, i)?;
-        }
-        self.e.from_memory(ty, v)
+        self.loaded(buffer, ty, v)
     }
 }
 

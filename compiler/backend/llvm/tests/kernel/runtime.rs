@@ -181,15 +181,18 @@ fn aligned(memory: &[u64]) -> usize {
     (memory.as_ptr() as usize / 8).wrapping_neg() % LINE
 }
 
+/// What is behind the elements: no index of anything, so that reading it as one is seen.
+const BEHIND: u8 = 0x7f;
+
 /// The elements, where a cache line begins in the words.
 fn store(v: &[Scalar]) -> Vec<u64> {
     let mut all = Vec::new();
     for x in v {
         all.extend_from_slice(&x.to_bits64().to_le_bytes()[..bytes(x.ty())]);
     }
-    all.resize(all.len().div_ceil(8) * 8 + 8, 0);
+    all.resize(all.len().div_ceil(8) * 8 + 8, BEHIND);
     let words = all.len() / 8;
-    let mut memory = vec![0; words + LINE];
+    let mut memory = vec![u64::from_le_bytes([BEHIND; 8]); words + LINE];
     let at = aligned(&memory);
     for (to, c) in memory[at..].iter_mut().zip(all.chunks(8)) {
         *to = u64::from_le_bytes(c.try_into().expect("eight"));

@@ -246,6 +246,22 @@ fn one_table<'a>(b: &mut Build<'a>, x: Val<'a>, y: Val<'a>) -> R<[Val<'a>; 2]> {
     }
 }
 
+/// How many places there are in a destination.
+fn places<'a>(b: &Build<'a>, dest: &Val<'a>) -> R<Atom> {
+    match b.dims_of(dest).first() {
+        Some(m) => Ok(*m),
+        None => bug("scatter into a scalar"),
+    }
+}
+
+/// The place of item `i` among `m`, or a negative number for none.
+fn place<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, at: usize, i: Atom, m: Atom) -> R<Atom> {
+    let place = b.index(c.base(at)?, &[i])?;
+    let low = b.less(place, m)?;
+    b.check(Trap::Scatter { prim: c.name().into() }, low, &[&[place], &[m]])?;
+    Ok(place)
+}
+
 /// The items one after the other, each combined with what is at its place: a loop whose state is the whole array,
 /// since an item may change its size.
 fn combine_boxes<'a>(
@@ -255,14 +271,10 @@ fn combine_boxes<'a>(
     ty: &ArrTy,
     at: usize,
 ) -> R<Val<'a>> {
-    let (n, m) = (c.count(b, at)?, b.dims_of(dest));
-    let Some(m) = m.first().copied() else { return bug("scatter into a scalar") };
+    let (n, m) = (c.count(b, at)?, places(b, dest)?);
     let whole = ty.lifted(&Shape::of_dims([b.dim_of(m)]));
-    let places = c.base(at)?;
     super::fold::counted(b, "a", n, vec![(dest.clone(), whole.clone())], |b, i, state| {
-        let place = b.index(places, &[i])?;
-        let low = b.less(place, m)?;
-        b.check(Trap::Scatter { prim: c.name().into() }, low, &[&[place], &[m]])?;
+        let place = place(b, c, at, i, m)?;
         let kept = b.at_least_zero(place)?;
         let next = b.choose(
             kept,
@@ -291,13 +303,10 @@ fn write_items<'a>(
     at: usize,
     combine: Option<usize>,
 ) -> R<Val<'a>> {
-    let (n, m) = (c.count(b, at)?, b.dims_of(dest));
-    let Some(m) = m.first().copied() else { return bug("scatter into a scalar") };
+    let (n, m) = (c.count(b, at)?, places(b, dest)?);
     let axes = b.open_axes(&[n]);
     let i = Atom::Var(axes[0].var);
-    let place = b.index(c.base(at)?, &[i])?;
-    let low = b.less(place, m)?;
-    b.check(Trap::Scatter { prim: c.name().into() }, low, &[&[place], &[m]])?;
+    let place = place(b, c, at, i, m)?;
     let item = b.cell(xs, &[i])?;
     let mut results = vec![place];
     b.flatten(&item, &mut results)?;

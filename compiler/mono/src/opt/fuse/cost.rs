@@ -19,12 +19,19 @@ pub(super) const REPEATED_UNITS: u32 = 48;
 pub(in crate::opt) const HEAVIEST: usize = 2048;
 
 /// The machine code of a statement without the bodies in it, in additions.
-pub(in crate::opt) fn weight(p: &Program, s: &Stmt) -> usize {
+fn weight(p: &Program, s: &Stmt) -> usize {
     match &s.exp {
         Exp::Check { .. } => 16,
         Exp::Op(op, args) if operator(p, *op, args).heavy => 16,
         _ => 1,
     }
+}
+
+/// The [`weight`] of a body, with those in it.
+pub(in crate::opt) fn body_weight(p: &Program, body: &Body) -> usize {
+    let mut sum = 0;
+    body.for_each_stmt(&mut |s| sum += weight(p, s));
+    sum
 }
 
 #[derive(Clone, Copy, Debug, Default)]

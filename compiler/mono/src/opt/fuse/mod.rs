@@ -217,9 +217,8 @@ impl Fuse<'_> {
     }
 
     fn inside(&self, body: &Body) -> Inside {
-        let mut inside = Inside::default();
+        let mut inside = Inside { weight: cost::body_weight(self.p, body), ..Inside::default() };
         body.for_each_stmt(&mut |s| {
-            inside.weight = inside.weight.saturating_add(cost::weight(self.p, s));
             inside.stops |= matches!(s.exp, Exp::Check { .. });
             if let Some((map, _)) = self.chosen_read(&s.exp) {
                 inside.reads = true;

@@ -44,7 +44,7 @@ pub(super) struct Uses {
     pub whole: usize,
 }
 
-/// The uses of every variable that a map binds, and the [`cost::weight`] of each body, by number.
+/// The uses of every variable that a map binds, and the [`cost::body_weight`] of each body, by number.
 pub(super) fn uses(p: &Program) -> (FxHashMap<Var, Uses>, Vec<usize>) {
     let mut w = Walk {
         p,
@@ -114,9 +114,7 @@ enum Cover {
 impl<'a> Walk<'a> {
     fn body(&mut self, body: &'a Body) {
         let this = self.weights.len();
-        let mut weight = 0;
-        body.for_each_stmt(&mut |s| weight += cost::weight(self.p, s));
-        self.weights.push(weight);
+        self.weights.push(cost::body_weight(self.p, body));
         for s in &body.stmts {
             self.stmt(s, this);
         }

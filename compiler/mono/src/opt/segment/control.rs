@@ -1,7 +1,7 @@
 //! Branches inside an iteration.
 
 use super::ops::constant;
-use super::{Flat, Level, Lifted, Ragged, always_stops};
+use super::{Flat, Level, Lifted, Ragged};
 use crate::ir::*;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
@@ -23,7 +23,7 @@ impl Flat<'_> {
         otherwise: &Body,
         inside: &FxHashSet<Var>,
     ) {
-        if constant(cond).is_some() || always_stops(then) || always_stops(otherwise) {
+        if constant(cond).is_some() {
             return self.alone(level, s, inside);
         }
         let n = level.count;

@@ -34,6 +34,21 @@ fn mean_and_variance_read_once() {
 }
 
 #[test]
+fn merged_iterations_have_an_end() {
+    let many = |count: usize, elem: &str| {
+        let sums: String = (0..count).map(|k| sum(&format!("s{k}"), "%n", elem)).collect();
+        let results: String = (0..count).map(|k| format!(" %s{k}")).collect();
+        merged(PARAMS, count, &format!("{sums} (give{results})"))
+    };
+    let square = "(let ((%yNAME float)) (op * %eNAME %eNAME))";
+    assert_eq!(many(100, square), "reduce:64 reduce:36");
+    // Heavy ones before that: each weighs 35, for two sines, a read and two sums.
+    let sines: String = (0..2).map(|k| format!("(let ((%r{k}NAME float)) (op sin %eNAME))")).collect();
+    let sines = format!("{sines} (let ((%yNAME float)) (op + %r0NAME %r1NAME))");
+    assert_eq!(many(60, &sines), "reduce:58 reduce:2");
+}
+
+#[test]
 fn what_depends_stays_apart() {
     let text = format!(
         "{} (let ((%mean float)) (op / %s 2.0)) {} (give %q)",
