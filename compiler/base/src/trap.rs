@@ -14,12 +14,16 @@
 //! a long vector, then `…`; only those are recorded. [`Trap::recorded`] says how many of each operand,
 //! [`Trap::pack`] lays operands out.
 //!
+//! The length of a vector is known when the program is compiled, but for the shape of an array whose number of
+//! axes is not ([`Len::Unknown`]). Such a vector is recorded as its length, then as many numbers as a message
+//! shows, zeros where it is shorter: `[2 3]` as `2, 2 3 0 0 0 0 0`.
+//!
 //! A scalar travels as [`Scalar::to_bits64`] of its own base type. Sizes, indices and counts are `i64`.
 //!
 //! # Text
 //!
 //! In the text form of an IR a trap is an s-expression of its name and its parts: `(index 2 2)`,
-//! `(division "quotient" int)`, `(too-small "why" "(- n 1)")`. See [`Trap::print`] and [`Trap::parse`].
+//! `(division "quotient" int)`, `(too-small "why" "(- n 1)")`; a length that is not known is `?`. See [`Trap::print`] and [`Trap::parse`].
 
 mod report;
 mod text;
@@ -76,18 +80,42 @@ pub mod codes {
 /// The most values that any trap takes.
 pub const MOST_VALUES: usize = 16;
 
+/// How many numbers a vector among the operands has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Len {
+    Known(usize),
+    /// It is recorded in front of the vector.
+    Unknown,
+}
+
+impl From<usize> for Len {
+    fn from(n: usize) -> Len {
+        Len::Known(n)
+    }
+}
+
+impl Len {
+    /// How many values are recorded for a vector of which a message shows at most `most` numbers.
+    fn recorded(self, most: usize) -> usize {
+        match self {
+            Len::Known(n) => n.min(most),
+            Len::Unknown => 1 + most,
+        }
+    }
+}
+
 /// A run-time check: what it says when it fails, but for the values.
 ///
 /// `dim` texts are dims as printed (`n`, `(- n 1)`); a number says itself.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Trap {
     /// An index outside the shape. `at[axes], shape[rank]`
-    Index { axes: usize, rank: usize },
+    Index { axes: Len, rank: Len },
     /// A dimension that would be negative; `what` says which, as in `the dimension {what} is negative`.
     /// `n`
     Negative { what: Arc<str> },
     /// A shape from a vector of integers, one of which is negative. `ints[rank], n`
-    NegativeIn { rank: usize },
+    NegativeIn { rank: Len },
     /// A negative count given to `replicate`. `count, position`
     NegativeCount,
     /// A negative length given to `split`. `length, position`
@@ -107,15 +135,15 @@ pub enum Trap {
     /// `prim`, a reduction without a zero, of nothing. No operands.
     Empty { prim: Arc<str> },
     /// `reshape` to another number of elements. `from[from], elements, to[to], elements`
-    Reshape { from: usize, to: usize },
+    Reshape { from: Len, to: Len },
     /// `with-shape` of an array without elements. `shape[rank]`, the shape to fill
-    WithShape { rank: usize },
+    WithShape { rank: Len },
     /// A `subvector` that reaches past the vector. `items, start, length`
     Subvector,
     /// A `subarray` that reaches past the array. `part[axes], start[axes], shape[rank]`
-    Subarray { axes: usize, rank: usize },
+    Subarray { axes: Len, rank: Len },
     /// `subarray/wrap` of an array without elements. `shape[rank]`
-    Wrap { rank: usize },
+    Wrap { rank: Len },
     /// The lengths given to `split` do not add up to the number of items. `total, items`
     Split,
     /// An index past the end, in `prim`, one of the scatters. `index, length`
@@ -127,7 +155,7 @@ pub enum Trap {
     /// `append` of more items than 64 bits count. No operands.
     Append,
     /// `as-shape` of a value of another shape. `have[have], want[want]`
-    AsShape { have: usize, want: usize },
+    AsShape { have: Len, want: Len },
     /// A number that its type cannot hold. `n`, an `i64`
     Range { ty: BaseTy },
     /// A number known to the compiler that its type cannot hold. No operands.
@@ -148,7 +176,9 @@ pub struct Stop {
 /// How many numbers of a vector a message shows, by how many vectors it shows.
 const OF_ONE: usize = 12;
 const OF_TWO: usize = 7;
-const OF_THREE: usize = 5;
+const OF_THREE: usize = 4;
+/// The same for `reshape`, which shows two numbers more.
+const OF_RESHAPE: usize = 6;
 
 impl Trap {
     /// What an operator on operands of these types says where it has no value; `None` if it always has
@@ -177,16 +207,17 @@ impl Trap {
     /// How many values of each operand are recorded: all, or the leading ones of a long vector.
     pub fn recorded(&self) -> SmallVec<[usize; 4]> {
         match *self {
-            Trap::Index { axes, rank } => smallvec![axes.min(OF_TWO), rank.min(OF_TWO)],
-            Trap::NegativeIn { rank } => smallvec![rank.min(OF_ONE), 1],
-            Trap::Reshape { from, to } => smallvec![from.min(OF_TWO), 1, to.min(OF_TWO), 1],
-            Trap::AsShape { have, want } => smallvec![have.min(OF_TWO), want.min(OF_TWO)],
+            Trap::Index { axes, rank } => smallvec![axes.recorded(OF_TWO), rank.recorded(OF_TWO)],
+            Trap::NegativeIn { rank } => smallvec![rank.recorded(OF_ONE), 1],
+            Trap::Reshape { from, to } => {
+                smallvec![from.recorded(OF_RESHAPE), 1, to.recorded(OF_RESHAPE), 1]
+            }
+            Trap::AsShape { have, want } => smallvec![have.recorded(OF_TWO), want.recorded(OF_TWO)],
             Trap::Subarray { axes, rank } => {
-                smallvec![axes.min(OF_THREE), axes.min(OF_THREE), rank.min(OF_THREE)]
+                smallvec![axes.recorded(OF_THREE), axes.recorded(OF_THREE), rank.recorded(OF_THREE)]
             }
-            Trap::WithShape { rank } | Trap::Wrap { rank } | Trap::TooLarge { rank, .. } => {
-                smallvec![rank.min(OF_ONE)]
-            }
+            Trap::WithShape { rank } | Trap::Wrap { rank } => smallvec![rank.recorded(OF_ONE)],
+            Trap::TooLarge { rank, .. } => smallvec![rank.min(OF_ONE)],
             Trap::Subvector => smallvec![1, 1, 1],
             Trap::Division { .. }
             | Trap::Exponent { .. }
@@ -213,7 +244,8 @@ impl Trap {
         self.recorded().iter().sum()
     }
 
-    /// The values for whole operands. A number that an operand lacks counts as 0.
+    /// The values for whole operands, a vector of unknown length with its length in front. A number that an
+    /// operand lacks counts as 0.
     pub fn pack(&self, operands: &[&[i64]]) -> SmallVec<[i64; MOST_VALUES]> {
         let mut out = SmallVec::new();
         for (i, n) in self.recorded().into_iter().enumerate() {

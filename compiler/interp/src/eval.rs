@@ -259,7 +259,7 @@ impl<'p> Interp<'p> {
                 let a = self.eval(e, env)?;
                 let want = env.shape(&code.ty.shape).map_err(here)?;
                 if a.shape != want {
-                    let trap = Trap::AsShape { have: a.rank(), want: want.len() };
+                    let trap = Trap::AsShape { have: a.rank().into(), want: want.len().into() };
                     return Err(here(Fault::trap(trap, &[&sizes(&a.shape), &sizes(&want)])));
                 }
                 Ok(a)
@@ -473,7 +473,7 @@ fn bind_lifted(kind: LiftKind, indices: &[IVar], value: &Array, env: &mut Env) -
                 .iter()
                 .map(|n| usize::try_from(*n).map_err(|_| *n))
                 .collect::<Result<Vec<usize>, i64>>()
-                .map_err(|n| Fault::trap(Trap::NegativeIn { rank: ints.len() }, &[&ints, &[n]]))?;
+                .map_err(|n| Fault::trap(Trap::NegativeIn { rank: ints.len().into() }, &[&ints, &[n]]))?;
             env.bind_index(v, IndexVal::Shape(Rc::from(dims)))
         }
     }

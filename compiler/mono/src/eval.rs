@@ -156,6 +156,15 @@ fn assemble(output: &Output, results: &[Array], subst: &Subst, rank: usize, at: 
                     Witness::Shape(s) => {
                         IndexValue::Shape(s.iter().map(|i| size_at(results, *i)).collect::<R<_>>()?)
                     }
+                    Witness::Vector(i) => {
+                        let Some(dims) = results.get(*i) else { return bug("a shape that is not there") };
+                        let dim = |s: &Scalar| s.as_integer().and_then(|n| usize::try_from(n).ok());
+                        match dims.data.iter().map(dim).collect() {
+                            Some(dims) => IndexValue::Shape(dims),
+                            None => return bug("a shape that is none"),
+                        }
+                    }
+                    Witness::Vectors { .. } => return bug("the shapes of many boxes in one box"),
                 };
                 match &w {
                     IndexValue::Dim(n) => inner.bind_dim(p, Dim::from(*n)),
@@ -164,6 +173,7 @@ fn assemble(output: &Output, results: &[Array], subst: &Subst, rank: usize, at: 
                 indices.push(w);
             }
             let value = assemble(contents, results, &inner, 0, 0)?;
+            let value = crate::output::shaped(value, &inner.arr(&q.body)).or_else(bug)?;
             let data = Data::Box(vec![Arc::new(BoxValue { indices, value })]);
             Ok(Value { atom: ty, shape: Vec::new(), data })
         }

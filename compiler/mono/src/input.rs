@@ -8,7 +8,7 @@
 //!
 //! It is the other way of [`crate::output`].
 
-use crate::ir::Input;
+use crate::ir::{Input, InputWitness};
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
 use remc_base::{ArrTy, AtomTy, Value};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn arrays(input: &Input, value: &Value, to: &mut Vec<Value>) -> Taken<()> {
             fields.iter().enumerate().try_for_each(|(k, (_, field))| arrays(field, &component(value, k)?, to))
         }
         Input::Boxes { witnesses, contents } => {
-            boxes((witnesses.len(), contents), &value.atom, &all_boxes(&value.data)?, &value.shape, to)
+            boxes((witnesses, contents), &value.atom, &all_boxes(&value.data)?, &value.shape, to)
         }
         Input::Part { .. } | Input::Parts { .. } => Err("contents without boxes".into()),
     }
@@ -67,16 +67,30 @@ fn numbers(frame: &[usize], data: Vec<i64>) -> Value {
     Value { atom: AtomTy::INT, shape: frame.to_vec(), data: Data::I64(data) }
 }
 
-/// The arrays of boxes of the type `ty` in a frame, of which `count` hold witnesses.
+/// The arrays of boxes of the type `ty` in a frame.
 fn boxes(
-    (count, contents): (usize, &Input),
+    (witnesses, contents): (&[InputWitness], &Input),
     ty: &AtomTy,
     all: &[Arc<BoxValue>],
     frame: &[usize],
     to: &mut Vec<Value>,
 ) -> Taken<()> {
     let AtomTy::Sigma(q) = ty else { return Err("a box of another type".into()) };
-    for k in 0..count {
+    for (k, w) in witnesses.iter().enumerate() {
+        if let InputWitness::Shape { .. } = w {
+            let (mut ranks, mut starts, mut dims) = (Vec::new(), Vec::new(), Vec::new());
+            for b in all {
+                let Some(IndexValue::Shape(s)) = b.indices.get(k) else {
+                    return Err("a box whose index is no shape".to_owned());
+                };
+                ranks.push(s.len() as i64);
+                starts.push(dims.len() as i64);
+                dims.extend(s.iter().map(|n| *n as i64));
+            }
+            let total = dims.len();
+            to.extend([numbers(frame, ranks), numbers(frame, starts), numbers(&[total], dims)]);
+            continue;
+        }
         let column = all.iter().map(|b| match b.indices.get(k) {
             Some(IndexValue::Dim(n)) => Ok(*n),
             _ => Err("a box whose index is no size".to_owned()),
@@ -121,7 +135,7 @@ fn parts(input: &Input, ty: &ArrTy, all: Vec<Value>, frame: &[usize], to: &mut V
                 _ => Err("a box that holds several".to_owned()),
             };
             let inner = all.iter().map(one).collect::<Taken<Vec<_>>>()?;
-            boxes((witnesses.len(), contents), atom, &inner, frame, to)?;
+            boxes((witnesses, contents), atom, &inner, frame, to)?;
         }
         (Input::Parts { boxes: inner, .. }, atom) => {
             let Input::Boxes { witnesses, contents } = &**inner else {
@@ -132,7 +146,7 @@ fn parts(input: &Input, ty: &ArrTy, all: Vec<Value>, frame: &[usize], to: &mut V
             for v in &all {
                 line.extend(all_boxes(&v.data)?);
             }
-            boxes((witnesses.len(), contents), atom, &line, &[line.len()], to)?;
+            boxes((witnesses, contents), atom, &line, &[line.len()], to)?;
         }
         (_, atom) => return Err(format!("contents that are not of type {atom}")),
     }

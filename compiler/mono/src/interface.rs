@@ -1,17 +1,18 @@
 //! The text of an entry's inputs and results, which every IR from Mono on writes alike.
 //!
 //! ```text
-//! input  ::= x | (tuple ("label"? input) …) | (boxes (x …) input) | (part x x) | (parts x input) | iN
+//! input  ::= x | (tuple ("label"? input) …) | (boxes (hidden …) input) | (part x x) | (parts x input) | iN
 //! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output)
 //!          | (boxes (position …) τ (witness …) output) | (part position position) | (parts position output)
 //!          | (functions (position …) τ) | oN
-//! witness ::= (dim position) | (shape position …)
+//! hidden ::= x | (vectors x x x)
+//! witness ::= (dim position) | (shape position …) | (vector position) | (vectors position position position)
 //! ```
 //!
 //! What nests too deep for its place is a part of its own, `iN` or `oN`, further on in the text; how parts
 //! are kept is the IR's own matter.
 
-use crate::ir::{Input, Output, Var, Witness};
+use crate::ir::{Input, InputWitness, Output, Var, Witness};
 use crate::parse::{Deep, around};
 use crate::print::IN_PLACE;
 use remc_base::sexp::{Sexp, SexpError, SexpKind, quoted};
@@ -38,8 +39,15 @@ pub trait PrintInterface<'p> {
                 format!("(tuple{fields})")
             }
             Input::Boxes { witnesses, contents } => {
-                let witnesses: Vec<String> = witnesses.iter().map(|v| self.input_name(*v)).collect();
-                format!("(boxes ({}) {})", witnesses.join(" "), self.input(contents, depth + 1))
+                let mut words = Vec::with_capacity(witnesses.len());
+                for w in witnesses {
+                    let names: Vec<String> = w.vars().iter().map(|v| self.input_name(*v)).collect();
+                    words.push(match w {
+                        InputWitness::Dim(_) => names.join(" "),
+                        InputWitness::Shape { .. } => format!("(vectors {})", names.join(" ")),
+                    });
+                }
+                format!("(boxes ({}) {})", words.join(" "), self.input(contents, depth + 1))
             }
             Input::Part { starts, data } => {
                 format!("(part {} {})", self.input_name(*starts), self.input_name(*data))
@@ -108,7 +116,7 @@ pub trait ReadInterface<'t> {
             }
             "boxes" => {
                 let witnesses = Items::list(items.next("witnesses")?, "a list of variables")?.rest;
-                let witnesses = witnesses.iter().map(|s| self.input_var(s)).collect::<Result<_>>()?;
+                let witnesses = witnesses.iter().map(|s| self.hidden(s)).collect::<Result<_>>()?;
                 let (contents, below) = self.input(items.next("the contents")?)?;
                 (Input::Boxes { witnesses, contents: Box::new(contents) }, below)
             }
@@ -125,6 +133,21 @@ pub trait ReadInterface<'t> {
         };
         items.end()?;
         Ok((input, around(s, below)?))
+    }
+
+    fn hidden(&mut self, s: &Sexp<'t>) -> Result<InputWitness> {
+        if let SexpKind::Atom(_) = s.kind {
+            return Ok(InputWitness::Dim(self.input_var(s)?));
+        }
+        let (head, mut items) = Items::headed(s)?;
+        if head != "vectors" {
+            return fail(s, "a variable or (vectors …) was expected");
+        }
+        let ranks = self.input_var(items.next("a variable")?)?;
+        let starts = self.input_var(items.next("a variable")?)?;
+        let dims = self.input_var(items.next("a variable")?)?;
+        items.end()?;
+        Ok(InputWitness::Shape { ranks, starts, dims })
     }
 
     fn output(&mut self, s: &Sexp<'t>) -> Result<Deep<Output>> {
@@ -170,7 +193,19 @@ pub trait ReadInterface<'t> {
                             dim
                         }
                         "shape" => Witness::Shape(numbers(items.rest)?),
-                        _ => return fail(s, "(dim …) or (shape …) was expected"),
+                        "vector" => {
+                            let dims = Witness::Vector(id(items.next("a position")?)?);
+                            items.end()?;
+                            dims
+                        }
+                        "vectors" => {
+                            let ranks = id(items.next("a position")?)?;
+                            let starts = id(items.next("a position")?)?;
+                            let dims = id(items.next("a position")?)?;
+                            items.end()?;
+                            Witness::Vectors { ranks, starts, dims }
+                        }
+                        _ => return fail(s, "(dim …), (shape …), (vector …) or (vectors …) was expected"),
                     });
                 }
                 let (contents, below) = self.output(items.next("the contents")?)?;
@@ -216,6 +251,8 @@ fn witnesses_text(all: &[Witness]) -> String {
     let all = all.iter().map(|w| match w {
         Witness::Dim(k) => format!("(dim {k})"),
         Witness::Shape(ks) => format!("(shape{})", positions(ks)),
+        Witness::Vector(k) => format!("(vector {k})"),
+        Witness::Vectors { ranks, starts, dims } => format!("(vectors {ranks} {starts} {dims})"),
     });
     all.collect::<Vec<_>>().join(" ")
 }

@@ -94,10 +94,9 @@ pub enum Input {
     Array(Var),
     /// An array of tuples or records, one input per field.
     Tuple(Vec<(Option<Name>, Input)>),
-    /// An array of boxes, stored flat as [`Output::Boxes`] is, or one box. The witnesses are arrays of ints of the
-    /// array's shape, ints for one box; the contents are made of `Part`, `Parts`, tuples, and `Boxes` for one
+    /// An array of boxes, stored flat as [`Output::Boxes`] is, or one box, whose frame has no axes. The contents are made of `Part`, `Parts`, tuples, and `Boxes` for one
     /// box in each.
-    Boxes { witnesses: Vec<Var>, contents: Box<Input> },
+    Boxes { witnesses: Vec<InputWitness>, contents: Box<Input> },
     /// In boxes: the elements of each begin at its start, an array of the boxes' frame, in a vector.
     Part { starts: Var, data: Var },
     /// In boxes: an array of boxes in each, those from its start on in `boxes`, which have one axis.
@@ -113,7 +112,12 @@ impl Input {
                 Input::Array(v) => out.push(v),
                 Input::Tuple(fields) => open.extend(fields.iter_mut().rev().map(|(_, f)| f)),
                 Input::Boxes { witnesses, contents } => {
-                    out.extend(witnesses);
+                    for w in witnesses {
+                        match w {
+                            InputWitness::Dim(v) => out.push(v),
+                            InputWitness::Shape { ranks, starts, dims } => out.extend([ranks, starts, dims]),
+                        }
+                    }
                     open.push(contents);
                 }
                 Input::Part { starts, data } => out.extend([starts, data]),
@@ -134,7 +138,7 @@ impl Input {
                 Input::Array(v) => out.push(*v),
                 Input::Tuple(fields) => open.extend(fields.iter().rev().map(|(_, f)| f)),
                 Input::Boxes { witnesses, contents } => {
-                    out.extend(witnesses);
+                    witnesses.iter().for_each(|w| out.extend(w.vars()));
                     open.push(contents);
                 }
                 Input::Part { starts, data } => out.extend([*starts, *data]),
@@ -145,6 +149,23 @@ impl Input {
             }
         }
         out
+    }
+}
+
+/// What the boxes of an input hide of one index: arrays of ints of the boxes' frame, but for `dims`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum InputWitness {
+    Dim(Var),
+    /// Shapes, which may be of different ranks: the dims of each begin at its start in the vector `dims`.
+    Shape { ranks: Var, starts: Var, dims: Var },
+}
+
+impl InputWitness {
+    pub fn vars(&self) -> Vec<Var> {
+        match *self {
+            InputWitness::Dim(v) => vec![v],
+            InputWitness::Shape { ranks, starts, dims } => vec![ranks, starts, dims],
+        }
     }
 }
 
@@ -194,6 +215,23 @@ pub enum Output {
 pub enum Witness {
     Dim(usize),
     Shape(Vec<usize>),
+    /// Of one box: the dims of a shape whose rank is known only when the program runs, as a vector. The contents
+    /// are stored with the axes of that shape as one.
+    Vector(usize),
+    /// Of an array of boxes: such shapes. The dims of each begin at its start in the vector `dims`, as many as its
+    /// rank; ranks and starts are arrays of the boxes' frame.
+    Vectors { ranks: usize, starts: usize, dims: usize },
+}
+
+impl Witness {
+    /// The positions.
+    pub fn results(&self) -> Vec<usize> {
+        match self {
+            Witness::Dim(k) | Witness::Vector(k) => vec![*k],
+            Witness::Shape(all) => all.clone(),
+            Witness::Vectors { ranks, starts, dims } => vec![*ranks, *starts, *dims],
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -43,6 +43,7 @@ struct Reader {
 enum Sizes {
     Dim(Value),
     Shape(Vec<Value>),
+    Vectors { ranks: Value, starts: Value, dims: Value },
 }
 
 enum Part {
@@ -68,6 +69,12 @@ impl Reader {
                 Witness::Shape(all) => {
                     Ok(Sizes::Shape(all.iter().map(|at| result(*at)).collect::<Fetched<Vec<_>>>()?))
                 }
+                Witness::Vectors { ranks, starts, dims } => Ok(Sizes::Vectors {
+                    ranks: result(*ranks)?,
+                    starts: result(*starts)?,
+                    dims: result(*dims)?,
+                }),
+                Witness::Vector(_) => Err("the shape of one box in an array of boxes".into()),
             })
             .collect::<Fetched<Vec<_>>>()?;
         Ok(Reader { witnesses, contents: Part::new(&q.body.atom, contents, result)? })
@@ -87,6 +94,13 @@ impl Reader {
                 }
                 Sizes::Shape(axes) => {
                     let dims = axes.iter().map(|all| number(all, k)).collect::<Fetched<Vec<_>>>()?;
+                    inside.bind_shape(p, Shape::of_sizes(&dims));
+                    IndexValue::Shape(dims)
+                }
+                Sizes::Vectors { ranks, starts, dims } => {
+                    let (rank, start) = (number(ranks, k)?, number(starts, k)?);
+                    let dims =
+                        (start..start + rank).map(|i| number(dims, i)).collect::<Fetched<Vec<_>>>()?;
                     inside.bind_shape(p, Shape::of_sizes(&dims));
                     IndexValue::Shape(dims)
                 }
@@ -155,6 +169,31 @@ impl Part {
             _ => Err(format!("contents that are not of type {ty}")),
         }
     }
+}
+
+/// The contents of a box in the shape that their closed type says: what is stored with the axes of a shape as one
+/// has them one by one again.
+///
+/// # Errors
+/// Contents that are not of the type: a mistake of the compiler.
+pub fn shaped(value: Value, ty: &ArrTy) -> Fetched<Value> {
+    let Some(sizes) = ty.shape.sizes() else { return Err(format!("contents of the open type {ty}")) };
+    let shape: Vec<usize> = sizes.into_iter().map(|n| n as usize).collect();
+    let data = match (value.data, &ty.atom) {
+        (Data::Tuple(all), AtomTy::Tuple(q)) => {
+            let one = |parts: Arc<[Value]>| {
+                let parts = parts.iter().zip(&q.fields).map(|(v, (_, t))| shaped(v.clone(), t));
+                Ok(parts.collect::<Fetched<Vec<_>>>()?.into())
+            };
+            Data::Tuple(all.into_iter().map(one).collect::<Fetched<Vec<_>>>()?)
+        }
+        (data, _) => data,
+    };
+    let atom = match &value.atom {
+        AtomTy::Tuple(_) => ty.atom.clone(),
+        _ => value.atom,
+    };
+    Ok(Value { atom, shape, data })
 }
 
 /// An array of functions of a closed type.

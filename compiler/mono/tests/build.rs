@@ -78,16 +78,6 @@ fn primitives_are_those_of_the_prelude() {
     assert_eq!(known, [""; 0]);
 }
 
-/// Programs, one a paragraph, with the inputs in their first lines. What they work on is known only when
-/// they run, so that nothing is folded.
-fn entries() -> Vec<Case> {
-    include_str!("build_support/entries.remora")
-        .split("\n\n")
-        .filter(|p| p.contains("(entry"))
-        .map(|p| Case { name: p.lines().next().unwrap_or_default().to_owned(), text: p.trim().to_owned() })
-        .collect()
-}
-
 #[test]
 fn entries_are_alike() {
     on_a_large_stack(|| {

@@ -50,6 +50,11 @@ fn examples_of_the_library() {
 }
 
 #[test]
+fn entries_of_unknown_sizes() {
+    on_a_large_stack(|| compare(entries()));
+}
+
+#[test]
 fn examples() {
     on_a_large_stack(|| compare(build_support::examples()));
 }

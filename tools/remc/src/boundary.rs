@@ -6,7 +6,7 @@ use remc_base::{AtomTy, Dim, IVar, Scalar, Shape, Subst, Value};
 use remc_kernel::ir::{Program, Ty};
 pub use remc_mono::input::arrays as leaves;
 use remc_mono::ir::{self as mono, Output, Witness};
-use remc_mono::output::{boxes, functions, tuples};
+use remc_mono::output::{boxes, functions, shaped, tuples};
 use std::sync::Arc;
 
 /// Something that the compiler should have made impossible.
@@ -24,6 +24,15 @@ fn size(results: &dyn Results, position: usize) -> B<usize> {
         Scalar::I64(n) => usize::try_from(n).map_err(|_| format!("a size of {n}")),
         other => Err(format!("a size of type {}", other.ty())),
     }
+}
+
+/// The sizes in a vector.
+fn numbers(v: &Value) -> B<Vec<usize>> {
+    let all = v.data.iter().map(|a| match a {
+        Atom::Scalar(Scalar::I64(n)) => usize::try_from(n).map_err(|_| format!("a size of {n}")),
+        _ => Err("a size that is none".into()),
+    });
+    all.collect()
 }
 
 /// The value of an entry. `closing` says what the entry's indices are, which the types of boxes mention.
@@ -57,9 +66,15 @@ pub fn assemble(output: &Output, results: &dyn Results, closing: &Subst) -> B<Va
                         inside.bind_shape(param, Shape::of_sizes(&dims));
                         IndexValue::Shape(dims)
                     }
+                    Witness::Vector(p) => {
+                        let dims = numbers(&whole(results, *p)?)?;
+                        inside.bind_shape(param, Shape::of_sizes(&dims));
+                        IndexValue::Shape(dims)
+                    }
+                    Witness::Vectors { .. } => return Err("the shapes of many boxes in one box".into()),
                 });
             }
-            let value = assemble(contents, results, &inside)?;
+            let value = shaped(assemble(contents, results, &inside)?, &inside.arr(&sigma.body))?;
             let data = Data::Box(vec![Arc::new(BoxValue { indices, value })]);
             Ok(Value { atom: ty, shape: Vec::new(), data })
         }

@@ -1,7 +1,8 @@
 //! What stops a program, in words: its checks' messages, with slots for values, and places in the user's text.
 //!
 //! A message is what [`remc_base::Trap`] says, so that a printed program says what `remc run` does. In it a
-//! value is `%` with two letters, its type and its number; `text/api.cuh` puts them in.
+//! value is `%` with two letters, its type and its number, and a vector with a third, how many of its numbers there
+//! are; `text/api.cuh` puts them in.
 
 use remc_base::trap::{Format, Piece};
 use remc_base::{BaseTy, Prov, Trap};
@@ -69,6 +70,7 @@ fn text(f: &Format) -> String {
                 let letter = if ty.is_float() { letter.to_ascii_uppercase() } else { letter };
                 out.push_str(&format!("%{letter}{at:x}"));
             }
+            Piece::Vector { at, most } => out.push_str(&format!("%v{at:x}{most:x}")),
         }
     }
     let line: Vec<&str> = out.lines().collect();
@@ -90,7 +92,7 @@ fn letter(ty: BaseTy) -> char {
 pub fn plain(f: &Format) -> String {
     let pieces = f.message.iter().map(|p| match p {
         Piece::Text(t) => t.as_str(),
-        Piece::Value { .. } | Piece::Whole { .. } => "…",
+        Piece::Value { .. } | Piece::Whole { .. } | Piece::Vector { .. } => "…",
     });
     pieces.collect()
 }
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn messages_have_slots() {
-        let t = Trap::Index { axes: 1, rank: 2 };
+        let t = Trap::Index { axes: 1.into(), rank: 2.into() };
         assert_eq!(
             text(&t.format()),
             "error[R0001]: the index [%i0] is out of range for the shape [%i1 %i2]"

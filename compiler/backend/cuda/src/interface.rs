@@ -8,7 +8,10 @@
 //! | an input `p`, an array of tuples, of records with a field `x` | `p_0`, `p_1`; `p_x` |
 //! | a value, an array; a tuple; a record with a field `x` | `result`; `result_0`, …; `result_x` |
 //! | a box that hides a size `n` | `result_n`, and its contents as `result` |
+//! | a box that hides a shape `@s` of a rank known only then | `result_s`, its dims as a vector, and its contents as `result`, all axes of `@s` as one |
+//! | boxes that hide such shapes | `result_s`, the dims of all, `result_s_starts`, where those of each box begin, and `result_s_ranks`, how many they are |
 //! | an input `b`, boxes that hide a size `n` | `b_n`, where each box starts in the elements `b_starts`, `b`, and how many elements there are, the size `b_total` |
+//! | one that hide a shape `@s` | `b_s`, `b_s_starts`, `b_s_ranks` as above, and how many dims there are, the size `b_s_total` |
 
 use crate::Error;
 use crate::names::{Names, identifier};
@@ -157,13 +160,7 @@ fn outputs(output: &Output, name: &str, to: &mut Vec<(usize, String)>) -> Result
         Output::Box { ty, witnesses, contents } => {
             let AtomTy::Sigma(sigma) = ty else { return wrong("a box of another type") };
             for (param, witness) in sigma.params.iter().zip(witnesses) {
-                let param = param.name.as_str().trim_start_matches('@');
-                match witness {
-                    Witness::Dim(at) => to.push((*at, format!("{name}.{param}"))),
-                    Witness::Shape(all) => {
-                        to.extend(all.iter().enumerate().map(|(k, at)| (*at, format!("{name}.{param}{k}"))))
-                    }
-                }
+                hidden(witness, &format!("{name}.{}", param.name.as_str().trim_start_matches('@')), to);
             }
             outputs(contents, name, to)?;
         }
@@ -171,13 +168,7 @@ fn outputs(output: &Output, name: &str, to: &mut Vec<(usize, String)>) -> Result
             let AtomTy::Sigma(sigma) = ty else { return wrong("a box of another type") };
             to.extend(frame.iter().enumerate().map(|(k, at)| (*at, format!("{name}.length{k}"))));
             for (param, witness) in sigma.params.iter().zip(witnesses) {
-                let param = param.name.as_str().trim_start_matches('@');
-                match witness {
-                    Witness::Dim(at) => to.push((*at, format!("{name}.{param}"))),
-                    Witness::Shape(all) => {
-                        to.extend(all.iter().enumerate().map(|(k, at)| (*at, format!("{name}.{param}{k}"))))
-                    }
-                }
+                hidden(witness, &format!("{name}.{}", param.name.as_str().trim_start_matches('@')), to);
             }
             outputs(contents, name, to)?;
         }
@@ -194,6 +185,21 @@ fn outputs(output: &Output, name: &str, to: &mut Vec<(usize, String)>) -> Result
         }
     }
     Ok(())
+}
+
+/// The results that say what boxes hide of an index.
+fn hidden(witness: &Witness, name: &str, to: &mut Vec<(usize, String)>) {
+    match witness {
+        Witness::Dim(at) | Witness::Vector(at) => to.push((*at, name.to_owned())),
+        Witness::Shape(all) => {
+            to.extend(all.iter().enumerate().map(|(k, at)| (*at, format!("{name}{k}"))));
+        }
+        Witness::Vectors { ranks, starts, dims } => {
+            to.push((*ranks, format!("{name}.ranks")));
+            to.push((*starts, format!("{name}.starts")));
+            to.push((*dims, name.to_owned()));
+        }
+    }
 }
 
 /// A base type in C.

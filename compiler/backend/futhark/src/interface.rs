@@ -55,10 +55,6 @@ pub fn interface(p: &Program) -> Interface {
 /// The positions of arrays, and of sizes, of a result.
 fn positions(output: &Output, leaves: &mut Vec<usize>, sizes: &mut Vec<usize>) {
     let mut open = vec![output];
-    let witness = |w: &Witness| match w {
-        Witness::Dim(k) => vec![*k],
-        Witness::Shape(ks) => ks.clone(),
-    };
     while let Some(output) = open.pop() {
         match output {
             Output::Array(k) => leaves.push(*k),
@@ -67,12 +63,17 @@ fn positions(output: &Output, leaves: &mut Vec<usize>, sizes: &mut Vec<usize>) {
                 open.extend(fields.iter().map(|f| &f.1));
             }
             Output::Box { witnesses, contents, .. } => {
-                sizes.extend(witnesses.iter().flat_map(witness));
+                for w in witnesses {
+                    match w {
+                        Witness::Dim(_) | Witness::Shape(_) => sizes.extend(w.results()),
+                        Witness::Vector(_) | Witness::Vectors { .. } => leaves.extend(w.results()),
+                    }
+                }
                 open.push(contents);
             }
             Output::Boxes { frame, witnesses, contents, .. } => {
                 sizes.extend(frame);
-                leaves.extend(witnesses.iter().flat_map(witness));
+                leaves.extend(witnesses.iter().flat_map(Witness::results));
                 open.push(contents);
             }
             // No array has these sizes.
@@ -168,9 +169,21 @@ fn describe_input(input: &Input, var: &dyn Fn(&Var) -> String, lines: &mut Vec<S
         Input::Array(_) => {}
         Input::Tuple(fields) => fields.iter().for_each(|(_, f)| describe_input(f, var, lines)),
         Input::Boxes { witnesses, contents } => {
-            let sizes: Vec<String> = witnesses.iter().map(|v| format!("`{}`", var(v))).collect();
-            if !sizes.is_empty() {
-                lines.push(format!("Boxes: {} say how long each is.", sizes.join(", ")));
+            let lengths = witnesses.iter().filter_map(|w| match w {
+                InputWitness::Dim(v) => Some(format!("`{}`", var(v))),
+                InputWitness::Shape { .. } => None,
+            });
+            let lengths: Vec<String> = lengths.collect();
+            if !lengths.is_empty() {
+                lines.push(format!("Boxes: {} say how long each is.", lengths.join(", ")));
+            }
+            for w in witnesses {
+                if let InputWitness::Shape { ranks, starts, dims } = w {
+                    let (ranks, starts, dims) = (var(ranks), var(starts), var(dims));
+                    lines.push(format!(
+                        "Boxes: `{dims}` has the shapes of all, each of `{ranks}` axes from `{starts}` on."
+                    ));
+                }
             }
             describe_input(contents, var, lines);
         }
@@ -185,11 +198,21 @@ fn describe_input(input: &Input, var: &dyn Fn(&Var) -> String, lines: &mut Vec<S
     }
 }
 
+/// Whether a box hides a shape whose number of axes is known only when the program runs.
+fn has_shape(witnesses: &[Witness]) -> bool {
+    witnesses.iter().any(|w| matches!(w, Witness::Vector(_)))
+}
+
 fn describe_output(output: &Output, place: &dyn Fn(usize) -> String) -> String {
     let sizes = |all: &[Witness]| {
-        let all = all.iter().flat_map(|w| match w {
-            Witness::Dim(k) => vec![place(*k)],
-            Witness::Shape(ks) => ks.iter().map(|k| place(*k)).collect(),
+        let all = all.iter().map(|w| match w {
+            Witness::Dim(_) | Witness::Shape(_) => {
+                w.results().into_iter().map(place).collect::<Vec<_>>().join(", ")
+            }
+            Witness::Vector(k) => format!("the shape in {}", place(*k)),
+            Witness::Vectors { ranks, starts, dims } => {
+                format!("shapes in {}, each of {} axes from {} on", place(*dims), place(*ranks), place(*starts))
+            }
         });
         all.collect::<Vec<_>>().join(", ")
     };
@@ -204,6 +227,9 @@ fn describe_output(output: &Output, place: &dyn Fn(usize) -> String) -> String {
                 })
                 .collect();
             format!("({})", fields.join(", "))
+        }
+        Output::Box { witnesses, contents, .. } if has_shape(witnesses) => {
+            format!("a box ({}) of {}", sizes(witnesses), describe_output(contents, place))
         }
         Output::Box { contents, .. } => format!("a box of {}", describe_output(contents, place)),
         Output::Boxes { witnesses, contents, .. } => {

@@ -1,7 +1,7 @@
 //! The messages of traps: made once as text with slots for values, so that a device that knows nothing of
 //! traps, such as a printed program, says the same as one that does.
 
-use super::{OF_ONE, OF_THREE, OF_TWO, Stop, Trap, codes};
+use super::{Len, OF_ONE, OF_RESHAPE, OF_THREE, OF_TWO, Stop, Trap, codes};
 use crate::diag::Code;
 use crate::scalar::{BaseTy, Scalar};
 
@@ -18,6 +18,12 @@ pub enum Piece {
     Whole {
         at: usize,
         ty: BaseTy,
+    },
+    /// A vector of ints, `[1 2 3]`, whose length is the value number `at`; the values behind that are its first
+    /// `most` numbers.
+    Vector {
+        at: usize,
+        most: usize,
     },
 }
 
@@ -37,6 +43,11 @@ impl Format {
             Piece::Text(text) => text.clone(),
             Piece::Value { at, ty } => written(*ty, bits(*at)),
             Piece::Whole { at, ty } => whole(*ty, bits(*at)).to_string(),
+            Piece::Vector { at, most } => {
+                let len = usize::try_from(bits(*at)).unwrap_or(0);
+                let shown: Vec<String> = (1..=len.min(*most)).map(|k| bits(at + k).to_string()).collect();
+                format!("[{}{}]", shown.join(" "), if len > *most { " …" } else { "" })
+            }
         });
         Stop { code: self.code, message: pieces.collect(), help: self.help.clone() }
     }
@@ -91,7 +102,12 @@ impl Message {
     }
 
     /// `[1 2 3]`, of a vector of `len` numbers of which at most `most` are there.
-    fn vector(mut self, len: usize, most: usize) -> Message {
+    fn vector(mut self, len: impl Into<Len>, most: usize) -> Message {
+        let Len::Known(len) = len.into() else {
+            self.pieces.push(Piece::Vector { at: self.next, most });
+            self.next += 1 + most;
+            return self;
+        };
         self = self.say("[");
         for i in 0..len.min(most) {
             self = if i > 0 { self.say(" ") } else { self }.int();
@@ -152,8 +168,8 @@ pub(super) fn format(trap: &Trap) -> Format {
         }
         Trap::Empty { prim } => (codes::TOO_SMALL, m(prim).say(" of an empty dimension")),
         Trap::Reshape { from, to } => {
-            let from = m("reshape of shape ").vector(*from, OF_TWO).say(" (").int().say(" elements) to ");
-            (codes::RESHAPE, from.vector(*to, OF_TWO).say(" (").int().say(" elements)"))
+            let from = m("reshape of shape ").vector(*from, OF_RESHAPE).say(" (").int().say(" elements) to ");
+            (codes::RESHAPE, from.vector(*to, OF_RESHAPE).say(" (").int().say(" elements)"))
         }
         Trap::WithShape { rank } => {
             let what = m("with-shape: no elements to fill the shape ");

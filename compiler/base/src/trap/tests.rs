@@ -12,7 +12,7 @@ fn all() -> Vec<Example> {
     let u64_max = Scalar::U64(u64::MAX).to_bits64();
     vec![
         (
-            Trap::Index { axes: 1, rank: 2 },
+            Trap::Index { axes: 1.into(), rank: 2.into() },
             "(index 1 2)",
             vec![vec![-1], vec![2, 3]],
             "R0001",
@@ -26,7 +26,7 @@ fn all() -> Vec<Example> {
             "the dimension (- n 1) is negative: -1",
         ),
         (
-            Trap::NegativeIn { rank: 2 },
+            Trap::NegativeIn { rank: 2.into() },
             "(negative-in 2)",
             vec![vec![3, -2], vec![-2]],
             "R0002",
@@ -96,14 +96,14 @@ fn all() -> Vec<Example> {
             "iscan of an empty dimension",
         ),
         (
-            Trap::Reshape { from: 1, to: 2 },
+            Trap::Reshape { from: 1.into(), to: 2.into() },
             "(reshape 1 2)",
             vec![vec![3], vec![3], vec![2, 2], vec![4]],
             "R0007",
             "reshape of shape [3] (3 elements) to [2 2] (4 elements)",
         ),
         (
-            Trap::WithShape { rank: 1 },
+            Trap::WithShape { rank: 1.into() },
             "(with-shape 1)",
             vec![vec![3]],
             "R0007",
@@ -117,14 +117,14 @@ fn all() -> Vec<Example> {
             "2 items from -1 on reach past the 3 items there are",
         ),
         (
-            Trap::Subarray { axes: 1, rank: 2 },
+            Trap::Subarray { axes: 1.into(), rank: 2.into() },
             "(subarray 1 2)",
             vec![vec![2], vec![2], vec![3, 4]],
             "R0008",
             "a part of shape [2] at [2] reaches past the array, whose shape is [3 4]",
         ),
         (
-            Trap::Wrap { rank: 2 },
+            Trap::Wrap { rank: 2.into() },
             "(wrap 2)",
             vec![vec![0, 4]],
             "R0008",
@@ -160,7 +160,7 @@ fn all() -> Vec<Example> {
         ),
         (Trap::Append, "(append)", vec![], "R0012", "append: too many items"),
         (
-            Trap::AsShape { have: 2, want: 1 },
+            Trap::AsShape { have: 2.into(), want: 1.into() },
             "(as-shape 2 1)",
             vec![vec![2, 2], vec![4]],
             "R0013",
@@ -250,23 +250,49 @@ fn every_variant_is_tested() {
 fn long_vectors_are_shortened_and_fit() {
     let r = usize::MAX;
     for trap in [
-        Trap::Index { axes: r, rank: r },
-        Trap::NegativeIn { rank: r },
-        Trap::Reshape { from: r, to: r },
-        Trap::AsShape { have: r, want: r },
-        Trap::Subarray { axes: r, rank: r },
-        Trap::WithShape { rank: r },
+        Trap::Index { axes: r.into(), rank: r.into() },
+        Trap::NegativeIn { rank: r.into() },
+        Trap::Reshape { from: r.into(), to: r.into() },
+        Trap::AsShape { have: r.into(), want: r.into() },
+        Trap::Subarray { axes: r.into(), rank: r.into() },
+        Trap::WithShape { rank: r.into() },
     ] {
         assert!(trap.values() <= MOST_VALUES, "{trap:?}");
         assert!(trap.report(&[]).message.contains("0 …]"), "{trap:?}");
         assert_eq!(parse(&trap.print()), Ok(trap));
     }
-    let trap = Trap::Reshape { from: 8, to: 1 };
+    let trap = Trap::Reshape { from: 8.into(), to: 1.into() };
     let values = trap.pack(&[&[1, 2, 3, 4, 5, 6, 7, 8], &[40320], &[5], &[5]]);
-    let message = "reshape of shape [1 2 3 4 5 6 7 …] (40320 elements) to [5] (5 elements)";
+    let message = "reshape of shape [1 2 3 4 5 6 …] (40320 elements) to [5] (5 elements)";
     assert_eq!(trap.report(&values).message, message);
-    let trap = Trap::WithShape { rank: 12 };
+    let trap = Trap::WithShape { rank: 12.into() };
     assert!(trap.report(&[1; 12]).message.contains("[1 1 1 1 1 1 1 1 1 1 1 1]"));
+}
+
+#[test]
+fn vectors_of_unknown_length_fit() {
+    let n = Len::Unknown;
+    for trap in [
+        Trap::Index { axes: n, rank: n },
+        Trap::NegativeIn { rank: n },
+        Trap::Reshape { from: n, to: n },
+        Trap::AsShape { have: n, want: n },
+        Trap::Subarray { axes: n, rank: n },
+        Trap::WithShape { rank: n },
+        Trap::Wrap { rank: n },
+    ] {
+        assert!(trap.values() <= MOST_VALUES, "{trap:?}");
+        assert!(trap.report(&[]).message.contains("[]"), "{trap:?}");
+        assert_eq!(parse(&trap.print()), Ok(trap));
+    }
+    // What is said is what a known length says.
+    for (from, to) in [(vec![], vec![5]), (vec![2, 3], vec![]), (vec![1, 2, 3, 4, 5, 6], vec![1; 7])] {
+        let known = Trap::Reshape { from: from.len().into(), to: to.len().into() };
+        let unknown = Trap::Reshape { from: n, to: n };
+        let counted = |v: &[i64]| [&[v.len() as i64], v].concat();
+        let values = unknown.pack(&[&counted(&from), &[7], &counted(&to), &[8]]);
+        assert_eq!(unknown.report(&values), known.report(&known.pack(&[&from, &[7], &to, &[8]])));
+    }
 }
 
 #[test]
@@ -301,6 +327,7 @@ fn wrong_texts_are_refused() {
         ("(division \"%%\" int)", 10),
         ("(division \"%\" \"int\")", 14),
         ("(empty reduce)", 7),
+        ("(index ? ??)", 9),
     ] {
         assert_eq!(parse(text), Err(offset), "{text}");
     }

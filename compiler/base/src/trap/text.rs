@@ -1,10 +1,20 @@
 //! The text form of traps: `(name part …)`.
 
-use super::Trap;
+use super::{Len, Trap};
 use crate::ops::ScalarOp;
 use crate::scalar::BaseTy;
 use crate::sexp::{Sexp, SexpError, SexpKind, quoted};
+use std::fmt;
 use std::sync::Arc;
+
+impl fmt::Display for Len {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Len::Known(n) => n.fmt(f),
+            Len::Unknown => f.write_str("?"),
+        }
+    }
+}
 
 impl Trap {
     /// An s-expression that [`Trap::parse`] reads back.
@@ -56,9 +66,9 @@ impl Trap {
         };
         let mut p = Parts { whole: s, rest };
         let trap = match *name {
-            "index" => Trap::Index { axes: p.number()?, rank: p.number()? },
+            "index" => Trap::Index { axes: p.len()?, rank: p.len()? },
             "negative" => Trap::Negative { what: p.text()? },
-            "negative-in" => Trap::NegativeIn { rank: p.number()? },
+            "negative-in" => Trap::NegativeIn { rank: p.len()? },
             "negative-count" => Trap::NegativeCount,
             "negative-length" => Trap::NegativeLength,
             "division" => Trap::Division { op: p.operator()?, ty: p.base()? },
@@ -68,17 +78,17 @@ impl Trap {
             "too-small" => Trap::TooSmall { why: p.text()?, dim: p.text()? },
             "unequal" => Trap::Unequal { why: p.text()?, left: p.text()?, right: p.text()? },
             "empty" => Trap::Empty { prim: p.text()? },
-            "reshape" => Trap::Reshape { from: p.number()?, to: p.number()? },
-            "with-shape" => Trap::WithShape { rank: p.number()? },
+            "reshape" => Trap::Reshape { from: p.len()?, to: p.len()? },
+            "with-shape" => Trap::WithShape { rank: p.len()? },
             "subvector" => Trap::Subvector,
-            "subarray" => Trap::Subarray { axes: p.number()?, rank: p.number()? },
-            "wrap" => Trap::Wrap { rank: p.number()? },
+            "subarray" => Trap::Subarray { axes: p.len()?, rank: p.len()? },
+            "wrap" => Trap::Wrap { rank: p.len()? },
             "split" => Trap::Split,
             "scatter" => Trap::Scatter { prim: p.text()? },
             "too-large" => Trap::TooLarge { rank: p.number()?, by: p.text()?, most: p.number()? },
             "overflow" => Trap::Overflow { dim: p.text()? },
             "append" => Trap::Append,
-            "as-shape" => Trap::AsShape { have: p.number()?, want: p.number()? },
+            "as-shape" => Trap::AsShape { have: p.len()?, want: p.len()? },
             "range" => Trap::Range { ty: p.base()? },
             "literal" => Trap::Literal { n: p.number()?, ty: p.base()? },
             "no-zero" => Trap::NoZero { ty: p.text()? },
@@ -122,6 +132,14 @@ impl<'s, 't> Parts<'s, 't> {
             SexpKind::Int(n) => T::try_from(n).or_else(|_| fail(s, "this number is out of range")),
             _ => fail(s, "a number was expected"),
         }
+    }
+
+    fn len(&mut self) -> Result<Len, SexpError> {
+        if let Some((Sexp { kind: SexpKind::Atom("?"), .. }, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return Ok(Len::Unknown);
+        }
+        Ok(Len::Known(self.number()?))
     }
 
     fn base(&mut self) -> Result<BaseTy, SexpError> {

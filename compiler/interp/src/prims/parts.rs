@@ -27,7 +27,7 @@ pub(super) fn index(c: &Call) -> R<Array> {
 }
 
 fn out_of_range(at: &[i64], shape: &[usize]) -> Box<Fault> {
-    Fault::trap(Trap::Index { axes: at.len(), rank: shape.len() }, &[at, &sizes(shape)])
+    Fault::trap(Trap::Index { axes: at.len().into(), rank: shape.len().into() }, &[at, &sizes(shape)])
 }
 
 pub(super) fn subvector(c: &Call) -> R<Array> {
@@ -75,7 +75,7 @@ pub(super) fn subarray(c: &Call) -> R<Array> {
         usize::try_from(*s).ok().and_then(|s| s.checked_add(*o)).is_some_and(|end| end <= *n)
     });
     if !fits {
-        let trap = Trap::Subarray { axes: start.len(), rank: xs.rank() };
+        let trap = Trap::Subarray { axes: start.len().into(), rank: xs.rank().into() };
         return Err(Fault::trap(trap, &[&sizes(out), start, &sizes(&xs.shape)]));
     }
     let (from, shape, cell) = window(c, |_, i, _| Ok(usize::try_from(i).ok()))?;
@@ -85,7 +85,7 @@ pub(super) fn subarray(c: &Call) -> R<Array> {
 pub(super) fn subarray_wrap(c: &Call) -> R<Array> {
     let xs = c.arg(0)?;
     let (from, shape, cell) = window(c, |_, i, n| match n {
-        0 => Err(Fault::trap(Trap::Wrap { rank: xs.rank() }, &[&sizes(&xs.shape)])),
+        0 => Err(Fault::trap(Trap::Wrap { rank: xs.rank().into() }, &[&sizes(&xs.shape)])),
         n => Ok(Some(i.rem_euclid(n as i128) as usize)),
     })?;
     Ok(Array::new(shape, xs.data.gather(from.into_iter().flatten(), cell)))

@@ -25,7 +25,7 @@ pub(super) fn reshape(c: &Call) -> R<Array> {
     let (to, xs) = (c.shape(1)?, c.arg(0)?);
     let n = size(to)?;
     if n != xs.data.len() {
-        let trap = Trap::Reshape { from: xs.rank(), to: to.len() };
+        let trap = Trap::Reshape { from: xs.rank().into(), to: to.len().into() };
         let m = xs.data.len();
         return Err(Fault::trap(trap, &[&sizes(&xs.shape), &[m as i64], &sizes(to), &[n as i64]]));
     }
@@ -36,7 +36,7 @@ pub(super) fn with_shape(c: &Call) -> R<Array> {
     let (like, xs) = (c.arg(0)?, c.arg(1)?);
     let (n, m) = (like.data.len(), xs.data.len());
     if n > 0 && m == 0 {
-        return Err(Fault::trap(Trap::WithShape { rank: like.rank() }, &[&sizes(&like.shape)]));
+        return Err(Fault::trap(Trap::WithShape { rank: like.rank().into() }, &[&sizes(&like.shape)]));
     }
     Ok(Array::new(like.shape.clone(), xs.data.gather((0..n).map(|i| i % m), 1)))
 }

@@ -281,6 +281,9 @@ impl<'p> Verifier<'p> {
                     match w {
                         Witness::Dim(k) => size(k)?,
                         Witness::Shape(ks) => ks.iter().try_for_each(size)?,
+                        Witness::Vector(_) | Witness::Vectors { .. } => {
+                            w.results().into_iter().try_for_each(|k| result(k).map(|_| ()))?;
+                        }
                     }
                 }
                 self.output(contents)
@@ -288,10 +291,7 @@ impl<'p> Verifier<'p> {
             Output::Boxes { frame, witnesses, contents, .. } => {
                 frame.iter().try_for_each(size)?;
                 for w in witnesses {
-                    match w {
-                        Witness::Dim(k) => result(*k).map(|_| ())?,
-                        Witness::Shape(ks) => ks.iter().try_for_each(|k| result(*k).map(|_| ()))?,
-                    }
+                    w.results().into_iter().try_for_each(|k| result(k).map(|_| ()))?;
                 }
                 self.output(contents)
             }

@@ -115,12 +115,22 @@ fn deep_programs_nest_little() {
         let boxes = Box::new(input);
         input = match i % 3 {
             0 => Input::Tuple(vec![(Some(Name::new("x")), *boxes)]),
-            1 => Input::Boxes { witnesses: vec![k, k], contents: boxes },
+            1 => {
+                let shape = InputWitness::Shape { ranks: k, starts: k, dims: k };
+                Input::Boxes { witnesses: vec![InputWitness::Dim(k), shape], contents: boxes }
+            }
             _ => Input::Parts { starts: k, boxes },
         };
         let contents = Box::new(output);
-        output = match i % 2 {
-            0 => Output::Box { ty: AtomTy::INT, witnesses: vec![Witness::Dim(0)], contents },
+        output = match i % 3 {
+            0 => {
+                let witnesses = vec![Witness::Dim(0), Witness::Shape(vec![0, 0]), Witness::Vector(0)];
+                Output::Box { ty: AtomTy::INT, witnesses, contents }
+            }
+            1 => {
+                let witnesses = vec![Witness::Vectors { ranks: 0, starts: 0, dims: 0 }];
+                Output::Boxes { frame: vec![0], ty: AtomTy::INT, witnesses, contents }
+            }
             _ => Output::Tuple { frame: Vec::new(), fields: vec![(None, *contents)] },
         };
     }

@@ -10,6 +10,7 @@ use remc_base::ops::ScalarOp;
 use remc_base::*;
 use remc_explicit::ir::{Expr, ExprKind};
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl<'a> Build<'a> {
     /// Applies one function to cells; `ty` is the closed type of the result. The place of what is inlined
@@ -75,6 +76,15 @@ impl<'a> Build<'a> {
                     env.bind(p.var, a);
                 }
                 self.inline(c.def, body, &env)
+            }
+            Fun::Restored(r) => {
+                let (AtomTy::Fn(from), AtomTy::Fn(to)) = (&r.from, &r.to) else {
+                    return bug("a polymorphic function applied before it is instantiated");
+                };
+                let args = args.iter().zip(to.params.iter().zip(&from.params));
+                let args = args.map(|(a, (to, from))| self.restored(a, to, from)).collect::<R<Vec<_>>>()?;
+                let result = self.call_one(&r.fun, args, &from.ret)?;
+                self.restored(&result, &from.ret, ty)
             }
         }
     }
@@ -159,6 +169,11 @@ impl<'a> Build<'a> {
                 let rest = &args[open.len()..];
                 if rest.is_empty() { Ok(value) } else { self.apply_types(&value, rest, ty) }
             }
+            Fun::Restored(r) => {
+                let from = with_types(&r.from, args)?;
+                let value = self.apply_types_one(&r.fun, args, &from)?;
+                self.restored(&value, &from, ty)
+            }
         }
     }
 
@@ -193,6 +208,11 @@ impl<'a> Build<'a> {
                 let value = self.inline(c.def, body, &env)?;
                 let rest = &args[open.len()..];
                 if rest.is_empty() { Ok(value) } else { self.apply_indices(&value, rest, ty) }
+            }
+            Fun::Restored(r) => {
+                let from = with_indices(&r.from, args)?;
+                let value = self.apply_indices_one(&r.fun, args, &from)?;
+                self.restored(&value, &from, ty)
             }
         }
     }
@@ -302,9 +322,48 @@ fn partial<'a>(c: &Closure<'a>, env: Env<'a>, more: usize) -> Rc<Closure<'a>> {
     Rc::new(Closure { def: c.def, lambda: c.lambda, env, bound: c.bound + more })
 }
 
+/// The type of an instance of a function of a ∀ type.
+fn with_types(ty: &AtomTy, args: &[TyArg]) -> R<ArrTy> {
+    let AtomTy::Forall(q) = ty else { return bug("a type argument where none is wanted") };
+    let (now, rest) = args.split_at(q.params.len().min(args.len()));
+    let mut subst = Subst::new();
+    for (p, a) in q.params.iter().zip(now) {
+        if let (TyArg::Atom(_), Some(s)) = (a, &p.shape) {
+            subst.bind_shape(s, Shape::scalar());
+        }
+        subst.bind_tparam(p, a.clone());
+    }
+    let body = subst.arr(&q.body);
+    match (&q.params[now.len()..], rest) {
+        ([], []) => Ok(body),
+        ([], rest) => with_types(&body.atom, rest),
+        (open, _) => {
+            Ok(ArrTy::scalar(AtomTy::Forall(Arc::new(ForallTy { params: open.to_vec(), body }))))
+        }
+    }
+}
+
+/// The type of an instance of a function of a Π type.
+fn with_indices(ty: &AtomTy, args: &[Index]) -> R<ArrTy> {
+    let AtomTy::Pi(q) = ty else { return bug("an index argument where none is wanted") };
+    let (now, rest) = args.split_at(q.params.len().min(args.len()));
+    let mut subst = Subst::new();
+    q.params.iter().zip(now).for_each(|(p, a)| subst.bind_index(p, a.clone()));
+    let body = subst.arr(&q.body);
+    match (&q.params[now.len()..], rest) {
+        ([], []) => Ok(body),
+        ([], rest) => with_indices(&body.atom, rest),
+        (open, _) => Ok(ArrTy::scalar(AtomTy::Pi(Arc::new(PiTy { params: open.to_vec(), body })))),
+    }
+}
+
 /// Whether an instance of this function is a function, made without computing anything.
 fn computes_nothing(f: &Fun) -> bool {
-    let Fun::Closure(c) = f else { return true };
+    let c = match f {
+        Fun::Closure(c) => c,
+        Fun::Restored(r) => return computes_nothing(&r.fun),
+        _ => return true,
+    };
     let mut e = c.lambda;
     while let ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } = &*e.kind {
         e = body;

@@ -1,6 +1,6 @@
 //! Statements, and the smart constructors that make them: constants are folded, equal scalars shared.
 
-use crate::build::env::{ivar, var_of};
+use crate::build::env::{dims_var_of, ivar, var_of};
 use crate::build::{Build, R, bug, limit};
 use crate::ir::Atom;
 use crate::ir::*;
@@ -276,6 +276,7 @@ impl<'a> Build<'a> {
 
     /// A closed dim as an atom.
     pub fn size(&mut self, d: &Dim) -> R<Atom> {
+        let d = &*self.plain(d);
         if let Some(c) = d.as_constant() {
             return Ok(Atom::int(c as i64));
         }
@@ -311,15 +312,23 @@ impl<'a> Build<'a> {
         Ok(a)
     }
 
-    /// The dims of a closed shape.
     /// From here on the size `d` is the variable, which is known to equal it.
     pub fn is_size(&mut self, d: &Dim, v: Var) {
+        let d = &*self.plain(d);
         self.polys.insert(v, d.clone());
         self.scope().sizes.insert(d.clone(), Atom::Var(v));
     }
 
+    /// The dims of an array of a closed shape as it is stored: an opaque shape is one axis.
     pub fn dims(&self, s: &Shape) -> R<Vec<Dim>> {
-        s.dims().map_or_else(|| bug(format!("the shape {s} is not known")), Ok)
+        let dim = |item: &ShapeItem| match item {
+            ShapeItem::Dim(d) => Ok(self.plain(d).into_owned()),
+            ShapeItem::Var(v) => match dims_var_of(v).and_then(|v| self.opaque.get(&v)) {
+                Some(n) => Ok(self.dim_of(*n)),
+                None => bug(format!("the shape {s} is not known")),
+            },
+        };
+        s.items().iter().map(dim).collect()
     }
 
     pub fn sizes(&mut self, s: &Shape) -> R<Vec<Atom>> {
@@ -339,6 +348,7 @@ impl<'a> Build<'a> {
 
     /// Whether a closed dim is surely at least 0 here.
     pub fn never_negative(&self, d: &Dim) -> bool {
+        let d = &*self.plain(d);
         let plain = |d: &Dim| {
             d.terms().iter().all(|(m, c)| {
                 *c >= 0 && m.iter().all(|v| var_of(v).is_some_and(|v| self.natural.contains(&v)))
@@ -348,6 +358,7 @@ impl<'a> Build<'a> {
     }
 
     pub fn assume_natural(&mut self, d: Dim) {
+        let d = self.plain(&d).into_owned();
         if d.as_constant().is_none() {
             self.scope().facts.push(d);
         }
@@ -416,6 +427,7 @@ impl<'a> Build<'a> {
     /// Checks that a size which the program computes fits into 64 bits. A product of sizes of arrays that
     /// are there does.
     pub fn check_fits(&mut self, d: &Dim, what: impl FnOnce() -> String) -> R<()> {
+        let d = &*self.plain(d);
         let large = |(m, c): &(dim::Monomial, i128)| {
             let factors = m.len() + usize::from(c.unsigned_abs() > 1);
             factors > 1 && m.iter().filter_map(var_of).any(|v| self.chosen.contains(&v))

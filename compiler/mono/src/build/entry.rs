@@ -1,6 +1,7 @@
 //! The program around an entry: its parameters, and how its results make up the value.
 
 use crate::build::env::{Env, ivar};
+use crate::build::opaque::is_known;
 use crate::build::val::{Fun, Val};
 use crate::build::{Build, Cx, R, bug};
 use crate::ir::Atom;
@@ -208,6 +209,10 @@ impl<'a> Build<'a> {
                         Index::Dim(d) => {
                             results.push(self.size(d)?);
                             Witness::Dim(results.len() - 1)
+                        }
+                        Index::Shape(s) if !is_known(s) => {
+                            results.push(self.dims_vector(s)?);
+                            Witness::Vector(results.len() - 1)
                         }
                         Index::Shape(s) => {
                             let first = results.len();

@@ -3,7 +3,8 @@
 //! An index variable stands for a polynomial over variables of Mono. Such a variable is written as an
 //! index variable of its own, whose number is past those of all definitions ([`ivar`]), so that the
 //! arithmetic of `remc_base::dim` and its substitution serve here too; a closed type is one that mentions
-//! no others (but for its own binders).
+//! no others (but for its own binders). A shape whose number of axes is known only when the program runs is
+//! written alike, as a shape variable with the number of the vector of its dims ([`svar`], [`super::opaque`]).
 
 use crate::build::val::Val;
 use crate::ir::Var;
@@ -22,6 +23,19 @@ pub(crate) fn ivar(v: Var) -> IVar {
 pub(crate) fn var_of(d: &DimVar) -> Option<Var> {
     match d {
         DimVar::Rigid(v) if v.id >= FIRST => Some(Var(v.id & !FIRST)),
+        _ => None,
+    }
+}
+
+/// A vector of dims as a shape variable.
+pub(crate) fn svar(dims: Var) -> IVar {
+    IVar::shape(FIRST | dims.0, format!("@%{}", dims.0))
+}
+
+/// The other way.
+pub(crate) fn dims_var_of(v: &ShapeVar) -> Option<Var> {
+    match v {
+        ShapeVar::Rigid(v) if v.id >= FIRST => Some(Var(v.id & !FIRST)),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::emit::{FALSE, TRUE};
 use crate::build::env::{Env, var_of};
 use crate::build::function::Round;
+use crate::build::opaque::is_known;
 use crate::build::prims::{Prim, close_round};
 use crate::build::ragged::holds_boxes;
 use crate::build::val::{Closure, Fun, Instance, Val};
@@ -12,6 +13,7 @@ use crate::ir::Atom;
 use crate::ir::*;
 use crate::limits::Construct;
 use remc_base::ops::ScalarOp;
+use remc_base::trap::Len;
 use remc_base::*;
 use remc_explicit::ir::{Expr, ExprKind, Fact, LiftKind, Lit, Local};
 use std::rc::Rc;
@@ -136,7 +138,7 @@ impl<'a> Build<'a> {
             ExprKind::Box { witnesses, value } => {
                 let witnesses = witnesses.iter().map(|i| self.index_arg(i, env)).collect::<R<Vec<_>>>()?;
                 let value = self.eval(value, env, cx)?;
-                Ok(Val::boxed(env.atom(&e.ty.atom), witnesses, value))
+                self.boxed(env.atom(&e.ty.atom), witnesses, value)
             }
             ExprKind::Unbox { boxed, indices, local, body } => {
                 let boxed = self.eval(boxed, env, cx)?;
@@ -168,7 +170,16 @@ impl<'a> Build<'a> {
             }
             ExprKind::ReifyShape(s) => {
                 let ty = self.base_ty(&e.ty, env)?;
-                let sizes = self.sizes(&env.shape(s))?;
+                let s = env.shape(s);
+                if !is_known(&s) {
+                    let dims = self.dims_vector(&s)?;
+                    let rank = self.rank(&s)?;
+                    return Ok(Val::Base(self.tabulate("shape", ty, &[rank], Vec::new(), |b, at| {
+                        let n = b.index(dims, at)?;
+                        b.number(n, ty)
+                    })?));
+                }
+                let sizes = self.sizes(&s)?;
                 let elems = sizes.into_iter().map(|n| self.number(n, ty)).collect::<R<Vec<_>>>()?;
                 Ok(Val::Base(self.literal("shape", ty, vec![Atom::int(elems.len() as i64)], elems)?))
             }
@@ -184,7 +195,7 @@ impl<'a> Build<'a> {
             }
             ExprKind::AsShape(from) => {
                 let v = self.eval(from, env, cx)?;
-                self.as_shape(v, &env.arr(&e.ty))
+                self.as_shape(v, &env.shape(&from.ty.shape), &env.arr(&e.ty))
             }
             ExprKind::Loop { locals, cond, body } => self.run_loop(locals, cond, body, env, cx),
         }
@@ -261,7 +272,27 @@ impl<'a> Build<'a> {
                 }
             }
         }
-        Ok(closed)
+        Ok(match closed {
+            Index::Dim(d) => Index::Dim(self.plain(&d).into_owned()),
+            shape => shape,
+        })
+    }
+
+    /// A box. What it hides is a shape of known dims or one opaque shape, never a mixture.
+    fn boxed(&mut self, ty: AtomTy, witnesses: Vec<Index>, contents: Val<'a>) -> R<Val<'a>> {
+        let one = Val::boxed(ty.clone(), witnesses, contents);
+        let Val::Box(b) = &one else { return bug("a box that is none") };
+        let mixed = |w: &Index| match w {
+            Index::Shape(s) => !is_known(s) && s.items().len() != 1,
+            Index::Dim(_) => false,
+        };
+        if !b.witnesses.iter().any(mixed) {
+            return Ok(one);
+        }
+        let which: Vec<bool> =
+            b.witnesses.iter().filter(|w| matches!(w, Index::Shape(_))).map(mixed).collect();
+        // Boxes in it are as they have to be.
+        self.made_opaque(&one, &ArrTy::scalar(ty), &mut which.iter())
     }
 
     fn map_expr(
@@ -346,15 +377,22 @@ impl<'a> Build<'a> {
                 let v = one()?;
                 let dims = self.dims_of_atom(value);
                 let Some(&[rank]) = static_sizes(&dims).as_deref() else {
-                    let message = "the length of the shape is known only when the program runs";
-                    return limit(self, Construct::UnknownRank, message);
+                    let negative = self.negative_in(value)?;
+                    let cond = self.op(ScalarOp::Ge, &[negative, Atom::int(0)])?;
+                    let all = self.counted(value)?;
+                    self.check(Trap::NegativeIn { rank: Len::Unknown }, cond, &[&all, &[negative]])?;
+                    let size = self.product_of(value)?;
+                    self.chosen.extend(size.as_var());
+                    let shape = self.opaque_shape(value, size)?;
+                    env.bind_index(v, Index::Shape(shape));
+                    return Ok(());
                 };
                 let elems = self.elements(value, rank)?;
                 self.chosen.extend(elems.iter().filter_map(|a| a.as_var()));
                 let mut dims = Vec::with_capacity(rank);
                 for n in &elems {
                     let cond = self.at_least_zero(*n)?;
-                    self.check(Trap::NegativeIn { rank }, cond, &[&elems, &[*n]])?;
+                    self.check(Trap::NegativeIn { rank: rank.into() }, cond, &[&elems, &[*n]])?;
                     let d = self.dim_of(*n);
                     self.assume_natural(d.clone());
                     dims.push(d);
@@ -386,10 +424,17 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn as_shape(&mut self, v: Val<'a>, ty: &ArrTy) -> R<Val<'a>> {
+    /// `from` is the closed shape that the value has, `ty` the type that it is said to have.
+    fn as_shape(&mut self, v: Val<'a>, from: &Shape, ty: &ArrTy) -> R<Val<'a>> {
+        if *from == ty.shape {
+            return Ok(v);
+        }
+        if !is_known(from) || !is_known(&ty.shape) {
+            return self.as_shape_at_run_time(v, from, ty);
+        }
         let have = self.dims_of(&v);
         let want = self.sizes(&ty.shape)?;
-        let trap = Trap::AsShape { have: have.len(), want: want.len() };
+        let trap = Trap::AsShape { have: have.len().into(), want: want.len().into() };
         if have.len() != want.len() {
             self.check(trap, FALSE, &[&have, &want])?;
             return self.empty(ty);
@@ -407,6 +452,14 @@ impl<'a> Build<'a> {
         self.rearrange(&v, k, &want.clone(), &mut |old| View::Reshape {
             dims: want.iter().chain(&old.dims[k..]).copied().collect(),
         })
+    }
+
+    fn as_shape_at_run_time(&mut self, v: Val<'a>, from: &Shape, ty: &ArrTy) -> R<Val<'a>> {
+        let (have, want) = (self.dims_vector(from)?, self.dims_vector(&ty.shape)?);
+        let cond = self.same_numbers(have, want)?;
+        let (have, want) = (self.shown(from)?, self.shown(&ty.shape)?);
+        self.check(Trap::AsShape { have: have.0, want: want.0 }, cond, &[&have.1, &want.1])?;
+        self.restored(&v, &ArrTy::new(ty.atom.clone(), from.clone()), ty)
     }
 
     fn run_loop(
@@ -447,7 +500,7 @@ impl<'a> Build<'a> {
             };
             let body = match close_round(b, before, next, &types, first)? {
                 Round::Done(body) => body,
-                Round::Again(plans) => return Ok(Round::Again(plans)),
+                other => return other.again(),
             };
             b.emit(out, Exp::While { state: state.into_iter().zip(start).collect(), cond, body })?;
             Ok(Round::Done(after))

@@ -2,12 +2,12 @@
 
 use crate::build::emit::Scope;
 use crate::build::function::tables_of;
+use crate::build::opaque::{Differing, is_known};
 use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
-use crate::build::{Build, R, bug, env, limit};
+use crate::build::{Build, R, bug, env};
 use crate::ir::Atom;
 use crate::ir::*;
-use crate::limits::Construct;
 use remc_base::*;
 use std::rc::Rc;
 
@@ -21,7 +21,12 @@ impl<'a> Build<'a> {
                 for w in &b.witnesses {
                     match w {
                         Index::Dim(d) => out.push(self.size(d)?),
-                        Index::Shape(s) => out.extend(self.sizes(s)?),
+                        Index::Shape(s) if is_known(s) => out.extend(self.sizes(s)?),
+                        Index::Shape(s) => {
+                            out.push(self.rank(s)?);
+                            out.extend(self.sizes(s)?);
+                            out.push(self.dims_vector(s)?);
+                        }
                     }
                 }
                 if let AtomTy::Sigma(q) = &b.ty {
@@ -83,11 +88,21 @@ impl<'a> Build<'a> {
                     let mut size = |this: &mut Self| {
                         let v = this.fresh_size(p.name.as_str());
                         out.push(v);
-                        Dim::rigid(env::ivar(v))
+                        v
                     };
+                    let mut dim = |this: &mut Self| Dim::rigid(env::ivar(size(this)));
                     let w = match w {
-                        Index::Dim(_) => Index::Dim(size(self)),
-                        Index::Shape(s) => Index::Shape(Shape::of_dims(s.items().iter().map(|_| size(self)))),
+                        Index::Dim(_) => Index::Dim(dim(self)),
+                        Index::Shape(s) if is_known(s) => {
+                            Index::Shape(Shape::of_dims(s.items().iter().map(|_| dim(self))))
+                        }
+                        Index::Shape(_) => {
+                            let (rank, n) = (size(self), size(self));
+                            let ty = Ty { base: BaseTy::I64, dims: vec![rank.into()] };
+                            let dims = self.fresh(p.name.as_str(), ty);
+                            out.push(dims);
+                            Index::Shape(self.opaque_shape(dims.into(), n.into())?)
+                        }
                     };
                     subst.bind_index(p, w.clone());
                     witnesses.push(w);
@@ -174,7 +189,15 @@ impl<'a> Build<'a> {
         let b = self.stored_flat(b, ty)?;
         let b = self.leave(b, first)?;
         let mut right = self.close();
-        self.same_ranks(&a, &b, "the branches give boxes of different numbers of axes")?;
+        let mut differing = Differing::default();
+        self.differing(&a, &b, &mut differing)?;
+        let (a, b) = match differing.any() {
+            true => (
+                self.within(&mut left, |this| this.made_opaque(&a, ty, &mut differing.first.iter()))?,
+                self.within(&mut right, |this| this.made_opaque(&b, ty, &mut differing.second.iter()))?,
+            ),
+            false => (a, b),
+        };
         let (a, b) = self.align(a, b, &mut left, &mut right)?;
         let then = self.finish(left, &a)?;
         let otherwise = self.finish(right, &b)?;
@@ -218,28 +241,6 @@ impl<'a> Build<'a> {
         let a = self.within(left, |this| this.retabled(&a, &mut first.iter()))?;
         let b = self.within(right, |this| this.retabled(&b, &mut second.iter()))?;
         Ok((a, b))
-    }
-
-    /// Whether boxes at one place of two values have as many axes; `message` says where they do not.
-    pub fn same_ranks(&mut self, a: &Val<'a>, b: &Val<'a>, message: &str) -> R<()> {
-        match (a, b) {
-            (Val::Base(_), Val::Base(_)) | (Val::Fns { .. }, Val::Fns { .. }) => Ok(()),
-            (Val::Tuple { fields: xs, .. }, Val::Tuple { fields: ys, .. }) if xs.len() == ys.len() => {
-                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.same_ranks(x, y, message))
-            }
-            (Val::Box(x), Val::Box(y)) if x.witnesses.len() == y.witnesses.len() => {
-                let rank = |i: &Index| if let Index::Shape(s) = i { s.items().len() } else { 1 };
-                if x.witnesses.iter().zip(&y.witnesses).any(|(a, b)| rank(a) != rank(b)) {
-                    return limit(self, Construct::UnknownRank, message);
-                }
-                self.same_ranks(&x.contents, &y.contents, message)
-            }
-            (Val::Ragged(x), Val::Ragged(y)) => match self.alike(x, y) {
-                true => Ok(()),
-                false => limit(self, Construct::UnknownRank, message),
-            },
-            _ => bug("values of different types meet"),
-        }
     }
 }
 

@@ -21,6 +21,7 @@
 //! | [`val`], [`env`] | values, and what variables stand for |
 //! | [`emit`] | statements, folding, sizes, checks |
 //! | [`join`] | values through maps, branches and loops |
+//! | [`opaque`] | shapes whose number of axes is known only when the program runs |
 //! | [`array`] | cells, arrangements and collections of values |
 //! | [`expr`] | the expressions |
 //! | [`apply`] | functions and scalar operators |
@@ -39,6 +40,7 @@ mod env;
 mod expr;
 mod function;
 mod join;
+mod opaque;
 mod prims;
 mod ragged;
 mod val;
@@ -95,6 +97,7 @@ pub fn build(
         polys: FxHashMap::default(),
         natural: FxHashSet::default(),
         chosen: FxHashSet::default(),
+        opaque: FxHashMap::default(),
         stopping: FxHashSet::default(),
         mentioned: FxHashMap::default(),
         next_type: 1 << 29,
@@ -166,6 +169,8 @@ pub(crate) struct Build<'a> {
     natural: FxHashSet<Var>,
     /// Ints that are no size of any array, which the program chose to be sizes: they may be huge.
     chosen: FxHashSet<Var>,
+    /// The sizes of opaque shapes, by the vectors of their dims.
+    opaque: opaque::Sizes,
     /// Definitions whose value may stop the program: it is computed where it is used.
     stopping: FxHashSet<GlobalId>,
     /// What each λ mentions that was asked for.

@@ -75,6 +75,16 @@ pub(crate) enum Fun<'a> {
     Prim(Rc<Instance>),
     /// A λ, Tλ or Iλ.
     Closure(Rc<Closure<'a>>),
+    /// A function of arrays that are stored in another way.
+    Restored(Rc<Restored<'a>>),
+}
+
+/// A function of the closed type `from` in the place of one of the type `to`, which differs in how shapes are
+/// written alone: see [`crate::build::opaque`].
+pub(crate) struct Restored<'a> {
+    pub fun: Fun<'a>,
+    pub from: AtomTy,
+    pub to: AtomTy,
 }
 
 /// A primitive with the type and index arguments that it has so far.

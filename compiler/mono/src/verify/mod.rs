@@ -405,7 +405,14 @@ impl<'p> Verifier<'p> {
         match input {
             Input::Tuple(fields) => fields.iter().try_for_each(|(_, f)| self.input(f, boxed)),
             Input::Boxes { witnesses, contents } => {
-                witnesses.iter().try_for_each(|v| int(*v))?;
+                for w in witnesses {
+                    w.vars().into_iter().try_for_each(int)?;
+                    if let InputWitness::Shape { dims, .. } = w
+                        && self.p.vars[*dims].ty.rank() != 1
+                    {
+                        return self.broken(Rule::Inputs, "the dims of shapes are no vector");
+                    }
+                }
                 self.input(contents, true)
             }
             Input::Array(_) if !boxed => Ok(()),
@@ -445,6 +452,10 @@ impl<'p> Verifier<'p> {
                     match w {
                         Witness::Dim(k) => sizes(&[*k])?,
                         Witness::Shape(ks) => sizes(ks)?,
+                        Witness::Vector(k) => self.ints_at(*k, 1, results)?,
+                        Witness::Vectors { .. } => {
+                            return self.broken(Rule::Output, "one box has the shapes of many");
+                        }
                     }
                 }
                 self.output(contents, results, 0)
@@ -466,26 +477,41 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    /// Boxes in a frame of so many axes.
-    fn boxes(&self, witnesses: &[Witness], contents: &Output, rank: usize, results: &[Ty]) -> Result {
-        let array = |k: usize, rank: usize| match results.get(k) {
+    fn array_at<'r>(&self, k: usize, rank: usize, results: &'r [Ty]) -> Result<&'r Ty> {
+        match results.get(k) {
             Some(ty) if ty.rank() == rank => Ok(ty),
             _ => self.broken(Rule::Output, format!("the result {k} is no array of {rank} axes")),
-        };
-        let ints = |k: usize| match array(k, rank)?.base {
+        }
+    }
+
+    fn ints_at(&self, k: usize, rank: usize, results: &[Ty]) -> Result {
+        match self.array_at(k, rank, results)?.base {
             BaseTy::I64 => Ok(()),
             _ => self.broken(Rule::Output, format!("the result {k} is not of ints")),
-        };
+        }
+    }
+
+    /// Boxes in a frame of so many axes.
+    fn boxes(&self, witnesses: &[Witness], contents: &Output, rank: usize, results: &[Ty]) -> Result {
+        let ints = |k: usize| self.ints_at(k, rank, results);
         for w in witnesses {
             match w {
                 Witness::Dim(k) => ints(*k)?,
                 Witness::Shape(ks) => ks.iter().try_for_each(|k| ints(*k))?,
+                Witness::Vectors { ranks, starts, dims } => {
+                    ints(*ranks)?;
+                    ints(*starts)?;
+                    self.ints_at(*dims, 1, results)?;
+                }
+                Witness::Vector(_) => {
+                    return self.broken(Rule::Output, "an array of boxes has the shape of one");
+                }
             }
         }
         match contents {
             Output::Part { starts, data } => {
                 ints(*starts)?;
-                array(*data, 1).map(|_| ())
+                self.array_at(*data, 1, results).map(|_| ())
             }
             Output::Functions { frame, .. } if frame.is_empty() => Ok(()),
             Output::Tuple { fields, .. } => {

@@ -115,6 +115,18 @@ pub fn library() -> Vec<Case> {
         .collect()
 }
 
+/// Programs, one a paragraph, with the inputs in their first lines. What they work on is known only when
+/// they run, so that nothing is folded.
+#[allow(dead_code)]
+pub fn entries() -> Vec<Case> {
+    [include_str!("entries.remora"), include_str!("shapes.remora")]
+        .into_iter()
+        .flat_map(|text| text.split("\n\n"))
+        .filter(|p| p.contains("(entry"))
+        .map(|p| Case { name: p.trim().to_owned(), text: p.trim().to_owned() })
+        .collect()
+}
+
 pub struct Sessions(Session);
 
 impl Sessions {

@@ -4,7 +4,7 @@ use crate::corpus::{bodies, parse, text, text_with};
 use remc_base::ops::ScalarOp;
 use remc_base::sexp::{MAX_DEPTH, SexpKind, read};
 use remc_base::*;
-use remc_mono::ir::{Atom, Body, Exp, Input, Output, Program, Stmt, Ty, Witness};
+use remc_mono::ir::{Atom, Body, Exp, Input, InputWitness, Output, Program, Stmt, Ty, Witness};
 use remc_mono::parse::{MAX_BODY_DEPTH, constant, parse_program};
 use remc_mono::print;
 use remc_mono::print::print_program;
@@ -136,12 +136,22 @@ fn deep_programs_nest_little() {
         let (k, boxes) = (p.params[0], Box::new(input));
         input = match i % 3 {
             0 => Input::Tuple(vec![(Some(Name::new("x")), *boxes)]),
-            1 => Input::Boxes { witnesses: vec![k, k], contents: boxes },
+            1 => {
+                let shape = InputWitness::Shape { ranks: k, starts: k, dims: k };
+                Input::Boxes { witnesses: vec![InputWitness::Dim(k), shape], contents: boxes }
+            }
             _ => Input::Parts { starts: k, boxes },
         };
         let contents = Box::new(output);
-        output = match i % 2 {
-            0 => Output::Box { ty: AtomTy::INT, witnesses: vec![Witness::Dim(0)], contents },
+        output = match i % 3 {
+            0 => {
+                let witnesses = vec![Witness::Dim(0), Witness::Shape(vec![0, 0]), Witness::Vector(0)];
+                Output::Box { ty: AtomTy::INT, witnesses, contents }
+            }
+            1 => {
+                let witnesses = vec![Witness::Vectors { ranks: 0, starts: 0, dims: 0 }];
+                Output::Boxes { frame: vec![0], ty: AtomTy::INT, witnesses, contents }
+            }
             _ => Output::Tuple { frame: Vec::new(), fields: vec![(None, *contents)] },
         };
     }

@@ -10,15 +10,17 @@
 //!
 //! Only what the λ mentions counts: a value that it could see and does not name is no leaf.
 
-use crate::build::env::{Env, ivar, var_of};
+use crate::build::env::{Env, dims_var_of, ivar, svar, var_of};
+use crate::build::opaque::{self, Sizes};
 use crate::build::prims::Prim;
-use crate::build::ragged::{Part, Ragged, WitnessArrays};
-use crate::build::val::{Boxed, Closure, Code, Fun, Holes, Instance, Table, Val};
+use crate::build::ragged::{Part, Ragged, Stored, WitnessArrays};
+use crate::build::val::{Boxed, Closure, Code, Fun, Holes, Instance, Restored, Table, Val};
 use crate::ir::{Atom, Program, Var};
 use remc_base::ops::ScalarOp;
 use remc_base::*;
 use remc_explicit::ir::{Expr, ExprKind, Fact};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -52,6 +54,9 @@ pub(crate) enum Token {
     /// A size with variables that are bound in a type around it.
     Dim(Dim),
     Type(AtomTy),
+    /// An opaque shape.
+    Opaque,
+    Restored,
 }
 
 /// The variables that a λ mentions and does not bind.
@@ -67,6 +72,8 @@ pub(crate) type MentionedBy = FxHashMap<*const Expr, Rc<Mentioned>>;
 pub(crate) struct Walk<'w> {
     pub program: &'w Program,
     pub mentioned: &'w mut MentionedBy,
+    /// The sizes of opaque shapes; those that are made are put there.
+    opaque: &'w mut Sizes,
     pub leaf: &'w mut dyn FnMut(Leaf) -> Leaf,
     pub tokens: Vec<Token>,
     /// The variables that stand for what fills the holes of functions inside this one.
@@ -82,10 +89,10 @@ const PLACEHOLDERS: u32 = 0x7fff_0000;
 impl<'w> Walk<'w> {
     pub fn new(
         program: &'w Program,
-        mentioned: &'w mut MentionedBy,
+        (mentioned, opaque): (&'w mut MentionedBy, &'w mut Sizes),
         leaf: &'w mut dyn FnMut(Leaf) -> Leaf,
     ) -> Walk<'w> {
-        Walk { program, mentioned, leaf, tokens: Vec::new(), bound: Vec::new(), depth: 0, deepest: 0 }
+        Walk { program, mentioned, opaque, leaf, tokens: Vec::new(), bound: Vec::new(), depth: 0, deepest: 0 }
     }
 
     pub fn fun<'a>(&mut self, f: &Fun<'a>) -> Fun<'a> {
@@ -108,6 +115,12 @@ impl<'w> Walk<'w> {
                 Fun::Prim(Rc::new(Instance { prim: p.prim, types, indices }))
             }
             Fun::Closure(c) => Fun::Closure(Rc::new(self.closure(c))),
+            Fun::Restored(r) => {
+                self.tokens.push(Token::Restored);
+                let fun = self.fun(&r.fun);
+                let (from, to) = (self.ty(&r.from), self.ty(&r.to));
+                Fun::Restored(Rc::new(Restored { fun, from, to }))
+            }
         };
         self.depth -= 1;
         f
@@ -204,8 +217,14 @@ impl<'w> Walk<'w> {
         let ty = self.ty(&r.ty);
         let mut witnesses = Vec::with_capacity(r.witnesses.len());
         for w in &r.witnesses {
-            self.tokens.push(Token::Count(w.atoms().len()));
+            self.tokens.push(Token::Count(w.numbers().len()));
             witnesses.push(match w {
+                WitnessArrays::Opaque { ranks, sizes, dims } => {
+                    self.tokens.push(Token::Opaque);
+                    let (ranks, sizes) = (self.atom(*ranks), self.atom(*sizes));
+                    let (data, starts) = (self.atom(dims.data), self.atom(dims.starts));
+                    WitnessArrays::Opaque { ranks, sizes, dims: Stored { data, starts } }
+                }
                 WitnessArrays::Dim(a) => WitnessArrays::Dim(self.atom(*a)),
                 WitnessArrays::Shape(all) => {
                     WitnessArrays::Shape(all.iter().map(|a| self.atom(*a)).collect())
@@ -292,14 +311,40 @@ impl<'w> Walk<'w> {
                 .iter()
                 .map(|i| match i {
                     ShapeItem::Dim(d) => ShapeItem::Dim(self.dim(d)),
-                    ShapeItem::Var(_) => i.clone(),
+                    ShapeItem::Var(v) => ShapeItem::Var(self.opaque(v)),
                 })
                 .collect(),
         )
     }
 
+    /// An opaque shape is two leaves, the vector of its dims and its size.
+    fn opaque(&mut self, v: &ShapeVar) -> ShapeVar {
+        let known = dims_var_of(v).and_then(|dims| Some((dims, *self.opaque.get(&dims)?)));
+        let Some((dims, size)) = known else { return v.clone() };
+        self.tokens.push(Token::Opaque);
+        let (made, size) = (self.atom(dims.into()), self.sizes(&[size]));
+        match (made, size.first()) {
+            (Atom::Var(made), Some(size)) if made != dims => {
+                self.opaque.insert(made, *size);
+                ShapeVar::Rigid(svar(made))
+            }
+            _ => v.clone(),
+        }
+    }
+
+    /// A size without the ranks and sizes of opaque shapes.
+    fn plain<'d>(&self, d: &'d Dim) -> Cow<'d, Dim> {
+        let number = |a: Atom| match a {
+            Atom::Const(c) => Dim::constant(c.as_integer().unwrap_or(0)),
+            Atom::Var(v) => Dim::rigid(ivar(v)),
+        };
+        let rank = |dims: Var| self.program.ty(dims).dims.first().copied().unwrap_or(Atom::int(0));
+        opaque::plain(d, self.opaque, &rank, &number)
+    }
+
     /// A closed size is one leaf; of another one each variable of Mono is.
     fn dim(&mut self, d: &Dim) -> Dim {
+        let d = &self.plain(d).into_owned();
         let free = |v: &DimVar| var_of(v).filter(|v| !self.bound.contains(v));
         if d.vars().all(|v| free(v).is_some()) {
             return match (self.leaf)(Leaf::Dim(d.clone())) {
@@ -342,19 +387,31 @@ impl<'w> Walk<'w> {
 
     /// A closed type; sizes in it may mention what it binds itself.
     pub fn ty(&mut self, t: &AtomTy) -> AtomTy {
-        let none = with_dims(t, &mut |d| match d.vars().all(|v| var_of(v).is_some()) {
-            true => Dim::zero(),
-            // What is bound around it and variables of Mono: told apart by `dim`.
-            false => d.substitute(&mut |v| var_of(v).map(|_| Dim::zero())),
+        let none = with_items(t, &mut |item| match item {
+            ShapeItem::Dim(d) => {
+                let d = self.plain(d);
+                ShapeItem::Dim(match d.vars().all(|v| var_of(v).is_some()) {
+                    true => Dim::zero(),
+                    // What is bound around it and variables of Mono: told apart by `dim`.
+                    false => d.substitute(&mut |v| var_of(v).map(|_| Dim::zero())),
+                })
+            }
+            ShapeItem::Var(v) if dims_var_of(v).is_some() => {
+                ShapeItem::Var(ShapeVar::Rigid(IVar::shape(PLACEHOLDERS, "_")))
+            }
+            ShapeItem::Var(_) => item.clone(),
         });
         self.tokens.push(Token::Type(subst::canonical(&ArrTy::scalar(none)).atom));
-        let mut dims = |d: &Dim| self.dim_of_type(d);
-        with_dims(t, &mut dims)
+        with_items(t, &mut |item| match item {
+            ShapeItem::Dim(d) => ShapeItem::Dim(self.dim_of_type(d)),
+            ShapeItem::Var(v) => ShapeItem::Var(self.opaque(v)),
+        })
     }
 
     /// As [`Walk::dim`]. The variables that a type binds have other numbers in an equal type; they are compared
     /// with the type.
     fn dim_of_type(&mut self, d: &Dim) -> Dim {
+        let d = &self.plain(d).into_owned();
         let of_mono = |v: &DimVar| var_of(v).is_some();
         if d.vars().all(of_mono) {
             return self.dim(d);
@@ -380,35 +437,31 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// A type with other sizes.
-fn with_dims(t: &AtomTy, f: &mut dyn FnMut(&Dim) -> Dim) -> AtomTy {
+/// A type with other sizes and shapes.
+fn with_items(t: &AtomTy, f: &mut dyn FnMut(&ShapeItem) -> ShapeItem) -> AtomTy {
     match t {
         AtomTy::Base(_) | AtomTy::Var(_) | AtomTy::Meta(_) => t.clone(),
         AtomTy::Fn(q) => {
-            let params = q.params.iter().map(|p| array_with_dims(p, f)).collect();
-            AtomTy::func(params, array_with_dims(&q.ret, f))
+            let params = q.params.iter().map(|p| array_with_items(p, f)).collect();
+            AtomTy::func(params, array_with_items(&q.ret, f))
         }
         AtomTy::Forall(q) => {
-            AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: array_with_dims(&q.body, f) }))
+            AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: array_with_items(&q.body, f) }))
         }
         AtomTy::Pi(q) => {
-            AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: array_with_dims(&q.body, f) }))
+            AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: array_with_items(&q.body, f) }))
         }
-        AtomTy::Sigma(q) => AtomTy::sigma(q.params.clone(), array_with_dims(&q.body, f)),
+        AtomTy::Sigma(q) => AtomTy::sigma(q.params.clone(), array_with_items(&q.body, f)),
         AtomTy::Tuple(q) => {
-            AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), array_with_dims(t, f))).collect())
+            AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), array_with_items(t, f))).collect())
         }
-        AtomTy::Quot(q) => AtomTy::quot(with_dims(q, f)),
+        AtomTy::Quot(q) => AtomTy::quot(with_items(q, f)),
     }
 }
 
-fn array_with_dims(t: &ArrTy, f: &mut dyn FnMut(&Dim) -> Dim) -> ArrTy {
-    let items = t.shape.items().iter().map(|i| match i {
-        ShapeItem::Dim(d) => ShapeItem::Dim(f(d)),
-        ShapeItem::Var(_) => i.clone(),
-    });
-    let shape = Shape(items.collect());
-    ArrTy::new(with_dims(&t.atom, f), shape)
+fn array_with_items(t: &ArrTy, f: &mut dyn FnMut(&ShapeItem) -> ShapeItem) -> ArrTy {
+    let shape = Shape(t.shape.items().iter().map(&mut *f).collect());
+    ArrTy::new(with_items(&t.atom, f), shape)
 }
 
 /// Binders are unique in a definition: what is bound anywhere inside is not free.

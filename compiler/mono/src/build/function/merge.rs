@@ -292,6 +292,7 @@ fn same(a: &Code, b: &Code) -> bool {
         (Fun::Op(a), Fun::Op(b)) => a == b,
         (Fun::Prim(a), Fun::Prim(b)) => a == b,
         (Fun::Closure(a), Fun::Closure(b)) => Rc::ptr_eq(a, b),
+        (Fun::Restored(a), Fun::Restored(b)) => Rc::ptr_eq(a, b),
         (Fun::None, Fun::None) => true,
         _ => false,
     };

@@ -77,7 +77,7 @@ impl<'a> Build<'a> {
             leaves.push(l.clone());
             l
         };
-        let mut walk = Walk::new(&self.program, &mut self.mentioned, &mut push);
+        let mut walk = Walk::new(&self.program, (&mut self.mentioned, &mut self.opaque), &mut push);
         walk.fun(f);
         let (tokens, depth) = (walk.tokens, walk.deepest);
         // Closures that share closures are seen once for each use.
@@ -93,7 +93,7 @@ impl<'a> Build<'a> {
     fn with_leaves(&mut self, f: &Fun<'a>, leaves: Vec<Leaf>) -> Fun<'a> {
         let mut next = leaves.into_iter();
         let mut take = |old: Leaf| next.next().unwrap_or(old);
-        Walk::new(&self.program, &mut self.mentioned, &mut take).fun(f)
+        Walk::new(&self.program, (&mut self.mentioned, &mut self.opaque), &mut take).fun(f)
     }
 
     /// The code of which all of these are instances; none if they differ in more than leaves. With `first`,
@@ -288,7 +288,7 @@ impl<'a> Build<'a> {
         let Some(field) = table.field_of(code) else { return Ok(c.fun.clone()) };
         let with = self.filling(c.holes.as_deref(), fields.get(field))?;
         let mut fill = |l: Leaf| filled_leaf(&with, l);
-        Ok(Walk::new(&self.program, &mut self.mentioned, &mut fill).fun(&c.fun))
+        Ok(Walk::new(&self.program, (&mut self.mentioned, &mut self.opaque), &mut fill).fun(&c.fun))
     }
 
     /// What fills the holes `into`, given as leaves of a function whose own holes are filled.
@@ -397,7 +397,7 @@ impl<'a> Build<'a> {
                 }
                 l
             };
-            Walk::new(&self.program, &mut self.mentioned, &mut see).ty(&holes.ty);
+            Walk::new(&self.program, (&mut self.mentioned, &mut self.opaque), &mut see).ty(&holes.ty);
             if inner || sizes {
                 return Ok(true);
             }

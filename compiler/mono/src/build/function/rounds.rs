@@ -10,6 +10,8 @@
 //!   2nd  {add1, (λ (x) (+ _ x))}      gives no others
 //! ```
 //!
+//! The shapes that boxes of a state hide are of one rank in every round, or opaque; that is found in the same way.
+//!
 //! A function that is made from the one before it, as `(λ (x) (g (f x)))` of `f`, gives others without end: its
 //! size is that of the number of rounds, and Mono has no data of that kind.
 
@@ -25,6 +27,8 @@ pub(crate) enum Round<'a, T> {
     Done(T),
     /// The state has more functions than the round began with: how these are among those.
     Again(Vec<Retabled<'a>>),
+    /// The state hides shapes of other ranks than the round began with: which of them become opaque.
+    Opaque(Vec<bool>),
 }
 
 /// After as many rounds in which functions were put into functions, one more is not tried.
@@ -32,6 +36,17 @@ const MOST_DEEPER: usize = 4;
 
 /// After as many rounds nothing more is tried.
 const MOST_ROUNDS: usize = 64;
+
+impl<'a, T> Round<'a, T> {
+    /// The round is not done.
+    pub fn again<U>(self) -> R<Round<'a, U>> {
+        match self {
+            Round::Done(_) => bug("a round that is done"),
+            Round::Again(plans) => Ok(Round::Again(plans)),
+            Round::Opaque(which) => Ok(Round::Opaque(which)),
+        }
+    }
+}
 
 impl<'a> Build<'a> {
     /// Builds a loop that begins with `start`, of the given types: `round` builds it with a start whose functions
@@ -49,6 +64,14 @@ impl<'a> Build<'a> {
             let plans = match round(self, &start)? {
                 Round::Done(t) => return Ok(Some(t)),
                 Round::Again(plans) => plans,
+                Round::Opaque(which) => {
+                    self.scopes.truncate(open);
+                    let mut which = which.iter();
+                    for (v, ty) in start.iter_mut().zip(types) {
+                        *v = self.made_opaque(v, ty, &mut which)?;
+                    }
+                    continue;
+                }
             };
             self.scopes.truncate(open);
             let mut plans = plans.iter();

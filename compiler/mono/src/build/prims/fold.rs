@@ -4,6 +4,7 @@ use super::Call;
 use crate::build::array::MOST_UNROLLED;
 use crate::build::function::Round;
 use crate::build::join::has_boxes;
+use crate::build::opaque::Differing;
 use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
@@ -245,7 +246,7 @@ pub(super) fn counted<'a>(
         let next = body(b, Atom::Var(axes[0].var), &state)?;
         let body = match close_round(b, start, next, &types, first)? {
             Round::Done(body) => body,
-            Round::Again(plans) => return Ok(Round::Again(plans)),
+            other => return other.again(),
         };
         let mut pat = Vec::new();
         let mut whole = Vec::with_capacity(start.len());
@@ -293,7 +294,7 @@ pub(super) fn while_<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
         let next = b.call(c.arg(1)?, vec![state], ty)?;
         let body = match close_round(b, start, vec![next], &types, first)? {
             Round::Done(body) => body,
-            Round::Again(plans) => return Ok(Round::Again(plans)),
+            other => return other.again(),
         };
         let mut pat = Vec::new();
         let whole = b.results("a", x, ty, &[], &mut pat)?;
@@ -316,15 +317,25 @@ pub(crate) fn close_round<'a>(
         return bug("a loop whose body gives another number of values");
     }
     let mut after = Vec::with_capacity(next.len());
+    let mut differing = Differing::default();
     for ((v, ty), before) in next.into_iter().zip(types).zip(before) {
         let v = b.stored_flat(v, ty)?;
         let v = b.leave(v, first)?;
-        b.same_ranks(before, &v, "the number of axes changes from one round of a loop to the next")?;
+        b.differing(before, &v, &mut differing)?;
         after.push(v);
+    }
+    if differing.first.contains(&true) {
+        return Ok(Round::Opaque(differing.first));
+    }
+    if differing.any() {
+        let mut which = differing.second.iter();
+        for (v, ty) in after.iter_mut().zip(types) {
+            *v = b.made_opaque(v, ty, &mut which)?;
+        }
     }
     let after = match b.settled(before, after)? {
         Round::Done(after) => after,
-        Round::Again(plans) => return Ok(Round::Again(plans)),
+        other => return other.again(),
     };
     let mut results = Vec::new();
     for (v, ty) in after.into_iter().zip(types) {

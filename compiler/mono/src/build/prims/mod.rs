@@ -8,7 +8,9 @@ mod choice;
 mod fold;
 mod parts;
 mod shape;
+mod unranked;
 
+use crate::build::opaque::is_known;
 use crate::build::val::{Instance, Val};
 use crate::build::{Build, R, bug};
 use crate::ir::Atom;
@@ -137,6 +139,14 @@ impl<'a> Call<'_, 'a> {
     fn array(&self, t: usize, shapes: &[&Shape]) -> R<ArrTy> {
         let shape = shapes.iter().fold(Shape::scalar(), |a, b| a.concat(b));
         Ok(ArrTy::new(self.ty(t)?.clone(), shape))
+    }
+
+    /// Whether the number of axes is known of the shapes that are the index arguments from the first on, `n` many.
+    fn is_ranked(&self, n: usize) -> bool {
+        self.p.indices.iter().take(n).all(|i| match i {
+            Index::Shape(s) => is_known(s),
+            Index::Dim(_) => true,
+        })
     }
 
     /// The number of items of argument `i`.

@@ -17,13 +17,17 @@ fn vector<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, i: usize, n: usize) -> R<Vec<
 }
 
 pub(super) fn index<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    if !c.is_ranked(1) {
+        return super::unranked::index(b, c);
+    }
     let xs = c.arg(0)?;
     let axes = c.shape(0)?.items().len();
     let at = vector(b, c, 1, axes)?;
-    let shape = b.dims_of(xs);
-    let conds = at.iter().zip(&shape).map(|(i, n)| b.in_range(*i, *n)).collect::<R<Vec<_>>>()?;
+    let (rank, shape) = b.shown(&c.shape(0)?.concat(c.shape(1)?))?;
+    let dims = b.dims_of(xs);
+    let conds = at.iter().zip(&dims).map(|(i, n)| b.in_range(*i, *n)).collect::<R<Vec<_>>>()?;
     let cond = b.all(&conds)?;
-    b.check(Trap::Index { axes, rank: shape.len() }, cond, &[&at, &shape])?;
+    b.check(Trap::Index { axes: axes.into(), rank }, cond, &[&at, &shape])?;
     if cond == FALSE {
         // Never reached.
         return b.empty(&c.array(0, &[c.shape(1)?])?);
@@ -76,28 +80,35 @@ fn slice<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, start: &[Atom], out: &[Atom]) 
 }
 
 pub(super) fn subarray<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    if !c.is_ranked(2) {
+        return super::unranked::subarray(b, c);
+    }
     let axes = c.shape(0)?.items().len();
     let start = vector(b, c, 1, axes)?;
     let out = b.sizes(c.shape(1)?)?;
-    let shape = b.dims_of(c.arg(0)?);
+    let dims = b.dims_of(c.arg(0)?);
     let mut conds = Vec::with_capacity(axes);
-    for ((s, o), n) in start.iter().zip(&out).zip(&shape) {
+    for ((s, o), n) in start.iter().zip(&out).zip(&dims) {
         conds.push(fits(b, *s, *o, *n)?);
     }
     let cond = b.all(&conds)?;
-    b.check(Trap::Subarray { axes, rank: shape.len() }, cond, &[&out, &start, &shape])?;
+    let (rank, shape) = b.shown(&c.shape(0)?.concat(c.shape(2)?))?;
+    b.check(Trap::Subarray { axes: axes.into(), rank }, cond, &[&out, &start, &shape])?;
     slice(b, c, &start, &out)
 }
 
 pub(super) fn subarray_wrap<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    if !c.is_ranked(2) {
+        return super::unranked::subarray_wrap(b, c);
+    }
     let axes = c.shape(0)?.items().len();
     if axes == 0 {
         return Ok(c.arg(0)?.clone());
     }
     let start = vector(b, c, 1, axes)?;
     let out = b.sizes(c.shape(1)?)?;
-    let shape = b.dims_of(c.arg(0)?);
-    let some = shape[..axes].iter().map(|n| b.less(Atom::int(0), *n)).collect::<R<Vec<_>>>()?;
+    let dims = b.dims_of(c.arg(0)?);
+    let some = dims[..axes].iter().map(|n| b.less(Atom::int(0), *n)).collect::<R<Vec<_>>>()?;
     let some = b.all(&some)?;
     let mut cond = some;
     if some != TRUE {
@@ -107,11 +118,15 @@ pub(super) fn subarray_wrap<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a
             cond = b.op(ScalarOp::Or, &[cond, none])?;
         }
     }
-    b.check(Trap::Wrap { rank: shape.len() }, cond, &[&shape])?;
+    let (rank, shape) = b.shown(&c.shape(0)?.concat(c.shape(2)?))?;
+    b.check(Trap::Wrap { rank }, cond, &[&shape])?;
     b.rearrange(c.arg(0)?, axes, &out, &mut |_| View::Wrap { start: start.clone(), dims: out.clone() })
 }
 
 pub(super) fn subarray_fill<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    if !c.is_ranked(2) {
+        return super::unranked::subarray_fill(b, c);
+    }
     let axes = c.shape(0)?.items().len();
     let start = vector(b, c, 1, axes)?;
     let out = b.sizes(c.shape(1)?)?;

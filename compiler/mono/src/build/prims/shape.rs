@@ -42,8 +42,8 @@ pub(super) fn reshape<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     }
     let (m, n) = (elements(b, &from)?, elements(b, &to)?);
     let cond = b.equal(m, n)?;
-    let trap = Trap::Reshape { from: from.len(), to: to.len() };
-    b.check(trap, cond, &[&from, &[m], &to, &[n]])?;
+    let (was, is) = (b.shown(c.shape(0)?)?, b.shown(c.shape(1)?)?);
+    b.check(Trap::Reshape { from: was.0, to: is.0 }, cond, &[&was.1, &[m], &is.1, &[n]])?;
     if cond != TRUE && cond.as_var().is_none() {
         return b.empty(&c.array(0, &[c.shape(1)?])?);
     }
@@ -77,7 +77,8 @@ pub(super) fn with_shape<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> 
     let some = b.less(Atom::int(0), m)?;
     let none = b.equal(n, Atom::int(0))?;
     let cond = b.op(ScalarOp::Or, &[none, some])?;
-    b.check(Trap::WithShape { rank: to.len() }, cond, &[&to])?;
+    let (rank, shape) = b.shown(c.shape(0)?)?;
+    b.check(Trap::WithShape { rank }, cond, &[&shape])?;
     if from.is_empty() {
         return b.replicate(xs, &to);
     }
@@ -148,6 +149,9 @@ pub(super) fn reverse<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 }
 
 pub(super) fn rotate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    if !c.is_ranked(1) {
+        return super::unranked::rotate(b, c);
+    }
     let axes = c.shape(0)?.items().len();
     if axes == 0 {
         return Ok(c.arg(0)?.clone());
@@ -167,7 +171,10 @@ pub(super) fn transpose<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 }
 
 pub(super) fn indices_of<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
-    let dims = b.dims_of(c.arg(0)?);
+    if !c.is_ranked(1) {
+        return super::unranked::indices_of(b, c);
+    }
+    let dims = b.sizes(c.shape(0)?)?;
     let rank = Atom::int(dims.len() as i64);
     let a = b.tabulate("indices", BaseTy::I64, &dims, vec![rank], |b, at| {
         b.literal("at", BaseTy::I64, vec![rank], at.to_vec())

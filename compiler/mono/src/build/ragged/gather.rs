@@ -9,12 +9,12 @@
 //!
 //! The starts of what is appended move by as much as there is before it.
 
-use super::{Part, Ragged, WitnessArrays, sigma};
+use super::{Part, Ragged, Stored, WitnessArrays, sigma};
 use crate::build::join::has_boxes;
+use crate::build::opaque::{Differing, is_known};
 use crate::build::val::{Fun, Val};
-use crate::build::{Build, R, bug, limit};
+use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Ty, View};
-use crate::limits::Construct;
 use remc_base::*;
 use std::rc::Rc;
 
@@ -71,35 +71,29 @@ impl<'a> Build<'a> {
     fn gathered(&mut self, boxes: &[Val<'a>], ty: &AtomTy) -> R<Ragged<'a>> {
         let q = sigma(ty)?;
         let frame = vec![Atom::int(boxes.len() as i64)];
+        let opaque = ranks_differ(q, boxes);
         let mut contents = Vec::with_capacity(boxes.len());
-        let mut sizes: Vec<Vec<Vec<Atom>>> = vec![Vec::new(); q.params.len()];
+        let mut columns: Vec<Vec<Index>> = vec![Vec::new(); q.params.len()];
         for v in boxes {
             let Val::Box(b) = v else { return bug("an array of boxes with something else in it") };
-            let mut subst = Subst::new();
-            for ((p, w), all) in q.params.iter().zip(&b.witnesses).zip(&mut sizes) {
-                subst.bind_index(p, w.clone());
-                all.push(match w {
-                    Index::Dim(d) => vec![self.size(d)?],
-                    Index::Shape(s) => self.sizes(s)?,
-                });
+            let (mut old, mut new) = (Subst::new(), Subst::new());
+            for (k, (p, w)) in q.params.iter().zip(&b.witnesses).enumerate() {
+                old.bind_index(p, w.clone());
+                let w = match w {
+                    Index::Shape(s) if opaque[k] => Index::Shape(self.as_opaque(s)?),
+                    w => w.clone(),
+                };
+                new.bind_index(p, w.clone());
+                columns[k].push(w);
             }
-            contents.push((b.contents.clone(), subst.arr(&q.body)));
+            let ty = new.arr(&q.body);
+            contents.push((self.restored(&b.contents, &old.arr(&q.body), &ty)?, ty));
         }
-        let mut witnesses = Vec::with_capacity(sizes.len());
-        for (p, all) in q.params.iter().zip(sizes) {
-            let rank = all.first().map_or(1, Vec::len);
-            if all.iter().any(|w| w.len() != rank) {
-                let message = "the boxes of an array hold arrays of different numbers of axes";
-                return limit(self, Construct::UnknownRank, message);
-            }
-            let mut arrays = Vec::with_capacity(rank);
-            for k in 0..rank {
-                let column = all.iter().map(|w| w[k]).collect();
-                arrays.push(self.literal(p.name.as_str(), BaseTy::I64, frame.clone(), column)?);
-            }
-            witnesses.push(match p.sort {
-                Sort::Dim => WitnessArrays::Dim(arrays[0]),
-                Sort::Shape => WitnessArrays::Shape(arrays),
+        let mut witnesses = Vec::with_capacity(columns.len());
+        for (k, (p, column)) in q.params.iter().zip(&columns).enumerate() {
+            witnesses.push(match opaque[k] {
+                true => self.opaque_column(column, &frame)?,
+                false => self.column(p, column, &frame)?,
             });
         }
         let contents = if contents.is_empty() {
@@ -108,6 +102,42 @@ impl<'a> Build<'a> {
             self.gathered_part(contents, &frame)?
         };
         Ok(Ragged { frame, ty: ty.clone(), witnesses, contents })
+    }
+
+    /// What boxes hide of an index, all dims known.
+    fn column(&mut self, p: &IVar, all: &[Index], frame: &[Atom]) -> R<WitnessArrays> {
+        let mut sizes = Vec::with_capacity(all.len());
+        for w in all {
+            sizes.push(match w {
+                Index::Dim(d) => vec![self.size(d)?],
+                Index::Shape(s) => self.sizes(s)?,
+            });
+        }
+        let rank = sizes.first().map_or(1, Vec::len);
+        let mut arrays = Vec::with_capacity(rank);
+        for k in 0..rank {
+            let column = sizes.iter().map(|w| w[k]).collect();
+            arrays.push(self.literal(p.name.as_str(), BaseTy::I64, frame.to_vec(), column)?);
+        }
+        Ok(match p.sort {
+            Sort::Dim => WitnessArrays::Dim(arrays[0]),
+            Sort::Shape => WitnessArrays::Shape(arrays),
+        })
+    }
+
+    /// The opaque shapes that boxes hide.
+    fn opaque_column(&mut self, all: &[Index], frame: &[Atom]) -> R<WitnessArrays> {
+        let (mut ranks, mut sizes, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
+        for w in all {
+            let Index::Shape(s) = w else { return bug("a dim in the place of a shape") };
+            ranks.push(self.rank(s)?);
+            sizes.extend(self.sizes(s)?);
+            vectors.push(self.dims_vector(s)?);
+        }
+        let ranks = self.literal("rank", BaseTy::I64, frame.to_vec(), ranks)?;
+        let sizes = self.literal("size", BaseTy::I64, frame.to_vec(), sizes)?;
+        let (data, starts) = self.appended(&vectors, frame)?;
+        Ok(WitnessArrays::Opaque { ranks, sizes, dims: Stored { data, starts } })
     }
 
     /// The contents of no boxes.
@@ -238,23 +268,38 @@ impl<'a> Build<'a> {
     pub fn append_ragged(&mut self, x: &Ragged<'a>, y: &Ragged<'a>, total: Atom) -> R<Ragged<'a>> {
         let both = vec![Val::Ragged(Rc::new(x.clone())), Val::Ragged(Rc::new(y.clone()))];
         match &self.with_one_table(both)?[..] {
-            [Val::Ragged(x), Val::Ragged(y)] => self.append_alike(x, y, total),
+            [Val::Ragged(x), Val::Ragged(y)] => {
+                let mut differing = Differing::default();
+                x.differing(y, &mut differing)?;
+                if !differing.any() {
+                    return self.append_alike(x, y, total);
+                }
+                let x = self.ragged_opaque(x, &mut differing.first.iter())?;
+                let y = self.ragged_opaque(y, &mut differing.second.iter())?;
+                // Functions whose types mention what is opaque now are others.
+                let both = vec![Val::Ragged(Rc::new(x)), Val::Ragged(Rc::new(y))];
+                match &self.with_one_table(both)?[..] {
+                    [Val::Ragged(x), Val::Ragged(y)] => self.append_alike(x, y, total),
+                    _ => bug("arrays of boxes that are none"),
+                }
+            }
             _ => bug("arrays of boxes that are none"),
         }
     }
 
-    /// The same, if the functions at one place of both are of one table.
+    /// The same, if the functions at one place of both are of one table, and both hide shapes in one way.
     fn append_alike(&mut self, x: &Ragged<'a>, y: &Ragged<'a>, total: Atom) -> R<Ragged<'a>> {
         let mut frame = x.frame.clone();
         frame[0] = total;
         let mut witnesses = Vec::with_capacity(x.witnesses.len());
         for (v, w) in x.witnesses.iter().zip(&y.witnesses) {
-            if v.atoms().len() != w.atoms().len() {
-                let message = "the boxes of an array hold arrays of different numbers of axes";
-                return limit(self, Construct::UnknownRank, message);
-            }
-            let mut ys = w.atoms().iter();
-            witnesses.push(v.map(|a| self.append_line(*a, *ys.next().unwrap_or(a), total))?);
+            let numbers = v.numbers().into_iter().zip(w.numbers());
+            let numbers = numbers.map(|(a, b)| self.append_line(a, b, total)).collect::<R<Vec<_>>>()?;
+            let dims = match (v.dims(), w.dims()) {
+                (Some(a), Some(b)) => Some(self.append_data(a, b, total, &y.frame)?),
+                _ => None,
+            };
+            witnesses.push(v.with(numbers, dims)?);
         }
         let contents = self.append_part(&x.contents, &y.contents, total, &y.frame)?;
         Ok(Ragged { frame, ty: x.ty.clone(), witnesses, contents })
@@ -263,7 +308,9 @@ impl<'a> Build<'a> {
     fn append_part(&mut self, x: &Part<'a>, y: &Part<'a>, total: Atom, frame: &[Atom]) -> R<Part<'a>> {
         Ok(match (x, y) {
             (Part::Base { data, starts }, Part::Base { data: data2, starts: starts2 }) => {
-                let (data, starts) = self.append_data((*data, *starts), (*data2, *starts2), total, frame)?;
+                let x = Stored { data: *data, starts: *starts };
+                let y = Stored { data: *data2, starts: *starts2 };
+                let Stored { data, starts } = self.append_data(x, y, total, frame)?;
                 Part::Base { data, starts }
             }
             (Part::Tuple(xs), Part::Tuple(ys)) if xs.len() == ys.len() => {
@@ -289,16 +336,16 @@ impl<'a> Build<'a> {
 
     fn append_data(
         &mut self,
-        (data, starts): (Atom, Atom),
-        (data2, starts2): (Atom, Atom),
+        x: Stored,
+        y: Stored,
         total: Atom,
         frame: &[Atom],
-    ) -> R<(Atom, Atom)> {
-        let by = self.dims_of_atom(data)[0];
-        let count = self.sum(by, self.dims_of_atom(data2)[0])?;
-        let data = self.append_line(data, data2, count)?;
-        let shifted = self.shifted(starts2, by, frame)?;
-        Ok((data, self.append_line(starts, shifted, total)?))
+    ) -> R<Stored> {
+        let by = self.dims_of_atom(x.data)[0];
+        let count = self.sum(by, self.dims_of_atom(y.data)[0])?;
+        let data = self.append_line(x.data, y.data, count)?;
+        let shifted = self.shifted(y.starts, by, frame)?;
+        Ok(Stored { data, starts: self.append_line(x.starts, shifted, total)? })
     }
 
     fn shifted(&mut self, starts: Atom, by: Atom, frame: &[Atom]) -> R<Atom> {
@@ -326,4 +373,22 @@ impl<'a> Build<'a> {
         let Some(r) = joined else { return bug("nothing to collect") };
         self.reframed(&r, whole.clone(), &mut |b, a| b.shaped(a, &whole))
     }
+}
+
+/// For each index that boxes hide, whether its shapes are of different ranks, or of ranks that are not known.
+fn ranks_differ(q: &SigmaTy, boxes: &[Val]) -> Vec<bool> {
+    let shapes = |k: usize| {
+        boxes.iter().filter_map(move |v| match v {
+            Val::Box(b) => match b.witnesses.get(k) {
+                Some(Index::Shape(s)) => Some(s.clone()),
+                _ => None,
+            },
+            _ => None,
+        })
+    };
+    let differ = |k: usize| {
+        let rank = shapes(k).next().map(|s| s.items().len());
+        shapes(k).any(|s| !is_known(&s) || Some(s.items().len()) != rank)
+    };
+    (0..q.params.len()).map(differ).collect()
 }

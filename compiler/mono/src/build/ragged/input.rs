@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! [xss [(Σ (n) [float n]) k]]  ⟶  xss.n [int k]   xss.starts [int k]   xss [float xss.total]
+//! [xss [(Σ (@s) [float @s]) k]]  ⟶  xss.s.ranks [int k]   xss.s.starts [int k]   xss.s [int xss.s.total]
+//!                                   xss.starts [int k]   xss [float xss.total]
 //! ```
 //!
 //! The number of all elements is a size of its own, which the caller finds as the length of the data. That
 //! the contents are as the witnesses say is the caller's to check, as it is for the shapes of arrays.
 
-use super::{Part, Ragged, WitnessArrays, sigma};
-use crate::build::{Build, R, bug, limit};
-use crate::ir::{Atom, Input, Ty, Var};
-use crate::limits::Construct;
+use super::{Part, Ragged, Stored, WitnessArrays, sigma};
+use crate::build::{Build, R, bug};
+use crate::ir::{Atom, Input, InputWitness, Ty, Var};
+use remc_base::ops::ScalarOp;
 use remc_base::{ArrTy, AtomTy, BaseTy, Sort};
 use std::rc::Rc;
 
@@ -26,18 +28,46 @@ impl<'a> Build<'a> {
         let q = sigma(ty)?;
         let (mut witnesses, mut vars) = (Vec::new(), Vec::new());
         for p in &q.params {
+            let own = format!("{name}.{}", p.name.as_str().trim_start_matches('@'));
             if p.sort == Sort::Shape {
-                let message =
-                    format!("the input `{name}` holds boxes of type {ty}, whose index {p} is a shape");
-                return limit(self, Construct::UnknownRank, message);
+                let (witness, input) = self.shapes_input(&own, frame, arrays)?;
+                vars.push(input);
+                witnesses.push(witness);
+                continue;
             }
-            let v = self.array_input(&format!("{name}.{}", p.name), BaseTy::I64, frame.to_vec(), arrays);
-            vars.push(v);
+            let v = self.array_input(&own, BaseTy::I64, frame.to_vec(), arrays);
+            vars.push(InputWitness::Dim(v));
             witnesses.push(WitnessArrays::Dim(Atom::Var(v)));
         }
         let (contents, input) = self.part_input(name, &q.body, frame, arrays)?;
         let boxes = Ragged { frame: frame.to_vec(), ty: ty.clone(), witnesses, contents };
         Ok((boxes, Input::Boxes { witnesses: vars, contents: Box::new(input) }))
+    }
+
+    /// The shapes that boxes hide: the caller gives their ranks and dims, the program finds their sizes.
+    fn shapes_input(
+        &mut self,
+        name: &str,
+        frame: &[Atom],
+        arrays: &mut Vec<Var>,
+    ) -> R<(WitnessArrays, InputWitness)> {
+        let int = BaseTy::I64;
+        let total = self.size_parameter(&format!("{name}.total"));
+        let ranks = self.array_input(&format!("{name}.ranks"), int, frame.to_vec(), arrays);
+        let starts = self.array_input(&format!("{name}.starts"), int, frame.to_vec(), arrays);
+        let dims = self.array_input(name, int, vec![Atom::Var(total)], arrays);
+        let sizes = self.tabulate("size", int, frame, Vec::new(), |b, at| {
+            let (rank, start) = (b.index(ranks.into(), at)?, b.index(starts.into(), at)?);
+            let [size] = b.each(rank, [Atom::int(1)], |b, j, [p]| {
+                let place = b.sum(start, j)?;
+                let d = b.index(dims.into(), &[place])?;
+                Ok([b.op(ScalarOp::Mul, &[p, d])?])
+            })?;
+            Ok(size)
+        })?;
+        let stored = Stored { data: dims.into(), starts: starts.into() };
+        let witness = WitnessArrays::Opaque { ranks: ranks.into(), sizes, dims: stored };
+        Ok((witness, InputWitness::Shape { ranks, starts, dims }))
     }
 
     fn part_input(

@@ -10,7 +10,8 @@
 //! an array of boxes as the contents of a box, its witnesses and starts are joined as well; starts are
 //! counted within an iteration, and so move by where that iteration's data begin ([`Build::rebased`]).
 
-use super::{Part, Ragged, WitnessArrays, sigma};
+use super::{Part, Ragged, Stored, WitnessArrays, sigma};
+use crate::build::opaque::is_known;
 use crate::build::val::{Boxed, Val};
 use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Axis, Body, Exp, Ty};
@@ -155,7 +156,14 @@ impl<'a> Build<'a> {
                 for w in &b.witnesses {
                     match w {
                         Index::Dim(d) => out.push((self.size(d)?, false)),
-                        Index::Shape(s) => out.extend(self.sizes(s)?.into_iter().map(|a| (a, false))),
+                        Index::Shape(s) if is_known(s) => {
+                            out.extend(self.sizes(s)?.into_iter().map(|a| (a, false)));
+                        }
+                        Index::Shape(s) => {
+                            out.push((self.rank(s)?, false));
+                            out.extend(self.sizes(s)?.into_iter().map(|a| (a, false)));
+                            out.push((self.dims_vector(s)?, true));
+                        }
                     }
                 }
                 self.body_results(&b.contents, true, out)?;
@@ -167,7 +175,12 @@ impl<'a> Build<'a> {
     }
 
     fn body_results_of_boxes(&mut self, r: &Ragged<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
-        out.extend(r.witnesses.iter().flat_map(WitnessArrays::atoms).map(|a| (*a, joined)));
+        for w in &r.witnesses {
+            out.extend(w.numbers().into_iter().map(|a| (a, joined)));
+            if let Some(Stored { data, starts }) = w.dims() {
+                out.extend([(starts, joined), (data, true)]);
+            }
+        }
         self.body_results_of_part(&r.contents, joined, out)
     }
 
@@ -229,14 +242,23 @@ impl<'a> Build<'a> {
         let frame = results.frame.to_vec();
         let mut witnesses = Vec::with_capacity(b.witnesses.len());
         for w in &b.witnesses {
-            let like = match w {
-                Index::Dim(_) => WitnessArrays::Dim(Atom::int(0)),
-                Index::Shape(s) => WitnessArrays::Shape(vec![Atom::int(0); s.items().len()]),
-            };
-            witnesses.push(like.map(|_| {
+            let number = |b: &mut Self, results: &mut JoinResults<'_>| {
                 let a = results.regular()?;
-                self.shaped(a, &frame)
-            })?);
+                b.shaped(a, &frame)
+            };
+            witnesses.push(match w {
+                Index::Dim(_) => WitnessArrays::Dim(number(self, results)?),
+                Index::Shape(s) if is_known(s) => {
+                    let all = s.items().iter().map(|_| number(self, results));
+                    WitnessArrays::Shape(all.collect::<R<Vec<_>>>()?)
+                }
+                Index::Shape(_) => {
+                    let (ranks, sizes) = (number(self, results)?, number(self, results)?);
+                    let (_, starts, data) = results.joined()?;
+                    let dims = Stored { data, starts: self.shaped(starts, &frame)? };
+                    WitnessArrays::Opaque { ranks, sizes, dims }
+                }
+            });
         }
         let q = sigma(ty)?;
         let contents = self.collected_contents(&b.contents, &q.body.atom, results)?;
@@ -297,7 +319,15 @@ impl<'a> Build<'a> {
         };
         let mut witnesses = Vec::with_capacity(r.witnesses.len());
         for w in &r.witnesses {
-            witnesses.push(w.map(|_| array(self, results))?);
+            let numbers = w.numbers().iter().map(|_| array(self, results)).collect::<R<Vec<_>>>()?;
+            let stored = match w.dims() {
+                Some(_) => {
+                    let (data, starts) = self.collected_data(dims, results)?;
+                    Some(Stored { data, starts })
+                }
+                None => None,
+            };
+            witnesses.push(w.with(numbers, stored)?);
         }
         let contents = self.collected_parts(&r.contents, dims, results)?;
         let frame = match (dims, total) {
@@ -403,7 +433,12 @@ impl<'a> Build<'a> {
 /// The sizes that boxes in boxes give: one of each from each iteration.
 fn scalars_in(b: &Boxed, out: &mut Vec<Vec<Atom>>) {
     for w in &b.witnesses {
-        let count = if let Index::Shape(s) = w { s.items().len() } else { 1 };
+        let count = match w {
+            Index::Dim(_) => 1,
+            Index::Shape(s) if is_known(s) => s.items().len(),
+            // Its rank and its size.
+            Index::Shape(_) => 2,
+        };
         out.extend((0..count).map(|_| Vec::new()));
     }
     let mut contents = vec![&b.contents];

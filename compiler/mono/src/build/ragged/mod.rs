@@ -9,6 +9,14 @@
 //! other arrays; the data stay where they are, and may be shared. Contents that are arrays of boxes
 //! themselves start at a box of an inner array of boxes, which has all of them in one axis.
 //!
+//! A hidden shape is an array of ints for each axis, if all boxes hide shapes of one known rank. Otherwise the
+//! shapes are opaque ([`super::opaque`]), and their dims are data as contents are:
+//!
+//! ```text
+//! (boxes (@s) [int @s] [2] (([2]) [1 2]) (([2 2]) [[3 4] [5 6]]))
+//!   ⟶  ranks  [1 2]   sizes  [2 4]   dims  starts [0 1], data [2 2 2]      starts  [0 2]   data  [1 2 3 4 5 6]
+//! ```
+//!
 //! A map whose body gives boxes is a `join`: what has one size for all is collected, the contents are put
 //! one after the other. So the data of a map are in the order of its boxes; those of a rearranged array
 //! need not be.
@@ -19,6 +27,7 @@
 //! | `gather` | from boxes known one by one; appended |
 //! | `join` | from maps |
 //! | `vectors` | from and to vectors: `split`, `concat` |
+//! | `ranks` | that hide shapes of different ranks |
 //! | `through` | through statements, branches and loops |
 //! | `input`, `output` | as parameters, as results |
 
@@ -26,6 +35,7 @@ mod gather;
 mod input;
 mod join;
 mod output;
+mod ranks;
 mod through;
 mod vectors;
 
@@ -52,6 +62,15 @@ pub(crate) enum WitnessArrays {
     Dim(Atom),
     /// Of each axis.
     Shape(Vec<Atom>),
+    /// Of opaque shapes: their ranks and sizes, and their dims, stored as contents are.
+    Opaque { ranks: Atom, sizes: Atom, dims: Stored },
+}
+
+/// Vectors of elements, one for each box: those of each begin at its start in `data`.
+#[derive(Clone, Copy)]
+pub(crate) struct Stored {
+    pub data: Atom,
+    pub starts: Atom,
 }
 
 /// The contents of all boxes. `starts` are arrays of ints of the frame's shape.
@@ -80,18 +99,32 @@ pub(crate) enum Part<'a> {
 type Rearrange<'f, 'a> = &'f mut dyn FnMut(&mut Build<'a>, Atom) -> R<Atom>;
 
 impl WitnessArrays {
-    pub fn atoms(&self) -> &[Atom] {
+    /// The arrays that have a number for each box.
+    pub fn numbers(&self) -> Vec<Atom> {
         match self {
-            WitnessArrays::Dim(a) => std::slice::from_ref(a),
-            WitnessArrays::Shape(all) => all,
+            WitnessArrays::Dim(a) => vec![*a],
+            WitnessArrays::Shape(all) => all.clone(),
+            WitnessArrays::Opaque { ranks, sizes, .. } => vec![*ranks, *sizes],
         }
     }
 
-    fn map(&self, f: impl FnMut(&Atom) -> R<Atom>) -> R<WitnessArrays> {
-        let all = self.atoms().iter().map(f).collect::<R<Vec<_>>>()?;
-        Ok(match self {
-            WitnessArrays::Dim(_) => WitnessArrays::Dim(all[0]),
-            WitnessArrays::Shape(_) => WitnessArrays::Shape(all),
+    /// The dims of opaque shapes.
+    pub fn dims(&self) -> Option<Stored> {
+        match self {
+            WitnessArrays::Opaque { dims, .. } => Some(*dims),
+            _ => None,
+        }
+    }
+
+    /// The same with other arrays, as many; `dims` take the place of the dims of opaque shapes.
+    pub fn with(&self, numbers: Vec<Atom>, dims: Option<Stored>) -> R<WitnessArrays> {
+        Ok(match (self, &numbers[..], dims) {
+            (WitnessArrays::Dim(_), [a], None) => WitnessArrays::Dim(*a),
+            (WitnessArrays::Shape(_), _, None) => WitnessArrays::Shape(numbers),
+            (WitnessArrays::Opaque { .. }, [ranks, sizes], Some(dims)) => {
+                WitnessArrays::Opaque { ranks: *ranks, sizes: *sizes, dims }
+            }
+            _ => return bug("witnesses of another sort"),
         })
     }
 }
@@ -115,7 +148,12 @@ fn sigma(ty: &AtomTy) -> R<&SigmaTy> {
 impl<'a> Ragged<'a> {
     /// All atoms, in the order of [`Build::like_ragged`].
     pub fn atoms(&self, b: &Build<'a>, out: &mut Vec<Atom>) {
-        self.witnesses.iter().for_each(|w| out.extend(w.atoms()));
+        for w in &self.witnesses {
+            out.extend(w.numbers());
+            if let Some(Stored { data, starts }) = w.dims() {
+                Part::Base { data, starts }.atoms(b, out);
+            }
+        }
         self.contents.atoms(b, out);
     }
 
@@ -158,7 +196,15 @@ impl<'a> Part<'a> {
 impl<'a> Build<'a> {
     /// The same boxes in another frame: `f` rearranges each array of the frame's shape.
     pub fn reframed(&mut self, r: &Ragged<'a>, frame: Vec<Atom>, f: Rearrange<'_, 'a>) -> R<Ragged<'a>> {
-        let witnesses = r.witnesses.iter().map(|w| w.map(|a| f(self, *a))).collect::<R<Vec<_>>>()?;
+        let mut witnesses = Vec::with_capacity(r.witnesses.len());
+        for w in &r.witnesses {
+            let numbers = w.numbers().into_iter().map(|a| f(self, a)).collect::<R<Vec<_>>>()?;
+            let dims = match w.dims() {
+                Some(s) => Some(Stored { starts: f(self, s.starts)?, ..s }),
+                None => None,
+            };
+            witnesses.push(w.with(numbers, dims)?);
+        }
         let contents = self.reframed_part(&r.contents, &frame, f)?;
         Ok(Ragged { frame, ty: r.ty.clone(), witnesses, contents })
     }
@@ -191,13 +237,17 @@ impl<'a> Build<'a> {
         let mut subst = Subst::new();
         let mut witnesses = Vec::with_capacity(q.params.len());
         for (p, w) in q.params.iter().zip(&r.witnesses) {
-            w.atoms().iter().filter_map(|a| a.as_var()).for_each(|v| {
-                self.natural.insert(v);
-            });
-            let mut dims = w.atoms().iter().map(|a| self.dim_of(*a));
+            let numbers = w.numbers();
+            self.natural.extend(numbers.iter().filter_map(|a| a.as_var()));
             let i = match w {
-                WitnessArrays::Dim(_) => Index::Dim(dims.next().unwrap_or(Dim::zero())),
-                WitnessArrays::Shape(_) => Index::Shape(Shape::of_dims(dims)),
+                WitnessArrays::Dim(n) => Index::Dim(self.dim_of(*n)),
+                WitnessArrays::Shape(_) => {
+                    Index::Shape(Shape::of_dims(numbers.iter().map(|a| self.dim_of(*a))))
+                }
+                WitnessArrays::Opaque { ranks, sizes, dims } => {
+                    let dims = self.elements_from(dims.data, dims.starts, &[*ranks])?;
+                    Index::Shape(self.opaque_shape(dims, *sizes)?)
+                }
             };
             subst.bind_index(p, i.clone());
             witnesses.push(i);
@@ -220,10 +270,10 @@ impl<'a> Build<'a> {
                     .collect::<R<Vec<_>>>()?;
                 Val::Tuple { frame: dims, fields: fields.into() }
             }
-            (Part::Box(r), _) => self.only_box(r)?,
-            (Part::Boxes { starts, inner }, _) => {
+            (Part::Box(r), t) => self.only_box(&Ragged { ty: t.clone(), ..(**r).clone() })?,
+            (Part::Boxes { starts, inner }, t) => {
                 let r = self.reframed(inner, dims.clone(), &mut |b, a| b.elements_from(a, *starts, &dims))?;
-                Val::Ragged(Rc::new(r))
+                Val::Ragged(Rc::new(Ragged { ty: t.clone(), ..r }))
             }
             (Part::Fns { table, fields: parts }, _) => {
                 let types = table.types();
@@ -248,7 +298,7 @@ impl<'a> Build<'a> {
     }
 
     /// The elements of an array in another shape of as many.
-    fn shaped(&mut self, a: Atom, dims: &[Atom]) -> R<Atom> {
+    pub fn shaped(&mut self, a: Atom, dims: &[Atom]) -> R<Atom> {
         if self.dims_of_atom(a) == dims {
             return Ok(a);
         }

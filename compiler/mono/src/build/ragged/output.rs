@@ -13,6 +13,11 @@ impl<'a> Build<'a> {
         let witnesses = r.witnesses.iter().map(|w| match w {
             WitnessArrays::Dim(a) => Witness::Dim(place(*a, results)),
             WitnessArrays::Shape(all) => Witness::Shape(place_all(all, results)),
+            WitnessArrays::Opaque { ranks, dims, .. } => Witness::Vectors {
+                ranks: place(*ranks, results),
+                starts: place(dims.starts, results),
+                dims: place(dims.data, results),
+            },
         });
         let witnesses = witnesses.collect();
         let contents = Box::new(self.part_output(&r.contents, &sigma(ty)?.body.atom, results)?);

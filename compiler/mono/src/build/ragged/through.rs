@@ -5,7 +5,7 @@
 //! one shape for every box, so that what chooses or orders items works on them as on a tuple; the data stay
 //! where they are.
 
-use super::{Part, Ragged};
+use super::{Part, Ragged, Stored};
 use crate::build::join::has_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
@@ -38,28 +38,32 @@ impl<'a> Build<'a> {
     ) -> R<Ragged<'a>> {
         let mut witnesses = Vec::with_capacity(r.witnesses.len());
         for w in &r.witnesses {
-            witnesses.push(w.map(|_| {
+            let numbers = w.numbers().into_iter().map(|_| {
                 let v = self.fresh("n", Ty { base: BaseTy::I64, dims: frame.clone() });
                 out.push(v);
-                Ok(Atom::Var(v))
-            })?);
+                Atom::Var(v)
+            });
+            let numbers = numbers.collect();
+            let dims = w.dims().map(|s| self.like_data("dims", s.data, &frame, out));
+            witnesses.push(w.with(numbers, dims)?);
         }
         let contents = self.like_part(name, &r.contents, &frame, out)?;
         Ok(Ragged { frame, ty: r.ty.clone(), witnesses, contents })
     }
 
+    fn like_data(&mut self, name: &str, data: Atom, frame: &[Atom], out: &mut Vec<Var>) -> Stored {
+        let total = self.fresh_size("total");
+        let starts = self.fresh("starts", Ty { base: BaseTy::I64, dims: frame.to_vec() });
+        let base = self.base_of(data);
+        let v = self.fresh(name, Ty { base, dims: vec![Atom::Var(total)] });
+        out.extend([total, starts, v]);
+        Stored { data: Atom::Var(v), starts: Atom::Var(starts) }
+    }
+
     fn like_part(&mut self, name: &str, p: &Part<'a>, frame: &[Atom], out: &mut Vec<Var>) -> R<Part<'a>> {
-        let data = |b: &mut Self, data: Atom, out: &mut Vec<Var>| {
-            let total = b.fresh_size("total");
-            let starts = b.fresh("starts", Ty { base: BaseTy::I64, dims: frame.to_vec() });
-            let base = b.base_of(data);
-            let v = b.fresh(name, Ty { base, dims: vec![Atom::Var(total)] });
-            out.extend([total, starts, v]);
-            (Atom::Var(v), Atom::Var(starts))
-        };
         Ok(match p {
-            Part::Base { data: d, .. } => {
-                let (data, starts) = data(self, *d, out);
+            Part::Base { data, .. } => {
+                let Stored { data, starts } = self.like_data(name, *data, frame, out);
                 Part::Base { data, starts }
             }
             Part::Tuple(parts) => {
@@ -78,25 +82,6 @@ impl<'a> Build<'a> {
                 Part::Fns { table: table.clone(), fields: fields.collect::<R<Vec<_>>>()? }
             }
         })
-    }
-
-    /// Whether two arrays of boxes are of one structure, but for the functions in them.
-    pub fn alike(&self, x: &Ragged<'a>, y: &Ragged<'a>) -> bool {
-        let ranks = |r: &Ragged| r.witnesses.iter().map(|w| w.atoms().len()).collect::<Vec<_>>();
-        ranks(x) == ranks(y) && self.alike_parts(&x.contents, &y.contents)
-    }
-
-    fn alike_parts(&self, x: &Part<'a>, y: &Part<'a>) -> bool {
-        match (x, y) {
-            (Part::Base { .. }, Part::Base { .. }) => true,
-            (Part::Tuple(xs), Part::Tuple(ys)) => {
-                xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| self.alike_parts(x, y))
-            }
-            (Part::Box(x), Part::Box(y)) => self.alike(x, y),
-            (Part::Boxes { inner: x, .. }, Part::Boxes { inner: y, .. }) => self.alike(x, y),
-            (Part::Fns { .. }, Part::Fns { .. }) => true,
-            _ => false,
-        }
     }
 
     /// A value with the numbers that say what the boxes of its arrays are in the place of these, and its
