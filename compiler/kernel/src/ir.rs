@@ -93,7 +93,7 @@
 use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
-pub use remc_mono::ir::{Atom, Input, Output, Var, Witness};
+pub use remc_mono::ir::{Atom, Input, InputWitness, Output, Var, Witness};
 
 define_id! {
     /// A kernel of a program.

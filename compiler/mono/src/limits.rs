@@ -11,7 +11,6 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Construct {
     Recursion,
-    UnknownRank,
     ProgramTooLarge,
 }
 
@@ -34,14 +33,12 @@ pub enum BuildError {
 }
 
 impl Construct {
-    pub const ALL: [Construct; 3] =
-        [Construct::Recursion, Construct::UnknownRank, Construct::ProgramTooLarge];
+    pub const ALL: [Construct; 2] = [Construct::Recursion, Construct::ProgramTooLarge];
 
     /// The name, as in `limitations.toml`.
     pub fn name(self) -> &'static str {
         match self {
             Construct::Recursion => "recursion",
-            Construct::UnknownRank => "unknown-rank",
             Construct::ProgramTooLarge => "program-too-large",
         }
     }
@@ -51,7 +48,6 @@ impl Construct {
             Construct::Recursion => {
                 "a function that each round of a loop makes from the one before it, so that it grows"
             }
-            Construct::UnknownRank => "a number of axes that is known only when the program runs",
             Construct::ProgramTooLarge => {
                 "a program that grows past the limit when its functions are inlined"
             }
@@ -63,7 +59,6 @@ impl Construct {
             Construct::Recursion => {
                 "keep what the functions mention in an array, and apply them in a loop over it"
             }
-            Construct::UnknownRank => "give the shape as a vector whose length is in its type",
             Construct::ProgramTooLarge => "call large functions from fewer places, or map them over an array",
         }
     }

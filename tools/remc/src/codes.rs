@@ -44,8 +44,7 @@ pub const UNKNOWN_TOPIC: Code = Code("U0020");
 
 // What is not compiled yet, by construct; see `limitations.toml`.
 
-// L0001 to L0004 were of what is compiled now: scans of boxes, functions that leave what they mention, functions as
-// results, boxes as inputs.
-pub const UNKNOWN_RANK: Code = Code("L0005");
+// L0001 to L0005 were of what is compiled now: scans of boxes, functions that leave what they mention, functions as
+// results, boxes as inputs, numbers of axes that are known only when the program runs.
 pub const PROGRAM_TOO_LARGE: Code = Code("L0006");
 pub const RECURSION: Code = Code("L0007");

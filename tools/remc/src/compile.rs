@@ -184,7 +184,6 @@ pub fn interpreted(session: &Session, l: &Limitation) -> Diagnostic<Span> {
 fn code(c: Construct) -> remc_base::Code {
     match c {
         Construct::Recursion => codes::RECURSION,
-        Construct::UnknownRank => codes::UNKNOWN_RANK,
         Construct::ProgramTooLarge => codes::PROGRAM_TOO_LARGE,
     }
 }

@@ -318,6 +318,7 @@ fn tuples_are_read() {
 fn boxes_are_read() {
     programs(&["boxes-input-sums", "boxes-input-softmax", "boxes-input-spmv", "boxes-input-nested"]);
     programs(&["boxes-input-sizes"]);
+    programs(&["ranks-boxes", "ranks-empty", "ranks-iota", "ranks-known-axes", "ranks-nested", "ranks-loops"]);
     let source =
         "(entry (main [b [(Σ (n) [int n m]) k]] [t (Σ (i j) [(Tuple char [f32 j]) i])]) (values m b t))";
     let Some(program) = Program::new("boxes", source) else { return };

@@ -8,23 +8,34 @@
 //! (Σ (n) [float n m])     case 0: remc_bare_size(input, length, witnesses + 0, "n"); break;
 //!                         case 1: remc_bare_size(input, length, sizes + 1, "m"); break;
 //! ```
+//!
+//! A hidden shape has as many of the axes as it has dims, or, where the literal does not say it, as the others leave.
 
-use super::known::Known;
+use super::known::{Known, Meaning};
 use super::{Tables, label, linear, wrong};
 use crate::Error;
 use crate::checks::quoted;
 use crate::writer::Writer;
 use remc_base::{ArrTy, AtomTy, Dim, DimVar, IVar, Name, ShapeItem, ShapeVar, SigmaTy};
-use remc_kernel::ir::Input;
+use remc_kernel::ir::{Input, InputWitness};
 use rustc_hash::FxHashMap;
 
 /// What is known of boxes so far.
 #[derive(Default)]
 pub struct Boxes {
-    /// How many indices all types of boxes hide: the length of the array of witnesses in C.
-    pub witnesses: usize,
-    /// What is done with an axis of the contents, by number.
-    axes: Vec<String>,
+    /// The indices that all types of boxes hide, each as a row of C: their numbers are those of the arrays of
+    /// witnesses and of shapes there.
+    pub hidden: Vec<String>,
+    /// What is done with an axis of the contents, by number, or with the axes of a shape.
+    axes: Vec<Axes>,
+}
+
+/// What is done with axes of the contents of boxes.
+enum Axes {
+    /// With one: a statement of C.
+    One(String),
+    /// With those of the hidden shape of this number, as many as it has.
+    Of(usize),
 }
 
 /// A row of the table of inputs.
@@ -67,14 +78,27 @@ impl Boxes {
         let mut w = Writer::default();
         w.open("static void remc_boxed_axis(");
         w.line("const remc_input *input, u32 number, i64 length, [[maybe_unused]] i64 *sizes,");
-        w.line("[[maybe_unused]] i64 *witnesses) {");
+        w.line("[[maybe_unused]] i64 *witnesses, [[maybe_unused]] const remc_dims *shapes) {");
         w.line("(void)input;");
         w.line("(void)length;");
         w.open("switch (number) {");
         for (k, what) in self.axes.iter().enumerate() {
-            w.line(format!("case {k}: {what} break;"));
+            if let Axes::One(what) = what {
+                w.line(format!("case {k}: {what} break;"));
+            }
         }
         w.line("default: break;");
+        w.close("}");
+        w.close("}");
+        w.line("// The number of the hidden shape whose axes are here; -1 of one axis.");
+        w.open("static i32 remc_boxed_shape(u32 number) {");
+        w.open("switch (number) {");
+        for (k, what) in self.axes.iter().enumerate() {
+            if let Axes::Of(shape) = what {
+                w.line(format!("case {k}: return {shape};"));
+            }
+        }
+        w.line("default: return -1;");
         w.close("}");
         w.close("}");
         w.finish()
@@ -86,19 +110,28 @@ impl Tables<'_> {
     /// frame, `known` what sizes and outer witnesses are in C.
     pub fn boxes(
         &mut self,
-        count: usize,
+        witnesses: &[InputWitness],
         contents: &Input,
         sigma: &SigmaTy,
         says: &[Option<Dim>],
         known: &Known,
     ) -> Result<usize, Error> {
-        let first = self.boxes.witnesses;
+        let first = self.boxes.hidden.len();
         let mut inside = known.clone();
-        for (k, v) in sigma.params.iter().enumerate() {
-            inside.bind(v, vec![format!("witnesses[{}]", first + k)]);
+        for (v, w) in sigma.params.iter().zip(witnesses) {
+            let (number, leaf) = (self.boxes.hidden.len(), self.leaf);
+            let is_shape = matches!(w, InputWitness::Shape { .. });
+            self.boxes.hidden.push(format!("{{{leaf}, {is_shape}}}"));
+            self.learn(says);
+            match is_shape {
+                false => inside.bind(v, vec![format!("witnesses[{number}]")]),
+                true => {
+                    inside.bind_shape(v, number);
+                    self.learn(says);
+                    self.learn(&[]);
+                }
+            }
         }
-        self.boxes.witnesses += count;
-        (0..count).for_each(|_| self.learn(says));
         self.contents(contents, None, &sigma.body, says, &inside)?;
         Ok(first)
     }
@@ -120,13 +153,16 @@ impl Tables<'_> {
             match item {
                 ShapeItem::Dim(d) => {
                     let what = self.compared(d, known)?;
-                    self.boxes.axes.push(what);
+                    self.boxes.axes.push(Axes::One(what));
                 }
-                ShapeItem::Var(ShapeVar::Rigid(v)) => {
-                    let sizes = known.get(v).unwrap_or_default();
-                    let each = sizes.iter().map(|size| bare(size, &v.to_string()));
-                    self.boxes.axes.extend(each);
-                }
+                ShapeItem::Var(ShapeVar::Rigid(v)) => match known.get(v) {
+                    Some(Meaning::Sizes(sizes)) => {
+                        let each = sizes.iter().map(|size| Axes::One(bare(size, &v.to_string())));
+                        self.boxes.axes.extend(each);
+                    }
+                    Some(Meaning::Shape(k)) => self.boxes.axes.push(Axes::Of(*k)),
+                    None => {}
+                },
                 ShapeItem::Var(ShapeVar::Meta(_)) => return wrong("an input of an open type"),
             }
         }
@@ -146,7 +182,7 @@ impl Tables<'_> {
             }
             (Input::Boxes { witnesses, contents }, AtomTy::Sigma(sigma)) => {
                 let (leaf, count) = (self.leaf, witnesses.len());
-                let witness = self.boxes(count, contents, sigma, says, known)?;
+                let witness = self.boxes(witnesses, contents, sigma, says, known)?;
                 Row { leaf, dim, witness, count, ..Row::of('#', axes) }
             }
             (Input::Parts { boxes, .. }, AtomTy::Sigma(sigma)) => {
@@ -156,7 +192,7 @@ impl Tables<'_> {
                 let starts = Some(self.leaf);
                 self.learn(says);
                 let (leaf, count) = (self.leaf, witnesses.len());
-                let witness = self.boxes(count, contents, sigma, &[], known)?;
+                let witness = self.boxes(witnesses, contents, sigma, &[], known)?;
                 Row { leaf, starts, dim, witness, count, ..Row::of('#', axes) }
             }
             _ => return wrong("an input of another type"),
@@ -176,7 +212,7 @@ impl Tables<'_> {
         let compare = format!("remc_same_size(input, length, {value}, {});", quoted(&d.to_string()));
         let of_entry = |v: &DimVar| -> Option<IVar> {
             match v {
-                DimVar::Rigid(v) if known.get(v)?.first()?.starts_with("sizes") => Some(v.clone()),
+                DimVar::Rigid(v) if known.sizes(v)?.first()?.starts_with("sizes") => Some(v.clone()),
                 _ => None,
             }
         };
@@ -185,7 +221,7 @@ impl Tables<'_> {
         let [v] = open.as_slice() else { return Ok(compare) };
         let unknown: FxHashMap<u32, usize> = std::iter::once((v.id, 0)).collect();
         let found = linear(d, &unknown).and_then(|(_, rest, coefficient)| {
-            Some((known.polynomial(&rest)?, known.polynomial(&coefficient)?, known.get(v)?.first()?))
+            Some((known.polynomial(&rest)?, known.polynomial(&coefficient)?, known.sizes(v)?.first()?))
         });
         Ok(match found {
             Some((rest, coefficient, size)) => {

@@ -95,7 +95,11 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, 
     t.inputs.iter().for_each(|part| w.line(format!("{part},")));
     w.line("{0, 0, 0, 0, 0, -1, -1, 0, 0}");
     w.close("};");
-    w.line(format!("enum {{ REMC_HIDDEN = {} }};", t.boxes.witnesses));
+    w.open("[[maybe_unused]] static const remc_hidden_index remc_hidden[] = {");
+    t.boxes.hidden.iter().for_each(|row| w.line(format!("{row},")));
+    w.line("{0, false}");
+    w.close("};");
+    w.line(format!("enum {{ REMC_HIDDEN = {} }};", t.boxes.hidden.len()));
     let out = w.finish() + &inputs + &value;
     Ok((out, solved))
 }
@@ -153,7 +157,7 @@ impl Tables<'_> {
                 Row { leaf, ..Row::of('[', axes) }
             }
             (Input::Boxes { witnesses, contents }, AtomTy::Sigma(sigma)) => {
-                let witness = self.boxes(witnesses.len(), contents, sigma, says, sizes)?;
+                let witness = self.boxes(witnesses, contents, sigma, says, sizes)?;
                 Row { leaf, witness, count: witnesses.len(), ..Row::of('#', axes) }
             }
             (Input::Tuple(fields), AtomTy::Tuple(q)) if fields.len() == q.fields.len() => {

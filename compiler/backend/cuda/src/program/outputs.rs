@@ -2,14 +2,15 @@
 //!
 //! What is in the boxes of an array has no dims of its own among the results: its type says them, for each box
 //! anew, from the box's witnesses. So a row has the numbers of expressions, which are one function of C
-//! (`remc_dim`) of what is known when the program runs; the texts of types mention them as `{3}`.
+//! (`remc_dim`) of what is known when the program runs; the texts of types mention them as `{3}`. A shape whose
+//! number of axes is known only then is one of them (`remc_dims_of`), wherever its dims belong.
 //!
 //! ```text
 //! (boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))     all   (boxes (n) [int n] [
 //!                                                   row   {0}              case 0: return witnesses[0];
 //! ```
 
-use super::known::{Known, Slots};
+use super::known::{Expression, Known, Meaning, Slots};
 use super::{label, wrong};
 use crate::Error;
 use crate::checks::quoted;
@@ -24,10 +25,10 @@ pub struct Outputs {
     boxes: Vec<String>,
     /// The results that hold witnesses, in the order in which opened boxes have them.
     witnesses: Vec<usize>,
-    /// What `remc_dim` gives, by number.
-    expressions: Vec<String>,
-    /// The most axes that something in a box has.
-    axes: usize,
+    /// The results that hold shapes: the ranks, the starts and the dims, or the dims of one shape alone.
+    shapes: Vec<(Option<(usize, usize)>, usize)>,
+    /// What `remc_dim` and `remc_dims_of` give, by number.
+    expressions: Vec<Expression>,
 }
 
 /// Where the contents of boxes are: their type, and how many axes there are around it.
@@ -51,8 +52,8 @@ struct Row {
 impl Outputs {
     /// The tables of the value; `known` are the entry's indices.
     pub fn tables(p: &Program, i: &Interface, known: &Known) -> Result<String, Error> {
-        let (parts, boxes, witnesses, expressions) = Default::default();
-        let mut o = Outputs { parts, boxes, witnesses, expressions, axes: 0 };
+        let (parts, boxes, witnesses, shapes, expressions) = Default::default();
+        let mut o = Outputs { parts, boxes, witnesses, shapes, expressions };
         o.part(p, &p.output, None, known, None)?;
         let mut w = Writer::default();
         w.open("static const remc_result remc_results[] = {");
@@ -64,17 +65,40 @@ impl Outputs {
         w.close("};");
         let witnesses: String = o.witnesses.iter().map(|at| format!("{at}, ")).collect();
         w.line(format!("static const u32 remc_witnesses[] = {{{witnesses}0}};"));
-        w.line(format!("enum {{ REMC_WITNESSES = {}, REMC_BOXED_AXES = {} }};", o.witnesses.len(), o.axes));
+        w.line(format!("enum {{ REMC_WITNESSES = {}, REMC_SHAPES = {} }};", o.witnesses.len(), o.shapes.len()));
+        w.open("[[maybe_unused]] static const remc_hidden_shape remc_hidden_shapes[] = {");
+        for (many, dims) in &o.shapes {
+            let (ranks, starts) = many.map_or((-1, -1), |(ranks, starts)| (ranks as i64, starts as i64));
+            w.line(format!("{{{ranks}, {starts}, {dims}}},"));
+        }
+        w.line("{-1, -1, 0}");
+        w.close("};");
         w.open("[[maybe_unused]] static const remc_box remc_boxes[] = {");
         o.boxes.iter().for_each(|row| w.line(format!("{row},")));
-        w.line("{0, 0, 0, 0, 0, 0}");
+        w.line("{0, 0, 0, 0, 0, 0, 0, 0}");
         w.close("};");
-        w.open("static i64 remc_dim(u32 number, const u64 *params, const i64 *witnesses) {");
+        w.open(
+            "static i64 remc_dim(u32 number, const u64 *params, const i64 *witnesses, const remc_dims *shapes) {",
+        );
         w.line("(void)params;");
         w.line("(void)witnesses;");
+        w.line("(void)shapes;");
         w.open("switch (number) {");
         for (k, value) in o.expressions.iter().enumerate() {
-            w.line(format!("case {k}: return {value};"));
+            if let Expression::Number(value) = value {
+                w.line(format!("case {k}: return {value};"));
+            }
+        }
+        w.line("default: return 0;");
+        w.close("}");
+        w.close("}");
+        w.open("static const remc_dims *remc_dims_of(u32 number, const remc_dims *shapes) {");
+        w.line("(void)shapes;");
+        w.open("switch (number) {");
+        for (k, value) in o.expressions.iter().enumerate() {
+            if let Expression::Shape(n) = value {
+                w.line(format!("case {k}: return shapes + {n};"));
+            }
         }
         w.line("default: return 0;");
         w.close("}");
@@ -101,11 +125,10 @@ impl Outputs {
             None => Vec::new(),
         };
         let boxed_rank = inside.map_or(0, |inside| inside.outer + own.len());
-        self.axes = self.axes.max(boxed_rank);
         let row = match output {
             Output::Array(at) => {
                 let Some(a) = p.results.get(*at) else { return wrong("a result that is not given") };
-                let rank = rank(p, *a)?.1.unwrap_or(0);
+                let rank = if inside.is_some() { boxed_rank } else { rank(p, *a)?.1.unwrap_or(0) };
                 Row { kind: '[', rank, result: Some(*at), starts: None, boxes: None }
             }
             Output::Part { starts, data } => {
@@ -117,7 +140,7 @@ impl Outputs {
                 let mut slots = Slots { known, expressions: &mut self.expressions };
                 let text = slots.atom(ty).to_string();
                 let boxes = self.boxes.len();
-                self.boxes.push(format!("{{{}, 0, 0, 0, 0, 0}}", quoted(&text)));
+                self.boxes.push(format!("{{{}, 0, 0, 0, 0, 0, 0, 0}}", quoted(&text)));
                 let result = if inside.is_some() { None } else { frame.first().copied() };
                 Row { kind: 'f', rank, result, starts: None, boxes: Some(boxes) }
             }
@@ -177,8 +200,11 @@ impl Outputs {
         let mut all = Vec::new();
         for item in ty.shape.items() {
             let values = match item {
-                ShapeItem::Dim(d) => known.polynomial(d).map(|value| vec![value]),
-                ShapeItem::Var(ShapeVar::Rigid(v)) => known.get(v).map(<[String]>::to_vec),
+                ShapeItem::Dim(d) => known.polynomial(d).map(|value| vec![Expression::Number(value)]),
+                ShapeItem::Var(ShapeVar::Rigid(v)) => known.get(v).map(|m| match m {
+                    Meaning::Sizes(all) => all.iter().cloned().map(Expression::Number).collect(),
+                    Meaning::Shape(k) => vec![Expression::Shape(*k)],
+                }),
                 ShapeItem::Var(ShapeVar::Meta(_)) => None,
             };
             all.extend(values.ok_or_else(|| Error("contents of a size that nobody knows".into()))?);
@@ -199,32 +225,41 @@ impl Outputs {
         known: &Known,
     ) -> Result<usize, Error> {
         let AtomTy::Sigma(sigma) = ty else { return wrong("a box of another type") };
-        let first = self.witnesses.len();
+        let (first, first_shape) = (self.witnesses.len(), self.shapes.len());
         let mut inside = known.clone();
         // `n`, `n {0}` and `{0}` for each index.
         let (mut names, mut bound, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let named = sigma.named_for_values(&mut 0);
         for ((param, named), witness) in sigma.params.iter().zip(&named.params).zip(witnesses) {
-            let positions: &[usize] = match witness {
-                Witness::Dim(at) => std::slice::from_ref(at),
-                Witness::Shape(all) => all,
-            };
             let from = self.witnesses.len();
-            self.witnesses.extend(positions);
-            let all: Vec<String> = (from..self.witnesses.len()).map(|k| format!("witnesses[{k}]")).collect();
             let mut slots = Slots { known, expressions: &mut self.expressions };
-            let shown: Vec<String> =
-                all.iter().map(|value| format!("{{{}}}", slots.expression(value.clone()))).collect();
-            let shown = match witness {
-                Witness::Dim(_) => shown.join(" "),
-                Witness::Shape(_) => format!("[{}]", shown.join(" ")),
+            let mut sizes = |positions: &[usize], witnesses: &mut Vec<usize>| {
+                witnesses.extend(positions);
+                let all: Vec<String> = (from..witnesses.len()).map(|k| format!("witnesses[{k}]")).collect();
+                let number = |value: &String| slots.expression(Expression::Number(value.clone()));
+                let shown: Vec<String> = all.iter().map(number).map(|n| format!("{{{n}}}")).collect();
+                inside.bind(param, all);
+                shown.join(" ")
             };
-            inside.bind(param, all);
+            let shown = match witness {
+                Witness::Dim(at) => sizes(&[*at], &mut self.witnesses),
+                Witness::Shape(all) => format!("[{}]", sizes(all, &mut self.witnesses)),
+                Witness::Vector(_) | Witness::Vectors { .. } => {
+                    let number = self.shapes.len();
+                    self.shapes.push(match *witness {
+                        Witness::Vectors { ranks, starts, dims } => (Some((ranks, starts)), dims),
+                        _ => (None, witness.results()[0]),
+                    });
+                    inside.bind_shape(param, number);
+                    format!("[{{{}}}]", slots.expression(Expression::Shape(number)))
+                }
+            };
             names.push(named.to_string());
             bound.push(format!("({named} {shown})"));
             values.push(shown);
         }
         let count = self.witnesses.len() - first;
+        let shapes = self.shapes.len() - first_shape;
         let outside = known.without(&sigma.params);
         let mut slots = Slots { known: &outside, expressions: &mut self.expressions };
         let body = slots.array(&named.body);
@@ -236,9 +271,12 @@ impl Outputs {
             values.join(" "),
         ];
         let number = self.boxes.len();
-        self.boxes.push(format!("{{{}, {first}, {count}}}", texts.map(|t| quoted(&t)).join(", ")));
+        let texts = texts.map(|t| quoted(&t)).join(", ");
+        self.boxes.push(format!("{{{texts}, {first}, {count}, {first_shape}, {shapes}}}"));
         let inside_type = Inside { ty: &sigma.body, outer: 0 };
-        self.part(p, contents, None, &inside, of_array.then_some(inside_type))?;
+        // What is stored with the axes of a shape as one has the dims that its type says.
+        let by_type = of_array || inside.has_shapes();
+        self.part(p, contents, None, &inside, by_type.then_some(inside_type))?;
         Ok(number)
     }
 }

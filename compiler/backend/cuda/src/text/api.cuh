@@ -2,7 +2,7 @@
 
 // The text of a check has the value number D (a hexadecimal digit) where it has a % with two letters, `%iD`:
 // i and u are integers, h f d half, single and double floats; as H F D these without their fraction. %b is a
-// boolean, and %% is a %.
+// boolean, and %% is a %. %v27 is a vector: value number 2 is its length, and the 7 behind that are its first numbers.
 static void remc_say_filled(remc_text *text, const char *format, const i64 *values) {
   for (const char *at = format; *at;) {
     if (*at != '%' || at[1] == '%' || !at[1] || !at[2]) {
@@ -12,8 +12,21 @@ static void remc_say_filled(remc_text *text, const char *format, const i64 *valu
       at += is_percent ? (at[1] == '%' ? 2 : 1) : length;
       continue;
     }
-    const i64 value = values[at[2] <= '9' ? at[2] - '0' : at[2] - 'a' + 10];
+    const i64 *from = values + (at[2] <= '9' ? at[2] - '0' : at[2] - 'a' + 10);
+    const i64 value = *from;
     char number[48];
+    if (at[1] == 'v') {
+      const i64 most = at[3] <= '9' ? at[3] - '0' : at[3] - 'a' + 10;
+      remc_say(text, "[", 1);
+      for (i64 i = 0; i < value && i < most; ++i) {
+        snprintf(number, sizeof number, i > 0 ? " %lld" : "%lld", from[1 + i]);
+        remc_say(text, number, strlen(number));
+      }
+      if (value > most) remc_say(text, " \xe2\x80\xa6", 4);
+      remc_say(text, "]", 1);
+      at += 4;
+      continue;
+    }
     const char *shown = number;
     f64 real = 0;
     switch (at[1]) {

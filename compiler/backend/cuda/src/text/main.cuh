@@ -59,7 +59,11 @@ static void remc_learn_contents(const remc_input *input, u32 at, const remc_shap
 // The shapes of the leaves of boxes in a frame.
 static void remc_learn_boxes(const remc_input *input, u32 at, const remc_shape *frame, remc_reading *read, i64 *sizes) {
   const remc_input_part *part = remc_input_parts + at;
-  for (u32 k = 0; k < part->count; ++k) remc_learn(input, remc_leaves + part->leaf + k, frame, sizes);
+  for (u32 k = part->witness; k < part->witness + part->count; ++k) {
+    const remc_leaf *leaf = remc_leaves + remc_hidden[k].leaf;
+    remc_learn(input, leaf, frame, sizes);
+    if (remc_hidden[k].is_shape) remc_learn(input, leaf + 1, frame, sizes);
+  }
   remc_learn_contents(input, at + 1, frame, read, sizes);
 }
 
@@ -122,53 +126,106 @@ static void remc_read_input(const remc_input *input, const char *value, remc_rea
   remc_learn_all(input, input->part, &shape, to, sizes);
 }
 
-static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_reading *read, i64 *sizes, i64 *witnesses);
+// What boxes hide, of the boxes that are open: by hidden index.
+struct remc_open {
+  i64 *witnesses;
+  remc_dims *shapes;  // without dims where they are not known
+};
+
+static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_reading *read, i64 *sizes, const remc_open *open);
+
+// Finds the hidden shapes in a type that are not known: they have the axes which the others leave.
+static void remc_find_shapes(const remc_input *input, const remc_input_part *part, const i64 *shape, const remc_open *open) {
+  i64 taken = 0, missing = 0;
+  for (u32 i = 0; i < part->axes; ++i) {
+    const i32 number = remc_boxed_shape((u32)part->dim + i);
+    const bool is_known = number < 0 || open->shapes[number].at;
+    missing += is_known ? 0 : 1;
+    taken += number < 0 ? 1 : is_known ? (i64)open->shapes[number].rank : 0;
+  }
+  const i64 rest = shape[0] - taken;
+  if (missing ? rest < 0 || rest % missing != 0 : rest != 0)
+    remc_usage("U0009", "the input `%s` wants %s and was given contents of a box with %lld axes instead of %lld", input->name, input->type,
+               (long long)shape[0], (long long)taken);
+  const i64 *dims = shape + 1;
+  for (u32 i = 0; i < part->axes; ++i) {
+    const i32 number = remc_boxed_shape((u32)part->dim + i);
+    if (number >= 0 && !open->shapes[number].at) {
+      const remc_dims found = {dims, (u64)(rest / missing)};
+      open->shapes[number] = found;
+    }
+    dims += number < 0 ? 1 : open->shapes[number].rank;
+  }
+}
 
 // Compares the shape of what is in a box with its type, and learns the sizes that only boxes have.
-static void remc_check_contents(const remc_input *input, u32 at, remc_reading *read, i64 *sizes, i64 *witnesses) {
+static void remc_check_contents(const remc_input *input, u32 at, remc_reading *read, i64 *sizes, const remc_open *open) {
   const remc_input_part *part = remc_input_parts + at;
   remc_cell *cell = read->cells + at;
   const i64 *shape = (const i64 *)cell->shapes.at + cell->next_shape;
   cell->next_shape += 1 + (u64)shape[0];
-  if (shape[0] != (i64)part->axes)
-    remc_usage("U0009", "the input `%s` wants %s and was given contents of a box with %lld axes instead of %u", input->name, input->type,
-               (long long)shape[0], part->axes);
-  i64 count = 1;
+  remc_find_shapes(input, part, shape, open);
+  const i64 *dims = shape + 1;
   for (u32 i = 0; i < part->axes; ++i) {
-    remc_boxed_axis(input, (u32)part->dim + i, shape[1 + i], sizes, witnesses);
-    count *= shape[1 + i];
+    const i32 number = remc_boxed_shape((u32)part->dim + i);
+    if (number < 0) remc_boxed_axis(input, (u32)part->dim + i, *dims++, sizes, open->witnesses, open->shapes);
+    for (u64 k = 0; number >= 0 && k < open->shapes[number].rank; ++k)
+      remc_same_size(input, *dims++, open->shapes[number].at[k], "an axis of its shape");
   }
-  if (part->kind == '#') remc_check_boxes(input, at, count, read, sizes, witnesses);
+  i64 count = 1;
+  for (i64 i = 0; i < shape[0]; ++i) count *= shape[1 + i];
+  if (part->kind == '#') remc_check_boxes(input, at, count, read, sizes, open);
   if (part->kind != '(') return;
   for (i64 k = 0; k < count; ++k)
     for (u32 field = at + 1; field < part->next; field = remc_input_parts[field].next)
-      remc_check_contents(input, field, read, sizes, witnesses);
+      remc_check_contents(input, field, read, sizes, open);
+}
+
+// Keeps the shape of a box that has been compared with its type.
+static void remc_keep_shape(u32 hidden, const remc_dims *shape, remc_reading *read) {
+  remc_text *leaf = read->leaves + remc_hidden[hidden].leaf;
+  const i64 rank = (i64)shape->rank, start = (i64)(leaf[2].length / sizeof(i64));
+  remc_append(leaf, &rank, sizeof rank);
+  remc_append(leaf + 1, &start, sizeof start);
+  remc_append(leaf + 2, shape->at, shape->rank * sizeof *shape->at);
 }
 
 // The next boxes of a part.
-static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_reading *read, i64 *sizes, i64 *witnesses) {
+static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_reading *read, i64 *sizes, const remc_open *open) {
   const remc_input_part *part = remc_input_parts + at;
-  i64 *own = witnesses + part->witness;
+  const u32 first = part->witness, end = part->witness + part->count;
   for (i64 k = 0; k < count; ++k) {
     const i64 box = read->cells[at].opened++;
-    for (u32 w = 0; w < part->count; ++w) own[w] = ((const i64 *)read->leaves[part->leaf + w].at)[box];
-    remc_check_contents(input, at + 1, read, sizes, witnesses);
-    for (u32 w = 0; w < part->count; ++w) {
-      if (own[w] < 0)
+    for (u32 w = first; w < end; ++w) {
+      if (!remc_hidden[w].is_shape) {
+        open->witnesses[w] = ((const i64 *)read->leaves[remc_hidden[w].leaf].at)[box];
+        continue;
+      }
+      const i64 *given = (const i64 *)read->shapes[w].at + read->next_shapes[w];
+      const remc_dims shape = {*given < 0 ? 0 : given + 1, (u64)(*given < 0 ? 0 : *given)};
+      read->next_shapes[w] += 1 + shape.rank;
+      open->shapes[w] = shape;
+    }
+    // Boxes in the contents are kept behind this one: their shapes are in leaves of their own.
+    remc_check_contents(input, at + 1, read, sizes, open);
+    for (u32 w = first; w < end; ++w) {
+      const bool is_shape = remc_hidden[w].is_shape;
+      if (is_shape ? !open->shapes[w].at : open->witnesses[w] < 0)
         remc_usage("U0009", "the input `%s` wants %s and was given a box whose witnesses do not follow from its contents", input->name,
                    input->type);
-      ((i64 *)read->leaves[part->leaf + w].at)[box] = own[w];
+      if (is_shape) remc_keep_shape(w, open->shapes + w, read);
+      else ((i64 *)read->leaves[remc_hidden[w].leaf].at)[box] = open->witnesses[w];
     }
   }
 }
 
 // All boxes of an input that are in no box.
-static void remc_check_input(const remc_input *input, u32 at, remc_reading *read, i64 *sizes, i64 *witnesses) {
+static void remc_check_input(const remc_input *input, u32 at, remc_reading *read, i64 *sizes, const remc_open *open) {
   const remc_input_part *part = remc_input_parts + at;
-  if (part->kind == '#') remc_check_boxes(input, at, read->cells[at].boxes, read, sizes, witnesses);
+  if (part->kind == '#') remc_check_boxes(input, at, read->cells[at].boxes, read, sizes, open);
   if (part->kind != '(') return;
   for (u32 field = at + 1; field < part->next; field = remc_input_parts[field].next)
-    remc_check_input(input, field, read, sizes, witnesses);
+    remc_check_input(input, field, read, sizes, open);
 }
 
 // Writes the value under a temporary name, then renames it: a reader sees the old file or the new one.
@@ -268,14 +325,26 @@ int main(int argc, char **argv) {
   static remc_cell cells[PARTS];
   i64 sizes[REMC_SIZES + 1];
   for (i64 &size : sizes) size = -1;
-  remc_reading reading = {leaves, cells};
+  static remc_text shapes[REMC_HIDDEN + 1];
+  static u64 next_shapes[REMC_HIDDEN + 1];
+  remc_reading reading = {leaves, cells, shapes, next_shapes};
   for (u32 k = 0; remc_inputs[k].name; ++k) {
     if (!values[k]) remc_usage("U0005", "`%s` needs the input `%s`, of type %s", remc_entry_name, remc_inputs[k].name, remc_inputs[k].type);
     remc_read_input(remc_inputs + k, values[k], &reading, sizes);
   }
   remc_solve(sizes);
   static i64 hidden[REMC_HIDDEN + 1];
-  for (u32 k = 0; remc_inputs[k].name; ++k) remc_check_input(remc_inputs + k, remc_inputs[k].part, &reading, sizes, hidden);
+  static remc_dims hidden_shapes[REMC_HIDDEN + 1];
+  const remc_open open = {hidden, hidden_shapes};
+  for (u32 k = 0; remc_inputs[k].name; ++k) remc_check_input(remc_inputs + k, remc_inputs[k].part, &reading, sizes, &open);
+  for (u32 k = 0; k < REMC_HIDDEN; ++k) {
+    if (!remc_hidden[k].is_shape) continue;
+    const u32 leaf = remc_hidden[k].leaf + 2;
+    remc_shape line;
+    line.rank = 1;
+    line.at[0] = (i64)(leaves[leaf].length / sizeof(i64));
+    remc_learn(remc_inputs, remc_leaves + leaf, &line, sizes);
+  }
   for (int k = 0; k < REMC_SIZES; ++k)
     if (sizes[k] < 0) remc_usage("U0009", "no input decides the size number %d of `%s`", k, remc_entry_name);
 
@@ -315,11 +384,14 @@ int main(int argc, char **argv) {
   }
   static i64 witnesses[REMC_WITNESSES + 1];
   static remc_view views[OUTPUTS];
-  static u64 boxed_dims[OUTPUTS][REMC_BOXED_AXES + 1];
-  const remc_value value = {params, results, data, witnesses, views, boxed_dims, 0};
+  static remc_dims given_shapes[REMC_SHAPES + 1];
+  static remc_room rooms[OUTPUTS];
+  const remc_value value = {params, results, data, witnesses, given_shapes, views, rooms, 0};
   remc_view_all(&value, OUTPUTS);
   remc_write(&value, output);
   for (const void *array : data) free((void *)array);
+  for (const remc_room &room : rooms) free(room.at);
+  for (const remc_text &text : shapes) free(text.at);
   remc_context_free(context);
   return 0;
 }

@@ -4,6 +4,13 @@
 struct remc_view {
   const u64 *dims;
   u64 first;  // of its elements or boxes
+  u32 rank;
+};
+
+// The dims of a part whose type says them.
+struct remc_room {
+  u64 *at;
+  u64 size;
 };
 
 // The value: the words of the run, the arrays on the host by the number of the result, and what is open.
@@ -11,8 +18,9 @@ struct remc_value {
   const u64 *params, *results;
   const void *const *data;
   i64 *witnesses;
-  remc_view *views;                        // by part
-  u64 (*boxed_dims)[REMC_BOXED_AXES + 1];  // by part
+  remc_dims *shapes;
+  remc_view *views;  // by part
+  remc_room *rooms;  // by part
   FILE *out;
 };
 
@@ -101,7 +109,7 @@ static void remc_view_all(const remc_value *v, u32 parts) {
   for (u32 k = 0; k < parts; ++k) {
     const remc_output_part *part = remc_output_parts + k;
     const u64 *words = part->result < 0 ? v->results : v->results + remc_results[part->result].word;
-    const remc_view view = {words + (part->kind == '[' ? 1 : 0), 0};
+    const remc_view view = {words + (part->kind == '[' ? 1 : 0), 0, part->rank};
     if (part->dim < 0) v->views[k] = view;
   }
 }
@@ -110,33 +118,70 @@ static void remc_view_all(const remc_value *v, u32 parts) {
 static void remc_view_contents(const remc_value *v, const remc_output_part *part, u32 outer, const u64 *dims, u64 at) {
   if (part->dim < 0) return;
   const u32 me = (u32)(part - remc_output_parts);
-  u64 *own = v->boxed_dims[me];
-  for (u32 i = 0; i < outer; ++i) own[i] = dims[i];
-  for (u32 i = 0; i < part->axes; ++i) own[outer + i] = (u64)remc_dim((u32)part->dim + i, v->params, v->witnesses);
-  const remc_view view = {own, part->starts < 0 ? at : remc_number(v, (u32)part->starts, at)};
+  remc_room *room = v->rooms + me;
+  u64 rank = outer;
+  for (u32 i = 0; i < part->axes; ++i) {
+    const remc_dims *shape = remc_dims_of((u32)part->dim + i, v->shapes);
+    rank += shape ? shape->rank : 1;
+  }
+  if (rank >= room->size) {
+    room->size = rank + 1;
+    room->at = (u64 *)realloc(room->at, room->size * sizeof *room->at);
+    if (!room->at) remc_usage("U0010", "cannot write the value: there is no memory for a shape of %llu axes", rank);
+  }
+  u64 *own = room->at, *next = own;
+  for (u32 i = 0; i < outer; ++i) *next++ = dims[i];
+  for (u32 i = 0; i < part->axes; ++i) {
+    const remc_dims *shape = remc_dims_of((u32)part->dim + i, v->shapes);
+    if (!shape) *next++ = (u64)remc_dim((u32)part->dim + i, v->params, v->witnesses, v->shapes);
+    for (u64 k = 0; shape && k < shape->rank; ++k) *next++ = (u64)shape->at[k];
+  }
+  const remc_view view = {own, part->starts < 0 ? at : remc_number(v, (u32)part->starts, at), (u32)rank};
   v->views[me] = view;
   if (part->kind != '(') return;
   for (u32 field = me + 1; field < part->next; field = remc_output_parts[field].next)
-    remc_view_contents(v, remc_output_parts + field, part->rank, own, at);
+    remc_view_contents(v, remc_output_parts + field, (u32)rank, own, at);
 }
 
 // Opens box number `at` of some boxes.
 static void remc_open_box(const remc_value *v, const remc_output_part *part, u64 at) {
   const remc_box *box = part->box;
   for (u32 k = box->witness; k < box->witness + box->count; ++k) v->witnesses[k] = (i64)remc_number(v, remc_witnesses[k], at);
+  for (u32 k = box->shape; k < box->shape + box->shapes; ++k) {
+    const remc_hidden_shape *shape = remc_hidden_shapes + k;
+    const i64 *dims = (const i64 *)v->data[shape->dims];
+    const bool is_one = shape->ranks < 0;
+    const u64 rank = is_one ? v->results[remc_results[shape->dims].word + 1] : remc_number(v, (u32)shape->ranks, at);
+    const remc_dims found = {is_one ? dims : dims + remc_number(v, (u32)shape->starts, at), rank};
+    v->shapes[k] = found;
+  }
   remc_view_contents(v, part + 1, 0, 0, at);
 }
 
-// A text with numbers in it.
+// What a slot of a text stands for, from behind its brace on; what is behind the slot.
+static const char *remc_put_slot(const remc_value *v, const char *text) {
+  const char kind = *text == ' ' || *text == '[' || *text == ']' ? *text++ : 0;
+  u64 axes = 0;
+  for (;; ++text) {
+    char *end = 0;
+    const u32 number = (u32)strtoul(text, &end, 10);
+    const remc_dims *shape = remc_dims_of(number, v->shapes);
+    if (!shape) fprintf(v->out, "%lld", remc_dim(number, v->params, v->witnesses, v->shapes));
+    axes += shape ? shape->rank : 1;
+    const bool shows = shape && kind != '[' && kind != ']';
+    for (u64 i = 0; shows && i < shape->rank; ++i) fprintf(v->out, kind || i > 0 ? " %lld" : "%lld", shape->at[i]);
+    text = end;
+    if (*text != ',') break;
+  }
+  if (axes > 0 && (kind == '[' || kind == ']')) fputc(kind, v->out);
+  return text + 1;
+}
+
+// A text with slots in it.
 static void remc_put_text(const remc_value *v, const char *text) {
   while (*text) {
-    if (*text != '{') {
-      fputc(*text++, v->out);
-      continue;
-    }
-    char *end = 0;
-    fprintf(v->out, "%lld", remc_dim((u32)strtoul(text + 1, &end, 10), v->params, v->witnesses));
-    text = end + 1;
+    if (*text == '{') text = remc_put_slot(v, text + 1);
+    else fputc(*text++, v->out);
   }
 }
 
@@ -157,10 +202,11 @@ static void remc_put_type(const remc_value *v, const remc_output_part *part) {
     const remc_output_part *field = remc_output_parts + at;
     fputc(' ', v->out);
     if (field->label) fprintf(v->out, "(%s ", field->label);
-    const bool is_array = field->rank > part->rank;
+    const u32 outer = remc_view_of(v, part)->rank, rank = remc_view_of(v, field)->rank;
+    const bool is_array = rank > outer;
     if (is_array) fputc('[', v->out);
     remc_put_type(v, field);
-    for (u32 i = part->rank; i < field->rank; ++i) fprintf(v->out, " %llu", remc_view_of(v, field)->dims[i]);
+    for (u32 i = outer; i < rank; ++i) fprintf(v->out, " %llu", remc_view_of(v, field)->dims[i]);
     if (is_array) fputc(']', v->out);
     if (field->label) fputc(')', v->out);
   }
@@ -196,7 +242,7 @@ static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64
   for (u32 field = me + 1; field < part->next; field = remc_output_parts[field].next) {
     fputc(' ', v->out);
     if (is_record) fprintf(v->out, "(%s ", remc_output_parts[field].label);
-    remc_put(v, remc_output_parts + field, part->rank, at);
+    remc_put(v, remc_output_parts + field, remc_view_of(v, part)->rank, at);
     if (is_record) fputc(')', v->out);
   }
   fputc(')', v->out);
@@ -204,12 +250,12 @@ static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64
 
 // The array of the atoms from `at` on; a vector of characters is a string.
 static void remc_put_nested(const remc_value *v, const remc_output_part *part, u32 axis, u64 at) {
-  const u32 rank = part->rank;
+  const remc_view *view = remc_view_of(v, part);
+  const u32 rank = view->rank;
   if (axis == rank) {
     remc_put_atom(v, part, at);
     return;
   }
-  const remc_view *view = remc_view_of(v, part);
   const u64 *dims = view->dims;
   if (axis + 1 == rank && part->kind == '[' && remc_results[part->result].type == REMC_CHAR) {
     remc_put_string(v->out, (const u32 *)v->data[part->result] + view->first + at, dims[axis]);
@@ -229,7 +275,7 @@ static void remc_put_nested(const remc_value *v, const remc_output_part *part, u
 static void remc_put_boxes(const remc_value *v, const remc_output_part *part, u32 outer, u64 at, u64 count) {
   const remc_view *view = remc_view_of(v, part);
   remc_put_text(v, part->box->all);
-  for (u32 i = outer; i < part->rank; ++i) fprintf(v->out, i > outer ? " %llu" : "%llu", view->dims[i]);
+  for (u32 i = outer; i < view->rank; ++i) fprintf(v->out, i > outer ? " %llu" : "%llu", view->dims[i]);
   fputc(']', v->out);
   for (u64 k = at; k < at + count; ++k) {
     remc_open_box(v, part, view->first + k);
@@ -244,7 +290,7 @@ static void remc_put_boxes(const remc_value *v, const remc_output_part *part, u3
 
 // A part of the value: cell number `from` of an array that has `outer` axes around it.
 static void remc_put(const remc_value *v, const remc_output_part *part, u32 outer, u64 from) {
-  const u32 rank = part->rank;
+  const u32 rank = remc_view_of(v, part)->rank;
   const u64 *dims = remc_view_of(v, part)->dims;
   u64 count = 1;
   for (u32 i = outer; i < rank; ++i) count *= dims[i];

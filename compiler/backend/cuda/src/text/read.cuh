@@ -20,6 +20,8 @@ struct remc_cell {
 struct remc_reading {
   remc_text *leaves;
   remc_cell *cells;
+  remc_text *shapes;  // by hidden index: of each box, the rank and the dims, as i64; a rank of -1 if it is not given
+  u64 *next_shapes;   // the first of these that has not been compared with the type
 };
 
 [[noreturn]] static void remc_usage(const char *code, const char *format, ...) {
@@ -413,20 +415,30 @@ static void remc_begin_contents(u32 part_at, remc_reading *to) {
   for (u32 field = part_at + 1; field < part->next; field = remc_input_parts[field].next) remc_begin_contents(field, to);
 }
 
-// Reads a box: its witnesses from a term on, as in `((n 3))` or `(3)`, and its contents. Without terms the witnesses
+// Reads a box: its witnesses from a term on, as in `((n 3) (@s [4 5]))` or `(3 [4 5])`, and its contents. Without terms the witnesses
 // are -1 until the contents are compared with the type.
 static void remc_evaluate_box(const remc_literal *l, const remc_term *witness, bool is_named, const remc_term *contents, u32 part_at,
                               remc_reading *to) {
   const remc_input_part *part = remc_input_parts + part_at;
-  for (u32 k = 0; k < part->count; ++k) {
-    i64 n = -1;
+  for (u32 k = part->witness; k < part->witness + part->count; ++k) {
+    const remc_term *own = 0;
     if (witness) {
       if (!witness->kind) remc_mismatch(l, "a box with fewer witnesses");
       if (is_named && (witness->kind != '(' || !witness[1].kind)) remc_no_literal(l, "a witness is not written as in `((n 3))`");
-      n = (i64)remc_natural(l, is_named ? l->terms + witness[1].next : witness);
+      own = is_named ? l->terms + witness[1].next : witness;
       witness = l->terms + witness->next;
     }
-    remc_append(&to->leaves[part->leaf + k], &n, sizeof n);
+    if (remc_hidden[k].is_shape) {
+      remc_shape dims;
+      dims.rank = 0;
+      if (own) remc_dims_of(l, own, &dims);
+      const i64 rank = own ? (i64)dims.rank : -1;
+      remc_append(&to->shapes[k], &rank, sizeof rank);
+      remc_append(&to->shapes[k], dims.at, dims.rank * sizeof *dims.at);
+    } else {
+      const i64 n = own ? (i64)remc_natural(l, own) : -1;
+      remc_append(&to->leaves[remc_hidden[k].leaf], &n, sizeof n);
+    }
   }
   if (witness && witness->kind) remc_mismatch(l, "a box with more witnesses");
   remc_begin_contents(part_at + 1, to);

@@ -13,6 +13,25 @@ struct remc_input_part {
   u32 witness, count;  // of boxes: the numbers of their witnesses
 };
 
+// A witness of the boxes of an input: the leaf that holds it. Of a shape that leaf holds the ranks, the next one where
+// the dims of each begin, and the one after it the dims.
+struct remc_hidden_index {
+  u32 leaf;
+  bool is_shape;
+};
+
+// The dims of a shape.
+struct remc_dims {
+  const i64 *at;
+  u64 rank;
+};
+
+[[maybe_unused]] static i64 remc_size_of(const remc_dims *shape) {
+  i64 size = 1;
+  for (u64 i = 0; i < shape->rank; ++i) size *= shape->at[i];
+  return size;
+}
+
 // An array that the plan takes: a dim is a number, or, as -1 - k, the size number k.
 struct remc_leaf {
   i32 type;
@@ -33,13 +52,21 @@ struct remc_result {
   u32 word;  // a scalar, or an array's address with its dims behind it
 };
 
-// Texts of boxes, in which {3} stands for the number that remc_dim(3, …) gives.
+// The results that hold shapes: their ranks, where the dims of each begin, and the dims; of one shape the dims alone,
+// with -1 for the others.
+struct remc_hidden_shape {
+  i32 ranks, starts, dims;
+};
+
+// Texts of boxes, in which {3} stands for the number that remc_dim(3, …) gives, or the dims that remc_dims_of(3, …)
+// gives; { 3} has a space before each of these, and {[3} and {]3} are brackets if there are any.
 struct remc_box {
   const char *type;  // (Σ (n) [int n])
   const char *one;   // (box ((n {3})) [int n]
   const char *all;   // (boxes (n) [int n] [
   const char *row;   // {3}
   u32 witness, count;  // the numbers of its witnesses
+  u32 shape, shapes;   // and of its shapes
 };
 
 // A part of the value, in prefix order; `next` is the part after it and what is in it. The part after boxes is
@@ -48,10 +75,10 @@ struct remc_output_part {
   char kind;  // an array [, a tuple (, boxes # or functions f, without axes if it is one
   const char *label;
   u32 next;
-  u32 rank;     // with the axes of the tuples that it is in
+  u32 rank;     // with the axes of the tuples that it is in; where its type says its axes, remc_view knows it
   i32 result;   // the number of the elements, or of the first of the sizes of its axes; -1 if its type says them
   i32 starts;   // in the boxes of an array: where the elements of each begin; -1 otherwise
-  i32 dim;      // there too: its own dims are those that remc_dim gives from this number on; -1 otherwise
-  u32 axes;     // and how many these are
+  i32 dim;      // there too: its own dims are those that remc_dim and remc_dims_of give from this number on; -1 otherwise
+  u32 axes;     // and how many of these numbers there are
   const remc_box *box;  // of functions only the type is there
 };
