@@ -157,7 +157,11 @@ impl Input {
 pub enum InputWitness {
     Dim(Var),
     /// Shapes, which may be of different ranks: the dims of each begin at its start in the vector `dims`.
-    Shape { ranks: Var, starts: Var, dims: Var },
+    Shape {
+        ranks: Var,
+        starts: Var,
+        dims: Var,
+    },
 }
 
 impl InputWitness {
@@ -220,7 +224,11 @@ pub enum Witness {
     Vector(usize),
     /// Of an array of boxes: such shapes. The dims of each begin at its start in the vector `dims`, as many as its
     /// rank; ranks and starts are arrays of the boxes' frame.
-    Vectors { ranks: usize, starts: usize, dims: usize },
+    Vectors {
+        ranks: usize,
+        starts: usize,
+        dims: usize,
+    },
 }
 
 impl Witness {

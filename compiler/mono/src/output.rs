@@ -99,8 +99,7 @@ impl Reader {
                 }
                 Sizes::Vectors { ranks, starts, dims } => {
                     let (rank, start) = (number(ranks, k)?, number(starts, k)?);
-                    let dims =
-                        (start..start + rank).map(|i| number(dims, i)).collect::<Fetched<Vec<_>>>()?;
+                    let dims = (start..start + rank).map(|i| number(dims, i)).collect::<Fetched<Vec<_>>>()?;
                     inside.bind_shape(p, Shape::of_sizes(&dims));
                     IndexValue::Shape(dims)
                 }

@@ -135,7 +135,9 @@ fn the_sanitizers_find_nothing() {
         "programs/entry-matrix",
         "programs/half-and-single",
         "programs/boxes-input-nested",
+        "programs/ranks-nested",
         "reject/fails-index",
+        "reject/ranks-index-outside",
     ] {
         let program = format!("testsuite/{name}.remora");
         let options = Options { sanitize: true, ..Options::default() };
@@ -318,7 +320,14 @@ fn tuples_are_read() {
 fn boxes_are_read() {
     programs(&["boxes-input-sums", "boxes-input-softmax", "boxes-input-spmv", "boxes-input-nested"]);
     programs(&["boxes-input-sizes"]);
-    programs(&["ranks-boxes", "ranks-empty", "ranks-iota", "ranks-known-axes", "ranks-nested", "ranks-loops"]);
+    programs(&[
+        "ranks-boxes",
+        "ranks-empty",
+        "ranks-iota",
+        "ranks-known-axes",
+        "ranks-nested",
+        "ranks-loops",
+    ]);
     let source =
         "(entry (main [b [(Σ (n) [int n m]) k]] [t (Σ (i j) [(Tuple char [f32 j]) i])]) (values m b t))";
     let Some(program) = Program::new("boxes", source) else { return };
@@ -355,6 +364,39 @@ fn boxes_are_read() {
         ("b=(array [0] (Σ (n) [int n m]))", "no input decides the size"),
     ] {
         program.refuses(&["--input", b, "--input", table], says);
+    }
+}
+
+/// Shapes that boxes hide, of any number of axes: as they are written, or as the contents say.
+#[test]
+fn hidden_shapes_are_read() {
+    let source = "(entry (main [b [(Σ (@s) [int @s m]) k]] [t (Σ (n @t) [(Tuple char [f32 n]) 2 @t])])
+        (values b t (unbox b (v @s) (rank v)) (unbox t (v n @t) (values n (rank v) (size v)))))";
+    let Some(program) = Program::new("shapes", source) else { return };
+    let tuples = "t=(box ((n 1) (@t [])) [(Tuple char [f32 n]) 2 @t] [(values #\\a [1]) (values #\\b [2])])";
+    for (b, t) in [
+        ("b=[(box ((@s [])) [int @s 2] [1 2]) (box ((@s [2 1])) [int @s 2] [[[3 4]] [[5 6]]])]", tuples),
+        ("b=[(box [1 2]) (box [[3 4] [5 6]]) (box (array [0 3 2] int))]", tuples),
+        (
+            "b=(boxes (@x) [int @x 2] [3] (([2]) [[1 2] [3 4]]) (([]) [5 6]) (([0]) (array [0 2] int)))",
+            "t=(box ((n 0) (@t [1 0])) [(Tuple char [f32 n]) 2 @t] (array [2 1 0] (Tuple char [f32 0])))",
+        ),
+    ] {
+        let arguments = ["--input", b, "--input", t];
+        let file = program.folder.path("program.remora");
+        let wanted = remc(&[&["run", "--device", "interp", &file], &arguments[..]].concat());
+        assert!(wanted.status.success(), "{}", text(&wanted.stderr));
+        program.gives(&arguments, &text(&wanted.stdout));
+    }
+    for (b, says) in [
+        ("b=[(box ((@s 2)) [int @s 2] [[1 2]])]", "has no dims"),
+        ("b=[(box ((@s [2])) [int @s 2] [[1 2]])]", "an axis of its shape is 2"),
+        ("b=[(box ((@s [1 1])) [int @s 2] [[1 2]])]", "2 axes instead of 3"),
+        ("b=[(box ((@s [])) [int @s 2] [[1 2]])]", "2 axes instead of 1"),
+        ("b=[(box 1)]", "0 axes instead of 1"),
+        ("b=[(box [1 2]) (box [1])]", "m is 2, and was given an axis of length 1"),
+    ] {
+        program.refuses(&["--input", b, "--input", tuples], says);
     }
 }
 

@@ -211,7 +211,12 @@ fn describe_output(output: &Output, place: &dyn Fn(usize) -> String) -> String {
             }
             Witness::Vector(k) => format!("the shape in {}", place(*k)),
             Witness::Vectors { ranks, starts, dims } => {
-                format!("shapes in {}, each of {} axes from {} on", place(*dims), place(*ranks), place(*starts))
+                format!(
+                    "shapes in {}, each of {} axes from {} on",
+                    place(*dims),
+                    place(*ranks),
+                    place(*starts)
+                )
             }
         });
         all.collect::<Vec<_>>().join(", ")

@@ -337,9 +337,7 @@ fn with_types(ty: &AtomTy, args: &[TyArg]) -> R<ArrTy> {
     match (&q.params[now.len()..], rest) {
         ([], []) => Ok(body),
         ([], rest) => with_types(&body.atom, rest),
-        (open, _) => {
-            Ok(ArrTy::scalar(AtomTy::Forall(Arc::new(ForallTy { params: open.to_vec(), body }))))
-        }
+        (open, _) => Ok(ArrTy::scalar(AtomTy::Forall(Arc::new(ForallTy { params: open.to_vec(), body })))),
     }
 }
 

@@ -78,7 +78,7 @@ impl Boxes {
         let mut w = Writer::default();
         w.open("static void remc_boxed_axis(");
         w.line("const remc_input *input, u32 number, i64 length, [[maybe_unused]] i64 *sizes,");
-        w.line("[[maybe_unused]] i64 *witnesses, [[maybe_unused]] const remc_dims *shapes) {");
+        w.line("[[maybe_unused]] i64 *witnesses, [[maybe_unused]] const remc_axes *shapes) {");
         w.line("(void)input;");
         w.line("(void)length;");
         w.open("switch (number) {");

@@ -12,7 +12,7 @@ pub struct Known(FxHashMap<u32, Meaning>);
 pub enum Meaning {
     /// The size, or those of the axes of a shape.
     Sizes(Vec<String>),
-    /// A shape whose rank is known only when the program runs: the number of its `remc_dims`.
+    /// A shape whose rank is known only when the program runs: the number of its `remc_axes`.
     Shape(usize),
 }
 

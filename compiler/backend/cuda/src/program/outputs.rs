@@ -3,7 +3,7 @@
 //! What is in the boxes of an array has no dims of its own among the results: its type says them, for each box
 //! anew, from the box's witnesses. So a row has the numbers of expressions, which are one function of C
 //! (`remc_dim`) of what is known when the program runs; the texts of types mention them as `{3}`. A shape whose
-//! number of axes is known only then is one of them (`remc_dims_of`), wherever its dims belong.
+//! number of axes is known only then is one of them (`remc_axes_of`), wherever its dims belong.
 //!
 //! ```text
 //! (boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))     all   (boxes (n) [int n] [
@@ -27,7 +27,7 @@ pub struct Outputs {
     witnesses: Vec<usize>,
     /// The results that hold shapes: the ranks, the starts and the dims, or the dims of one shape alone.
     shapes: Vec<(Option<(usize, usize)>, usize)>,
-    /// What `remc_dim` and `remc_dims_of` give, by number.
+    /// What `remc_dim` and `remc_axes_of` give, by number.
     expressions: Vec<Expression>,
 }
 
@@ -65,7 +65,11 @@ impl Outputs {
         w.close("};");
         let witnesses: String = o.witnesses.iter().map(|at| format!("{at}, ")).collect();
         w.line(format!("static const u32 remc_witnesses[] = {{{witnesses}0}};"));
-        w.line(format!("enum {{ REMC_WITNESSES = {}, REMC_SHAPES = {} }};", o.witnesses.len(), o.shapes.len()));
+        w.line(format!(
+            "enum {{ REMC_WITNESSES = {}, REMC_SHAPES = {} }};",
+            o.witnesses.len(),
+            o.shapes.len()
+        ));
         w.open("[[maybe_unused]] static const remc_hidden_shape remc_hidden_shapes[] = {");
         for (many, dims) in &o.shapes {
             let (ranks, starts) = many.map_or((-1, -1), |(ranks, starts)| (ranks as i64, starts as i64));
@@ -78,7 +82,7 @@ impl Outputs {
         w.line("{0, 0, 0, 0, 0, 0, 0, 0}");
         w.close("};");
         w.open(
-            "static i64 remc_dim(u32 number, const u64 *params, const i64 *witnesses, const remc_dims *shapes) {",
+            "static i64 remc_dim(u32 number, const u64 *params, const i64 *witnesses, const remc_axes *shapes) {",
         );
         w.line("(void)params;");
         w.line("(void)witnesses;");
@@ -92,7 +96,7 @@ impl Outputs {
         w.line("default: return 0;");
         w.close("}");
         w.close("}");
-        w.open("static const remc_dims *remc_dims_of(u32 number, const remc_dims *shapes) {");
+        w.open("static const remc_axes *remc_axes_of(u32 number, const remc_axes *shapes) {");
         w.line("(void)shapes;");
         w.open("switch (number) {");
         for (k, value) in o.expressions.iter().enumerate() {

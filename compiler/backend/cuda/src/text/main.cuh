@@ -129,7 +129,7 @@ static void remc_read_input(const remc_input *input, const char *value, remc_rea
 // What boxes hide, of the boxes that are open: by hidden index.
 struct remc_open {
   i64 *witnesses;
-  remc_dims *shapes;  // without dims where they are not known
+  remc_axes *shapes;  // without dims where they are not known
 };
 
 static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_reading *read, i64 *sizes, const remc_open *open);
@@ -151,7 +151,7 @@ static void remc_find_shapes(const remc_input *input, const remc_input_part *par
   for (u32 i = 0; i < part->axes; ++i) {
     const i32 number = remc_boxed_shape((u32)part->dim + i);
     if (number >= 0 && !open->shapes[number].at) {
-      const remc_dims found = {dims, (u64)(rest / missing)};
+      const remc_axes found = {dims, (u64)(rest / missing)};
       open->shapes[number] = found;
     }
     dims += number < 0 ? 1 : open->shapes[number].rank;
@@ -182,7 +182,7 @@ static void remc_check_contents(const remc_input *input, u32 at, remc_reading *r
 }
 
 // Keeps the shape of a box that has been compared with its type.
-static void remc_keep_shape(u32 hidden, const remc_dims *shape, remc_reading *read) {
+static void remc_keep_shape(u32 hidden, const remc_axes *shape, remc_reading *read) {
   remc_text *leaf = read->leaves + remc_hidden[hidden].leaf;
   const i64 rank = (i64)shape->rank, start = (i64)(leaf[2].length / sizeof(i64));
   remc_append(leaf, &rank, sizeof rank);
@@ -202,7 +202,7 @@ static void remc_check_boxes(const remc_input *input, u32 at, i64 count, remc_re
         continue;
       }
       const i64 *given = (const i64 *)read->shapes[w].at + read->next_shapes[w];
-      const remc_dims shape = {*given < 0 ? 0 : given + 1, (u64)(*given < 0 ? 0 : *given)};
+      const remc_axes shape = {*given < 0 ? 0 : given + 1, (u64)(*given < 0 ? 0 : *given)};
       read->next_shapes[w] += 1 + shape.rank;
       open->shapes[w] = shape;
     }
@@ -334,7 +334,7 @@ int main(int argc, char **argv) {
   }
   remc_solve(sizes);
   static i64 hidden[REMC_HIDDEN + 1];
-  static remc_dims hidden_shapes[REMC_HIDDEN + 1];
+  static remc_axes hidden_shapes[REMC_HIDDEN + 1];
   const remc_open open = {hidden, hidden_shapes};
   for (u32 k = 0; remc_inputs[k].name; ++k) remc_check_input(remc_inputs + k, remc_inputs[k].part, &reading, sizes, &open);
   for (u32 k = 0; k < REMC_HIDDEN; ++k) {
@@ -384,7 +384,7 @@ int main(int argc, char **argv) {
   }
   static i64 witnesses[REMC_WITNESSES + 1];
   static remc_view views[OUTPUTS];
-  static remc_dims given_shapes[REMC_SHAPES + 1];
+  static remc_axes given_shapes[REMC_SHAPES + 1];
   static remc_room rooms[OUTPUTS];
   const remc_value value = {params, results, data, witnesses, given_shapes, views, rooms, 0};
   remc_view_all(&value, OUTPUTS);

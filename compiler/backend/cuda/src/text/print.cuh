@@ -18,7 +18,7 @@ struct remc_value {
   const u64 *params, *results;
   const void *const *data;
   i64 *witnesses;
-  remc_dims *shapes;
+  remc_axes *shapes;
   remc_view *views;  // by part
   remc_room *rooms;  // by part
   FILE *out;
@@ -121,7 +121,7 @@ static void remc_view_contents(const remc_value *v, const remc_output_part *part
   remc_room *room = v->rooms + me;
   u64 rank = outer;
   for (u32 i = 0; i < part->axes; ++i) {
-    const remc_dims *shape = remc_dims_of((u32)part->dim + i, v->shapes);
+    const remc_axes *shape = remc_axes_of((u32)part->dim + i, v->shapes);
     rank += shape ? shape->rank : 1;
   }
   if (rank >= room->size) {
@@ -132,7 +132,7 @@ static void remc_view_contents(const remc_value *v, const remc_output_part *part
   u64 *own = room->at, *next = own;
   for (u32 i = 0; i < outer; ++i) *next++ = dims[i];
   for (u32 i = 0; i < part->axes; ++i) {
-    const remc_dims *shape = remc_dims_of((u32)part->dim + i, v->shapes);
+    const remc_axes *shape = remc_axes_of((u32)part->dim + i, v->shapes);
     if (!shape) *next++ = (u64)remc_dim((u32)part->dim + i, v->params, v->witnesses, v->shapes);
     for (u64 k = 0; shape && k < shape->rank; ++k) *next++ = (u64)shape->at[k];
   }
@@ -152,7 +152,7 @@ static void remc_open_box(const remc_value *v, const remc_output_part *part, u64
     const i64 *dims = (const i64 *)v->data[shape->dims];
     const bool is_one = shape->ranks < 0;
     const u64 rank = is_one ? v->results[remc_results[shape->dims].word + 1] : remc_number(v, (u32)shape->ranks, at);
-    const remc_dims found = {is_one ? dims : dims + remc_number(v, (u32)shape->starts, at), rank};
+    const remc_axes found = {is_one ? dims : dims + remc_number(v, (u32)shape->starts, at), rank};
     v->shapes[k] = found;
   }
   remc_view_contents(v, part + 1, 0, 0, at);
@@ -165,7 +165,7 @@ static const char *remc_put_slot(const remc_value *v, const char *text) {
   for (;; ++text) {
     char *end = 0;
     const u32 number = (u32)strtoul(text, &end, 10);
-    const remc_dims *shape = remc_dims_of(number, v->shapes);
+    const remc_axes *shape = remc_axes_of(number, v->shapes);
     if (!shape) fprintf(v->out, "%lld", remc_dim(number, v->params, v->witnesses, v->shapes));
     axes += shape ? shape->rank : 1;
     const bool shows = shape && kind != '[' && kind != ']';

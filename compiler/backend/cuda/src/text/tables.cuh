@@ -21,12 +21,12 @@ struct remc_hidden_index {
 };
 
 // The dims of a shape.
-struct remc_dims {
+struct remc_axes {
   const i64 *at;
   u64 rank;
 };
 
-[[maybe_unused]] static i64 remc_size_of(const remc_dims *shape) {
+[[maybe_unused]] static i64 remc_size_of(const remc_axes *shape) {
   i64 size = 1;
   for (u64 i = 0; i < shape->rank; ++i) size *= shape->at[i];
   return size;
@@ -58,7 +58,7 @@ struct remc_hidden_shape {
   i32 ranks, starts, dims;
 };
 
-// Texts of boxes, in which {3} stands for the number that remc_dim(3, …) gives, or the dims that remc_dims_of(3, …)
+// Texts of boxes, in which {3} stands for the number that remc_dim(3, …) gives, or the dims that remc_axes_of(3, …)
 // gives; { 3} has a space before each of these, and {[3} and {]3} are brackets if there are any.
 struct remc_box {
   const char *type;  // (Σ (n) [int n])
@@ -78,7 +78,7 @@ struct remc_output_part {
   u32 rank;     // with the axes of the tuples that it is in; where its type says its axes, remc_view knows it
   i32 result;   // the number of the elements, or of the first of the sizes of its axes; -1 if its type says them
   i32 starts;   // in the boxes of an array: where the elements of each begin; -1 otherwise
-  i32 dim;      // there too: its own dims are those that remc_dim and remc_dims_of give from this number on; -1 otherwise
+  i32 dim;      // there too: its own dims are those that remc_dim and remc_axes_of give from this number on; -1 otherwise
   u32 axes;     // and how many of these numbers there are
   const remc_box *box;  // of functions only the type is there
 };

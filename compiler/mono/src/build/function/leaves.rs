@@ -445,9 +445,10 @@ fn with_items(t: &AtomTy, f: &mut dyn FnMut(&ShapeItem) -> ShapeItem) -> AtomTy 
             let params = q.params.iter().map(|p| array_with_items(p, f)).collect();
             AtomTy::func(params, array_with_items(&q.ret, f))
         }
-        AtomTy::Forall(q) => {
-            AtomTy::Forall(Arc::new(ForallTy { params: q.params.clone(), body: array_with_items(&q.body, f) }))
-        }
+        AtomTy::Forall(q) => AtomTy::Forall(Arc::new(ForallTy {
+            params: q.params.clone(),
+            body: array_with_items(&q.body, f),
+        })),
         AtomTy::Pi(q) => {
             AtomTy::Pi(Arc::new(PiTy { params: q.params.clone(), body: array_with_items(&q.body, f) }))
         }

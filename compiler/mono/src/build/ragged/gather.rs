@@ -334,13 +334,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn append_data(
-        &mut self,
-        x: Stored,
-        y: Stored,
-        total: Atom,
-        frame: &[Atom],
-    ) -> R<Stored> {
+    fn append_data(&mut self, x: Stored, y: Stored, total: Atom, frame: &[Atom]) -> R<Stored> {
         let by = self.dims_of_atom(x.data)[0];
         let count = self.sum(by, self.dims_of_atom(y.data)[0])?;
         let data = self.append_line(x.data, y.data, count)?;

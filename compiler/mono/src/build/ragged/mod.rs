@@ -63,7 +63,11 @@ pub(crate) enum WitnessArrays {
     /// Of each axis.
     Shape(Vec<Atom>),
     /// Of opaque shapes: their ranks and sizes, and their dims, stored as contents are.
-    Opaque { ranks: Atom, sizes: Atom, dims: Stored },
+    Opaque {
+        ranks: Atom,
+        sizes: Atom,
+        dims: Stored,
+    },
 }
 
 /// Vectors of elements, one for each box: those of each begin at its start in `data`.

@@ -52,11 +52,7 @@ impl<'a> Part<'a> {
 
 impl<'a> Build<'a> {
     /// As [`Build::made_opaque`].
-    pub fn ragged_opaque(
-        &mut self,
-        r: &Ragged<'a>,
-        which: &mut std::slice::Iter<'_, bool>,
-    ) -> R<Ragged<'a>> {
+    pub fn ragged_opaque(&mut self, r: &Ragged<'a>, which: &mut std::slice::Iter<'_, bool>) -> R<Ragged<'a>> {
         if r.has_functions() && which.as_slice().contains(&true) {
             // Functions in boxes mention the dims that each box has for itself.
             let (frame, ty) = (r.frame.clone(), ArrTy::scalar(r.ty.clone()));
