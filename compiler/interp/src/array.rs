@@ -254,7 +254,8 @@ impl Builder {
 
 impl Array {
     pub fn new(shape: Dims, data: Data) -> Array {
-        debug_assert_eq!(shape.iter().product::<usize>(), data.len());
+        // An axis of 0 may stand behind others whose product alone is past all numbers.
+        debug_assert_eq!(shape.iter().fold(1usize, |n, d| n.wrapping_mul(*d)), data.len());
         Array { shape, data }
     }
 

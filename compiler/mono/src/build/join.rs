@@ -192,10 +192,16 @@ impl<'a> Build<'a> {
         let mut differing = Differing::default();
         self.differing(&a, &b, &mut differing)?;
         let (a, b) = match differing.any() {
-            true => (
-                self.within(&mut left, |this| this.made_opaque(&a, ty, &mut differing.first.iter()))?,
-                self.within(&mut right, |this| this.made_opaque(&b, ty, &mut differing.second.iter()))?,
-            ),
+            true => {
+                let made = |this: &mut Self, v: &Val<'a>, which: &[bool]| {
+                    let v = this.made_opaque(v, ty, &mut which.iter())?;
+                    this.leave(v, first)
+                };
+                (
+                    self.within(&mut left, |this| made(this, &a, &differing.first))?,
+                    self.within(&mut right, |this| made(this, &b, &differing.second))?,
+                )
+            }
             false => (a, b),
         };
         let (a, b) = self.align(a, b, &mut left, &mut right)?;

@@ -330,7 +330,8 @@ pub(crate) fn close_round<'a>(
     if differing.any() {
         let mut which = differing.second.iter();
         for (v, ty) in after.iter_mut().zip(types) {
-            *v = b.made_opaque(v, ty, &mut which)?;
+            let made = b.made_opaque(v, ty, &mut which)?;
+            *v = b.leave(made, first)?;
         }
     }
     let after = match b.settled(before, after)? {
