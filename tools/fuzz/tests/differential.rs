@@ -27,6 +27,8 @@ struct Counts {
     refused: AtomicU64,
     /// Those that ran and open boxes.
     boxes: AtomicU64,
+    /// Those that ran and hide shapes.
+    shapes: AtomicU64,
 }
 
 /// Runs programs until there are no more, or one fails, which is then made small.
@@ -55,6 +57,9 @@ fn work(counts: &Counts, wanted: u64) -> Result<(), String> {
                 let ran = !matches!(verdict, Verdict::Limited | Verdict::Refused);
                 if ran && program.text().contains("(unbox ") {
                     counts.boxes.fetch_add(1, Ordering::Relaxed);
+                }
+                if ran && program.text().contains("@w") {
+                    counts.shapes.fetch_add(1, Ordering::Relaxed);
                 }
             }
             Err(fault) => {
@@ -100,6 +105,8 @@ fn compiled_code_agrees_with_the_interpreter() {
     let (limited, boxes) = (count(&counts.limited), count(&counts.boxes));
     assert!(limited <= wanted / 20, "{limited} programs are not compiled");
     assert!(boxes >= wanted / 3, "only {boxes} programs open boxes");
+    let shapes = count(&counts.shapes);
+    assert!(shapes >= wanted / 20, "only {shapes} programs hide shapes");
     assert!(parallel >= wanted / 10, "only {parallel} programs ran in parallel");
     assert!(stops >= wanted / 100, "only {stops} programs stopped");
 }

@@ -10,6 +10,7 @@ mod functions;
 mod operators;
 mod parts;
 mod ragged;
+mod ranks;
 mod scalars;
 
 use super::inputs::{self, Lengths};
@@ -162,6 +163,9 @@ impl Maker {
         }
         if self.rng.one_in(5) {
             outputs.extend(self.boxed());
+        }
+        if self.ragged && self.rng.one_in(6) {
+            outputs.push(self.shaped_output());
         }
         let fine = self.rng.one_in(2);
         let plain = !self.rng.one_in(4);
@@ -470,6 +474,7 @@ impl Maker {
                 6 | 7 if ty.is_boxed() => arrays::MOVES,
                 _ if ty.is_boxed() => blocks::BODIES,
                 0..=3 => scalars::FORMS,
+                6 | 7 if self.ragged && self.rng.one_in(8) => ranks::OPENS,
                 6 | 7 if self.ragged => ragged::OPENS,
                 4..=6 => arrays::FORMS,
                 10 => functions::LEAVES,
