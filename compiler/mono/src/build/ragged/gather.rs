@@ -266,23 +266,19 @@ impl<'a> Build<'a> {
 
     /// The boxes of one array and then those of another, `total` many along the first axis.
     pub fn append_ragged(&mut self, x: &Ragged<'a>, y: &Ragged<'a>, total: Atom) -> R<Ragged<'a>> {
-        let both = vec![Val::Ragged(Rc::new(x.clone())), Val::Ragged(Rc::new(y.clone()))];
+        let mut differing = Differing::default();
+        x.differing(y, &mut differing)?;
+        // Before functions of both are in one table: those whose types mention what is opaque are others.
+        let (x, y) = match differing.any() {
+            true => (
+                self.ragged_opaque(x, &mut differing.first.iter())?,
+                self.ragged_opaque(y, &mut differing.second.iter())?,
+            ),
+            false => (x.clone(), y.clone()),
+        };
+        let both = vec![Val::Ragged(Rc::new(x)), Val::Ragged(Rc::new(y))];
         match &self.with_one_table(both)?[..] {
-            [Val::Ragged(x), Val::Ragged(y)] => {
-                let mut differing = Differing::default();
-                x.differing(y, &mut differing)?;
-                if !differing.any() {
-                    return self.append_alike(x, y, total);
-                }
-                let x = self.ragged_opaque(x, &mut differing.first.iter())?;
-                let y = self.ragged_opaque(y, &mut differing.second.iter())?;
-                // Functions whose types mention what is opaque now are others.
-                let both = vec![Val::Ragged(Rc::new(x)), Val::Ragged(Rc::new(y))];
-                match &self.with_one_table(both)?[..] {
-                    [Val::Ragged(x), Val::Ragged(y)] => self.append_alike(x, y, total),
-                    _ => bug("arrays of boxes that are none"),
-                }
-            }
+            [Val::Ragged(x), Val::Ragged(y)] => self.append_alike(x, y, total),
             _ => bug("arrays of boxes that are none"),
         }
     }

@@ -544,7 +544,10 @@ fn pairs(m: &mut Maker, ty: &Ty) -> Option<Term> {
     }
     let at = m.expr(&columns);
     let lengths = m.expr(&columns);
-    let (numbers, x) = (m.expr(&numbers), m.expr(&x));
+    let numbers = m.expr(&numbers);
+    // The interpreter makes it anew for each row.
+    let rows = m.atoms(&ty.dims);
+    let x = m.repeated(rows, |m| m.expr(&x));
     let (v, w, c, a) = (m.fresh("v"), m.fresh("w"), m.fresh("y"), m.fresh("y"));
     let t = ty.atom.name();
     let op = if ty.atom.is_integer() { "+" } else { "max2" };
