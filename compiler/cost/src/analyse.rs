@@ -77,21 +77,8 @@ fn uses(b: &Body, clock: &mut usize, last: &mut FxHashMap<Var, usize>) {
             }
         };
         match &s.exp {
-            Exp::Host(e) => e.for_each_operand(&mut mention),
-            Exp::Seg(Seg { body, kind, .. }) => {
-                body.for_each_use(&mut mention);
-                if let SegKind::Red { op, .. } | SegKind::Scan { op, .. } = kind {
-                    op.lambda.body.for_each_use(&mut mention);
-                    op.start.iter().flatten().for_each(|a| mention(*a));
-                }
-            }
-            Exp::Scatter { dests, body, combine, .. } => {
-                dests.iter().for_each(|d| mention(Atom::Var(*d)));
-                body.for_each_use(&mut mention);
-                combine.iter().for_each(|l| l.body.for_each_use(&mut mention));
-            }
-            Exp::Filter { body, .. } | Exp::Grade { body, .. } => body.for_each_use(&mut mention),
             Exp::For { state, .. } | Exp::While { state, .. } => state.iter().for_each(|s| mention(s.1)),
+            e if e.bodies().is_empty() => e.for_each_use(&mut mention),
             _ => {}
         }
         let inner = s.exp.bodies();
@@ -343,7 +330,7 @@ impl<'p> Analysis<'p> {
                 ops: op.component_ops(),
                 assoc: op.assoc,
             },
-            SegKind::Scan { axis, kind, op } => What::Scan {
+            SegKind::Scan { axis, kind, op, .. } => What::Scan {
                 space,
                 axis: self.scope.int(axis.size),
                 ops: op.component_ops(),
@@ -355,8 +342,9 @@ impl<'p> Analysis<'p> {
             let at = w.scope.enter_all(&Count::once(), &seg.space);
             match &seg.kind {
                 SegKind::Map => w.body(&seg.body, &at),
-                SegKind::Red { axis, op } | SegKind::Scan { axis, op, .. } => {
-                    w.fold(axis, &seg.body, op, &at);
+                SegKind::Red { axis, op } => w.fold(axis, &seg.body, op, None, &at),
+                SegKind::Scan { axis, op, epilogue, .. } => {
+                    w.fold(axis, &seg.body, op, epilogue.as_ref(), &at);
                 }
             }
         })

@@ -137,7 +137,14 @@ impl<'s, 'p> Walk<'s, 'p> {
     }
 
     /// Along an axis: the elements, then their combination.
-    pub fn fold(&mut self, axis: &Axis, body: &mono::Body, op: &Combine, at: &Count) {
+    pub fn fold(
+        &mut self,
+        axis: &Axis,
+        body: &mono::Body,
+        op: &Combine,
+        epilogue: Option<&Lambda>,
+        at: &Count,
+    ) {
         let inside = self.scope.enter(at, axis);
         self.body(body, &inside);
         let mut deps = self.results(body);
@@ -150,6 +157,15 @@ impl<'s, 'p> Walk<'s, 'p> {
             combined.runs = &inside.runs - &at.runs;
         }
         self.apply(&op.lambda, &deps, &combined);
+        if let Some(Lambda { params, body }) = epilogue {
+            for (k, v) in params.iter().enumerate() {
+                match k {
+                    0 => self.scope.bind_scalar(*v, &mono::Exp::Atom(Atom::Var(axis.var))),
+                    _ => self.made(*v, &deps, &[]),
+                }
+            }
+            self.body(body, &inside);
+        }
     }
 
     /// A function of values of its own.
@@ -274,7 +290,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                 };
                 let size = self.scope.int(axis.size);
                 self.inner(kind, Some(size), s);
-                self.fold(axis, body, op, at);
+                self.fold(axis, body, op, None, at);
                 let mut deps = self.results(body);
                 deps.extend(self.results(&op.lambda.body));
                 deps.extend(self.scope.deps(op.start.iter().flatten().copied()));

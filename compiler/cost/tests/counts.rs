@@ -109,13 +109,20 @@ impl Places {
                             let starts = op.start.iter().flatten().filter_map(|a| a.as_var());
                             let whole = starts.into_iter().any(|v| !p.vars[v].ty.is_scalar());
                             self.local.extend(&op.lambda.params);
+                            if let SegKind::Scan { epilogue: Some(l), .. } = &seg.kind {
+                                self.local.extend(&l.params);
+                            }
                             let mut leaf = |bodies: &[&mono::Body]| {
                                 self.steps.push(s.pat.first().copied());
                                 self.axes.push(axes.iter().map(|a| a.var).collect());
                                 self.whole.push(whole);
                                 bodies.iter().for_each(|b| self.leaf(p, b, step));
                             };
-                            leaf(&[&seg.body, &op.lambda.body]);
+                            let mut bodies = vec![&seg.body, &op.lambda.body];
+                            if let SegKind::Scan { epilogue: Some(l), .. } = &seg.kind {
+                                bodies.push(&l.body);
+                            }
+                            leaf(&bodies);
                         }
                     }
                 }

@@ -10,12 +10,13 @@
 //!            | (serial-map ((i a) …) body)                   a map whose body needs the host or all threads
 //!            | (seg-map level ((i a) …) leaf)
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
-//!            | (seg-scan level kind ((i a) …) (i a) leaf λ start)
+//!            | (seg-scan level kind ((i a) …) (i a) leaf λ start epilogue?)
 //!            | (scatter …) | (filter …) | (grade …)          as in Mono, with a leaf
 //!            | (branch guard body body)
 //! guard    ::= test | (or test test …)
 //! test     ::= (>= a "threshold" n) | (< a "threshold" n)
 //! leaf     ::= a Mono body, which runs serially
+//! epilogue ::= (epilogue (i x …) leaf)                       of each prefix, where it is made
 //! ```
 //!
 //! Gone since Mono: nested parallelism. A `map` has become a space of `seg-map` (or several, where its
@@ -147,8 +148,9 @@ pub enum SegKind {
     Map,
     /// Along `axis`, innermost; the results have the sizes of the space.
     Red { axis: Axis, op: Combine },
-    /// The results have the sizes of the space, then that of the scan.
-    Scan { axis: Axis, kind: ScanKind, op: Combine },
+    /// The results have the sizes of the space, then that of the scan: the prefixes, or what the epilogue makes of
+    /// the place on the axis and the prefixes there, scalars all. A full scan has none: its last prefix is at no point.
+    Scan { axis: Axis, kind: ScanKind, op: Combine, epilogue: Option<Lambda> },
 }
 
 /// Holds where one of its tests does; there is at least one.

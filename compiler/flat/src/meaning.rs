@@ -86,14 +86,19 @@ impl Meaning<'_> {
     fn seg(&mut self, pat: &[Var], seg: &Seg, prov: Prov) -> mono::Exp {
         let axes = seg.space.clone();
         let body = seg.body.clone();
+        let mut stmts = Vec::new();
         let inner = match &seg.kind {
             SegKind::Map => return mono::Exp::Map { axes, body },
             SegKind::Red { axis, op } => mono::Exp::Reduce { axis: *axis, body, op: op.clone() },
-            SegKind::Scan { axis, kind, op } => {
-                mono::Exp::Scan { kind: *kind, axis: *axis, body, op: op.clone() }
+            SegKind::Scan { axis, kind, op, epilogue } => {
+                let scan = mono::Exp::Scan { kind: *kind, axis: *axis, body, op: op.clone() };
+                match epilogue {
+                    None => scan,
+                    Some(l) => self.after(scan, *axis, l, prov, &mut stmts),
+                }
             }
         };
-        if axes.is_empty() {
+        if axes.is_empty() && stmts.is_empty() {
             return inner;
         }
         let mut own = Vec::new();
@@ -104,7 +109,37 @@ impl Meaning<'_> {
             }
         }
         let results = own.iter().map(|v| Atom::Var(*v)).collect();
-        let stmts = vec![mono::Stmt { pat: own, exp: inner, prov }];
-        mono::Exp::Map { axes, body: mono::Body { stmts, results } }
+        stmts.push(mono::Stmt { pat: own, exp: inner, prov });
+        let body = mono::Body { stmts, results };
+        mono::Exp::Map { axes, body }
+    }
+
+    /// The map that an epilogue stands for, after its scan.
+    fn after(
+        &mut self,
+        scan: mono::Exp,
+        axis: Axis,
+        epilogue: &Lambda,
+        prov: Prov,
+        before: &mut Vec<mono::Stmt>,
+    ) -> mono::Exp {
+        let mut arrays = Vec::new();
+        for v in epilogue.params.iter().skip(1) {
+            if let Some(info) = self.table.vars.get(*v).cloned() {
+                let ty = Ty { base: info.ty.base, dims: vec![axis.size] };
+                arrays.push(self.table.fresh(info.name.as_str(), ty));
+            }
+        }
+        let axes =
+            epilogue.params.iter().take(1).map(|i| Axis { var: *i, size: axis.size }).collect::<Vec<_>>();
+        let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let reads = epilogue.params.iter().skip(1).zip(&arrays).map(|(v, array)| {
+            let exp = mono::Exp::Index { array: *array, at: at.clone() };
+            mono::Stmt { pat: vec![*v], exp, prov }
+        });
+        let stmts = reads.chain(epilogue.body.stmts.iter().cloned()).collect();
+        let body = mono::Body { stmts, results: epilogue.body.results.clone() };
+        before.push(mono::Stmt { pat: arrays, exp: scan, prov });
+        mono::Exp::Map { axes, body }
     }
 }

@@ -204,10 +204,20 @@ impl<'t> Host<'_, 't> {
                 let op = self.p.combine(items.next("how to combine")?, below)?;
                 match scan {
                     None => SegKind::Red { axis, op },
-                    Some(kind) => SegKind::Scan { axis, kind, op },
+                    Some(kind) => SegKind::Scan { axis, kind, op, epilogue: self.epilogue(items, below)? },
                 }
             }
         };
         Ok(Exp::Seg(Seg { level, space, kind, body }))
+    }
+
+    fn epilogue(&mut self, items: &mut Items<'_, 't>, below: &mut usize) -> Result<Option<Lambda>> {
+        let Some(s) = items.rest.first() else { return Ok(None) };
+        items.rest = &items.rest[1..];
+        let mut items = Items::form(s, "epilogue")?;
+        let params = self.p.binder_list(items.next("parameters")?)?;
+        let body = self.p.inner(&mut items, below)?;
+        items.end()?;
+        Ok(Some(Lambda { params, body }))
     }
 }

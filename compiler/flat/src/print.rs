@@ -164,6 +164,10 @@ impl<'p> Host<'p> {
                 if let SegKind::Red { op, .. } | SegKind::Scan { op, .. } = kind {
                     pr.combine(op, depth, margin);
                 }
+                if let SegKind::Scan { epilogue: Some(l), .. } = kind {
+                    let params = pr.binders(&l.params);
+                    pr.section(&format!("epilogue ({params})"), &l.body, depth, margin);
+                }
             }
             Exp::Filter { body, .. } | Exp::Grade { body, .. } => leaf(pr, body, depth, margin),
             Exp::Scatter { body, combine, .. } => {

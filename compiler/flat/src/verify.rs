@@ -27,6 +27,8 @@ pub enum Rule {
     /// A reduction or scan over a space is associative and its accumulators are scalars, and λ and start do
     /// not depend on the point.
     Operator,
+    /// An epilogue takes the place and the prefixes, gives scalars, and is of a scan with as many prefixes as points.
+    Epilogue,
     /// A guard has tests; the value that a test compares with is positive, a threshold has one name and one value.
     Guard,
 }
@@ -155,6 +157,18 @@ impl<'p> Verifier<'p> {
             return self.broken(Rule::Operator, "the operator is not associative, or not of scalars");
         }
         self.leaf(&op.lambda.params, &op.lambda.body)?;
-        self.leaf(&binders, &seg.body)
+        self.leaf(&binders, &seg.body)?;
+        let SegKind::Scan { kind, epilogue: Some(epilogue), .. } = &seg.kind else { return Ok(()) };
+        if *kind == ScanKind::Full {
+            return self.broken(Rule::Epilogue, "a full scan has one prefix more than points");
+        }
+        if epilogue.params.len() != op.lambda.body.results.len() + 1 {
+            return self.broken(Rule::Epilogue, "an epilogue takes a place and the prefixes there");
+        }
+        if !epilogue.body.results.iter().all(|a| a.as_var().is_none_or(|v| scalar(&v))) {
+            return self.broken(Rule::Epilogue, "an epilogue that gives arrays");
+        }
+        binders.extend(&epilogue.params);
+        self.leaf(&binders, &epilogue.body)
     }
 }

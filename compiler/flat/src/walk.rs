@@ -18,7 +18,82 @@ impl Exp {
     }
 }
 
+impl Exp {
+    /// As [`Exp::bodies`].
+    pub fn bodies_mut(&mut self) -> Vec<&mut Body> {
+        match self {
+            Exp::If { then, otherwise, .. } | Exp::Branch { then, otherwise, .. } => vec![then, otherwise],
+            Exp::For { body, .. } | Exp::SerialMap { body, .. } => vec![body],
+            Exp::While { cond, body, .. } => vec![cond, body],
+            Exp::Host(_) | Exp::Seg(_) | Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Grade { .. } => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Every operand, those of bodies inside among them.
+    pub fn for_each_use(&self, f: &mut dyn FnMut(Atom)) {
+        for b in self.leaves() {
+            b.for_each_use(&mut |a| f(a));
+        }
+        for b in self.bodies() {
+            b.for_each_use(f);
+        }
+        let state = |state: &[(Var, Atom)], f: &mut dyn FnMut(Atom)| state.iter().for_each(|(_, a)| f(*a));
+        match self {
+            Exp::Host(e) => e.for_each_operand(&mut |a| f(a)),
+            Exp::If { cond, .. } => f(*cond),
+            Exp::Branch { guard, .. } => guard.tests.iter().for_each(|t| f(t.size)),
+            Exp::For { axis, state: s, .. } => {
+                f(axis.size);
+                state(s, f);
+            }
+            Exp::While { state: s, .. } => state(s, f),
+            Exp::SerialMap { axes, .. } => axes.iter().for_each(|a| f(a.size)),
+            Exp::Seg(s) => {
+                s.space.iter().for_each(|a| f(a.size));
+                if let SegKind::Red { axis, op } | SegKind::Scan { axis, op, .. } = &s.kind {
+                    f(axis.size);
+                    op.start.iter().flatten().for_each(|a| f(*a));
+                }
+            }
+            Exp::Scatter { dests, axis, .. } => {
+                f(axis.size);
+                dests.iter().for_each(|d| f(Atom::Var(*d)));
+            }
+            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } => f(axis.size),
+        }
+    }
+
+    /// The bodies of Mono inside, those of operators too.
+    pub fn leaves(&self) -> Vec<&mono::Body> {
+        match self {
+            Exp::Seg(s) => {
+                let mut all = vec![&s.body];
+                if let SegKind::Red { op, .. } | SegKind::Scan { op, .. } = &s.kind {
+                    all.push(&op.lambda.body);
+                }
+                if let SegKind::Scan { epilogue: Some(l), .. } = &s.kind {
+                    all.push(&l.body);
+                }
+                all
+            }
+            Exp::Scatter { body, combine, .. } => {
+                std::iter::once(body).chain(combine.as_ref().map(|l| &l.body)).collect()
+            }
+            Exp::Filter { body, .. } | Exp::Grade { body, .. } => vec![body],
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl Body {
+    /// Every operand of its statements, and its results.
+    pub fn for_each_use(&self, f: &mut dyn FnMut(Atom)) {
+        self.stmts.iter().for_each(|s| s.exp.for_each_use(f));
+        self.results.iter().for_each(|a| f(*a));
+    }
+
     /// Every statement of the host, the outer before those inside it.
     pub fn for_each_stmt<'a>(&'a self, f: &mut impl FnMut(&'a Stmt)) {
         for s in &self.stmts {

@@ -33,6 +33,13 @@ fn verified(body: &str) -> Result<(), Rule> {
 const MAP: &str = "(let ((%r.3 int %n.0)) (seg-map LEVEL ((%i.4 %n.0)) (leaf BODY)) p0) (give %r.3)";
 const RED: &str =
     "(let ((%r.3 int %n.0)) (seg-red grid ((%i.4 %n.0)) (%j.5 %n.0) (leaf (give %j.5)) OP) p0) (give %r.3)";
+fn scan(kind: &str, params: &str, body: &str) -> String {
+    SCAN.replace("KIND", kind).replace("PARAMS", params).replace("BODY", body)
+}
+
+const SCAN: &str = "(let ((%r.3 int %n.0)) (seg-scan grid KIND () (%j.5 %n.0) (leaf (give %j.5))
+    (assoc ((%a.90 int) (%b.91 int)) (start 0) (let ((%s.92 int)) (op + %a.90 %b.91) p0) (give %s.92))
+    (epilogue (PARAMS) BODY)) p0) (give %r.3)";
 
 #[test]
 fn programs_that_keep_the_rules() {
@@ -49,6 +56,7 @@ fn programs_that_keep_the_rules() {
              (let ((%b.12 int %q.13)) (map ((%j.14 %q.13)) (give %j.14)) p0) (give %k.9)",
         ),
         RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %n.0) SUM"),
+        scan("exclusive", "(%i.6 int) (%p.7 int)", "(let ((%q.8 int)) (op + %p.7 %i.6) p0) (give %q.8)"),
         "(let ((%r.3 int)) (branch (>= %n.0 \"par.outer\" 64) (then (give 1)) (else (give 2))) p0) (give %r.3)".into(),
         "(let ((%r.3 int %n.0)) (serial-map ((%i.4 %n.0)) (let ((%x.5 int)) (host (op + %i.4 1)) p0) (give %x.5)) p0)
          (give %r.3)"
@@ -98,6 +106,15 @@ fn every_rule_is_kept_from_being_broken() {
         ),
         (Rule::Level, MAP.replace("LEVEL", "thread").replace("BODY", "(give %i.4)")),
         (Rule::Operator, RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %i.4) SUM")),
+        (Rule::Epilogue, scan("inclusive", "(%i.6 int) (%p.7 int) (%q.8 int)", "(give %i.6)")),
+        (
+            Rule::Epilogue,
+            scan(
+                "inclusive",
+                "(%i.6 int) (%p.7 int)",
+                "(let ((%a.8 int 2)) (literal (2) %p.7 0) p0) (give %a.8)",
+            ),
+        ),
         (Rule::Operator, RED.replace("OP", "(serial ((%a.90 int) (%b.91 int)) (start 0) SUM")),
         (
             Rule::Operator,

@@ -12,7 +12,8 @@
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top
 //! becomes a segmented one; what is nested inside it either stays in its leaf, to run serially, or is
 //! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of
-//! sizes of their own the very long ones run apart (`balance`). Nothing is refused: work that no leaf may do (see
+//! sizes of their own the very long ones run apart (`balance`). At the end a map of a scan's prefixes becomes part of the
+//! scan (`epilogue`). Nothing is refused: work that no leaf may do (see
 //! [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
@@ -20,6 +21,7 @@
 
 mod balance;
 mod distribute;
+mod epilogue;
 mod host;
 mod interchange;
 
@@ -146,7 +148,8 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
     let table = mono::Program { body: mono::Body::default(), ..p.clone() };
     let mut f =
         Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0, few: Vec::new() };
-    let body = f.body(&p.body)?;
+    let mut body = f.body(&p.body)?;
+    epilogue::epilogues(&mut f.p, &mut body);
     Ok(Program::of_table(f.p, body))
 }
 
@@ -600,7 +603,7 @@ impl Fold<'_> {
         let op = op.clone();
         let kind = match scan {
             None => SegKind::Red { axis, op },
-            Some(kind) => SegKind::Scan { axis, kind, op },
+            Some(kind) => SegKind::Scan { axis, kind, op, epilogue: None },
         };
         seg(Vec::new(), kind, body.clone())
     }

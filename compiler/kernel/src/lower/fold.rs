@@ -229,8 +229,9 @@ impl Leaf<'_> {
         op: &mono::Combine,
         outs: &[Place],
     ) -> L<()> {
+        let scan = Scan { index, kind, op, leaf: body, epilogue: None };
         if self.inner == Inner::Lanes
-            && let Some((width, ops)) = self.scan_lanes(op, body, index)
+            && let Some((width, ops)) = self.scan_lanes(&scan)
         {
             let start = match &op.start {
                 Some(s) => self.atoms(s)?,
@@ -238,7 +239,6 @@ impl Leaf<'_> {
             };
             let init: Vec<_> = start.into_iter().zip(ops).map(|(a, (o, _))| (a, Some(o))).collect();
             let how = How::Scan(width);
-            let scan = Scan { index, kind, op, leaf: body };
             let last = self.scan_loop(how, upto(n), &init, scan, &[], outs)?;
             if kind == mono::ScanKind::Full {
                 outs.iter().zip(last).for_each(|(to, x)| self.store(to, &[n], x));

@@ -433,7 +433,7 @@ impl Plan {
         // What the loop itself reads again is not its state's to overwrite.
         let mut moved = FxHashSet::default();
         for b in bodies {
-            uses_of_body(b, &mut |a| {
+            b.for_each_use(&mut |a| {
                 if let mono::Atom::Var(v) = a
                     && let Some(Bound::Array(p)) = self.env.get(&v)
                 {
@@ -616,7 +616,7 @@ impl Plan {
 fn last_uses(b: &flat::Body) -> FxHashMap<mono::Var, usize> {
     let mut last = FxHashMap::default();
     for (k, s) in b.stmts.iter().enumerate() {
-        uses_of(&s.exp, &mut |a| {
+        s.exp.for_each_use(&mut |a| {
             if let mono::Atom::Var(v) = a {
                 last.insert(v, k);
             }
@@ -628,68 +628,4 @@ fn last_uses(b: &flat::Body) -> FxHashMap<mono::Var, usize> {
         }
     }
     last
-}
-
-fn uses_of_body(b: &flat::Body, f: &mut dyn FnMut(mono::Atom)) {
-    for s in &b.stmts {
-        uses_of(&s.exp, f);
-    }
-    b.results.iter().for_each(|a| f(*a));
-}
-
-/// Every operand of an expression, those of bodies inside among them.
-fn uses_of(e: &flat::Exp, f: &mut dyn FnMut(mono::Atom)) {
-    let mut f2 = |a: mono::Atom| f(a);
-    let mut leaf = |b: &mono::Body| b.for_each_use(&mut f2);
-    match e {
-        flat::Exp::Host(e) => e.for_each_operand(&mut |a| f(a)),
-        flat::Exp::If { cond, then, otherwise } => {
-            f(*cond);
-            uses_of_body(then, f);
-            uses_of_body(otherwise, f);
-        }
-        flat::Exp::Branch { guard, then, otherwise } => {
-            guard.tests.iter().for_each(|t| f(t.size));
-            uses_of_body(then, f);
-            uses_of_body(otherwise, f);
-        }
-        flat::Exp::For { axis, state, body } => {
-            f(axis.size);
-            state.iter().for_each(|(_, a)| f(*a));
-            uses_of_body(body, f);
-        }
-        flat::Exp::While { state, cond, body } => {
-            state.iter().for_each(|(_, a)| f(*a));
-            uses_of_body(cond, f);
-            uses_of_body(body, f);
-        }
-        flat::Exp::SerialMap { axes, body } => {
-            axes.iter().for_each(|a| f(a.size));
-            uses_of_body(body, f);
-        }
-        flat::Exp::Seg(s) => {
-            leaf(&s.body);
-            let op = match &s.kind {
-                flat::SegKind::Map => None,
-                flat::SegKind::Red { op, .. } | flat::SegKind::Scan { op, .. } => Some(op),
-            };
-            if let Some(op) = op {
-                leaf(&op.lambda.body);
-                op.start.iter().flatten().for_each(|a| f(*a));
-            }
-            s.space.iter().for_each(|a| f(a.size));
-        }
-        flat::Exp::Scatter { dests, body, combine, axis } => {
-            leaf(body);
-            if let Some(c) = combine {
-                leaf(&c.body);
-            }
-            f(axis.size);
-            dests.iter().for_each(|d| f(mono::Atom::Var(*d)));
-        }
-        flat::Exp::Filter { body, axis } | flat::Exp::Grade { body, axis } => {
-            leaf(body);
-            f(axis.size);
-        }
-    }
 }

@@ -51,6 +51,8 @@ pub(crate) struct Scan<'s> {
     pub kind: mono::ScanKind,
     pub op: &'s mono::Combine,
     pub leaf: &'s mono::Body,
+    /// What is stored of the prefixes at a point; without one these themselves.
+    pub epilogue: Option<&'s mono::Lambda>,
 }
 
 impl Plan {
@@ -58,15 +60,15 @@ impl Plan {
         &mut self,
         pat: &[mono::Var],
         space: &[mono::Axis],
-        axis: mono::Axis,
-        kind: mono::ScanKind,
-        op: &mono::Combine,
-        leaf: &mono::Body,
+        size: mono::Atom,
+        scan: Scan<'_>,
     ) -> L<()> {
+        let Scan { index, kind, op, leaf, .. } = scan;
+        let axis = mono::Axis { var: index, size };
         if self.target.threads {
-            return self.seg_scan_by_threads(pat, space, axis, kind, op, leaf);
+            return self.seg_scan_by_threads(pat, space, axis, scan);
         }
-        let n = self.atom(axis.size)?;
+        let n = self.atom(size)?;
         let tiles = self.axis_tiles(n, leaf)?;
         let mut outs = Vec::new();
         for v in pat {
@@ -74,13 +76,12 @@ impl Plan {
             outs.push(place);
         }
         let handed = self.handed(space, tiles, op)?;
-        let scan = Scan { index: axis.var, kind, op, leaf };
         self.kernel("scan", |l| {
             l.inner = Inner::Lanes;
             let outs = l.import_all(&outs);
             let (at, tile) = l.segments(space, axis, tiles)?;
             // Every tile has an element, so none needs the start.
-            let items = l.reduce_scalars(axis.var, tile, leaf, op, None)?;
+            let items = l.reduce_scalars(index, tile, leaf, op, None)?;
             let before = l.chain(&handed, &at, tile, &items, op)?;
             l.scan_tile(scan, tile, before, &at, &outs)
         })?;
@@ -224,7 +225,7 @@ impl Leaf<'_> {
 
     fn scan_tile(&mut self, scan: Scan, tile: Range, before: Before, at: &[Atom], outs: &[Place]) -> L<()> {
         let Scan { index, op, leaf, .. } = scan;
-        if let Some((width, ops)) = self.scan_lanes(op, leaf, index) {
+        if let Some((width, ops)) = self.scan_lanes(&scan) {
             let mut init = Vec::new();
             for (x, (combine, neutral)) in before.values.iter().zip(ops) {
                 let x = match before.some {
@@ -254,10 +255,7 @@ impl Leaf<'_> {
                 |l| l.combine(op, &accs[1..], elems.iter().map(|a| Bound::Scalar(*a)).collect()),
                 |_| Ok(elems.clone()),
             )?;
-            let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
-            for (to, x) in outs.iter().zip(&next) {
-                l.store(to, &there, *x);
-            }
+            l.store_prefixes(&scan, &next, at, i, outs)?;
             Ok(std::iter::once(Atom::Const(Scalar::Bool(true))).chain(next).collect())
         })?;
         Ok(())
@@ -278,26 +276,43 @@ impl Leaf<'_> {
             let elems = l.body(scan.leaf)?;
             let next = l.combine(scan.op, accs, elems)?;
             let stored = if scan.kind == mono::ScanKind::Inclusive { &next } else { accs };
-            let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
-            for (to, x) in outs.iter().zip(stored) {
-                l.store(to, &there, *x);
-            }
+            l.store_prefixes(&scan, stored, at, i, outs)?;
             Ok(next)
         })
     }
 
+    /// Stores what a scan gives at element `i` of its axis; the variables of the point are bound.
+    pub fn store_prefixes(
+        &mut self,
+        scan: &Scan<'_>,
+        prefixes: &[Atom],
+        at: &[Atom],
+        i: Atom,
+        outs: &[Place],
+    ) -> L<()> {
+        let made = match scan.epilogue {
+            None => prefixes.to_vec(),
+            Some(l) => {
+                l.params.iter().zip([i].iter().chain(prefixes)).for_each(|(v, x)| self.set(*v, *x));
+                self.scalars(&l.body)?
+            }
+        };
+        let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
+        outs.iter().zip(made).for_each(|(to, x)| self.store(to, &there, x));
+        Ok(())
+    }
+
     /// In how many lanes a scan may run, with the operators of its accumulators and what they start from.
-    pub fn scan_lanes(
-        &self,
-        op: &mono::Combine,
-        leaf: &mono::Body,
-        index: mono::Var,
-    ) -> Option<(u32, Vec<(ScalarOp, remc_base::Scalar)>)> {
+    pub fn scan_lanes(&self, scan: &Scan<'_>) -> Option<(u32, Vec<(ScalarOp, remc_base::Scalar)>)> {
+        let Scan { op, leaf, index, .. } = *scan;
         let vars = &self.plan.flat.vars;
         let count = op.lambda.body.results.len();
         let tys: Vec<_> = op.lambda.params.iter().take(count).map(|v| vars[*v].ty.base).collect();
         let ops = schedule::lane_ops(op, &tys)?;
         schedule::lanes_of_body(self, leaf, index)?;
+        if let Some(l) = scan.epilogue {
+            schedule::lanes_of_body(self, &l.body, *l.params.first()?)?;
+        }
         let widest = tys.iter().map(|t| t.bits() / 8).max()?;
         Some((schedule::lanes(widest, 1), ops))
     }

@@ -15,6 +15,7 @@
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
 use super::plan::Plan;
+use super::scan::Scan;
 use super::schedule::{self, Cost};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
@@ -70,8 +71,10 @@ impl Plan {
         match &seg.kind {
             flat::SegKind::Map => self.seg_map(pat, &seg.space, &seg.body),
             flat::SegKind::Red { axis, op } => self.seg_red(pat, &seg.space, *axis, op, &seg.body),
-            flat::SegKind::Scan { axis, kind, op } => {
-                self.seg_scan(pat, &seg.space, *axis, *kind, op, &seg.body)
+            flat::SegKind::Scan { axis, kind, op, epilogue } => {
+                let scan =
+                    Scan { index: axis.var, kind: *kind, op, leaf: &seg.body, epilogue: epilogue.as_ref() };
+                self.seg_scan(pat, &seg.space, axis.size, scan)
             }
         }
     }

@@ -372,10 +372,9 @@ impl Plan {
         pat: &[mono::Var],
         space: &[mono::Axis],
         axis: mono::Axis,
-        kind: mono::ScanKind,
-        op: &mono::Combine,
-        leaf: &mono::Body,
+        scan: Scan<'_>,
     ) -> L<()> {
+        let Scan { kind, op, .. } = scan;
         let n = self.atom(axis.size)?;
         let params = &op.lambda.params[..op.lambda.body.results.len()];
         let block = ScanBlock::of(params.iter().map(|v| self.flat.vars[*v].ty.base.bits() / 8).sum());
@@ -387,7 +386,6 @@ impl Plan {
             outs.push(place);
         }
         let handed = self.handed(space, tiles, op)?;
-        let scan = Scan { index: axis.var, kind, op, leaf };
         self.kernel("scan", |l| {
             let outs = l.import_all(&outs);
             let thread = l.threads(block.threads);
@@ -399,7 +397,7 @@ impl Plan {
             let before = l.before_thread(thread, op, before, &mine)?;
             l.scan_part(thread, &part, kind, op, before)?;
             l.emit(StmtKind::Barrier);
-            l.store_part(thread, &part, tile, &at, &outs)
+            l.store_part(thread, &part, &scan, tile, &at, &outs)
         })?;
         if kind == mono::ScanKind::Full {
             self.total(space, n, tiles, op, &outs, handed.kept())?;
@@ -645,19 +643,23 @@ impl Leaf<'_> {
         Ok(())
     }
 
-    /// Writes a part where it belongs, neighbours by neighbours.
-    fn store_part(&mut self, thread: Atom, part: &Part, tile: Range, at: &[Atom], outs: &[Place]) -> L<()> {
+    /// Writes what a scan gives of a part where it belongs, neighbours by neighbours.
+    fn store_part(
+        &mut self,
+        thread: Atom,
+        part: &Part,
+        scan: &Scan<'_>,
+        tile: Range,
+        at: &[Atom],
+        outs: &[Place],
+    ) -> L<()> {
         let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
         let threads = self.count();
         let range = Range::Share { thread, threads, index, size, limit };
         self.each(How::Seq, "i", range, |l, i| {
             let k = l.int(ScalarOp::Sub, i, part.base)?;
-            let there: Vec<Atom> = at.iter().copied().chain([i]).collect();
-            for (from, to) in part.shared.iter().zip(outs) {
-                let x = l.load(from, &[k])?;
-                l.store(to, &there, x);
-            }
-            Ok(())
+            let prefixes = part.shared.iter().map(|from| l.load(from, &[k])).collect::<L<Vec<_>>>()?;
+            l.store_prefixes(scan, &prefixes, at, i, outs)
         })
     }
 }
