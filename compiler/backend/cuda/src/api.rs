@@ -14,6 +14,12 @@ use remc_base::BaseTy;
 
 const HEADER: &str = include_str!("text/header.h");
 
+/// What is said where boxes hide shapes of any rank.
+const SHAPES: &str = " *
+ * A shape `s` that a box hides is the vector of its dims. Of an array of boxes, `s` has those of all: as many as
+ * `s_ranks` says of a box, from its `s_starts` on. What is in a box has the axes of such a shape as one.
+";
+
 /// The header; `types` are those of the inputs, as the entry declares them, by name.
 pub fn header(i: &Interface, types: &[(String, String)], version: &str) -> String {
     let mut about = String::new();
@@ -34,6 +40,9 @@ pub fn header(i: &Interface, types: &[(String, String)], version: &str) -> Strin
     let arguments: String = i.sizes.iter().map(|(_, c)| format!(", {c}")).collect::<String>()
         + &i.leaves.iter().map(|l| format!(", {}", l.c)).collect::<String>()
         + &i.given.iter().map(|g| format!(", &{}", g.c)).collect::<String>();
+    if i.shapes {
+        about.push_str(SHAPES);
+    }
     HEADER
         .replace("@ENTRY@", &within(&i.entry))
         .replace("@GUARD@", &i.function.replace("remc_entry", "REMC_ENTRY"))

@@ -16,7 +16,7 @@
 use crate::Error;
 use crate::names::{Names, identifier};
 use remc_base::{AtomTy, BaseTy, Name};
-use remc_kernel::ir::{Atom, Output, Program, Ty, Var, Witness};
+use remc_kernel::ir::{Atom, Input, InputWitness, Output, Program, Ty, Var, Witness};
 use rustc_hash::FxHashMap;
 
 /// A dim of an input.
@@ -70,6 +70,8 @@ pub struct Interface {
     pub words: Vec<usize>,
     /// How many words the results have.
     pub results: usize,
+    /// Whether boxes hide shapes of a rank known only when the program runs.
+    pub shapes: bool,
 }
 
 fn wrong<T>(what: &str) -> Result<T, Error> {
@@ -119,9 +121,20 @@ pub fn interface(p: &Program) -> Result<Interface, Error> {
     }
     let function = format!("remc_entry_{}", identifier(&entry));
     let manifest = format!("remc_manifest_{}", identifier(&entry));
-    let mut i = Interface { entry, function, manifest, sizes, leaves, given: Vec::new(), words, results };
+    let mut i = Interface {
+        entry,
+        function,
+        manifest,
+        sizes,
+        leaves,
+        given: Vec::new(),
+        words,
+        results,
+        shapes: false,
+    };
     let mut found = Vec::new();
     outputs(&p.output, "result", &mut found)?;
+    i.shapes = p.inputs.iter().any(takes_shapes) || gives_shapes(&p.output);
     for (position, name) in found {
         let Some(a) = p.results.get(position) else { return wrong("a result that is not given") };
         let (base, rank) = rank(p, *a)?;
@@ -129,6 +142,31 @@ pub fn interface(p: &Program) -> Result<Interface, Error> {
         i.given.push(Given { c: names.fresh(&name), name, base, rank, word });
     }
     Ok(i)
+}
+
+/// Whether boxes hide shapes of any rank in an input.
+fn takes_shapes(input: &Input) -> bool {
+    match input {
+        Input::Array(_) | Input::Part { .. } => false,
+        Input::Tuple(fields) => fields.iter().any(|(_, f)| takes_shapes(f)),
+        Input::Boxes { witnesses, contents } => {
+            witnesses.iter().any(|w| matches!(w, InputWitness::Shape { .. })) || takes_shapes(contents)
+        }
+        Input::Parts { boxes, .. } => takes_shapes(boxes),
+    }
+}
+
+/// The same of a result.
+fn gives_shapes(output: &Output) -> bool {
+    match output {
+        Output::Array(_) | Output::Part { .. } | Output::Functions { .. } => false,
+        Output::Tuple { fields, .. } => fields.iter().any(|(_, f)| gives_shapes(f)),
+        Output::Box { witnesses, contents, .. } | Output::Boxes { witnesses, contents, .. } => {
+            let any = |w: &Witness| matches!(w, Witness::Vector(_) | Witness::Vectors { .. });
+            witnesses.iter().any(any) || gives_shapes(contents)
+        }
+        Output::Parts { boxes, .. } => gives_shapes(boxes),
+    }
 }
 
 /// A result's base type, and the rank of an array.
