@@ -13,7 +13,8 @@ use remc_base::GlobalId;
 use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_kernel::lower::Target;
-use remc_mono::limits::{BuildError, Limitation};
+use remc_mono::build::MOST_PARTS;
+use remc_mono::limits::{BuildError, Limitation, TooLarge};
 use remc_mono::opt;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub enum Stop {
 #[derive(Clone, PartialEq, Debug)]
 pub enum CompileError {
     Limitation(Limitation),
+    TooLarge(TooLarge),
     Bug(InternalBug),
 }
 
@@ -53,6 +55,9 @@ pub struct Options<'o> {
     /// Told of each pass once it has run: its number, name, the language, and the program's text.
     pub watch: Option<Watch<'o>>,
     pub tuning: Tuning,
+    /// How many parts a program may have, with its functions written out where they are called, if not
+    /// [`MOST_PARTS`].
+    pub size_limit: Option<usize>,
 }
 
 /// The numbers of a device that choose between versions and cut work into blocks. They change the order
@@ -211,9 +216,12 @@ impl Steps<'_, '_> {
     ) -> C<remc_mono::ir::Program> {
         let by_name: FxHashMap<&GlobalId, &Arc<Definition>> = defs.iter().map(|d| (&d.name, d)).collect();
         let find = |g: &GlobalId| by_name.get(g).map(|d| (*d).clone());
+        let most = self.options.size_limit;
         let mut p = self.step(Stage::Build, || {
-            remc_mono::build::build(&find, target, ranks).map_err(|e| match e {
+            let most = most.unwrap_or(MOST_PARTS);
+            remc_mono::build::build_within(&find, target, ranks, most).map_err(|e| match e {
                 BuildError::Limitation(l) => CompileError::Limitation(l),
+                BuildError::TooLarge(t) => CompileError::TooLarge(t),
                 BuildError::Bug(message) => broken(Stage::Build, message),
             })
         })?;

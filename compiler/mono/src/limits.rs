@@ -11,7 +11,6 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Construct {
     Recursion,
-    ProgramTooLarge,
 }
 
 /// A program that is refused, and where.
@@ -24,22 +23,32 @@ pub struct Limitation {
     pub message: String,
 }
 
+/// A program that has more parts than it may: expressions, those of a function counted wherever it is called, and
+/// statements.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TooLarge {
+    /// How many it may have.
+    pub most: usize,
+    /// Where it had that many, from the innermost place out.
+    pub at: Vec<(GlobalId, NodeId)>,
+}
+
 /// Why a program was not built.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BuildError {
     Limitation(Limitation),
+    TooLarge(TooLarge),
     /// A term that breaks the rules of Explicit: a mistake of the compiler.
     Bug(String),
 }
 
 impl Construct {
-    pub const ALL: [Construct; 2] = [Construct::Recursion, Construct::ProgramTooLarge];
+    pub const ALL: [Construct; 1] = [Construct::Recursion];
 
     /// The name, as in `limitations.toml`.
     pub fn name(self) -> &'static str {
         match self {
             Construct::Recursion => "recursion",
-            Construct::ProgramTooLarge => "program-too-large",
         }
     }
 
@@ -47,9 +56,6 @@ impl Construct {
         match self {
             Construct::Recursion => {
                 "a function that each round of a loop makes from the one before it, so that it grows"
-            }
-            Construct::ProgramTooLarge => {
-                "a program that grows past the limit when its functions are inlined"
             }
         }
     }
@@ -59,7 +65,6 @@ impl Construct {
             Construct::Recursion => {
                 "keep what the functions mention in an array, and apply them in a loop over it"
             }
-            Construct::ProgramTooLarge => "call large functions from fewer places, or map them over an array",
         }
     }
 }
@@ -74,8 +79,19 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildError::Limitation(l) => write!(f, "{} ({})", l.message, l.construct),
+            BuildError::TooLarge(t) => t.fmt(f),
             BuildError::Bug(message) => f.write_str(message),
         }
+    }
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = self.most;
+        write!(
+            f,
+            "with its functions written out where they are called, the program has more than {most} parts"
+        )
     }
 }
 

@@ -21,7 +21,7 @@ fn compare(programs: Vec<Case>) -> (usize, BTreeMap<String, Construct>, Vec<Stri
             Ok(Ran { built: Err(BuildError::Limitation(l)), .. }) => {
                 limits.insert(case.name, l.construct);
             }
-            Ok(Ran { built: Err(BuildError::Bug(m)), .. }) => wrong.push(format!("{}\n  {m}", case.name)),
+            Ok(Ran { built: Err(e), .. }) => wrong.push(format!("{}\n  {e}", case.name)),
             Err(skipped) => wrong.push(format!("{}\n  {skipped}", case.name)),
         }
     }
@@ -104,6 +104,7 @@ fn entries_are_alike() {
                         wrong.push(format!("{}\n  {}: {}", case.text, l.construct, l.message));
                     }
                 }
+                Ok(Ran { built: Err(BuildError::TooLarge(_)), .. }) if case.text.contains("; too large") => {}
                 Ok(Ran { built: Err(e), .. }) => wrong.push(format!("{}\n  {e}", case.text)),
                 Err(e) => wrong.push(format!("{}\n  does not check: {e}", case.text)),
             }

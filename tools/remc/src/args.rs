@@ -117,6 +117,17 @@ pub struct Source {
     pub expression: Option<String>,
 }
 
+/// How large a program may be.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Size {
+    /// How many parts a program may have, with its functions written out where they are called [default: 4194304]
+    ///
+    /// Functions are inlined, so that one that calls another ten times, which calls another ten times, grows tenfold
+    /// at each step. A limit says so before memory runs out. A million parts take some ten seconds and 1 GiB or so.
+    #[arg(long = "size-limit", value_name = "N", value_parser = parts)]
+    pub limit: Option<usize>,
+}
+
 /// What selects the versions of nests.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Versions {
@@ -172,6 +183,8 @@ pub struct Run {
     pub memory_limit: Option<u64>,
     #[command(flatten)]
     pub versions: Versions,
+    #[command(flatten)]
+    pub size: Size,
     /// Say how long each stage and kernel took, and how much memory was used
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub timings: Option<Timings>,
@@ -266,6 +279,8 @@ pub struct Compile {
     pub dump_dir: Option<PathBuf>,
     #[command(flatten)]
     pub versions: Versions,
+    #[command(flatten)]
+    pub size: Size,
     /// Where to; standard output if absent
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -302,6 +317,8 @@ pub struct ExplainPerf {
     pub device: PerfDevice,
     #[command(flatten)]
     pub versions: Versions,
+    #[command(flatten)]
+    pub size: Size,
     /// For people, or one JSON object
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub format: PerfFormat,
@@ -385,6 +402,22 @@ fn input(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A number of parts: `20000000`, `20M`.
+fn parts(text: &str) -> Result<usize, String> {
+    let digits = text.trim().trim_end_matches(['k', 'K', 'M', 'G']);
+    let factor = match &text.trim()[digits.len()..] {
+        "" => Some(1),
+        "k" | "K" => Some(1_000),
+        "M" => Some(1_000_000),
+        "G" => Some(1_000_000_000),
+        _ => None,
+    };
+    let parts = digits.parse::<usize>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
+    parts
+        .filter(|n| *n > 0)
+        .ok_or_else(|| "write a number of at least 1, or of k, M or G, for example 20M".to_owned())
+}
+
 /// A threshold and its value: `par.outer=64`, `par.outer=always`, `par.outer=never`.
 fn threshold(text: &str) -> Result<(Threshold, i64), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -429,9 +462,17 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, threshold};
+    use super::{bytes, parts, threshold};
     use clap::CommandFactory;
     use remc_driver::compile::{ALWAYS, NEVER, Threshold};
+
+    #[test]
+    fn numbers_of_parts_have_units() {
+        assert_eq!((parts("7"), parts("20M"), parts(" 3k")), (Ok(7), Ok(20_000_000), Ok(3_000)));
+        for wrong in ["", "0", "M", "-1", "2MM", "1.5M", "99999999999999999999", "99999999999G0", "1T"] {
+            assert!(parts(wrong).unwrap_err().contains("20M"), "{wrong}");
+        }
+    }
 
     #[test]
     fn thresholds_have_names_and_values() {

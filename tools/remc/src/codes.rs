@@ -42,9 +42,11 @@ pub const OUTPUT_FORMAT: Code = Code("U0018");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 
+/// The program has more parts than it may, with its functions written out where they are called.
+pub const PROGRAM_TOO_LARGE: Code = Code("E0505");
+
 // What is not compiled yet, by construct; see `limitations.toml`.
 
-// L0001 to L0005 were of what is compiled now: scans of boxes, functions that leave what they mention, functions as
-// results, boxes as inputs, numbers of axes that are known only when the program runs.
-pub const PROGRAM_TOO_LARGE: Code = Code("L0006");
+// L0001 to L0006 were of what is compiled now: scans of boxes, functions that leave what they mention, functions as
+// results, boxes as inputs, numbers of axes that are known only when the program runs, large programs.
 pub const RECURSION: Code = Code("L0007");

@@ -10,7 +10,7 @@ use remc_base::{Diagnostic, Severity, Span};
 use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, LinkedProgram, Session, SourceFile};
-use remc_mono::limits::{Construct, Limitation};
+use remc_mono::limits::{Construct, Limitation, TooLarge};
 use remc_runtime::files;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,9 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
     let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
     let is_cuda = matches!(args.emit, Ir::Cuda | Ir::CudaHeader);
     let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.thresholds);
-    let options = Options { to: Some(to), stop_after: args.stop_after_pass, tuning, ..Options::default() };
+    let size_limit = args.size.limit;
+    let options =
+        Options { to: Some(to), stop_after: args.stop_after_pass, tuning, size_limit, ..Options::default() };
     let stop = dumps.compile(session, &program, file, target, &ranks, options);
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     let bytes = match (&stop, args.emit) {
@@ -157,15 +159,29 @@ pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Out
             reporter.show(session, &[limitation(session, &l)]);
             Err(Failure::Refused)
         }
+        CompileError::TooLarge(t) => {
+            reporter.show(session, &[too_large(session, &t)]);
+            Err(Failure::Refused)
+        }
     }
+}
+
+/// A program of more parts than it may have, as an error.
+pub fn too_large(session: &Session, t: &TooLarge) -> Diagnostic<Span> {
+    let mut d = Diagnostic::error(codes::PROGRAM_TOO_LARGE, t.to_string());
+    // What grows is the whole program: the innermost place is where the limit happened to be passed.
+    let user = t.at.iter().rev().find(|(g, _)| g.module >= session.first_user_module());
+    if let Some(span) = user.or(t.at.first()).and_then(|(g, node)| session.node_span(g, *node)) {
+        d = d.primary(span, "what is written out here is the most of it, or the last");
+    }
+    d.help("call large functions from fewer places, map them over an array, or repeat them with `iterate`")
+        .help(format!("`--size-limit {}` lets the program be four times as large", 4 * t.most))
 }
 
 /// A construct that is not compiled, as an error.
 pub fn limitation(session: &Session, l: &Limitation) -> Diagnostic<Span> {
     let mut d = Diagnostic::error(code(l.construct), format!("not compiled yet: {}", l.message));
-    let mut users = l.at.iter().filter(|(g, _)| g.module >= session.first_user_module());
-    // What grows is the whole program: the innermost place is where the limit happened to be passed.
-    let user = if l.construct == Construct::ProgramTooLarge { users.next_back() } else { users.next() };
+    let user = l.at.iter().find(|(g, _)| g.module >= session.first_user_module());
     if let Some(span) = user.or(l.at.first()).and_then(|(g, node)| session.node_span(g, *node)) {
         d = d.primary(span, format!("{} (`{}`)", l.construct.summary(), l.construct));
     }
@@ -174,9 +190,18 @@ pub fn limitation(session: &Session, l: &Limitation) -> Diagnostic<Span> {
 
 /// The same as a warning, where the interpreter runs the program instead.
 pub fn interpreted(session: &Session, l: &Limitation) -> Diagnostic<Span> {
-    let mut d = limitation(session, l);
+    let message = format!("not compiled yet, so the interpreter runs it: {}", l.message);
+    warning(limitation(session, l), message)
+}
+
+/// As [`too_large`], where the interpreter runs the program instead.
+pub fn interpreted_whole(session: &Session, t: &TooLarge) -> Diagnostic<Span> {
+    warning(too_large(session, t), format!("not compiled, so the interpreter runs it: {t}"))
+}
+
+fn warning(mut d: Diagnostic<Span>, message: String) -> Diagnostic<Span> {
     d.severity = Severity::Warning;
-    d.message = format!("not compiled yet, so the interpreter runs it: {}", l.message);
+    d.message = message;
     d.help.retain(|h| !h.contains("--device"));
     d
 }
@@ -184,6 +209,5 @@ pub fn interpreted(session: &Session, l: &Limitation) -> Diagnostic<Span> {
 fn code(c: Construct) -> remc_base::Code {
     match c {
         Construct::Recursion => codes::RECURSION,
-        Construct::ProgramTooLarge => codes::PROGRAM_TOO_LARGE,
     }
 }

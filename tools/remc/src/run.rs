@@ -3,7 +3,7 @@
 use crate::args::{Device, Run, Timings};
 use crate::codes;
 use crate::commands::{load, new_session, show_timings};
-use crate::compile::{Dumps, interpreted, limitation};
+use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 #[cfg(feature = "llvm")]
 use crate::cpu;
 use crate::inputs;
@@ -163,7 +163,8 @@ fn evaluate(
         let ranks = crate::boundary::ranks(&indices);
         let gpu = matches!(args.device, Some(Device::Emulated | Device::Cuda));
         let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.thresholds);
-        let options = Options { stop_after: args.stop_after_pass, tuning, ..Options::default() };
+        let size_limit = args.size.limit;
+        let options = Options { stop_after: args.stop_after_pass, tuning, size_limit, ..Options::default() };
         let stop = dumps.compile(session, program, file, target, &ranks, options)?;
         match stop {
             Ok(Stop::Kernel(kernel)) => {
@@ -188,13 +189,13 @@ fn evaluate(
                 return compiled(session, kernel, (signature, &indices), &arguments, args, reporter);
             }
             Ok(_) => return Err(bug("the pipeline ended early".into())),
-            Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
             // The interpreter knows no limit of memory, so that it is no way out of one.
-            Err(CompileError::Limitation(l)) if args.device.is_some() || args.memory_limit.is_some() => {
-                reporter.show(session, &[limitation(session, &l)]);
-                return Err(Failure::Refused);
+            Err(e) if args.device.is_some() || args.memory_limit.is_some() => {
+                return refuse(session, reporter, e);
             }
+            Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
             Err(CompileError::Limitation(l)) => reporter.show(session, &[interpreted(session, &l)]),
+            Err(CompileError::TooLarge(t)) => reporter.show(session, &[interpreted_whole(session, &t)]),
         }
     } else {
         dumps.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));

@@ -1,16 +1,12 @@
 //! Statements, and the smart constructors that make them: constants are folded, equal scalars shared.
 
 use crate::build::env::{dims_var_of, ivar, var_of};
-use crate::build::{Build, R, bug, limit};
+use crate::build::{Build, R, bug};
 use crate::ir::Atom;
 use crate::ir::*;
-use crate::limits::Construct;
 use remc_base::ops::{self, ScalarOp};
 use remc_base::*;
 use rustc_hash::FxHashMap;
-
-/// More statements than this are a limitation: inlining has grown the program out of hand.
-const MOST_STATEMENTS: usize = 1 << 20;
 
 /// The largest polynomial that is remembered for a variable.
 const MOST_TERMS: usize = 8;
@@ -73,11 +69,7 @@ impl<'a> Build<'a> {
     }
 
     pub fn emit(&mut self, pat: Vec<Var>, exp: Exp) -> R<()> {
-        self.statements += 1;
-        if self.statements > MOST_STATEMENTS {
-            let message = super::expr::too_large(MOST_STATEMENTS, "statements");
-            return limit(self, Construct::ProgramTooLarge, message);
-        }
+        self.grow(1)?;
         let prov = self.at;
         self.scope().stmts.push(Stmt { pat, exp, prov });
         Ok(())

@@ -8,10 +8,9 @@ use crate::build::opaque::is_known;
 use crate::build::prims::{Prim, close_round};
 use crate::build::ragged::holds_boxes;
 use crate::build::val::{Closure, Fun, Instance, Val};
-use crate::build::{Build, Cx, R, bug, limit};
+use crate::build::{Build, Cx, R, bug};
 use crate::ir::Atom;
 use crate::ir::*;
-use crate::limits::Construct;
 use remc_base::ops::ScalarOp;
 use remc_base::trap::Len;
 use remc_base::*;
@@ -19,20 +18,9 @@ use remc_explicit::ir::{Expr, ExprKind, Fact, LiftKind, Lit, Local};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// More expressions than this, those of inlined bodies counted each time, are a limitation.
-pub const MOST_EVALUATED: usize = 1 << 21;
-
-/// What is said of a program that passes a limit.
-pub fn too_large(most: usize, what: &str) -> String {
-    format!("with its functions written out where they are called, the program has more than {most} {what}")
-}
-
 impl<'a> Build<'a> {
     pub fn eval(&mut self, e: &'a Expr, env: &Env<'a>, cx: Cx<'a>) -> R<Val<'a>> {
-        self.evaluated += 1;
-        if self.evaluated > MOST_EVALUATED {
-            return limit(self, Construct::ProgramTooLarge, too_large(MOST_EVALUATED, "expressions"));
-        }
+        self.grow(1)?;
         let saved = self.at;
         self.at = self.program.provs.add(cx.def.clone(), e.node, cx.caller);
         let value = self.expr(e, env, cx);

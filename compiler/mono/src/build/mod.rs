@@ -47,7 +47,7 @@ mod val;
 
 use crate::ir::Atom;
 use crate::ir::*;
-use crate::limits::{BuildError, Construct, Limitation};
+use crate::limits::{BuildError, Construct, Limitation, TooLarge};
 use emit::Scope;
 use remc_base::pass::PassInfo;
 use remc_base::*;
@@ -68,17 +68,33 @@ pub const PASS: PassInfo = PassInfo {
 
 pub(crate) type R<T> = Result<T, Box<BuildError>>;
 
+/// How many parts a program may have; see [`TooLarge`].
+pub const MOST_PARTS: usize = 1 << 22;
+
 /// The program of an entry, or of a definition without parameters.
 ///
 /// `defs` gives the definitions; what it does not know is a primitive. An entry's shape variables have
 /// the given `ranks`, in their order.
 ///
 /// # Errors
-/// What is not compiled; see [`Construct`].
+/// What is not compiled, see [`Construct`]; more than [`MOST_PARTS`].
 pub fn build(
     defs: &dyn Fn(&GlobalId) -> Option<Arc<Definition>>,
     entry: &GlobalId,
     ranks: &[usize],
+) -> Result<Program, BuildError> {
+    build_within(defs, entry, ranks, MOST_PARTS)
+}
+
+/// The same, of at most so many parts.
+///
+/// # Errors
+/// As those of [`build`].
+pub fn build_within(
+    defs: &dyn Fn(&GlobalId) -> Option<Arc<Definition>>,
+    entry: &GlobalId,
+    ranks: &[usize],
+    most: usize,
 ) -> Result<Program, BuildError> {
     let all = reachable(defs, entry);
     let mut b = Build {
@@ -101,8 +117,8 @@ pub fn build(
         stopping: FxHashSet::default(),
         mentioned: FxHashMap::default(),
         next_type: 1 << 29,
-        statements: 0,
-        evaluated: 0,
+        parts: 0,
+        most,
         at: Prov(0),
     };
     b.entry(entry, ranks).map_err(|e| *e)?;
@@ -177,8 +193,9 @@ pub(crate) struct Build<'a> {
     mentioned: function::leaves::MentionedBy,
     /// The next number for a binder of a closed type.
     next_type: u32,
-    statements: usize,
-    evaluated: usize,
+    /// How many parts the program has so far, and may have.
+    parts: usize,
+    most: usize,
     /// Where the next statement comes from.
     at: Prov,
 }
@@ -191,6 +208,20 @@ pub(crate) struct Cx<'a> {
 }
 
 impl Build<'_> {
+    /// Counts parts of the program.
+    fn grow(&mut self, by: usize) -> R<()> {
+        self.parts = self.parts.saturating_add(by);
+        if self.parts <= self.most {
+            return Ok(());
+        }
+        Err(Box::new(BuildError::TooLarge(TooLarge { most: self.most, at: self.here() })))
+    }
+
+    /// The places from the innermost out.
+    fn here(&self) -> Vec<(GlobalId, NodeId)> {
+        if self.program.provs.contains(self.at) { self.program.provs.trace(self.at) } else { Vec::new() }
+    }
+
     /// The types of one definition may not share binders with those of another that they get into.
     fn freshen(&mut self, t: &AtomTy) -> AtomTy {
         let next = &mut self.next_type;
@@ -215,6 +246,6 @@ fn bug<T>(message: impl Into<String>) -> R<T> {
 }
 
 fn limit<T>(b: &Build, construct: Construct, message: impl Into<String>) -> R<T> {
-    let at = if b.program.provs.contains(b.at) { b.program.provs.trace(b.at) } else { Vec::new() };
+    let at = b.here();
     Err(Box::new(BuildError::Limitation(Limitation { construct, at, message: message.into() })))
 }

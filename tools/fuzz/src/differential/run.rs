@@ -131,6 +131,7 @@ fn in_session(
             Ok(Stop::Kernel(kernel)) => Ok(kernel),
             Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
             Err(CompileError::Limitation(told)) => Err(Ran::Limited(format!("{told:?}"))),
+            Err(CompileError::TooLarge(told)) => Err(Ran::Limited(told.to_string())),
             Err(CompileError::Bug(bug)) => Err(Ran::Bug(format!("{}: {}", bug.stage, bug.message))),
         }
     };

@@ -28,7 +28,8 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         PerfDevice::Cuda => Tuning::gpu(),
     }
     .with(&args.versions.thresholds);
-    let options = Options { to: Some("flat"), tuning, ..Options::default() };
+    let size_limit = args.size.limit;
+    let options = Options { to: Some("flat"), tuning, size_limit, ..Options::default() };
     let global = target.global(&session.db);
     let stop = session
         .compile(&program, file, &global, &ranks, options)

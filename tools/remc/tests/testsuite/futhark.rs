@@ -102,7 +102,7 @@ fn compile(path: &Path) -> Result<Option<Compiled>, String> {
     let program = match session.compile(&linked, file, &global, &ranks, options) {
         Ok(Stop::Mono(program)) => program,
         Ok(_) => return Err("the pipeline ended elsewhere".into()),
-        Err(CompileError::Limitation(_)) => return Ok(None),
+        Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => return Ok(None),
         Err(CompileError::Bug(bug)) => return Err(format!("{bug:?}")),
     };
     let text = remc::futhark::text(&session, &program).map_err(|f| format!("{f:?}"))?;

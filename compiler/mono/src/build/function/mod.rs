@@ -29,9 +29,8 @@ mod rounds;
 use crate::build::emit::Scope;
 use crate::build::env::{ivar, var_of};
 use crate::build::val::{Code, Fun, Hole, Holes, Table, Val};
-use crate::build::{Build, R, bug, limit};
+use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Ty, Var};
-use crate::limits::Construct;
 use leaves::{Leaf, Token, Walk};
 use remc_base::ids::Id;
 use remc_base::*;
@@ -81,11 +80,7 @@ impl<'a> Build<'a> {
         walk.fun(f);
         let (tokens, depth) = (walk.tokens, walk.deepest);
         // Closures that share closures are seen once for each use.
-        self.evaluated += tokens.len();
-        if self.evaluated > crate::build::expr::MOST_EVALUATED {
-            let message = "the functions that the program makes from functions are too many";
-            return limit(self, Construct::ProgramTooLarge, message);
-        }
+        self.grow(tokens.len())?;
         Ok(Taken { tokens, leaves, depth })
     }
 
