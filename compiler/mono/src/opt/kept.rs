@@ -1,4 +1,4 @@
-//! Reductions of what a filter keeps, without the filter.
+//! Reductions and filters of what a filter keeps, without the filter.
 //!
 //! ```text
 //! (let (%k %ys) (filter (%i %n) … (give %keep %x)))
@@ -8,14 +8,15 @@
 //! ```
 //!
 //! What is dropped counts as the operator's neutral element, which changes no result, so the order of what is kept
-//! stays. If the number of items kept is wanted besides, it is a sum of ones. The array that the filter makes is
-//! gone then, and `siblings` makes one pass of all reductions. Where anything else reads what is kept, the filter
-//! stays, and so does each reduction whose operator has no neutral element or which asks for the places of the
-//! items among those kept.
+//! stays; a second filter does not keep it either. If the number of items kept is wanted besides, it is a sum of ones.
+//! The array that the filter makes is gone then, and `siblings` makes one pass of all reductions. A second filter has
+//! to be all that reads the first, since nothing would make one pass of it and others. Where anything else reads what
+//! is kept, the filter stays, and so it does for a reduction whose operator has no neutral element and for what asks
+//! for the places of the items among those kept.
 
 use crate::ir::*;
 use crate::walk::Copier;
-use remc_base::ops::{ScalarOp, neutral};
+use remc_base::ops::{ScalarOp, neutral, zero};
 use remc_base::pass::PassInfo;
 use remc_base::{BaseTy, Scalar};
 use rustc_hash::FxHashSet;
@@ -24,10 +25,10 @@ pub const PASS: PassInfo = PassInfo {
     name: "kept",
     from: "mono",
     to: "mono",
-    summary: "reduces what a filter keeps without making it",
+    summary: "reduces or filters what a filter keeps without making it",
 };
 
-/// Takes filters into the reductions that read them.
+/// Takes filters into the reductions and filters that read them.
 pub fn kept(p: &mut Program) {
     let mut body = std::mem::take(&mut p.body);
     in_body(p, &mut body);
@@ -46,18 +47,23 @@ fn in_body(p: &mut Program, body: &mut Body) {
         let Some(readers) = readers(p, body, k) else { continue };
         let (axis, elements, count) = (*axis, elements.clone(), s.pat[0]);
         let arrays = s.pat[1..].to_vec();
-        for at in &readers.reductions {
+        for at in &readers.of_items {
             let s = &mut body.stmts[*at];
-            if let Exp::Reduce { axis: over, body: reads, op } = &mut s.exp {
-                let neutrals = neutrals(p, op).unwrap_or_default();
-                *reads = masked(p, s.prov, (axis, &elements), (over.var, &arrays, reads), &neutrals);
-                op.start.get_or_insert_with(|| neutrals.iter().map(|n| Atom::Const(*n)).collect());
-                *over = axis;
-                // Each reduction has an axis variable of its own.
-                let copy = Copier::new(p).body(&Body { stmts: vec![s.clone()], results: Vec::new() });
-                if let Some(Stmt { exp, .. }) = copy.stmts.into_iter().next() {
-                    s.exp = exp;
+            let Some(dropped) = dropped(p, &s.exp) else { continue };
+            let (over, reads) = match &mut s.exp {
+                Exp::Reduce { axis, body, op } => {
+                    op.start.get_or_insert_with(|| dropped.iter().map(|n| Atom::Const(*n)).collect());
+                    (axis, body)
                 }
+                Exp::Filter { axis, body } => (axis, body),
+                _ => continue,
+            };
+            *reads = masked(p, s.prov, (axis, &elements), (over.var, &arrays, reads), &dropped);
+            *over = axis;
+            // Each of them has an axis variable of its own.
+            let copy = Copier::new(p).body(&Body { stmts: vec![s.clone()], results: Vec::new() });
+            if let Some(Stmt { exp, .. }) = copy.stmts.into_iter().next() {
+                s.exp = exp;
             }
         }
         let prov = body.stmts[k].prov;
@@ -71,25 +77,25 @@ fn in_body(p: &mut Program, body: &mut Body) {
 
 /// What reads a filter.
 struct Readers {
-    /// The statements that reduce what is kept.
-    reductions: Vec<usize>,
+    /// The statements that reduce or filter what is kept.
+    of_items: Vec<usize>,
     /// Whether anything else asks for the number of items.
     counted: bool,
 }
 
-/// Those of the filter at `k`, if reductions alone read its arrays.
+/// Those of the filter at `k`, if such statements alone read its arrays.
 fn readers(p: &Program, body: &Body, k: usize) -> Option<Readers> {
     let (count, arrays) = body.stmts[k].pat.split_first()?;
     let arrays: FxHashSet<Var> = arrays.iter().copied().collect();
     let is_array = |a: Atom| a.as_var().is_some_and(|v| arrays.contains(&v));
     let is_count = |a: Atom| a == Atom::Var(*count);
-    let mut found = Readers { reductions: Vec::new(), counted: body.results.iter().any(|a| is_count(*a)) };
+    let mut found = Readers { of_items: Vec::new(), counted: body.results.iter().any(|a| is_count(*a)) };
     if body.results.iter().any(|a| is_array(*a)) {
         return None;
     }
     for (at, s) in body.stmts.iter().enumerate().skip(k + 1) {
-        if reduces(p, s, *count, &arrays) {
-            found.reductions.push(at);
+        if reads_items(p, s, *count, &arrays) {
+            found.of_items.push(at);
             continue;
         }
         let (mut reads, mut counts) = (false, false);
@@ -107,21 +113,29 @@ fn readers(p: &Program, body: &Body, k: usize) -> Option<Readers> {
         }
         found.counted |= counts;
     }
-    let unread = found.reductions.is_empty();
+    let filters = found.of_items.iter().any(|at| matches!(body.stmts[*at].exp, Exp::Filter { .. }));
+    if filters && (found.of_items.len() > 1 || found.counted) {
+        return None;
+    }
+    let unread = found.of_items.is_empty();
     (!unread || found.counted).then_some(found)
 }
 
-/// Whether a statement is a reduction of what is kept and needs nothing of it but the items.
-fn reduces(p: &Program, s: &Stmt, count: Var, arrays: &FxHashSet<Var>) -> bool {
-    let Exp::Reduce { axis, body, op } = &s.exp else { return false };
-    if axis.size != Atom::Var(count) || neutrals(p, op).is_none() {
+/// Whether a statement reduces or filters what is kept and needs nothing of it but the items.
+fn reads_items(p: &Program, s: &Stmt, count: Var, arrays: &FxHashSet<Var>) -> bool {
+    let (axis, body, start) = match &s.exp {
+        Exp::Reduce { axis, body, op } => (axis, body, op.start.as_deref()),
+        Exp::Filter { axis, body } => (axis, body, None),
+        _ => return false,
+    };
+    if axis.size != Atom::Var(count) || dropped(p, &s.exp).is_none() {
         return false;
     }
     let mut fits = true;
     let mut others = |a: Atom| {
         fits &= a.as_var().is_none_or(|v| v != count && v != axis.var && !arrays.contains(&v));
     };
-    op.start.iter().flatten().for_each(|a| others(*a));
+    start.into_iter().flatten().for_each(|a| others(*a));
     body.results.iter().for_each(|a| others(*a));
     for s in &body.stmts {
         match &s.exp {
@@ -143,20 +157,32 @@ fn reduces(p: &Program, s: &Stmt, count: Var, arrays: &FxHashSet<Var>) -> bool {
     fits && body.binders().iter().all(|v| !p.ty(*v).dims.contains(&Atom::Var(count)))
 }
 
-/// The neutral element of each component of a reduction of scalars, if each has one.
-fn neutrals(p: &Program, op: &Combine) -> Option<Vec<Scalar>> {
-    let ops = op.component_ops()?;
-    let one = |(op, v): (ScalarOp, &Var)| p.ty(*v).is_scalar().then(|| neutral(op, p.ty(*v).base)).flatten();
-    ops.into_iter().zip(&op.lambda.params).map(one).collect()
+/// What an item that is dropped counts as, if there is such a thing: the neutral element of each component of a
+/// reduction of scalars; of a filter, that it does not keep it, and whatever is not kept.
+fn dropped(p: &Program, e: &Exp) -> Option<Vec<Scalar>> {
+    match e {
+        Exp::Reduce { op, .. } => {
+            let ops = op.component_ops()?;
+            let one = |(op, v): (ScalarOp, &Var)| {
+                p.ty(*v).is_scalar().then(|| neutral(op, p.ty(*v).base)).flatten()
+            };
+            ops.into_iter().zip(&op.lambda.params).map(one).collect()
+        }
+        Exp::Filter { body, .. } => {
+            let one = |a: &Atom| Some(p.atom_ty(*a)).filter(Ty::is_scalar).map(|t| zero(t.base));
+            body.results.iter().map(one).collect()
+        }
+        _ => None,
+    }
 }
 
-/// The elements of a reduction over the filter's axis: those of `reads` where the item is kept.
+/// The elements of a reduction or filter over the filter's axis: those of `reads` where the item is kept.
 fn masked(
     p: &mut Program,
     prov: remc_base::Prov,
     (axis, elements): (Axis, &Body),
     (index, arrays, reads): (Var, &[Var], &Body),
-    neutrals: &[Scalar],
+    dropped: &[Scalar],
 ) -> Body {
     let mut all = Copier::instance(p, elements, &[(axis.var, axis.var.into())]);
     let (keep, items) = (all.results[0], all.results[1..].to_vec());
@@ -174,13 +200,13 @@ fn masked(
     all.results = chosen.iter().map(|v| Atom::Var(*v)).collect();
     if then.stmts.iter().all(|s| is_harmless(&s.exp)) {
         all.stmts.extend(then.stmts);
-        for ((v, x), n) in chosen.iter().zip(then.results).zip(neutrals) {
+        for ((v, x), n) in chosen.iter().zip(then.results).zip(dropped) {
             let exp = Exp::Op(ScalarOp::Select, vec![keep, x, Atom::Const(*n)]);
             all.stmts.push(Stmt { pat: vec![*v], exp, prov });
         }
         return all;
     }
-    let otherwise = Body { stmts: Vec::new(), results: neutrals.iter().map(|n| Atom::Const(*n)).collect() };
+    let otherwise = Body { stmts: Vec::new(), results: dropped.iter().map(|n| Atom::Const(*n)).collect() };
     all.stmts.push(Stmt { pat: chosen, exp: Exp::If { cond: keep, then, otherwise }, prov });
     all
 }
