@@ -88,7 +88,7 @@ fn sink(body: &mut Body) {
         if !matches!(s.exp, Exp::Host(_) | Exp::Seg(_)) {
             scans.clear();
         }
-        if is_scan(s) && !s.exp.leaves().into_iter().any(checks) {
+        if is_scan(s) && !s.exp.leaves().into_iter().any(mono::Body::can_stop) {
             scans.extend(s.pat.iter().map(|v| (*v, t)));
         }
     }
@@ -97,12 +97,6 @@ fn sink(body: &mut Body) {
     order.sort_by_key(|k| (to[*k], to[*k] == *k, *k));
     let mut stmts: Vec<Option<Stmt>> = std::mem::take(&mut body.stmts).into_iter().map(Some).collect();
     body.stmts = order.into_iter().filter_map(|k| stmts[k].take()).collect();
-}
-
-fn checks(leaf: &mono::Body) -> bool {
-    let mut any = false;
-    leaf.for_each_stmt(&mut |s| any |= matches!(s.exp, mono::Exp::Check { .. }));
-    any
 }
 
 /// A scan, with the maps that go into its epilogue.

@@ -26,6 +26,7 @@
 
 mod blocked;
 mod build;
+mod doubtful;
 mod fold;
 mod leaf;
 mod pack;

@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     roots: FxHashMap<Var, Var>,
     scopes: Vec<Scope>,
     params: Vec<mono::Var>,
+    /// The parameters that are lengths of axes of others.
+    sizes: FxHashSet<mono::Var>,
 }
 
 /// A block of the plan: what it owns, and where its body stands.
@@ -76,6 +78,7 @@ impl Plan {
             plan: Vec::new(),
             results: Vec::new(),
         };
+        let inputs: FxHashSet<mono::Var> = p.inputs.iter().flat_map(mono::Input::vars).collect();
         Plan {
             flat: Source { vars: p.vars.clone() },
             out,
@@ -88,6 +91,7 @@ impl Plan {
             roots: FxHashMap::default(),
             scopes: Vec::new(),
             params: p.params.clone(),
+            sizes: p.params.iter().copied().filter(|v| !inputs.contains(v)).collect(),
         }
     }
 
@@ -200,6 +204,21 @@ impl Plan {
         self.emit(StmtKind::Alloc { buffer });
         self.own_new(buffer);
         buffer
+    }
+
+    /// The same memory with the type of `v`.
+    pub fn alias(&mut self, v: mono::Var, of: Var) -> L<Place> {
+        let ty = self.buffer_ty(v, Space::Global)?;
+        let buffer = self.out.buffer(self.flat.vars[v].name.clone().as_str(), ty);
+        self.emit(StmtKind::Alias { buffer, of });
+        let root = self.root(of);
+        self.roots.insert(buffer, root);
+        Ok(Place::whole(buffer))
+    }
+
+    /// Whether a variable is a size of the program's inputs, and so never negative.
+    pub fn is_size(&self, v: mono::Var) -> bool {
+        self.sizes.contains(&v)
     }
 
     fn own_new(&mut self, buffer: Var) {
@@ -517,12 +536,8 @@ impl Plan {
                     Bound::Scalar(_) => return self.view_kernel(v, e),
                 };
                 if place.prefix.is_empty() {
-                    let ty = self.buffer_ty(v, Space::Global)?;
-                    let buffer = self.out.buffer(self.flat.vars[v].name.clone().as_str(), ty);
-                    self.emit(StmtKind::Alias { buffer, of: place.buffer });
-                    let root = self.root(place.buffer);
-                    self.roots.insert(buffer, root);
-                    self.set(v, Bound::Array(Place::whole(buffer)));
+                    let alias = self.alias(v, place.buffer)?;
+                    self.set(v, Bound::Array(alias));
                 } else {
                     self.view_kernel(v, e)?;
                 }

@@ -82,13 +82,10 @@ impl Plan {
     // ---- maps ----
 
     pub fn seg_map(&mut self, pat: &[mono::Var], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
-        let mut outs = Vec::new();
-        for v in pat {
-            let place = self.alloc_for(*v)?;
-            outs.push(place);
-        }
+        let (outs, doubt) = self.alloc_results(pat, space.len(), leaf)?;
         self.fill("map", &outs, space, leaf)?;
-        self.bind_outs(pat, outs)
+        self.bind_outs(pat, outs)?;
+        self.vouch(&doubt, space)
     }
 
     /// What a kernel has made; a scalar is read by the host.

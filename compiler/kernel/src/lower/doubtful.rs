@@ -1,0 +1,92 @@
+//! Memory of a size that a check inside the kernel vouches for.
+//!
+//! A row that makes an array of `k` elements checks first that `k` is not negative. Where all rows have the same `k`,
+//! the array of all rows is allocated before any of them checks. So for a negative `k` there is memory for no element,
+//! in which the kernel stops at its check and not the allocation:
+//!
+//! ```text
+//! (let (%c) (op max2 %k 0))  (alloc (%a.1 global int %m %c))  (launch k0 (%m %k %a.1))
+//! (let (%ok) (op >= %k 0))  (let (%none) (op <= %m 0))  (let (%fine) (op or %ok %none))
+//! (check (too-small …) %fine %k)  (alias (%a global int %m %k) %a.1)
+//! ```
+//!
+//! The check behind the kernel fails where there are rows and none has checked `k`: it has wrapped past 63 bits.
+
+use super::build::Emit;
+use super::plan::Plan;
+use super::{Bound, L, Place};
+use crate::ir::*;
+use remc_base::Trap;
+use remc_base::ops::ScalarOp;
+use remc_mono::ir as mono;
+
+/// The results of a map that are allocated smaller than they are, and the sizes that are in doubt.
+pub(crate) struct Doubt {
+    results: Vec<mono::Var>,
+    sizes: Vec<(mono::Var, Atom)>,
+}
+
+impl Plan {
+    /// Memory for the results of a map over a space of `outer` axes.
+    pub fn alloc_results(
+        &mut self,
+        pat: &[mono::Var],
+        outer: usize,
+        leaf: &mono::Body,
+    ) -> L<(Vec<Place>, Doubt)> {
+        let mut doubt = Doubt { results: Vec::new(), sizes: Vec::new() };
+        let mut outs = Vec::with_capacity(pat.len());
+        let stops = leaf.can_stop();
+        for v in pat {
+            let dims = self.flat.vars[*v].ty.dims.clone();
+            let cell = dims.iter().skip(outer).filter_map(|d| d.as_var());
+            let doubtful: Vec<mono::Var> = cell.filter(|d| stops && !self.is_size(*d)).collect();
+            if doubtful.is_empty() {
+                outs.push(self.alloc_for(*v)?);
+                continue;
+            }
+            for d in doubtful {
+                if doubt.sizes.iter().all(|(v, _)| *v != d) {
+                    let size = self.atom(d.into())?;
+                    let least = self.int(ScalarOp::Max2, size, Atom::int(0))?;
+                    doubt.sizes.push((d, least));
+                }
+            }
+            let least = |d: &mono::Atom| {
+                doubt.sizes.iter().find(|(v, _)| mono::Atom::Var(*v) == *d).map(|(_, least)| *least)
+            };
+            let sizes = dims.iter().enumerate().map(|(k, d)| match least(d).filter(|_| k >= outer) {
+                Some(least) => Ok(least),
+                None => self.atom(*d),
+            });
+            let dims = sizes.collect::<L<Vec<_>>>()?;
+            let mono::VarInfo { name, ty } = self.flat.vars[*v].clone();
+            let ty = BufferTy { base: ty.base, dims, space: Space::Global };
+            outs.push(Place::whole(self.alloc(name.as_str(), ty)));
+            doubt.results.push(*v);
+        }
+        Ok((outs, doubt))
+    }
+
+    /// Checks the sizes that were in doubt, once the kernel has run, and gives its results their types.
+    pub fn vouch(&mut self, doubt: &Doubt, space: &[mono::Axis]) -> L<()> {
+        for (v, _) in &doubt.sizes {
+            let size = self.atom((*v).into())?;
+            let mut cond = self.int(ScalarOp::Ge, size, Atom::int(0))?;
+            for axis in space {
+                let n = self.atom(axis.size)?;
+                let none = self.int(ScalarOp::Le, n, Atom::int(0))?;
+                cond = self.int(ScalarOp::Or, cond, none)?;
+            }
+            let dim = self.flat.vars[*v].name.as_str().into();
+            let trap = Trap::TooSmall { why: "a size would be negative".into(), dim };
+            self.check(&trap, cond, &[size]);
+        }
+        for v in &doubt.results {
+            let place = self.place(*v)?;
+            let alias = self.alias(*v, place.buffer)?;
+            self.set(*v, Bound::Array(alias));
+        }
+        Ok(())
+    }
+}
