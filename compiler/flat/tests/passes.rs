@@ -141,8 +141,8 @@ fn a_threshold_that_is_always_or_never_reached_leaves_one_version() {
     assert_eq!(structure(&rows, &[(ParLoop, NEVER)]), structure(&rows, &[]));
     assert_eq!(structure(&loops, &[(ParLoop, ALWAYS)]), "seg-map 1");
     assert_eq!(structure(&loops, &[(ParInner, NEVER)]), "seg-map 1");
-    assert_eq!(structure(&loops, &[(ParLoop, NEVER)]), "for 1, seg-map 3, seg-red 1");
-    assert_eq!(structure(&loops, &[(ParLoop, NEVER), (ParInner, NEVER)]), "for 1, seg-map 3, seg-red 1");
+    assert_eq!(structure(&loops, &[(ParLoop, NEVER)]), "for 1, seg-map 2, seg-red 1");
+    assert_eq!(structure(&loops, &[(ParLoop, NEVER), (ParInner, NEVER)]), "for 1, seg-map 2, seg-red 1");
     assert!(structure(&loops, &[(ParInner, ALWAYS)]).contains("branch 1"));
 }
 

@@ -305,8 +305,9 @@ impl Eval<'_, '_> {
         atoms.iter().map(|a| self.int(*a)).collect()
     }
 
+    /// A negative size is behind a check that is sure to fail, if anything runs; there is nothing of that size.
     fn size(&self, a: Atom) -> R<usize> {
-        let n = self.int(a)?;
+        let n = self.int(a)?.max(0);
         match usize::try_from(n) {
             Ok(n) if n <= MOST => Ok(n),
             _ => bug(format!("the size {n}")),

@@ -12,14 +12,15 @@
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top
 //! becomes a segmented one; what is nested inside it either stays in its leaf, to run serially, or is
 //! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of
-//! sizes of their own the very long ones run apart (`balance`). At the end a map of a scan's prefixes becomes part of the
-//! scan (`epilogue`). Nothing is refused: work that no leaf may do (see
-//! [`crate::legal`]) runs on the host, one iteration after the other (`host`).
+//! sizes of their own the very long ones run apart (`balance`). At the end maps of a scan's prefixes become part of the
+//! scan (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`). Nothing is
+//! refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
 
 mod balance;
+mod checks;
 mod distribute;
 mod epilogue;
 mod host;
@@ -150,6 +151,7 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
         Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0, few: Vec::new() };
     let mut body = f.body(&p.body)?;
     epilogue::epilogues(&mut f.p, &mut body);
+    checks::checks(&mut body);
     Ok(Program::of_table(f.p, body))
 }
 

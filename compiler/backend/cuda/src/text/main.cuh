@@ -337,7 +337,7 @@ int main(int argc, char **argv) {
   static remc_axes hidden_shapes[REMC_HIDDEN + 1];
   const remc_open open = {hidden, hidden_shapes};
   for (u32 k = 0; remc_inputs[k].name; ++k) remc_check_input(remc_inputs + k, remc_inputs[k].part, &reading, sizes, &open);
-  for (u32 k = 0; k < REMC_HIDDEN; ++k) {
+  for (int k = 0; k < REMC_HIDDEN; ++k) {
     if (!remc_hidden[k].is_shape) continue;
     const u32 leaf = remc_hidden[k].leaf + 2;
     remc_shape line;

@@ -172,10 +172,11 @@ impl Simplifier<'_> {
         {
             return Outcome::Atoms(vec![Atom::Var(with)]);
         }
-        // The same elements in row-major order: a literal of other dims.
+        // The same elements in row-major order: a literal of other dims. Behind a check that is sure to fail these may
+        // be of another number of elements.
         if let View::Reshape { dims } = &view
-            && dims.iter().all(|d| d.as_int().is_some())
             && let Some(Exp::Literal { elems, .. }) = self.def(Atom::Var(array))
+            && dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?)) == Some(elems.len() as i64)
         {
             let elems = elems.clone();
             return Outcome::Keep(Exp::Literal { dims: dims.clone(), elems });

@@ -1,0 +1,86 @@
+//! The checks of points run in the kernel that runs these points next.
+//!
+//! ```text
+//! (seg-map grid ((i n))                          (seg-scan grid full () (j n)
+//!   (let (%k) (index %ks %i))                      (let (%k) (index %ks %j))
+//!   (let (%c) (op >= %k 0))                        (let (%c) (op >= %k 0))
+//!   (check (negative-count) %c %k %i)              (check (negative-count) %c %k %j)
+//!   (give))                                 ⟶      (let (%x) (index %ks %j)) (give %x) …)
+//! (seg-scan grid full () (j n)
+//!   (let (%x) (index %ks %j)) (give %x) …)
+//! ```
+//!
+//! A map without results is there for its checks. What they look at is read again by what comes next, as a rule, so
+//! one pass over memory does for both. That is right where the next kernel goes over the same points and stops at
+//! nothing itself, so that of several points that stop the same one is told; and where nothing but arithmetic on the
+//! host stands between. A check is straight-line code, which runs in the lanes of what it gets into.
+
+use crate::ir::*;
+use remc_mono::ir as mono;
+use rustc_hash::FxHashMap;
+
+/// Takes maps without results into what runs over their points next.
+pub(super) fn checks(body: &mut Body) {
+    for s in &mut body.stmts {
+        s.exp.bodies_mut().into_iter().for_each(checks);
+    }
+    let mut k = 0;
+    while k < body.stmts.len() {
+        let next = (k + 1..body.stmts.len()).find(|t| !is_arithmetic(&body.stmts[*t].exp));
+        let taken = match next {
+            Some(t) => {
+                let (before, after) = body.stmts.split_at_mut(t);
+                takes(&mut after[0].exp, &before[k])
+            }
+            None => false,
+        };
+        match taken {
+            true => drop(body.stmts.remove(k)),
+            false => k += 1,
+        }
+    }
+}
+
+fn is_arithmetic(e: &Exp) -> bool {
+    matches!(e, Exp::Host(mono::Exp::Atom(_) | mono::Exp::Op(..) | mono::Exp::Cast(..)))
+}
+
+/// Puts the checks of a map at the front of each point of another operator, if they can be there.
+fn takes(into: &mut Exp, s: &Stmt) -> bool {
+    let Exp::Seg(Seg { space, kind: SegKind::Map, body, .. }) = &s.exp else { return false };
+    let simple = |s: &mono::Stmt| {
+        matches!(
+            s.exp,
+            mono::Exp::Check { .. }
+                | mono::Exp::Index { .. }
+                | mono::Exp::Op(..)
+                | mono::Exp::Cast(..)
+                | mono::Exp::Atom(_)
+        )
+    };
+    if !s.pat.is_empty() || space.is_empty() || !body.stmts.iter().all(simple) {
+        return false;
+    }
+    if into.leaves().into_iter().any(mono::Body::can_stop) {
+        return false;
+    }
+    let (own, leaf) = match into {
+        Exp::Seg(Seg { space, kind, body, .. }) => {
+            let inner = match kind {
+                SegKind::Map => None,
+                SegKind::Red { axis, .. } | SegKind::Scan { axis, .. } => Some(*axis),
+            };
+            (space.iter().copied().chain(inner).collect::<Vec<_>>(), body)
+        }
+        Exp::Filter { axis, body } => (vec![*axis], body),
+        _ => return false,
+    };
+    if own.len() != space.len() || own.iter().zip(space).any(|(a, b)| a.size != b.size) {
+        return false;
+    }
+    let here: FxHashMap<Var, Atom> = space.iter().zip(&own).map(|(a, b)| (a.var, Atom::Var(b.var))).collect();
+    let mut checks = body.clone();
+    checks.substitute(&here);
+    leaf.stmts.splice(0..0, checks.stmts);
+    true
+}
