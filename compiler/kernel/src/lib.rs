@@ -3,6 +3,7 @@
 pub mod contract;
 pub mod interface;
 pub mod ir;
+pub mod keep;
 pub mod lower;
 pub mod memory;
 pub mod parse;

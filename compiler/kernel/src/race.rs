@@ -30,7 +30,8 @@
 //! once they have met: accesses with a `barrier` between them on every way are ordered, so that ownership
 //! is asked for of those that have none, a *phase*, alone. What is in an `if` on `(op = t 0)` is done by one
 //! thread. The indices of a point are owned together, by whoever owns the point's number; and so are indices
-//! each of which is owned by one of them. `(op + (op * b c) k)`, with `k` below the constant `c`, is of tile `b`.
+//! each of which is owned by one of them. `(op + (op * b c) k)`, with `k` below the constant `c`, is of tile `b`; and
+//! so are the numbers from `(op max2 x (op * b c))` up to `(op min2 y (op + (op * b c) c))`.
 //!
 //! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
 //! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
@@ -223,6 +224,10 @@ struct Checker<'p> {
     /// Products `b · c`, and the variables of loops below a constant.
     products: FxHashMap<Var, (Atom, i64)>,
     below: FxHashMap<Var, i64>,
+    /// The ends of tiles; and what is at least the first of a tile, at most the end of one.
+    ends: FxHashMap<Var, (Atom, i64)>,
+    at_least: FxHashMap<Var, (Atom, i64)>,
+    at_most: FxHashMap<Var, (Atom, i64)>,
     /// Conditions that hold for one thread, by its number.
     one: FxHashMap<Var, i64>,
     single: Option<i64>,
@@ -250,6 +255,9 @@ impl<'p> Checker<'p> {
             points: Vec::new(),
             products: FxHashMap::default(),
             below: FxHashMap::default(),
+            ends: FxHashMap::default(),
+            at_least: FxHashMap::default(),
+            at_most: FxHashMap::default(),
             one: FxHashMap::default(),
             single: None,
             phase: 0,
@@ -297,6 +305,9 @@ impl<'p> Checker<'p> {
                         Range::Upto { from, to } => {
                             if let (Some(0), Some(n)) = (from.as_int(), to.as_int()) {
                                 self.below.insert(*var, n);
+                            }
+                            if let Some(tile) = self.tile_between(*from, *to) {
+                                self.tiles.insert(*var, tile);
                             }
                         }
                         Range::Tile { index, size, .. } => {
@@ -438,9 +449,27 @@ impl<'p> Checker<'p> {
                 if below {
                     self.tiles.insert(var, (b, Atom::int(size)));
                 }
+                if k.as_int() == Some(size) {
+                    self.ends.insert(var, (b, size));
+                }
+            }
+            (ScalarOp::Max2, args) => {
+                let first = args.iter().find_map(|a| self.products.get(&a.as_var()?));
+                self.at_least.extend(first.map(|tile| (var, *tile)));
+            }
+            (ScalarOp::Min2, args) => {
+                let end = args.iter().find_map(|a| self.ends.get(&a.as_var()?));
+                self.at_most.extend(end.map(|tile| (var, *tile)));
             }
             _ => {}
         }
+    }
+
+    /// The tile that all numbers from one number to another are in.
+    fn tile_between(&self, from: Atom, to: Atom) -> Option<(Atom, Atom)> {
+        let (b, size) = self.at_least.get(&from.as_var()?)?;
+        let same = self.at_most.get(&to.as_var()?) == Some(&(*b, *size));
+        same.then_some((*b, Atom::int(*size)))
     }
 
     /// The parallel variables around the whole body: the grid's, and that of the threads.

@@ -3,6 +3,7 @@
 use super::build::{Emit, upto};
 use super::leaf::Leaf;
 use super::plan::Plan;
+use super::schedule;
 use super::seg::Tiles;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
@@ -92,8 +93,9 @@ impl Plan {
         Ok(())
     }
 
-    /// Each item of the result is read from the part of its tile: a tile of the result finds the first
-    /// one by binary search in the offsets, and then moves along.
+    /// Each item of the result is read from the part of its tile: a tile of the result finds the first one by binary
+    /// search in the offsets. A thread of a GPU then moves along with its items; a thread of a processor copies what
+    /// its tile of the result has in common with each part, in lanes.
     fn compact(
         &mut self,
         total: Atom,
@@ -105,6 +107,7 @@ impl Plan {
     ) -> L<()> {
         let size = Atom::int((self.target.grain / 8).max(1));
         let count = self.tiles(total, size)?;
+        let threads = self.target.threads;
         self.kernel("compact", |l| {
             let (staging, outs, offsets) =
                 (l.import_all(staging), l.import_all(outs), l.import_place(offsets));
@@ -112,17 +115,42 @@ impl Plan {
             let index = l.grid_axis("b", count);
             let from = l.int(ScalarOp::Mul, index, size)?;
             let first = l.last_at_most(&offsets, nb, from)?;
-            let range = Range::Tile { index, size, limit: total };
-            l.carry(How::Seq, range, &[(first, None)], |l, j, tile| {
-                let t = l.advance(&offsets, tile[0], j)?;
-                let start = l.load(&offsets, &[t])?;
+            let item = |l: &mut Leaf<'_>, t: Atom, start: Atom, j: Atom| {
                 let k = l.int(ScalarOp::Sub, j, start)?;
                 for ((from, to), v) in staging.iter().zip(&outs).zip(arrays) {
                     let dims = l.dims(*v)?;
                     l.copy(&dims[1..], &from.cell(&[t, k]), &to.cell(&[j]))?;
                 }
-                Ok(vec![t])
-            })?;
+                L::Ok(())
+            };
+            if threads {
+                let range = Range::Tile { index, size, limit: total };
+                l.carry(How::Seq, range, &[(first, None)], |l, j, tile| {
+                    let t = l.advance(&offsets, tile[0], j)?;
+                    let start = l.load(&offsets, &[t])?;
+                    item(l, t, start, j)?;
+                    Ok(vec![t])
+                })?;
+                return Ok(());
+            }
+            let how = l.copies_in(arrays);
+            let end = l.int(ScalarOp::Add, from, size)?;
+            let limit = l.int(ScalarOp::Min2, end, total)?;
+            let carried = l.carried(&[(first, None)])?;
+            let t = Atom::Var(carried[0].param);
+            l.blocks.open();
+            let start = l.load(&offsets, &[t])?;
+            let test = l.int(ScalarOp::Lt, start, limit)?;
+            let cond = l.blocks.close();
+            l.blocks.open();
+            let start = l.load(&offsets, &[t])?;
+            let next = l.int(ScalarOp::Add, t, Atom::int(1))?;
+            let stop = l.load(&offsets, &[next])?;
+            let lo = l.int(ScalarOp::Max2, start, from)?;
+            let hi = l.int(ScalarOp::Min2, stop, end)?;
+            l.each(how, "j", Range::Upto { from: lo, to: hi }, |l, j| item(l, t, start, j))?;
+            let body = l.blocks.close();
+            l.emit(StmtKind::While { carried, cond, test, body, next: vec![next] });
             Ok(())
         })
     }
@@ -150,6 +178,18 @@ impl Plan {
 }
 
 impl Leaf<'_> {
+    /// How items of these arrays are copied one beside the other.
+    fn copies_in(&self, arrays: &[mono::Var]) -> How {
+        let vars = &self.plan.flat.vars;
+        let widest = arrays.iter().map(|v| vars[*v].ty.base.bits() / 8).max();
+        match widest {
+            Some(bytes) if arrays.iter().all(|v| vars[*v].ty.rank() == 1) => {
+                How::Lanes(schedule::lanes(bytes, 1))
+            }
+            _ => How::Seq,
+        }
+    }
+
     /// The last of `n` tiles whose offset is at most `j`, which is below the last offset.
     fn last_at_most(&mut self, offsets: &Place, n: Atom, j: Atom) -> L<Atom> {
         let carried = self.carried(&[(Atom::int(0), None), (n, None)])?;

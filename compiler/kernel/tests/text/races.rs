@@ -30,6 +30,14 @@ fn what_is_owned_in_other_ways_is_accepted() {
             "(for seq %o (tile %b 16 %m) () (for (lanes 8) %i (tile %o 64 %n) ()
                (store %ys (%i) 0.0 p0) (next) p0) (next) p0)",
         ),
+        // What a range has in common with a tile.
+        (
+            "(%b %nb)",
+            "(let (%s int) (op * %b 64) p0) (let (%e int) (op + %s 64) p0) (let (%k int) (load %is %b) p0)
+             (let (%f int) (op max2 %k %s) p0) (let (%t int) (op min2 %e %n) p0)
+             (for (lanes 8) %i (upto %f %t) () (store %ys (%i) 0.0 p0) (next) p0)
+             (for seq %j (tile %b 64 %n) () (let (%x float) (load %ys %j) p0) (next) p0)",
+        ),
         // An index that is a copy.
         ("(%b %nb)", "(let (%c int) %b p0) (let (%d int) %c p0) (store %ys (%d) 0.0 p0)"),
         // A place of a part of its own may depend on data.
@@ -94,6 +102,31 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "(%b %nb)",
         "(let (%s int) (load %is %b) p0)
          (for seq %i (tile %b %s %n) () (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%i)`"],
+        "%b (blocks)",
+    ),
+    (
+        "a range that begins before the tile",
+        "(%b %nb)",
+        "(let (%s int) (op * %b 64) p0) (let (%e int) (op + %s 64) p0) (let (%f int) (op min2 %n %s) p0)
+         (let (%t int) (op min2 %n %e) p0) (for seq %i (upto %f %t) () (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%i)`"],
+        "%b (blocks)",
+    ),
+    (
+        "a range that ends behind the tile",
+        "(%b %nb)",
+        "(let (%s int) (op * %b 64) p0) (let (%e int) (op + %s 65) p0) (let (%f int) (op max2 %n %s) p0)
+         (let (%t int) (op min2 %n %e) p0) (for seq %i (upto %f %t) () (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%i)`"],
+        "%b (blocks)",
+    ),
+    (
+        "a range between two tiles",
+        "(%b %nb)",
+        "(let (%s int) (op * %b 64) p0) (let (%c int) (op + %b 1) p0) (let (%d int) (op * %c 64) p0)
+         (let (%e int) (op + %d 64) p0) (let (%f int) (op max2 %n %s) p0) (let (%t int) (op min2 %n %e) p0)
+         (for seq %i (upto %f %t) () (store %ys (%i) 1.0 p0) (next) p0)",
         &["`store %ys (%i)`"],
         "%b (blocks)",
     ),

@@ -2,7 +2,7 @@
 //!
 //! | how | code |
 //! | --- | --- |
-//! | `seq` | one iteration after the other |
+//! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`) |
 //! | `unroll` | the iterations written out |
 //! | `lanes w` | a loop of `w` lanes; loops of fewer lanes for what is left; at last one by one, or masked (`super::tail`) |
 //! | `scan w` | a loop of `w` lanes, whose prefixes `super::scan` makes; then one by one |
@@ -18,7 +18,7 @@
 
 use super::pieces::{Piece, Pieces};
 use super::stmt::{close, values_of};
-use super::{Fun, vary};
+use super::{Fun, tail, vary};
 use crate::error::EmitError;
 use crate::values::{Value, lanes as width};
 use inkwell::IntPredicate;
@@ -26,7 +26,7 @@ use inkwell::values::{BasicValueEnum, IntValue};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
-use remc_kernel::scan;
+use remc_kernel::{keep, scan};
 
 /// The most iterations that are written out.
 const MOST_UNROLLED: i64 = 64;
@@ -40,6 +40,8 @@ pub(super) struct Loop<'l, 'ctx> {
     pub var: Var,
     pub from: IntValue<'ctx>,
     pub to: IntValue<'ctx>,
+    /// Whether each run of the loop has its own number of iterations, as each ragged row has its size.
+    pub ragged: bool,
     pub carried: &'l [Carried],
     pub body: &'l [Stmt],
     /// What the body makes of the carried values, in their order.
@@ -70,7 +72,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         next: &[Atom],
     ) -> Result<(), EmitError> {
         let (from, to) = self.bounds(range)?;
-        let l = Loop { var, from, to, carried, body, next };
+        let ragged = matches!(range, Range::Upto { to: Atom::Var(n), .. } if !self.params.contains(n));
+        let l = Loop { var, from, to, ragged, carried, body, next };
         match how {
             How::Unroll => {
                 if let (Some(a), Some(b)) =
@@ -78,6 +81,13 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                     && b.saturating_sub(a) <= MOST_UNROLLED
                 {
                     return self.unrolled(var, a..b, carried, body, next);
+                }
+            }
+            How::Seq if self.lanes.is_none() && self.jam == 1 => {
+                if let Some(parts) = keep::keep(carried, body, next)
+                    && self.keep(&l, &parts)?
+                {
+                    return Ok(());
                 }
             }
             How::Lanes(w) if self.lanes.is_none() && w.is_power_of_two() && w > 1 => {
@@ -244,8 +254,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     fn in_lanes(&mut self, w: u32, l: &Loop<'_, 'ctx>, sums: &Sums) -> Result<(), EmitError> {
-        let Loop { var, from, to, carried, body, next } = *l;
-        let widths = self.widths(w, carried, body);
+        let Loop { var, from, to, carried, body, next, .. } = *l;
+        let widths = self.widths(w, l);
         let inits = carried.iter().map(|c| self.atom(c.init)).collect::<Result<Vec<_>, _>>()?;
         let pieces: Vec<usize> = carried.iter().map(|c| self.form(c.param).0).collect();
         let mut shaped = Vec::new();
@@ -297,7 +307,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let start = *last;
         let scalars = self.if_any(from, start, shaped.clone(), &mut { vectors })?;
         if let (Some(w), true) = (widths.last(), self.can_mask(carried, body)) {
-            return self.masked(*w, &Loop { from: start, ..*l }, sums, &scalars);
+            let first = self.native(carried, body).min(*w);
+            return self.masked((first, *w), &Loop { from: start, ..*l }, sums, &scalars);
         }
         self.serial(&Loop { from: start, ..*l }, scalars)
     }
@@ -368,15 +379,19 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     ///
     /// The first is what the program says, but no more than its accumulators leave registers for. A body
     /// with loops of its own is expensive to run, so there is a loop for each quarter of that; any other body
-    /// is emitted once more at most, at the width of a register. (Each loop more takes longer to compile.)
-    fn widths(&self, w: u32, carried: &[Carried], body: &[Stmt]) -> Vec<u32> {
-        let bits = self.widest(body).max(carried.iter().map(|c| self.bits(c.param)).max().unwrap_or(8));
-        let native = self.host.lanes(bits).max(2);
+    /// is emitted once more at most, at the width of a register. (Each loop more takes longer to compile.) What a
+    /// ragged row leaves over is one vector with a mask, if that is cheap (`super::tail`).
+    fn widths(&self, w: u32, l: &Loop<'_, 'ctx>) -> Vec<u32> {
+        let Loop { var, carried, body, .. } = *l;
+        let native = self.native(carried, body);
         let (mut all, mut w) = (Vec::new(), w);
         let registers = if self.host.vector_bits == 512 { 24 } else { 12 };
         let accumulators = self.jam as u32 * inner_carried(body).max(carried.len() as u32).max(1);
         while w > native && w / native * accumulators > registers {
             w /= 2;
+        }
+        if l.ragged && self.is_cheap_masked(var, carried, body) {
+            return vec![w.min(native * tail::REGISTERS)];
         }
         all.push(w);
         if vary::has_loop(body) {
@@ -388,6 +403,12 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             all.push(native);
         }
         all
+    }
+
+    /// How many of the widest elements that a loop carries, loads or stores fit a register.
+    fn native(&self, carried: &[Carried], body: &[Stmt]) -> u32 {
+        let carried = carried.iter().map(|c| self.bits(c.param)).max().unwrap_or(8);
+        self.host.lanes(carried.max(self.widest(body))).max(2)
     }
 
     /// The bits of the widest elements that a body loads or stores.

@@ -18,12 +18,14 @@
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
 //! | `chain` | values that blocks hand on to one another |
+//! | `keep` | `for` that keeps some of its items, in lanes |
 //! | `scan` | `for` whose carried values are scanned in lanes |
 //! | `memory` | addresses, loads, stores |
 //! | `transpose` | loads and stores of blocks that are transposed in registers |
 //! | `plan` | the entry: allocation, launches, sorts, results |
 
 mod chain;
+mod keep;
 mod loops;
 mod memory;
 mod pieces;
@@ -160,6 +162,8 @@ struct Fun<'a, 'ctx> {
     side: Side<'ctx>,
     /// Scalars; and buffers, by their addresses.
     env: FxHashMap<Var, Pieces<'ctx>>,
+    /// What the function is given.
+    params: FxHashSet<Var>,
     /// The number of lanes of the loop around, and the variables that differ from lane to lane.
     lanes: Option<u32>,
     lane_varying: FxHashSet<Var>,
@@ -199,6 +203,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             entry,
             side,
             env: FxHashMap::default(),
+            params: FxHashSet::default(),
             lanes: None,
             lane_varying: FxHashSet::default(),
             mask: None,
@@ -486,6 +491,7 @@ fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     let [args, lo, hi, worker, error] = parameters(function)?;
     let mut f = Fun::new(c, function, Side::Kernel { error, block: lo })?;
     f.load_slots(pointer(args)?, &k.params)?;
+    f.params.extend(&k.params);
     f.bind(k.worker, worker);
     f.fused = contract::fused(c.p, &k.body);
     f.make_scopes(name, &k.params);

@@ -31,7 +31,16 @@ use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var};
 const LANE_BITS: u32 = 32;
 const VECTOR_BITS: u32 = 256;
 
+/// The registers of a ragged row's last vector, and the most statements that are worth running in all of them.
+pub(super) const REGISTERS: u32 = 4;
+const MOST_STATEMENTS: usize = 8;
+
 impl<'ctx> Fun<'_, 'ctx> {
+    /// Whether the last vector may have several registers, of which most have nothing to do.
+    pub fn is_cheap_masked(&self, var: Var, carried: &[Carried], body: &[Stmt]) -> bool {
+        body.len() <= MOST_STATEMENTS && self.can_mask(carried, body) && self.is_consecutive(var, body)
+    }
+
     /// Whether the last iterations of a loop with this body can be one vector.
     pub fn can_mask(&self, carried: &[Carried], body: &[Stmt]) -> bool {
         let wide = |v: Var| self.buffer_ty(v).is_some_and(|t| t.base.bits() >= LANE_BITS);
@@ -44,42 +53,56 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.host.vector_bits >= VECTOR_BITS && self.jam == 1 && !carried.is_empty() && body.iter().all(fits)
     }
 
-    /// The iterations of a loop, fewer than `w`, combined with what there is.
+    /// The iterations of a loop, at most `w`, combined with what there is: the first `first` of them, and the others
+    /// if there are others.
     pub fn masked(
+        &mut self,
+        (first, w): (u32, u32),
+        l: &Loop<'_, 'ctx>,
+        sums: &Sums,
+        so_far: &Values<'ctx>,
+    ) -> Result<(), EmitError> {
+        let mut results = if self.is_consecutive(l.var, l.body) {
+            self.masked_vector(first, l, sums, so_far)?
+        } else {
+            self.if_any(l.from, l.to, so_far.clone(), &mut |f| f.masked_vector(first, l, sums, so_far))?
+        };
+        if w > first {
+            let from = self.e.builder.build_int_nsw_add(l.from, self.i64(first.into()), "")?;
+            let others = Loop { from, ..*l };
+            let so_far = results.clone();
+            results =
+                self.if_any(from, l.to, results, &mut |f| f.masked_vector(w, &others, sums, &so_far))?;
+        }
+        self.bind_carried(self.results(l.carried).into_iter(), &results);
+        Ok(())
+    }
+
+    fn masked_vector(
         &mut self,
         w: u32,
         l: &Loop<'_, 'ctx>,
         sums: &Sums,
         so_far: &Values<'ctx>,
-    ) -> Result<(), EmitError> {
-        let Loop { var, from, to, carried, body, next } = *l;
-        let mut last = |f: &mut Self| {
-            let lanes: Vec<IntValue<'ctx>> = (0..i64::from(w)).map(|k| f.i64(k)).collect();
-            let left = f.e.splat(f.e.sub(to.into(), from.into())?, w)?;
-            let mask = f.e.icmp(IntPredicate::SLT, VectorType::const_vector(&lanes).into(), left)?;
-            let neutral: Values<'ctx> =
-                sums.iter().map(|(_, _, zero)| vec![f.e.constant(*zero, Some(w))]).collect();
-            f.lanes = Some(w);
-            f.mask = Some(mask);
-            f.env.insert(var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
-            f.bind_carried(f.params(carried).into_iter(), &neutral);
-            f.block(body)?;
-            let made = f.carry(carried, next)?;
-            f.lanes = None;
-            f.mask = None;
-            let kept = made.iter().flatten().zip(neutral.iter().flatten());
-            let kept = kept.map(|(a, zero)| Ok(vec![f.e.select(mask, *a, *zero)?]));
-            let kept = f.folded(kept.collect::<Result<_, EmitError>>()?, sums, 1)?;
-            let both = so_far.iter().flatten().zip(kept.iter().flatten()).zip(sums);
-            both.map(|((a, b), (op, ty, _))| Ok(vec![f.e.op(*op, &[*ty, *ty], &[*a, *b])?])).collect()
-        };
-        let results = if self.is_consecutive(var, body) {
-            last(self)?
-        } else {
-            self.if_any(from, to, so_far.clone(), &mut last)?
-        };
-        self.bind_carried(self.results(carried).into_iter(), &results);
-        Ok(())
+    ) -> Result<Values<'ctx>, EmitError> {
+        let lanes: Vec<IntValue<'ctx>> = (0..i64::from(w)).map(|k| self.i64(k)).collect();
+        let left = self.e.splat(self.e.sub(l.to.into(), l.from.into())?, w)?;
+        let mask = self.e.icmp(IntPredicate::SLT, VectorType::const_vector(&lanes).into(), left)?;
+        let neutral: Values<'ctx> =
+            sums.iter().map(|(_, _, zero)| vec![self.e.constant(*zero, Some(w))]).collect();
+        self.lanes = Some(w);
+        self.mask = Some(mask);
+        self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: l.from.into(), stride: 1 }, 1));
+        self.bind_carried(self.params(l.carried).into_iter(), &neutral);
+        self.block(l.body)?;
+        let made = self.carry(l.carried, l.next)?;
+        self.lanes = None;
+        self.mask = None;
+        let kept = made.iter().flatten().zip(neutral.iter().flatten());
+        let kept = kept.map(|(a, zero)| Ok(vec![self.e.select(mask, *a, *zero)?]));
+        let kept = self.folded(kept.collect::<Result<_, EmitError>>()?, sums, 1)?;
+        let both = so_far.iter().flatten().zip(kept.iter().flatten()).zip(sums);
+        both.map(|((a, b), (op, ty, _))| Ok(vec![self.e.op(*op, &[*ty, *ty], &[*a, *b])?])).collect()
     }
 
     /// Whether every load is of consecutive elements, one for each iteration.

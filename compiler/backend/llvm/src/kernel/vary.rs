@@ -26,6 +26,19 @@ pub(super) fn varying(
     v.ok.then_some(v.set)
 }
 
+/// The same of statements that are not in a block of their own and carry nothing.
+pub(super) fn varying_of<'p>(
+    var: Var,
+    stmts: impl Iterator<Item = &'p Stmt> + Clone,
+) -> Option<FxHashSet<Var>> {
+    let mut v = Varying { set: FxHashSet::from_iter([var]), ok: true, grew: true };
+    while v.grew && v.ok {
+        v.grew = false;
+        stmts.clone().for_each(|s| v.stmt(&s.kind));
+    }
+    v.ok.then_some(v.set)
+}
+
 struct Varying {
     set: FxHashSet<Var>,
     ok: bool,

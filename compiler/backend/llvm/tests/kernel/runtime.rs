@@ -8,6 +8,7 @@ use remc_base::ops::total_cmp;
 use remc_base::{BaseTy, Scalar, Trap};
 use remc_kernel::ir::Program;
 use remc_kernel::parse::parse_program;
+use remc_llvm::jit::Host;
 use remc_llvm::{Compiled, Loaded, Pipeline, Slot, abi, compile, jit};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -215,9 +216,13 @@ impl Machine {
     }
 
     pub fn with(p: &Program, pipeline: Pipeline) -> Machine {
-        let code = compile(p, &jit::host(), pipeline).unwrap_or_else(|e| {
-            panic!("{e}\n{}", remc_llvm::llvm_ir(p, &jit::host(), None).unwrap_or_default())
-        });
+        Machine::on(&jit::host(), p, pipeline)
+    }
+
+    /// For a processor that is this one, or one with less.
+    pub fn on(host: &Host, p: &Program, pipeline: Pipeline) -> Machine {
+        let code = compile(p, host, pipeline)
+            .unwrap_or_else(|e| panic!("{e}\n{}", remc_llvm::llvm_ir(p, host, None).unwrap_or_default()));
         let symbols = [
             (abi::FAIL, fail as *const () as usize),
             (abi::STOP, stop as *const () as usize),

@@ -1,0 +1,65 @@
+//! Loops that keep some of their items: that a body has this form, and its parts.
+//!
+//! What is kept goes to consecutive places, in the order of the iterations, and the loop carries how many that are:
+//!
+//! ```text
+//! (for seq %i … ((%k %r 0))
+//!   (let %x (load %xs %i)) (let %c (op > %x 0)) (let %m (op + %k 1))      before
+//!   (if %c (then (store %ys (%b %k) %x)) (else) ((%n %m %k)))              what is kept
+//!   (next %n))
+//! ```
+//!
+//! So several iterations can find out at once whether they keep something, and what; only the places have to wait
+//! for one another. A store at place `k` of the iteration that would be the next to keep something is in bounds
+//! even if it keeps nothing, and harmless: the next item that is kept overwrites it, or nothing reads it.
+
+use crate::ir::*;
+use crate::memory::mentions;
+use remc_base::ops::ScalarOp;
+
+/// A loop that keeps some of its items.
+pub struct Keep<'p> {
+    /// What does not depend on the number kept so far; it loads and computes, and may check.
+    pub before: Vec<&'p Stmt>,
+    /// Whether an iteration keeps its item.
+    pub cond: Atom,
+    /// What is stored then, each in a buffer of its own: the last index is the number kept so far.
+    pub stores: &'p [Stmt],
+}
+
+/// The parts of a loop, if it is one that keeps items.
+pub fn keep<'p>(carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Option<Keep<'p>> {
+    let ([c], [next]) = (carried, next) else { return None };
+    let number = Atom::Var(c.param);
+    let (last, body) = body.split_last()?;
+    let StmtKind::If { cond, then: stores, otherwise, results } = &last.kind else { return None };
+    let [Choice { var, then: more, otherwise: same }] = results.as_slice() else { return None };
+    if c.combine.is_some() || !otherwise.is_empty() || Atom::Var(*var) != *next || *same != number {
+        return None;
+    }
+    let adds = |s: &Stmt| match &s.kind {
+        StmtKind::Let { var, exp: Exp::Op(ScalarOp::Add, args) } => {
+            Atom::Var(*var) == *more && **args == [number, Atom::int(1)]
+        }
+        _ => false,
+    };
+    let (sums, before): (Vec<&Stmt>, Vec<&Stmt>) = body.iter().partition(|s| adds(s));
+    let counts = |v: Var| Atom::Var(v) == number || Atom::Var(v) == *more;
+    let mut written = Vec::new();
+    for s in stores {
+        let StmtKind::Store { buffer, at, value } = &s.kind else { return None };
+        let (last, outer) = at.split_last()?;
+        let apart = |a: &Atom| !a.as_var().is_some_and(counts);
+        if *last != number || !outer.iter().chain([value]).all(apart) || written.contains(buffer) {
+            return None;
+        }
+        written.push(*buffer);
+    }
+    let alone = |s: &&Stmt| {
+        let mut alone = matches!(s.kind, StmtKind::Let { .. } | StmtKind::Check { .. });
+        mentions(&s.kind, &mut |v| alone &= !counts(v) && !written.contains(&v));
+        alone
+    };
+    let is_kept = cond.as_var().is_some_and(|v| !counts(v)) && !sums.is_empty() && before.iter().all(alone);
+    is_kept.then_some(Keep { before, cond: *cond, stores })
+}
