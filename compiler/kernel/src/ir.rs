@@ -40,6 +40,8 @@
 //!   scanned in registers. The rest of the body may mention what is carried, unlike that of `lanes`: the
 //!   last values (the exclusive prefixes) and the next ones (the inclusive ones), to store them for
 //!   example. It is the same loop for all lanes, too. [`crate::scan`] takes the body apart.
+//! - A loop that keeps some of its items ([`crate::keep`]) has a place for each iteration where it stores them, and
+//!   what is in the places behind the last item kept is not read: iterations that keep nothing may write there.
 //! - `jam k`: iterations are independent; `k` of them run at once, their inner loops fused, so that
 //!   what they read in common is read once.
 //! - `(chain state (b …) ((before x init item kept) …) stmt … (next a …))` hands values from each block

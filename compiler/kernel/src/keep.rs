@@ -10,8 +10,10 @@
 //! ```
 //!
 //! So several iterations can find out at once whether they keep something, and what; only the places have to wait
-//! for one another. A store at place `k` of the iteration that would be the next to keep something is in bounds
-//! even if it keeps nothing, and harmless: the next item that is kept overwrites it, or nothing reads it.
+//! for one another. There is a place for each iteration, however many keep something, and what is behind the last
+//! item kept is nobody's ([`crate::ir`] says so). So a store at place `k` of the iteration that would be the next to
+//! keep something is in bounds even if it keeps nothing, and harmless: the next item that is kept overwrites it, or
+//! nothing reads it.
 
 use crate::ir::*;
 use crate::memory::mentions;
@@ -34,7 +36,12 @@ pub fn keep<'p>(carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Option<
     let (last, body) = body.split_last()?;
     let StmtKind::If { cond, then: stores, otherwise, results } = &last.kind else { return None };
     let [Choice { var, then: more, otherwise: same }] = results.as_slice() else { return None };
-    if c.combine.is_some() || !otherwise.is_empty() || Atom::Var(*var) != *next || *same != number {
+    if c.combine.is_some()
+        || c.init != Atom::int(0)
+        || !otherwise.is_empty()
+        || Atom::Var(*var) != *next
+        || *same != number
+    {
         return None;
     }
     let adds = |s: &Stmt| match &s.kind {

@@ -314,6 +314,12 @@ impl Eval<'_, '_> {
         }
     }
 
+    /// Indices of an item: none is negative.
+    fn place(&self, at: &[Atom]) -> R<Vec<usize>> {
+        let index = |n: i64| usize::try_from(n).or_else(|_| bug(format!("the index {n}")));
+        self.ints(at)?.into_iter().map(index).collect()
+    }
+
     fn sizes(&self, atoms: &[Atom]) -> R<Vec<usize>> {
         atoms.iter().map(|a| self.size(*a)).collect()
     }
@@ -494,7 +500,7 @@ impl Eval<'_, '_> {
                 let data = elems.iter().map(|a| self.scalar(*a)).collect::<R<Vec<_>>>()?;
                 Array { base: self.p.ty(pat[0]).base, dims: self.sizes(dims)?, data: data.into() }
             }
-            Exp::Index { array, at } => self.atom((*array).into())?.cell(&self.sizes(at)?)?,
+            Exp::Index { array, at } => self.atom((*array).into())?.cell(&self.place(at)?)?,
             Exp::If { cond, then, otherwise } => {
                 let branch = if self.bool(*cond)? { then } else { otherwise };
                 return self.body(branch);

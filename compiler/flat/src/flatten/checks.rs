@@ -13,7 +13,8 @@
 //! A map without results is there for its checks. What they look at is read again by what comes next, as a rule, so
 //! one pass over memory does for both. That is right where the next kernel goes over the same points and stops at
 //! nothing itself, so that of several points that stop the same one is told; and where nothing but arithmetic on the
-//! host stands between. A check is straight-line code, which runs in the lanes of what it gets into.
+//! host stands between. Now a point runs before the checks of others: so it may read its own elements alone, which
+//! need no check. And it is straight-line code, as the checks are, so that both run in lanes.
 
 use crate::ir::*;
 use remc_mono::ir as mono;
@@ -48,39 +49,35 @@ fn is_arithmetic(e: &Exp) -> bool {
 /// Puts the checks of a map at the front of each point of another operator, if they can be there.
 fn takes(into: &mut Exp, s: &Stmt) -> bool {
     let Exp::Seg(Seg { space, kind: SegKind::Map, body, .. }) = &s.exp else { return false };
-    let simple = |s: &mono::Stmt| {
-        matches!(
-            s.exp,
-            mono::Exp::Check { .. }
-                | mono::Exp::Index { .. }
-                | mono::Exp::Op(..)
-                | mono::Exp::Cast(..)
-                | mono::Exp::Atom(_)
-        )
-    };
-    if !s.pat.is_empty() || space.is_empty() || !body.stmts.iter().all(simple) {
+    let looks = |s: &mono::Stmt| matches!(s.exp, mono::Exp::Check { .. } | mono::Exp::Index { .. });
+    if !s.pat.is_empty() || space.is_empty() || !body.stmts.iter().all(|s| looks(s) || computes(s)) {
         return false;
     }
-    if into.leaves().into_iter().any(mono::Body::can_stop) {
-        return false;
-    }
-    let (own, leaf) = match into {
-        Exp::Seg(Seg { space, kind, body, .. }) => {
-            let inner = match kind {
-                SegKind::Map => None,
-                SegKind::Red { axis, .. } | SegKind::Scan { axis, .. } => Some(*axis),
-            };
-            (space.iter().copied().chain(inner).collect::<Vec<_>>(), body)
+    let own: Vec<Axis> = match into {
+        Exp::Seg(Seg { space, kind: SegKind::Map, .. }) => space.clone(),
+        Exp::Seg(Seg { space, kind: SegKind::Red { axis, .. } | SegKind::Scan { axis, .. }, .. }) => {
+            space.iter().chain([&*axis]).copied().collect()
         }
-        Exp::Filter { axis, body } => (vec![*axis], body),
+        Exp::Filter { axis, .. } => vec![*axis],
         _ => return false,
     };
-    if own.len() != space.len() || own.iter().zip(space).any(|(a, b)| a.size != b.size) {
+    let same = own.len() == space.len() && own.iter().zip(space).all(|(a, b)| a.size == b.size);
+    let here: FxHashMap<Var, Atom> = space.iter().zip(&own).map(|(a, b)| (a.var, Atom::Var(b.var))).collect();
+    let is_own = |a: &Atom| own.iter().any(|axis| *a == Atom::Var(axis.var));
+    let reads_own = |s: &mono::Stmt| match &s.exp {
+        mono::Exp::Index { at, .. } => at.iter().all(is_own),
+        _ => computes(s),
+    };
+    if !same || !into.leaves().iter().all(|b| b.stmts.iter().all(reads_own)) {
         return false;
     }
-    let here: FxHashMap<Var, Atom> = space.iter().zip(&own).map(|(a, b)| (a.var, Atom::Var(b.var))).collect();
+    let (Exp::Seg(Seg { body: leaf, .. }) | Exp::Filter { body: leaf, .. }) = into else { return false };
     let mut checks = body.clone();
     checks.substitute(&here);
     leaf.stmts.splice(0..0, checks.stmts);
     true
+}
+
+fn computes(s: &mono::Stmt) -> bool {
+    matches!(s.exp, mono::Exp::Op(..) | mono::Exp::Cast(..) | mono::Exp::Atom(_))
 }

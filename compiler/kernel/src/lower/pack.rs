@@ -105,7 +105,8 @@ impl Plan {
         offsets: &Place,
         outs: &[Place],
     ) -> L<()> {
-        let size = Atom::int((self.target.grain / 8).max(1));
+        // Of tiles of one item it could not be seen that they are tiles: the product is folded.
+        let size = Atom::int((self.target.grain / 8).max(2));
         let count = self.tiles(total, size)?;
         let threads = self.target.threads;
         self.kernel("compact", |l| {

@@ -93,7 +93,7 @@ pub(crate) fn lane_ops(op: &Combine, tys: &[BaseTy]) -> Option<Vec<(ScalarOp, Sc
 }
 
 /// What a leaf does along one of its variables.
-#[derive(Default, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Reads {
     /// Reads whose last index grows by one with the variable, and no other index depends on it.
     pub contiguous: usize,
@@ -235,6 +235,14 @@ impl Scan<'_> {
                     varies = true;
                 }
                 self.body(&op.lambda.body, true);
+                // And if what they are combined with does, which only the operator mentions: from its first use on.
+                if !varies && op.lambda.body.results.iter().any(|r| self.varies(*r)) {
+                    self.varying.extend(&op.lambda.params);
+                    varies = true;
+                    let Shape { reads, inner, ops, .. } = self.shape;
+                    self.body(&op.lambda.body, true);
+                    self.shape = Shape { reads, inner, ops, ..self.shape };
+                }
             }
             Exp::For { axis, state, body } => {
                 self.shape.loops = true;

@@ -142,11 +142,22 @@ impl Simplifier<'_> {
             Outcome::Gone => {}
             Outcome::Atoms(atoms) => {
                 for (v, a) in pat.iter().zip(atoms) {
-                    self.replace(*v, a);
+                    if a.as_int().is_some_and(|n| n < 0) && self.is_dim(*v) {
+                        let exp = Exp::Op(ScalarOp::Add, vec![Atom::int(0), a]);
+                        out.push(Stmt { pat: vec![*v], exp, prov });
+                    } else {
+                        self.replace(*v, a);
+                    }
                 }
             }
             Outcome::Keep(exp) => self.push(Stmt { pat, exp, prov }, out),
         }
+    }
+
+    /// Whether arrays have the variable as a dim. If it is negative, they are behind a check that fails whenever they
+    /// would be made; it stays a variable, bound to what no pass takes for a copy.
+    fn is_dim(&self, v: Var) -> bool {
+        self.p.vars.iter().any(|(_, info)| info.ty.dims.contains(&Atom::Var(v)))
     }
 
     /// A scalar for each element is a map that gives it. A view is of a variable, and what is known of the
