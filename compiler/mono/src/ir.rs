@@ -506,6 +506,15 @@ impl Ty {
     }
 }
 
+/// The number of elements, where all dims are constants.
+pub fn elements(dims: &[Atom]) -> Option<usize> {
+    let sizes = dims.iter().map(|d| usize::try_from(d.as_int()?).ok()).collect::<Option<Vec<_>>>()?;
+    if sizes.contains(&0) {
+        return Some(0);
+    }
+    sizes.into_iter().try_fold(1usize, usize::checked_mul)
+}
+
 impl Program {
     pub fn fresh(&mut self, name: impl AsRef<str>, ty: Ty) -> Var {
         self.vars.push(VarInfo { name: Name::new(name), ty })

@@ -2,7 +2,7 @@
 
 use super::{Result, Rule, Verifier};
 use crate::ir::*;
-use remc_base::{BaseTy, Scalar};
+use remc_base::BaseTy;
 
 impl Verifier<'_> {
     /// An expression, and the variables that will be bound to what it gives.
@@ -102,7 +102,7 @@ impl Verifier<'_> {
         for a in elems {
             self.agree(rule, "an element", &self.atom(*a)?, &Ty::scalar(declared.base))?;
         }
-        let want: Option<usize> = product(dims);
+        let want: Option<usize> = elements(dims);
         if let Some(want) = want {
             self.count(rule, "elements", elems.len(), want)?;
         }
@@ -319,7 +319,7 @@ impl Verifier<'_> {
         match view {
             View::Reshape { dims } => {
                 sizes(Rule::Reshape, dims)?;
-                if let (Some(from), Some(to)) = (product(&ty.dims), product(dims))
+                if let (Some(from), Some(to)) = (elements(&ty.dims), elements(dims))
                     && !self.unreachable
                 {
                     self.count(Rule::Reshape, "elements", from, to)?;
@@ -375,16 +375,4 @@ impl Verifier<'_> {
         let sum = sum.or(self.declared(*v)?.dims.first().copied()).unwrap_or(*m);
         self.gives(rule, pat, &[first.cell(1).over(&[sum])])
     }
-}
-
-/// The number of elements, where all dims are constants.
-fn product(dims: &[Atom]) -> Option<usize> {
-    let constant = |d: &Atom| match d {
-        Atom::Const(Scalar::I64(n)) => usize::try_from(*n).ok(),
-        _ => None,
-    };
-    if dims.iter().any(|d| constant(d) == Some(0)) {
-        return dims.iter().map(constant).collect::<Option<Vec<_>>>().map(|_| 0);
-    }
-    dims.iter().try_fold(1usize, |acc, d| acc.checked_mul(constant(d)?))
 }

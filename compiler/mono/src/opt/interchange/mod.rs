@@ -83,8 +83,9 @@ struct Elementwise<'a> {
     results: Vec<Atom>,
 }
 
-/// `body` as a map of this kind, if it is one.
-fn elementwise<'a>(p: &Program, body: &'a Body, arrays: &[Var]) -> Option<Elementwise<'a>> {
+/// `body` as a map of this kind, if it is one. The arrays but for the first `states` may be of another size than the
+/// map: they are read at each of its places only if the map does so.
+fn elementwise<'a>(p: &Program, body: &'a Body, arrays: &[Var], states: usize) -> Option<Elementwise<'a>> {
     let [Stmt { pat, exp: Exp::Map { axes, body: inner }, .. }] = body.stmts.as_slice() else { return None };
     let place = |r: &Atom| pat.iter().position(|v| Atom::Var(*v) == *r);
     let results: Vec<Atom> =
@@ -104,7 +105,16 @@ fn elementwise<'a>(p: &Program, body: &'a Body, arrays: &[Var]) -> Option<Elemen
             reads += usize::from(arrays.contains(array) && *i == at);
         }
     });
-    (uses == reads).then_some(Elementwise { axes, stmts: &inner.stmts, results })
+    let is_read = |v: &Var| {
+        let sizes = axes.iter().map(|x| x.size);
+        let reads = |s: &Stmt| matches!(&s.exp, Exp::Index { array, at: i } if array == v && *i == at);
+        p.ty(*v).dims.iter().copied().eq(sizes) || inner.stmts.iter().any(reads)
+    };
+    (uses == reads && arrays.iter().skip(states).all(is_read)).then_some(Elementwise {
+        axes,
+        stmts: &inner.stmts,
+        results,
+    })
 }
 
 impl Elementwise<'_> {
@@ -208,7 +218,7 @@ fn swap_reduce(
     {
         return None;
     }
-    let e = elementwise(p, &op.lambda.body, &arrays)?;
+    let e = elementwise(p, &op.lambda.body, &arrays, accs)?;
     if !remainder(p, body, e.axes.len()).is_trivial() {
         return None;
     }
@@ -286,7 +296,7 @@ fn is_only_given(body: &Body, vars: &[Var]) -> bool {
 
 fn swap_loop(p: &mut Program, s: &Stmt, axis: Axis, state: &[(Var, Atom)], body: &Body) -> Option<Vec<Stmt>> {
     let arrays: Vec<Var> = state.iter().map(|x| x.0).collect();
-    let e = elementwise(p, body, &arrays)?;
+    let e = elementwise(p, body, &arrays, arrays.len())?;
     if p.ty(*s.pat.first()?).rank() != e.axes.len() {
         return None;
     }

@@ -33,6 +33,30 @@ fn column_sums() {
     assert_eq!(swapped("(%n int) (%d int) (%m float %n %d)", &text), "map1(reduce)");
 }
 
+/// Items that the operator does not read may be fewer than the elements of its state.
+#[test]
+fn items_of_another_size_are_not_read() {
+    let folded = |size: &str, read: &str| {
+        let factor = if read.is_empty() { "%x" } else { "%e" };
+        let text = format!(
+            "(let ((%s float %d))
+               (reduce (%i %n) (let ((%r float {size})) (index %m %i)) (give %r)
+                 (serial ((%acc float %d) (%elem float {size})) (start %z)
+                   (let ((%both float %d)) (map ((%q %d)) (let ((%x float)) (index %acc %q)) {read}
+                     (let ((%y float)) (op * %x {factor})) (give %y)))
+                   (give %both)))) (give %s)"
+        );
+        swapped(&format!("(%n int) (%d int) (%k int) (%m float %n {size}) (%z float %d)"), &text)
+    };
+    assert_eq!(folded("%d", ""), "map1(reduce)");
+    assert_eq!(folded("%k", ""), "reduce(map1)");
+    assert_eq!(folded("%k", "(let ((%e float)) (index %elem %q))"), "map1(reduce)");
+    let sometimes =
+        "(let ((%c bool)) (op < %q %n)) (let ((%e float)) (if %c (then (let ((%f float)) (index %elem %q))
+        (give %f)) (else (give 0.0))))";
+    assert_eq!(folded("%k", sometimes), "reduce(map1)");
+}
+
 #[test]
 fn products_of_matrices() {
     let text = format!(

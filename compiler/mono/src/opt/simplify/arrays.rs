@@ -176,8 +176,7 @@ impl Simplifier<'_> {
         // be of another number of elements.
         if let View::Reshape { dims } = &view
             && let Some(Exp::Literal { elems, .. }) = self.def(Atom::Var(array))
-            && dims.iter().try_fold(1usize, |n, d| n.checked_mul(usize::try_from(d.as_int()?).ok()?))
-                == Some(elems.len())
+            && elements(dims) == Some(elems.len())
         {
             let elems = elems.clone();
             return Outcome::Keep(Exp::Literal { dims: dims.clone(), elems });
