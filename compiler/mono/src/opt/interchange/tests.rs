@@ -54,7 +54,7 @@ fn items_of_another_size_are_not_read() {
     let sometimes =
         "(let ((%c bool)) (op < %q %n)) (let ((%e float)) (if %c (then (let ((%f float)) (index %elem %q))
         (give %f)) (else (give 0.0))))";
-    assert_eq!(folded("%k", sometimes), "reduce(map1)");
+    assert_eq!(folded("%k", sometimes), "reduce(map1(if))");
 }
 
 #[test]
