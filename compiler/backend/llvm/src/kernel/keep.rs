@@ -25,7 +25,6 @@ use inkwell::values::IntValue;
 use remc_base::BaseTy;
 use remc_kernel::ir::{Atom, Stmt, StmtKind};
 use remc_kernel::keep::Keep;
-use std::num::NonZeroU32;
 
 /// Registers of that many bits have an instruction that moves the lanes of a mask to the front; lanes of at least so
 /// many bits.
@@ -36,7 +35,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// Emits the loop if its body runs in lanes; whether it does.
     pub fn keep(&mut self, l: &Loop<'_, 'ctx>, keep: &Keep<'_>) -> Result<bool, EmitError> {
         let [carried] = l.carried else { return Ok(false) };
-        let Some(varying) = vary::varying_of(l.var, keep.before.iter().copied()) else { return Ok(false) };
+        let Some(varying) = vary::varying(l.var, [], keep.before.iter().copied()) else { return Ok(false) };
         let varies = |a: &Atom| a.as_var().is_some_and(|v| varying.contains(&v));
         let rows = |s: &Stmt| matches!(&s.kind, StmtKind::Store { at, .. } if !at.iter().any(varies));
         if !varies(&keep.cond) || !keep.stores.iter().all(rows) {
@@ -53,9 +52,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             f.bind(carried.param, number.into());
             keep.before.iter().try_for_each(|s| f.stmt(s))?;
             let mask = f.vector(piece(&f.atom(keep.cond)?, 0)?)?;
-            let bits = f.e.context.custom_width_int_type(NonZeroU32::new(w).unwrap_or(NonZeroU32::MIN));
-            let bits = bits.map_err(|_| EmitError::WrongValue("mask"))?;
-            let bits = super::int(f.e.builder.build_bit_cast(super::scan::vector(mask)?, bits, "")?)?;
+            let bits = f.e.builder.build_bit_cast(super::scan::vector(mask)?, f.int_ty(w)?, "")?;
+            let bits = super::int(bits)?;
             let any = f.e.icmp(IntPredicate::NE, bits.into(), bits.get_type().const_zero().into())?;
             let (yes, join) = (f.append(), f.append());
             f.branch(any, yes, join)?;
@@ -127,11 +125,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         w: u32,
         mask: Value<'ctx>,
     ) -> Result<Value<'ctx>, EmitError> {
-        let int = |bits: u32| -> Result<BasicTypeEnum<'ctx>, EmitError> {
-            let bits = NonZeroU32::new(bits).ok_or(EmitError::WrongValue("bits"))?;
-            let int = self.e.context.custom_width_int_type(bits);
-            Ok(int.map_err(|_| EmitError::WrongValue("bits"))?.into())
-        };
+        let int = |bits: u32| self.int_ty(bits).map(BasicTypeEnum::from);
         let (own, lane) = (ty.bits().max(8), COMPRESSED_BITS / w);
         let memory = self.e.to_memory(ty, value)?;
         let bits = self.e.bitcast(memory, int(own)?)?;

@@ -46,7 +46,7 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
+use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, IntType};
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use memory::Scope;
 use pieces::{Pieces, uniform};
@@ -226,6 +226,13 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         self.e.context.i32_type().const_int(u64::from(n), false)
     }
 
+    /// The integers of so many bits.
+    fn int_ty(&self, bits: u32) -> Result<IntType<'ctx>, EmitError> {
+        let wrong = EmitError::WrongValue("bits");
+        let bits = std::num::NonZeroU32::new(bits).ok_or(wrong)?;
+        self.e.context.custom_width_int_type(bits).map_err(|_| EmitError::WrongValue("bits"))
+    }
+
     fn append(&self) -> BasicBlock<'ctx> {
         self.e.context.append_basic_block(self.function, "")
     }
@@ -303,12 +310,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     fn to_slot(&self, ty: BaseTy, v: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
         let i64t: BasicTypeEnum<'ctx> = self.e.context.i64_type().into();
         let v = match v {
-            BasicValueEnum::FloatValue(_) => {
-                let bits = self.e.context.custom_width_int_type(
-                    std::num::NonZeroU32::new(ty.bits()).ok_or(EmitError::WrongValue("slot"))?,
-                );
-                self.e.bitcast(v, bits.map_err(|_| EmitError::WrongValue("slot"))?.into())?
-            }
+            BasicValueEnum::FloatValue(_) => self.e.bitcast(v, self.int_ty(ty.bits())?.into())?,
             v => v,
         };
         match v {
@@ -329,10 +331,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             BasicTypeEnum::IntType(_) => self.e.trunc(v, target),
             BasicTypeEnum::FloatType(t) if t.get_bit_width() == 64 => self.e.bitcast(v, target),
             _ => {
-                let bits = self.e.context.custom_width_int_type(
-                    std::num::NonZeroU32::new(ty.bits()).ok_or(EmitError::WrongValue("slot"))?,
-                );
-                let bits = self.e.trunc(v, bits.map_err(|_| EmitError::WrongValue("slot"))?.into())?;
+                let bits = self.e.trunc(v, self.int_ty(ty.bits())?.into())?;
                 self.e.bitcast(bits, target)
             }
         }

@@ -11,30 +11,17 @@ use rustc_hash::FxHashSet;
 
 /// The variables bound in the body of a loop over `var` that depend on it, if several iterations can run
 /// at once.
-pub(super) fn varying(
+pub(super) fn varying<'p>(
     var: Var,
     carried: impl IntoIterator<Item = Var>,
-    body: &[Stmt],
+    body: impl IntoIterator<Item = &'p Stmt> + Clone,
 ) -> Option<FxHashSet<Var>> {
     let mut v = Varying { set: FxHashSet::from_iter([var]), ok: true, grew: true };
     v.set.extend(carried);
     // A carried value of a loop inside may vary from its second iteration on.
     while v.grew && v.ok {
         v.grew = false;
-        v.block(body);
-    }
-    v.ok.then_some(v.set)
-}
-
-/// The same of statements that are not in a block of their own and carry nothing.
-pub(super) fn varying_of<'p>(
-    var: Var,
-    stmts: impl Iterator<Item = &'p Stmt> + Clone,
-) -> Option<FxHashSet<Var>> {
-    let mut v = Varying { set: FxHashSet::from_iter([var]), ok: true, grew: true };
-    while v.grew && v.ok {
-        v.grew = false;
-        stmts.clone().for_each(|s| v.stmt(&s.kind));
+        v.block(body.clone());
     }
     v.ok.then_some(v.set)
 }
@@ -58,7 +45,7 @@ impl Varying {
         self.grew |= self.set.insert(v);
     }
 
-    fn block(&mut self, block: &[Stmt]) {
+    fn block<'p>(&mut self, block: impl IntoIterator<Item = &'p Stmt>) {
         for s in block {
             self.stmt(&s.kind);
         }

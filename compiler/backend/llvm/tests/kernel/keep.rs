@@ -6,11 +6,10 @@ use remc_base::BaseTy;
 use remc_llvm::Pipeline;
 use remc_llvm::jit::{self, Host};
 
-/// This processor, and one like it whose registers have no masks.
+/// This processor, and ones like it whose registers are narrower and have no masks.
 fn hosts() -> Vec<Host> {
     let host = jit::host();
-    let narrower = Host { vector_bits: host.vector_bits.min(256), ..host.clone() };
-    vec![host, narrower]
+    [512, 256, 128].map(|bits| Host { vector_bits: host.vector_bits.min(bits), ..host.clone() }).to_vec()
 }
 
 /// An item of consecutive places and one of places that are read, in two arrays; what is behind the items kept is
@@ -74,5 +73,23 @@ fn the_first_failing_check_is_told() {
         let args = [int(1), int(64), ints(xs), ints(vec![0; 64]), ints(vec![0; 64])];
         let stopped = machine.run(&args).unwrap_err().expect("what stopped");
         assert_eq!(stopped.values[..2], [100 + bad, 1000 + bad]);
+    }
+}
+
+/// The loop runs in lanes: without that the results above would be right, and late.
+#[test]
+fn they_run_in_lanes() {
+    let p = program_of(
+        "int",
+        "(for seq %i (upto 0 %n) (((%k int) (%r int) 0))
+           (let (%x int) (load %xs %i) p0) (let (%c bool) (op > %x 3) p0) (let (%more int) (op + %k 1) p0)
+           (if %c (then (store %ys (%k) %x p0)) (else) (((%next int) %more %k)) p0)
+           (next %next) p0)",
+    );
+    for host in hosts() {
+        let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+        let compresses = host.vector_bits == 512 && cfg!(target_arch = "x86_64");
+        assert!(text.contains("llvm.ctpop"), "{text}");
+        assert_eq!(text.contains("mask.compress"), compresses, "{text}");
     }
 }

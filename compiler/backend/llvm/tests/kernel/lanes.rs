@@ -275,6 +275,31 @@ fn short_rows_in_lanes() {
     }
 }
 
+/// A row whose size is its own ends in one register and a vector of several; one whose size all share in one register.
+#[test]
+fn ragged_rows_end_in_a_longer_vector() {
+    let host = remc_llvm::jit::host();
+    if host.vector_bits < 256 {
+        return;
+    }
+    for (size, ragged) in [("%l", true), ("%n", false)] {
+        let p = program_of(
+            "int",
+            &format!(
+                "(for seq %r (upto 0 %m) () (let (%l int) (load %is 0) p0)
+                   (for (lanes 32) %i (upto 0 {size}) (((%s int) (%t int) 0 +)) (let (%e int) (load %as %r %i) p0)
+                     (let (%u int) (op + %s %e) p0) (next %u) p0)
+                   (store %cs (%r 0) %t p0) (next) p0)"
+            ),
+        );
+        let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+        let register = host.lanes(64);
+        let loads = |w: u32| text.contains(&format!("@llvm.masked.load.v{w}i64"));
+        assert!(loads(register), "{text}");
+        assert_eq!(loads(4 * register), ragged, "{text}");
+    }
+}
+
 #[test]
 fn the_sign_of_a_sum_of_zeros_is_kept() {
     let p = reduction(BaseTy::F32, ScalarOp::Add, 16);
