@@ -21,10 +21,13 @@ pub struct Args {
     #[arg(long)]
     pub compile_scaling: bool,
     /// Measure what versions of a nest cost to compile and whether the right one is chosen, and end
-    #[arg(long, conflicts_with_all = ["setup", "checking"])]
+    #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
     pub versions: bool,
-    /// With `--versions`: exit with 1 if a figure is over its limit
-    #[arg(long, requires = "versions")]
+    /// Measure what it costs that rows differ in length, against as many elements in a row or in equal ones, and end
+    #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
+    pub ragged: bool,
+    /// With `--versions` or `--ragged`: exit with 1 if a figure is over its limit
+    #[arg(long, requires = "limited")]
     pub limits: bool,
     /// Print the generated file of so many definitions that `--checking` measures, and end
     #[arg(long, value_name = "N")]

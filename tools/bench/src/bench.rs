@@ -10,6 +10,7 @@ use crate::numpy::{self, NumPy};
 use crate::ours::Ours;
 use crate::peers::{Compiler, FLAGS, Peers, processor};
 use crate::places;
+use crate::ragged;
 use crate::scaling;
 use crate::table::{self, Measured};
 use crate::versions;
@@ -44,6 +45,9 @@ pub fn run(args: &Args) -> Result<bool, String> {
     }
     if args.versions {
         return versions::measure::run(args, &cache);
+    }
+    if args.ragged {
+        return ragged::measure::run(args, &cache);
     }
     let load = load_average();
     let cases = chosen(args.small, &args.only)?;

@@ -14,6 +14,7 @@
 //! | [`limits`] | the bandwidth and the rate of operations that this machine reaches |
 //! | [`places`] | where files are found and kept |
 //! | [`process`] | processes of `remc`, and the times that they say |
+//! | [`ragged`] | what it costs that rows differ in length |
 //! | [`table`] | the result as Markdown |
 //! | [`versions`] | what it costs to compile all versions of a nest, and whether the right one is chosen |
 //!
@@ -32,6 +33,7 @@ pub mod ours;
 pub mod peers;
 pub mod places;
 pub mod process;
+pub mod ragged;
 pub mod scaling;
 pub mod table;
 pub mod versions;

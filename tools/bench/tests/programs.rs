@@ -126,6 +126,32 @@ fn sums_of_rows_and_columns_and_transpose() {
 }
 
 #[test]
+fn sums_of_segments_and_products_of_sparse_rows() {
+    for lengths in [vec![], vec![0], vec![3, 0, 1, 70, 0]] {
+        let total = lengths.iter().sum::<i64>() as usize;
+        let (xs, x) = (numbers(total, 8), numbers(9, 9));
+        let columns: Vec<i64> = (0..total as i64).map(|i| i * 5 % 9).collect();
+        let by_row = |item: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            let mut at = 0..;
+            lengths.iter().map(|n| at.by_ref().take(*n as usize).map(item).sum()).collect()
+        };
+        let lengths_given = ("lengths", ints(&[lengths.len()], &lengths));
+        let sums = run("segment-sums", &[("xs", f32s(&[total], &xs)), lengths_given.clone()]);
+        assert_close(&sums, &[lengths.len()], &by_row(&|i| xs[i]), 0.0);
+        let product = run(
+            "sparse-product",
+            &[
+                lengths_given,
+                ("columns", ints(&[total], &columns)),
+                ("weights", f32s(&[total], &xs)),
+                ("x", f32s(&[9], &x)),
+            ],
+        );
+        assert_close(&product, &[lengths.len()], &by_row(&|i| xs[i] * x[columns[i] as usize]), 1e-5);
+    }
+}
+
+#[test]
 fn matrix_product() {
     for (m, n, k) in [(0, 2, 3), (2, 0, 3), (1, 1, 1), (3, 4, 5)] {
         let (a, b) = (numbers(m * n, 4), numbers(n * k, 5));

@@ -51,8 +51,9 @@ pub(super) struct Loop<'l, 'ctx> {
 /// What a loop carries: of each value the pieces.
 pub(super) type Values<'ctx> = Vec<Vec<Value<'ctx>>>;
 
-/// The operators of what a loop carries, their types and neutral elements.
-pub(super) type Sums = [(ScalarOp, BaseTy, Scalar)];
+/// The operator of what a loop carries, its type and neutral element; and those of all.
+pub(super) type Sum = (ScalarOp, BaseTy, Scalar);
+pub(super) type Sums = [Sum];
 
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
@@ -202,14 +203,19 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         Ok(())
     }
 
+    /// The number of iterations.
+    pub fn count(&self, (from, to): (IntValue<'ctx>, IntValue<'ctx>)) -> Result<IntValue<'ctx>, EmitError> {
+        let n = self.e.sub(to.into(), from.into())?;
+        super::int(self.e.intrinsic("llvm.smax", &[], &[n, self.i64(0).into()])?)
+    }
+
     /// The end of as many whole steps as fit, a power of two each or any number.
     pub fn whole_steps(
         &self,
         (from, to): (IntValue<'ctx>, IntValue<'ctx>),
         step: u32,
     ) -> Result<IntValue<'ctx>, EmitError> {
-        let n = self.e.sub(to.into(), from.into())?;
-        let n = self.e.intrinsic("llvm.smax", &[], &[n, self.i64(0).into()])?;
+        let n: Value<'ctx> = self.count((from, to))?.into();
         let whole = if step.is_power_of_two() {
             self.e.and(n, self.i64(-i64::from(step)).into())?
         } else {
@@ -242,7 +248,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     // ---- lanes ----
 
     /// The operators of what a loop in lanes carries, with their neutral elements.
-    fn sums(&self, carried: &[Carried]) -> Option<Vec<(ScalarOp, BaseTy, Scalar)>> {
+    fn sums(&self, carried: &[Carried]) -> Option<Vec<Sum>> {
         carried
             .iter()
             .map(|c| {
@@ -254,63 +260,87 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     fn in_lanes(&mut self, w: u32, l: &Loop<'_, 'ctx>, sums: &Sums) -> Result<(), EmitError> {
-        let Loop { var, from, to, carried, body, next, .. } = *l;
         let widths = self.widths(w, l);
-        let inits = carried.iter().map(|c| self.atom(c.init)).collect::<Result<Vec<_>, _>>()?;
-        let pieces: Vec<usize> = carried.iter().map(|c| self.form(c.param).0).collect();
+        let inits = l.carried.iter().map(|c| self.atom(c.init)).collect::<Result<Vec<_>, _>>()?;
         let mut shaped = Vec::new();
-        for (init, n) in inits.iter().zip(&pieces) {
-            shaped.push(self.shaped(init, *n, false)?);
+        for (init, c) in inits.iter().zip(l.carried) {
+            shaped.push(self.shaped(init, self.form(c.param).0, false)?);
         }
-        let ends = widths.iter().map(|w| self.whole_steps((from, to), *w)).collect::<Result<Vec<_>, _>>()?;
-        let Some(last) = ends.last() else { return Err(EmitError::WrongValue("no lanes")) };
-        let vectors = |f: &mut Self| -> Result<Vec<Vec<Value<'ctx>>>, EmitError> {
-            let mut acc: Vec<Vec<Value<'ctx>>> = sums
-                .iter()
-                .zip(&pieces)
-                .map(|((_, _, zero), n)| vec![f.e.constant(*zero, widths.first().copied()); *n])
-                .collect();
-            let mut start = from;
-            for (k, (w, end)) in widths.iter().zip(&ends).enumerate() {
-                let steps = |f: &mut Self| {
-                    f.lanes = Some(*w);
-                    let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
-                        f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
-                        f.bind_carried(f.params(carried).into_iter(), params);
-                        f.block(body)?;
-                        f.carry(carried, next)
-                    })?;
-                    f.lanes = None;
-                    Ok::<_, EmitError>(all)
-                };
-                acc = match widths.get(k + 1) {
-                    Some(fewer) => {
-                        let without = f.folded(acc.clone(), sums, *fewer)?;
-                        f.if_any(start, *end, without, &mut |f| {
-                            let all = steps(f)?;
-                            f.folded(all, sums, *fewer)
-                        })?
-                    }
-                    None => steps(f)?,
-                };
-                start = *end;
-            }
-            let acc = f.folded(acc, sums, 1)?;
-            let mut scalars = Vec::new();
-            for ((init, acc), (op, ty, _)) in shaped.iter().zip(acc).zip(sums) {
-                let all = init.iter().zip(acc).map(|(i, a)| f.e.op(*op, &[*ty, *ty], &[*i, a]));
-                scalars.push(all.collect::<Result<Vec<_>, _>>()?);
-            }
-            Ok(scalars)
-        };
-        // A range that is shorter than a vector, as many rows are, has nothing to fold.
-        let start = *last;
-        let scalars = self.if_any(from, start, shaped.clone(), &mut { vectors })?;
-        if let (Some(w), true) = (widths.last(), self.can_mask(carried, body)) {
-            let first = self.native(carried, body).min(*w);
-            return self.masked((first, *w), &Loop { from: start, ..*l }, sums, &scalars);
+        if self.can_mask(l.carried, l.body) {
+            return self.lanes_to_the_end(&widths, l, &shaped, sums);
         }
-        self.serial(&Loop { from: start, ..*l }, scalars)
+        // A range that is shorter than a vector has nothing to fold.
+        let ends = self.ends(l, &widths)?;
+        let last = *ends.last().ok_or(EmitError::WrongValue("no lanes"))?;
+        let scalars = self.if_any(l.from, last, shaped.clone(), &mut |f| {
+            let all = f.whole_vectors(l, (&widths, &ends), sums)?;
+            f.finished(&shaped, all, sums)
+        })?;
+        self.serial(&Loop { from: last, ..*l }, scalars)
+    }
+
+    /// Where the loops of these lanes end.
+    pub fn ends(&self, l: &Loop<'_, 'ctx>, widths: &[u32]) -> Result<Vec<IntValue<'ctx>>, EmitError> {
+        widths.iter().map(|w| self.whole_steps((l.from, l.to), *w)).collect()
+    }
+
+    /// All iterations that fill vectors: loops of these lanes, each up to its end; the accumulators of the last.
+    pub fn whole_vectors(
+        &mut self,
+        l: &Loop<'_, 'ctx>,
+        (widths, ends): (&[u32], &[IntValue<'ctx>]),
+        sums: &Sums,
+    ) -> Result<Values<'ctx>, EmitError> {
+        let Loop { var, from, carried, body, next, .. } = *l;
+        let mut acc: Values<'ctx> = sums
+            .iter()
+            .zip(carried)
+            .map(|((_, _, zero), c)| {
+                vec![self.e.constant(*zero, widths.first().copied()); self.form(c.param).0]
+            })
+            .collect();
+        let mut start = from;
+        for (k, (w, end)) in widths.iter().zip(ends).enumerate() {
+            let steps = |f: &mut Self| {
+                f.lanes = Some(*w);
+                let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
+                    f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
+                    f.bind_carried(f.params(carried).into_iter(), params);
+                    f.block(body)?;
+                    f.carry(carried, next)
+                })?;
+                f.lanes = None;
+                Ok::<_, EmitError>(all)
+            };
+            acc = match widths.get(k + 1) {
+                Some(fewer) => {
+                    let without = self.folded(acc.clone(), sums, *fewer)?;
+                    self.if_any(start, *end, without, &mut |f| {
+                        let all = steps(f)?;
+                        f.folded(all, sums, *fewer)
+                    })?
+                }
+                None => steps(self)?,
+            };
+            start = *end;
+        }
+        Ok(acc)
+    }
+
+    /// The lanes of accumulators combined, after what the loop starts from.
+    fn finished(
+        &self,
+        inits: &Values<'ctx>,
+        acc: Values<'ctx>,
+        sums: &Sums,
+    ) -> Result<Values<'ctx>, EmitError> {
+        let acc = self.folded(acc, sums, 1)?;
+        let mut scalars = Vec::new();
+        for ((init, acc), (op, ty, _)) in inits.iter().zip(acc).zip(sums) {
+            let all = init.iter().zip(acc).map(|(i, a)| self.e.op(*op, &[*ty, *ty], &[*i, a]));
+            scalars.push(all.collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(scalars)
     }
 
     /// What `f` gives if there is an iteration from `from` to `to`, else `without`.
@@ -324,9 +354,19 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         if without.is_empty() {
             return f(self);
         }
-        let (before, yes, join) = (self.here()?, self.append(), self.append());
         let any = self.e.icmp(IntPredicate::SLT, from.into(), to.into())?;
-        self.branch(any, yes, join)?;
+        self.if_holds(any, without, f)
+    }
+
+    /// What `f` gives if `cond` holds, else `without`.
+    pub fn if_holds(
+        &mut self,
+        cond: Value<'ctx>,
+        without: Values<'ctx>,
+        f: &mut dyn FnMut(&mut Self) -> Result<Values<'ctx>, EmitError>,
+    ) -> Result<Values<'ctx>, EmitError> {
+        let (before, yes, join) = (self.here()?, self.append(), self.append());
+        self.branch(cond, yes, join)?;
         self.position(yes);
         let values = f(self)?;
         let end = self.here()?;
@@ -379,8 +419,10 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     ///
     /// The first is what the program says, but no more than its accumulators leave registers for. A body
     /// with loops of its own is expensive to run, so there is a loop for each quarter of that; any other body
-    /// is emitted once more at most, at the width of a register. (Each loop more takes longer to compile.) What a
-    /// ragged row leaves over is one vector with a mask, if that is cheap (`super::tail`).
+    /// is emitted once more at most, at the width of a register. (Each loop more takes longer to compile.)
+    ///
+    /// Which loops a ragged row enters no processor guesses, so it has one, and a vector with a mask after it
+    /// (`super::tail`): of as many lanes as that vector may have where that is cheap, else of a register's.
     fn widths(&self, w: u32, l: &Loop<'_, 'ctx>) -> Vec<u32> {
         let Loop { var, carried, body, .. } = *l;
         let native = self.native(carried, body);
@@ -390,8 +432,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         while w > native && w / native * accumulators > registers {
             w /= 2;
         }
-        if l.ragged && self.is_cheap_masked(var, carried, body) {
-            return vec![w.min(native * tail::REGISTERS)];
+        if l.ragged && self.can_mask(carried, body) {
+            let cheap = self.is_cheap_masked(var, carried, body);
+            return vec![w.min(native * if cheap { tail::REGISTERS } else { 1 })];
         }
         all.push(w);
         if vary::has_loop(body) {
@@ -406,7 +449,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// How many of the widest elements that a loop carries, loads or stores fit a register.
-    fn native(&self, carried: &[Carried], body: &[Stmt]) -> u32 {
+    pub fn native(&self, carried: &[Carried], body: &[Stmt]) -> u32 {
         let carried = carried.iter().map(|c| self.bits(c.param)).max().unwrap_or(8);
         self.host.lanes(carried.max(self.widest(body))).max(2)
     }

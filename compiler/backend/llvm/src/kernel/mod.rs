@@ -168,7 +168,7 @@ struct Fun<'a, 'ctx> {
     lanes: Option<u32>,
     lane_varying: FxHashSet<Var>,
     /// The lanes whose iterations there are, where not all are: for a body that only loads and computes.
-    mask: Option<Value<'ctx>>,
+    mask: Option<tail::Mask<'ctx>>,
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
     jam_varying: FxHashSet<Var>,

@@ -16,26 +16,23 @@
 //! More lanes than a register has are scanned register by register. What is left over runs one by one.
 
 use super::Fun;
-use super::loops::Loop;
+use super::loops::{Loop, Sum, Sums};
 use super::pieces::{Piece, Pieces, piece};
 use crate::error::EmitError;
 use crate::values::Value;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, VectorValue};
+use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::Atom;
 use remc_kernel::scan::Phases;
 
 /// Vectors of one type that are scanned at once: more would need too many registers.
 const MOST_PARTS: u32 = 4;
 
-/// The operator of a carried value, its type and its neutral element.
-type Sum = (ScalarOp, BaseTy, Scalar);
-
 impl<'ctx> Fun<'_, 'ctx> {
     /// Whether an operator is worth being applied to vectors more often than to scalars.
-    pub fn scannable(sums: &[Sum]) -> bool {
+    pub fn scannable(sums: &Sums) -> bool {
         sums.iter().all(|(op, _, _)| *op != ScalarOp::Gcd)
     }
 
@@ -43,7 +40,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         &mut self,
         w: u32,
         l: &Loop<'_, 'ctx>,
-        sums: &[Sum],
+        sums: &Sums,
         phases: &Phases<'_>,
     ) -> Result<(), EmitError> {
         let Loop { var, from, to, carried, next, .. } = *l;

@@ -259,6 +259,10 @@ impl<'ctx> Fun<'_, 'ctx> {
                 Piece::Uniform(c) | Piece::Vector(c) => c,
                 Piece::Linear { .. } => return Err(EmitError::WrongValue("condition")),
             };
+            let cond = match self.mask {
+                Some(mask) if lanes(cond).is_some() => mask.or_off(&self.e, cond)?,
+                _ => cond,
+            };
             let all = match lanes(cond) {
                 Some(_) => self.e.intrinsic("llvm.vector.reduce.and", &[], &[cond])?,
                 None => cond,

@@ -10,22 +10,25 @@
 //!                                             acc += fold(select(mask, xs[start..] where mask, -0.0))
 //! ```
 //!
-//! That is done for bodies that only load and compute ([`Fun::can_mask`]): nothing in them stops or is
-//! written, and what the other lanes compute is dropped. Where each lane loads its own element of
-//! consecutive ones, it runs even if no iteration is left, without a branch; other loads are of the first
+//! That is done for bodies that only load, check and compute ([`Fun::can_mask`]): nothing in them is written, the other
+//! lanes pass each check, and what they compute is dropped. Where each lane loads its own element of
+//! consecutive ones and checks nothing, it runs even if no iteration is left, without a branch; other loads are of the first
 //! iteration's element in the lanes past the end, and so there has to be one.
 
 use super::Fun;
-use super::loops::{Loop, Sums, Values};
+use super::loops::{Loop, Sum, Sums, Values};
 use super::pieces::{Piece, Pieces};
 use crate::error::EmitError;
+use crate::scalar::Emit;
 use crate::values::{Value, element_bytes};
+use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{IntPredicate, types::VectorType};
-use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var};
+use std::ops::Range;
 
 /// Processors mask lanes of so many bits, in vectors of at least so many.
 const LANE_BITS: u32 = 32;
@@ -34,6 +37,27 @@ const VECTOR_BITS: u32 = 256;
 /// The registers of a ragged row's last vector, and the most statements that are worth running in all of them.
 pub(super) const REGISTERS: u32 = 4;
 const MOST_STATEMENTS: usize = 8;
+
+/// How far ahead of a row, in bytes, memory is asked for.
+///
+/// Processors that see one load after the other go up in memory fetch what comes next. Some do not watch masked loads
+/// (AMD's Zen 3 among them), and short rows are loaded by nothing else; but rows mostly follow one another.
+const AHEAD: i64 = 512;
+
+/// Which iterations of a vector there are.
+#[derive(Clone, Copy)]
+pub(super) struct Mask<'ctx> {
+    lanes: Value<'ctx>,
+    /// Whether what follows what is loaded is asked for.
+    ahead: bool,
+}
+
+impl<'ctx> Mask<'ctx> {
+    /// Whether a condition holds or there is no iteration, lane by lane.
+    pub fn or_off(&self, e: &Emit<'_, 'ctx>, cond: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
+        e.select(self.lanes, cond, e.constant(Scalar::Bool(true), crate::values::lanes(cond)))
+    }
+}
 
 impl<'ctx> Fun<'_, 'ctx> {
     /// Whether the last vector may have several registers, of which most have nothing to do.
@@ -47,62 +71,136 @@ impl<'ctx> Fun<'_, 'ctx> {
         let fits = |s: &Stmt| match &s.kind {
             StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } => wide(*buffer),
             StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op),
-            StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..), .. } => true,
+            StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..), .. } | StmtKind::Check { .. } => true,
             _ => false,
         };
         self.host.vector_bits >= VECTOR_BITS && self.jam == 1 && !carried.is_empty() && body.iter().all(fits)
     }
 
-    /// The iterations of a loop, at most `w`, combined with what there is: the first `first` of them, and the others
-    /// if there are others.
-    pub fn masked(
+    /// A loop in lanes with this body: loops of so many lanes, then one vector with a mask or two.
+    ///
+    /// What it starts from, `inits`, is in the first lane of the accumulators from the start.
+    pub fn lanes_to_the_end(
         &mut self,
-        (first, w): (u32, u32),
+        widths: &[u32],
         l: &Loop<'_, 'ctx>,
+        inits: &Values<'ctx>,
         sums: &Sums,
-        so_far: &Values<'ctx>,
     ) -> Result<(), EmitError> {
-        let mut results = if self.is_consecutive(l.var, l.body) {
-            self.masked_vector(first, l, sums, so_far)?
-        } else {
-            self.if_any(l.from, l.to, so_far.clone(), &mut |f| f.masked_vector(first, l, sums, so_far))?
-        };
-        if w > first {
-            let from = self.e.builder.build_int_nsw_add(l.from, self.i64(first.into()), "")?;
-            let others = Loop { from, ..*l };
-            let so_far = results.clone();
-            results =
-                self.if_any(from, l.to, results, &mut |f| f.masked_vector(w, &others, sums, &so_far))?;
+        let w = *widths.last().ok_or(EmitError::WrongValue("no lanes"))?;
+        let first = self.native(l.carried, l.body).min(w);
+        // What is nothing where the whole is summed up, and what an operator gives back in any case.
+        let plain: Vec<Sum> = sums.iter().zip(l.carried).map(|(sum, c)| plain_zero(*sum, c.init)).collect();
+        let mut start = Values::new();
+        for (init, none) in inits.iter().flatten().zip(self.neutral(&plain, first).iter().flatten()) {
+            let none = super::scan::vector(*none)?;
+            start.push(vec![self.e.builder.build_insert_element(none, *init, self.i32(0), "")?.into()]);
         }
+        // What fills no vector, as most rows are, is all that is left.
+        let n = self.e.sub(l.to.into(), l.from.into())?;
+        let many = self.e.icmp(IntPredicate::UGE, n, self.i64(w.into()).into())?;
+        let few = start.iter().cloned().chain([vec![l.from.into()], vec![n]]).collect();
+        let mut acc = self.if_holds(many, few, &mut |f| {
+            let ends = f.ends(l, widths)?;
+            let all = f.whole_vectors(l, (widths, &ends), sums)?;
+            let all = f.folded(all, sums, first)?;
+            let mut all = f.combined(&start, &all, sums)?;
+            let left = f.e.and(f.count((l.from, l.to))?.into(), f.i64(i64::from(w) - 1).into())?;
+            all.extend([ends.last().map(|end| (*end).into()).into_iter().collect(), vec![left]]);
+            Ok(all)
+        })?;
+        let mut last = || acc.pop().and_then(|v| v.first().copied()).ok_or(EmitError::WrongValue("no lanes"));
+        let (left, from) = (super::int(last()?)?, super::int(last()?)?);
+        let acc = self.masked((first, w), &Loop { from, ..*l }, left, (sums, &plain), &acc)?;
+        let results = self.folded(acc, sums, 1)?;
         self.bind_carried(self.results(l.carried).into_iter(), &results);
         Ok(())
     }
 
-    fn masked_vector(
+    /// The last iterations of a loop, `left` of less than `w`, accumulated into vectors of `first` lanes: the first
+    /// `first` of them, and the others if there are others.
+    fn masked(
         &mut self,
-        w: u32,
+        (first, w): (u32, u32),
         l: &Loop<'_, 'ctx>,
-        sums: &Sums,
+        left: IntValue<'ctx>,
+        sums: (&Sums, &Sums),
         so_far: &Values<'ctx>,
     ) -> Result<Values<'ctx>, EmitError> {
-        let lanes: Vec<IntValue<'ctx>> = (0..i64::from(w)).map(|k| self.i64(k)).collect();
-        let left = self.e.splat(self.e.sub(l.to.into(), l.from.into())?, w)?;
-        let mask = self.e.icmp(IntPredicate::SLT, VectorType::const_vector(&lanes).into(), left)?;
-        let neutral: Values<'ctx> =
-            sums.iter().map(|(_, _, zero)| vec![self.e.constant(*zero, Some(w))]).collect();
+        let mut acc = if self.is_consecutive(l.var, l.body) {
+            self.masked_vector((first, 0..first), l, left, sums, so_far)?
+        } else {
+            self.if_any(self.i64(0), left, so_far.clone(), &mut |f| {
+                f.masked_vector((first, 0..first), l, left, sums, so_far)
+            })?
+        };
+        if w > first {
+            let so_far = acc.clone();
+            acc = self.if_any(self.i64(first.into()), left, acc, &mut |f| {
+                f.masked_vector((first, first..first + w), l, left, sums, &so_far)
+            })?;
+        }
+        Ok(acc)
+    }
+
+    /// One vector of these iterations, accumulated into vectors of `first` lanes.
+    fn masked_vector(
+        &mut self,
+        (first, lanes): (u32, Range<u32>),
+        l: &Loop<'_, 'ctx>,
+        left: IntValue<'ctx>,
+        (sums, plain): (&Sums, &Sums),
+        so_far: &Values<'ctx>,
+    ) -> Result<Values<'ctx>, EmitError> {
+        let w = lanes.len() as u32;
+        let from = match lanes.start {
+            0 => l.from,
+            k => self.e.builder.build_int_nsw_add(l.from, self.i64(k.into()), "")?,
+        };
+        let lanes = self.lanes_below(left, lanes, l)?;
+        let neutral = self.neutral(sums, w);
         self.lanes = Some(w);
-        self.mask = Some(mask);
-        self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: l.from.into(), stride: 1 }, 1));
+        self.mask = Some(Mask { lanes, ahead: l.ragged });
+        self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
         self.bind_carried(self.params(l.carried).into_iter(), &neutral);
         self.block(l.body)?;
         let made = self.carry(l.carried, l.next)?;
         self.lanes = None;
         self.mask = None;
-        let kept = made.iter().flatten().zip(neutral.iter().flatten());
-        let kept = kept.map(|(a, zero)| Ok(vec![self.e.select(mask, *a, *zero)?]));
-        let kept = self.folded(kept.collect::<Result<_, EmitError>>()?, sums, 1)?;
-        let both = so_far.iter().flatten().zip(kept.iter().flatten()).zip(sums);
+        let nothing = self.neutral(plain, w);
+        let kept = made.iter().flatten().zip(nothing.iter().flatten());
+        let kept = kept.map(|(a, zero)| Ok(vec![self.e.select(lanes, *a, *zero)?]));
+        let kept = self.folded(kept.collect::<Result<_, EmitError>>()?, sums, first)?;
+        self.combined(so_far, &kept, sums)
+    }
+
+    /// Accumulators, one with one.
+    fn combined(&self, a: &Values<'ctx>, b: &Values<'ctx>, sums: &Sums) -> Result<Values<'ctx>, EmitError> {
+        let both = a.iter().flatten().zip(b.iter().flatten()).zip(sums);
         both.map(|((a, b), (op, ty, _))| Ok(vec![self.e.op(*op, &[*ty, *ty], &[*a, *b])?])).collect()
+    }
+
+    /// Accumulators of so many lanes in which there is nothing yet.
+    fn neutral(&self, sums: &Sums, w: u32) -> Values<'ctx> {
+        sums.iter().map(|(_, _, zero)| vec![self.e.constant(*zero, Some(w))]).collect()
+    }
+
+    /// Which of these lanes are below `left`, a small number.
+    ///
+    /// What is compared is as wide as what is loaded then, since a mask of another width takes more instructions to
+    /// make fit than to make.
+    fn lanes_below(
+        &self,
+        left: IntValue<'ctx>,
+        lanes: Range<u32>,
+        l: &Loop<'_, 'ctx>,
+    ) -> Result<Value<'ctx>, EmitError> {
+        let narrow = self.host.lanes(64) < self.native(l.carried, l.body);
+        let int = if narrow { self.i32(0) } else { self.i64(0) }.get_type();
+        let left = if narrow { self.e.builder.build_int_truncate(left, int, "")? } else { left };
+        let left = self.e.splat(left.into(), lanes.len() as u32)?;
+        let lanes: Vec<IntValue<'ctx>> = lanes.map(|k| int.const_int(k.into(), false)).collect();
+        self.e.icmp(IntPredicate::SLT, VectorType::const_vector(&lanes).into(), left)
     }
 
     /// Whether every load is of consecutive elements, one for each iteration.
@@ -130,25 +228,43 @@ impl<'ctx> Fun<'_, 'ctx> {
         &mut self,
         buffer: Var,
         at: &[Pieces<'ctx>],
-        mask: Value<'ctx>,
+        mask: Mask<'ctx>,
     ) -> Result<Pieces<'ctx>, EmitError> {
         use super::memory::{Offset, Stride};
         let (ty, base) = self.buffer(buffer)?;
         let one = match self.offset(&ty, at, 0)? {
             Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
             Offset::Strided(i, Stride::Constant(1)) => {
-                Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask)?)
+                if mask.ahead {
+                    self.ask_for(self.e.element(ty.base, base, i)?)?;
+                }
+                Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask.lanes)?)
             }
             // The first lane is always there: the lanes that are not read its element.
             offset => {
                 let all = self.offsets(&offset)?;
                 let first = self.offset_of_lane(&offset, 0)?;
                 let first = self.vector(Piece::Uniform(first.into()))?;
-                let safe = Offset::Vector(self.e.select(mask, all, first)?);
+                let safe = Offset::Vector(self.e.select(mask.lanes, all, first)?);
                 Piece::Vector(self.gather(buffer, ty.base, base, &safe)?)
             }
         };
         Ok(Pieces::from_elem(one, 1))
+    }
+
+    /// Asks for the memory `AHEAD` of an address, be it there or not.
+    fn ask_for(&self, at: PointerValue<'ctx>) -> Result<(), EmitError> {
+        let name = "llvm.prefetch";
+        let f = Intrinsic::find(name)
+            .and_then(|i| i.get_declaration(self.e.module, &[at.get_type().into()]))
+            .ok_or(EmitError::NoIntrinsic(name))?;
+        let there = self.e.builder.build_ptr_to_int(at, self.i64(0).get_type(), "")?;
+        let there = self.e.builder.build_int_add(there, self.i64(AHEAD), "")?;
+        let there = self.e.builder.build_int_to_ptr(there, at.get_type(), "")?;
+        // To read data that will be needed in all caches.
+        let [read, near, data] = [0, 3, 1].map(|k| self.i32(k).into());
+        self.e.builder.build_direct_call(f, &[there.into(), read, near, data], "")?;
+        Ok(())
     }
 
     fn masked_load(
@@ -168,6 +284,20 @@ impl<'ctx> Fun<'_, 'ctx> {
         let args: [Value<'ctx>; 4] = [at.into(), align.into(), mask, vector.const_zero().into()];
         let v = self.e.intrinsic("llvm.masked.load", &[memory], &args)?;
         self.loaded(buffer, ty, v)
+    }
+}
+
+/// A sum of floats from anything but -0.0 may count 0.0 as nothing, which is what lanes hold that load nothing.
+///
+/// A sum that 0.0 has a part in is never -0.0, in whatever order, and only then would it make a difference.
+fn plain_zero((op, ty, zero): Sum, init: Atom) -> Sum {
+    let negative_zero = |x: f64| x == 0.0 && x.is_sign_negative();
+    match init {
+        Atom::Const(Scalar::F32(x)) if op == ScalarOp::Add && !negative_zero(x.into()) => {
+            (op, ty, Scalar::F32(0.0))
+        }
+        Atom::Const(Scalar::F64(x)) if op == ScalarOp::Add && !negative_zero(x) => (op, ty, Scalar::F64(0.0)),
+        _ => (op, ty, zero),
     }
 }
 

@@ -275,7 +275,47 @@ fn short_rows_in_lanes() {
     }
 }
 
-/// A row whose size is its own ends in one register and a vector of several; one whose size all share in one register.
+/// Checks in rows that end in a vector with a mask: each element's own, and one of all the row, which an empty row does
+/// not come to. Of a row's elements that fail the first one is told, and none after the row's end.
+#[test]
+fn short_rows_that_check() {
+    let p = program_of(
+        "int",
+        "(for seq %r (upto 0 %m) ()
+           (let (%l int) (op min2 %r %n) p0) (let (%some bool) (op > %l 0) p0)
+           (for (lanes 8) %i (upto 0 %l) (((%s int) (%t int) 0 +))
+             (check (subarray 1 1) %some %l %i %n p0)
+             (let (%e int) (load %as %r %i) p0) (let (%c bool) (op > %e 0) p0)
+             (check (subarray 1 1) %c %e %r %i p0)
+             (let (%k int) (load %is %i) p0) (let (%x int) (load %xs %k) p0)
+             (let (%p int) (op * %e %x) p0) (let (%u int) (op + %s %p) p0) (next %u) p0)
+           (let (%d bool) (op > %n 0) p0)
+           (if %d (then (store %cs (%r 0) %t p0)) (else) () p0) (next) p0)",
+    );
+    let given = |n: i64, failing: &[(i64, i64)]| {
+        let m = n + 2;
+        let element =
+            |k: i64| failing.iter().position(|(r, i)| r * n + i == k).map_or(k % 90 + 1, |f| -(f as i64));
+        vec![
+            int(m),
+            int(n),
+            ints((0..n).map(|i| i * i)),
+            ints((0..n).map(|i| n - 1 - i)),
+            ints((0..m * n).map(element)),
+        ]
+    };
+    agree(&p, [0, 1, 5, 8, 13, 30].map(|n| given(n, &[])));
+    for n in [1, 9, 30] {
+        // In the last row, of which all is read; behind the end of others.
+        agree(&p, (0..n).map(|i| given(n, &[(n, n - 1), (n, i), (i, i), (0, 0)])));
+        agree(&p, (1..n).map(|r| given(n, &[(r, r - 1), (r, r / 2), (r + 1, 0)])));
+    }
+    let host = remc_llvm::jit::host();
+    let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+    assert_eq!(text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+}
+
+/// A row whose size is its own ends in one register and a vector of several, and asks for what comes after it; one whose size all share in one register.
 #[test]
 fn ragged_rows_end_in_a_longer_vector() {
     let host = remc_llvm::jit::host();
@@ -297,15 +337,25 @@ fn ragged_rows_end_in_a_longer_vector() {
         let loads = |w: u32| text.contains(&format!("@llvm.masked.load.v{w}i64"));
         assert!(loads(register), "{text}");
         assert_eq!(loads(4 * register), ragged, "{text}");
+        assert_eq!(text.contains("@llvm.prefetch"), ragged, "{text}");
     }
 }
 
 #[test]
 fn the_sign_of_a_sum_of_zeros_is_kept() {
     let p = reduction(BaseTy::F32, ScalarOp::Add, 16);
-    for n in [1, 16, 40] {
+    let mut from_zero = p.clone();
+    for s in &mut from_zero.kernels[remc_kernel::ir::KernelId(0)].body {
+        if let StmtKind::For { carried, .. } = &mut s.kind {
+            carried[0].init = remc_kernel::ir::Atom::Const(Scalar::F32(0.0));
+        }
+    }
+    for n in [0, 1, 16, 40] {
         let r = run(&p, &[int(n), floats(vec![-0.0; n as usize]), floats([-0.0])]).unwrap();
-        assert_eq!(r[0].elements[0].to_bits64(), i64::from((-0.0f32).to_bits()));
+        assert_eq!(r[0].elements[0].to_bits64(), i64::from((-0.0f32).to_bits()), "{n}");
+        // A sum from 0.0 is 0.0 then, for which lanes without an element may hold that.
+        let r = run(&from_zero, &[int(n), floats(vec![-0.0; n as usize]), floats([-0.0])]).unwrap();
+        assert_eq!(r[0].elements[0].to_bits64(), 0, "{n}");
     }
 }
 

@@ -79,7 +79,8 @@ fn blocks_of_a_grid() {
         (let (%x TY) (load %xs %j %i) p0) (store %ys (%i %j) %x p0) (next) p0) (next) p0)";
     let p = transposition("f32", "(%r %nb) (%b %mb)", (32, 64), body);
     check(BaseTy::F32, &p);
-    let ir = remc_llvm::llvm_ir(&p, &remc_llvm::jit::host(), None).unwrap();
+    let wide = remc_llvm::jit::Host { vector_bits: 512, ..remc_llvm::jit::host() };
+    let ir = remc_llvm::llvm_ir(&p, &wide, None).unwrap();
     assert_eq!(ir.lines().filter(|l| l.contains("load <16 x float>")).count(), 16, "{ir}");
 }
 
