@@ -477,6 +477,9 @@ fn attribute(c: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str) {
     f.add_attribute(at, c.create_enum_attribute(kind, 0));
 }
 
+/// So many statements take longer to compile well than to run: scalars that become an array, as a rule.
+const LONG: usize = 256;
+
 /// The function of a kernel: a loop over its blocks.
 fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     let context = c.e.context;
@@ -487,6 +490,12 @@ fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     attribute(context, function, AttributeLoc::Function, "nounwind");
     attribute(context, function, AttributeLoc::Param(0), "noalias");
     attribute(context, function, AttributeLoc::Param(0), "readonly");
+    // What runs once need not be good, and LLVM takes the square of its length for a long block.
+    if k.grid.is_empty() && k.body.len() > LONG && !vary::has_loop(&k.body) {
+        for a in ["noinline", "optnone"] {
+            attribute(context, function, AttributeLoc::Function, a);
+        }
+    }
     let [args, lo, hi, worker, error] = parameters(function)?;
     let mut f = Fun::new(c, function, Side::Kernel { error, block: lo })?;
     f.load_slots(pointer(args)?, &k.params)?;

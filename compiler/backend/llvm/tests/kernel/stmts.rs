@@ -77,6 +77,29 @@ fn conditions_and_while() {
     assert_eq!(out(run(&p, &[int(50), ints(0..50)])), expected);
 }
 
+/// A long kernel that runs once is not optimised, and does what it does; one with a loop is, however long.
+#[test]
+fn long_kernels_that_run_once_are_compiled_plainly() {
+    let stores = |n: usize| {
+        (0..n)
+            .map(|i| format!("(let (%t{i} int) (op + %n {i}) p0) (store %ys (0) %t{i} p0)"))
+            .collect::<String>()
+    };
+    let looped = "(for seq %i (upto 0 %n) () (let (%u int) (op * %i 3) p0) (store %ys (%i) %u p0) (next) p0)";
+    for (body, plain) in [(stores(10), false), (stores(300), true), (stores(300) + looped, false)] {
+        let p = super::lanes::program_of("int", &body);
+        let text = remc_llvm::llvm_ir(&p, &remc_llvm::jit::host(), None).unwrap();
+        let head = text.lines().find(|l| l.starts_with("define void @k0(")).unwrap();
+        let group = head.split(' ').find(|w| w.starts_with('#')).unwrap();
+        let attributes = text.lines().find(|l| l.starts_with(&format!("attributes {group} = "))).unwrap();
+        assert_eq!(attributes.contains("optnone"), plain, "{attributes}");
+        let given = [int(1), int(2), ints([7, 8]), ints([0, 1]), ints([3, 4])];
+        let found = run(&p, &given).unwrap();
+        let last = if body.contains("for seq") { 0 } else { 2 + body.matches("store").count() as i64 - 1 };
+        assert_eq!(found[0].elements[0], remc_base::Scalar::I64(last));
+    }
+}
+
 #[test]
 fn checks_tell_their_values() {
     let p = map(
