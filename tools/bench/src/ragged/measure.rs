@@ -87,8 +87,8 @@ impl Bench {
         std::fs::remove_file(&file).and(read).map_err(|e| format!("result of {}: {e}", name(side)))?;
         let got = bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
         for (i, (got, wanted)) in got.zip(&data.wanted).enumerate() {
-            // Numbers of few bits, which nearly always add up exactly.
-            let near = (got - wanted).abs() <= 1e-4 * wanted.abs() + 1e-2;
+            // Numbers of few bits, which add up exactly.
+            let near = (got - wanted).abs() <= 1e-6 * wanted.abs();
             if !near {
                 return Err(format!("{}: {got} at {i}, where {wanted} is right", name(side)));
             }

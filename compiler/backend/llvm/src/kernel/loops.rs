@@ -13,8 +13,9 @@
 //!
 //! A value carried by a `lanes` loop is accumulated in vectors that start from the operator's neutral
 //! element. A narrower loop takes over the halves of the wider one's accumulator, combined; at the end the
-//! lanes are combined in a tree, with the loop's start, and the last iterations follow. All of that depends
-//! on the number of iterations alone, so a result is the same on every run.
+//! lanes are combined in a tree, with the loop's start, before the last iterations if those come one by one and
+//! after them if they are masked. All of that depends on the number of iterations alone, so a result is the
+//! same on every run.
 
 use super::pieces::{Piece, Pieces};
 use super::stmt::{close, values_of};
@@ -422,7 +423,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     /// is emitted once more at most, at the width of a register. (Each loop more takes longer to compile.)
     ///
     /// Which loops a ragged row enters no processor guesses, so it has one, and a vector with a mask after it
-    /// (`super::tail`): of as many lanes as that vector may have where that is cheap, else of a register's.
+    /// (`super::tail`): of as many lanes as that vector may have where that is cheap, and of a register's where lanes
+    /// are gathered, which takes longer than one accumulator does.
     fn widths(&self, w: u32, l: &Loop<'_, 'ctx>) -> Vec<u32> {
         let Loop { var, carried, body, .. } = *l;
         let native = self.native(carried, body);
@@ -432,9 +434,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         while w > native && w / native * accumulators > registers {
             w /= 2;
         }
-        if l.ragged && self.can_mask(carried, body) {
-            let cheap = self.is_cheap_masked(var, carried, body);
-            return vec![w.min(native * if cheap { tail::REGISTERS } else { 1 })];
+        if l.ragged && self.is_cheap_masked(var, carried, body) {
+            return vec![w.min(native * tail::REGISTERS)];
+        }
+        if l.ragged && self.can_mask(carried, body) && !self.loads_follow(var, body) {
+            return vec![w.min(native)];
         }
         all.push(w);
         if vary::has_loop(body) {

@@ -52,7 +52,7 @@ use memory::Scope;
 use pieces::{Pieces, uniform};
 use remc_base::{BaseTy, Trap};
 use remc_kernel::contract;
-use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Ty, Var};
+use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Stmt, StmtKind, Ty, Var};
 use remc_kernel::parts::Parts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -167,7 +167,7 @@ struct Fun<'a, 'ctx> {
     /// The number of lanes of the loop around, and the variables that differ from lane to lane.
     lanes: Option<u32>,
     lane_varying: FxHashSet<Var>,
-    /// The lanes whose iterations there are, where not all are: for a body that only loads and computes.
+    /// The lanes whose iterations there are, where not all are: for a body that only loads, checks and computes.
     mask: Option<tail::Mask<'ctx>>,
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
@@ -480,6 +480,16 @@ fn attribute(c: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str) {
 /// So many statements take longer to compile well than to run: scalars that become an array, as a rule.
 const LONG: usize = 256;
 
+/// How many statements there are, if none of them is a loop.
+fn straight(body: &[Stmt]) -> Option<usize> {
+    body.iter()
+        .map(|s| match &s.kind {
+            StmtKind::For { .. } | StmtKind::While { .. } => None,
+            kind => kind.blocks().into_iter().try_fold(1, |n, b| Some(n + straight(b)?)),
+        })
+        .sum()
+}
+
 /// The function of a kernel: a loop over its blocks.
 fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     let context = c.e.context;
@@ -490,8 +500,8 @@ fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     attribute(context, function, AttributeLoc::Function, "nounwind");
     attribute(context, function, AttributeLoc::Param(0), "noalias");
     attribute(context, function, AttributeLoc::Param(0), "readonly");
-    // What runs once need not be good, and LLVM takes the square of its length for a long block.
-    if k.grid.is_empty() && k.body.len() > LONG && !vary::has_loop(&k.body) {
+    // What runs once a launch need not be good, and LLVM takes the square of its length for a long block.
+    if k.grid.is_empty() && straight(&k.body).is_some_and(|n| n > LONG) {
         for a in ["noinline", "optnone"] {
             attribute(context, function, AttributeLoc::Function, a);
         }

@@ -6,14 +6,17 @@
 //! as the operator's neutral element:
 //!
 //! ```text
-//! for i in start..to { acc += xs[i] }    ⟶    mask = start + [0 1 2 …] < to
-//!                                             acc += fold(select(mask, xs[start..] where mask, -0.0))
+//! for i in 0..n { acc += xs[i] }    ⟶    acc = [acc 0 0 …]                     the start, in the first lane
+//!                                        if n ≥ w { whole vectors; n %= w }
+//!                                        acc += xs[…] where [0 1 2 …] < n      a register, or eight lanes
+//!                                        if n > 8 { acc += … }                 the others, where w is more
+//!                                        acc = fold(acc)                       once, for all
 //! ```
 //!
-//! That is done for bodies that only load, check and compute ([`Fun::can_mask`]): nothing in them is written, the other
-//! lanes pass each check, and what they compute is dropped. Where each lane loads its own element of
-//! consecutive ones and checks nothing, it runs even if no iteration is left, without a branch; other loads are of the first
-//! iteration's element in the lanes past the end, and so there has to be one.
+//! That is done for bodies that only load, check and compute ([`Fun::can_mask`]): nothing in them is written, the
+//! other lanes pass each check, and what they compute is dropped. Where each lane loads its own element of
+//! consecutive ones and nothing is checked, it runs even if no iteration is left, without a branch; other loads
+//! are of the first iteration's element in the lanes past the end, and so there has to be one.
 
 use super::Fun;
 use super::loops::{Loop, Sum, Sums, Values};
@@ -37,6 +40,9 @@ const VECTOR_BITS: u32 = 256;
 /// The registers of a ragged row's last vector, and the most statements that are worth running in all of them.
 pub(super) const REGISTERS: u32 = 4;
 const MOST_STATEMENTS: usize = 8;
+
+/// The fewest lanes of the first vector, where there is another: whether a row has more of them is a guess.
+const FIRST: u32 = 8;
 
 /// How far ahead of a row, in bytes, memory is asked for.
 ///
@@ -88,7 +94,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         sums: &Sums,
     ) -> Result<(), EmitError> {
         let w = *widths.last().ok_or(EmitError::WrongValue("no lanes"))?;
-        let first = self.native(l.carried, l.body).min(w);
+        let first = self.native(l.carried, l.body).max(FIRST).min(w);
         // What is nothing where the whole is summed up, and what an operator gives back in any case.
         let plain: Vec<Sum> = sums.iter().zip(l.carried).map(|(sum, c)| plain_zero(*sum, c.init)).collect();
         let mut start = Values::new();
@@ -203,12 +209,17 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.e.icmp(IntPredicate::SLT, VectorType::const_vector(&lanes).into(), left)
     }
 
-    /// Whether every load is of consecutive elements, one for each iteration.
+    /// Whether the loop does nothing but load consecutive elements and compute.
     fn is_consecutive(&self, var: Var, body: &[Stmt]) -> bool {
+        !body.iter().any(|s| matches!(s.kind, StmtKind::Check { .. })) && self.loads_follow(var, body)
+    }
+
+    /// Whether every load is of consecutive elements, one for each iteration.
+    pub fn loads_follow(&self, var: Var, body: &[Stmt]) -> bool {
         let mut linear = vec![var];
         let same = |a: &Atom| !a.as_var().is_some_and(|v| self.lane_varying.contains(&v));
         body.iter().all(|s| {
-            let StmtKind::Let { var, exp } = &s.kind else { return false };
+            let StmtKind::Let { var, exp } = &s.kind else { return matches!(s.kind, StmtKind::Check { .. }) };
             let grows = |a: &Atom| a.as_var().is_some_and(|v| linear.contains(&v));
             match exp {
                 Exp::Op(ScalarOp::Add, args) if args.iter().any(grows) && args.iter().any(same) => {
