@@ -71,6 +71,14 @@ pub fn median(times: &mut [Duration]) -> Option<Duration> {
     times.get(times.len().checked_sub(1)? / 2).copied()
 }
 
+/// The ratios of two contenders' times within each round, the least first.
+pub fn ratios(of: &[Duration], to: &[Duration]) -> Vec<f64> {
+    let pairs = of.iter().zip(to).filter(|(_, b)| !b.is_zero());
+    let mut all: Vec<f64> = pairs.map(|(a, b)| a.as_secs_f64() / b.as_secs_f64()).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

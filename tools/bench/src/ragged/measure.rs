@@ -128,9 +128,8 @@ fn name(side: Side) -> String {
 impl Measured {
     /// The least, median and greatest ratio within a round.
     fn ratios(&self) -> (f64, f64, f64) {
-        let of = |(a, b): &(Duration, Duration)| a.as_secs_f64() / b.as_secs_f64().max(1e-9);
-        let mut all: Vec<f64> = self.times.iter().map(of).collect();
-        all.sort_by(f64::total_cmp);
+        let (ragged, other): (Vec<Duration>, Vec<Duration>) = self.times.iter().copied().unzip();
+        let all = contender::ratios(&ragged, &other);
         let at = |i: usize| all.get(i).copied().unwrap_or(f64::NAN);
         let last = all.len().saturating_sub(1);
         (at(0), at(last / 2), at(last))

@@ -1,7 +1,7 @@
 //! What came out, as Markdown, and what is over its limit.
 
 use super::measure::{Measured, Times, Whole};
-use crate::contender::median;
+use crate::contender::{self, median};
 use crate::table::time;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -35,9 +35,7 @@ pub fn ratios(row: &Measured) -> Option<Ratios> {
 
 /// The median over the rounds of the ratio of two contenders' times.
 fn ratio(of: &[Duration], to: &[Duration]) -> Option<f64> {
-    let pairs = of.iter().zip(to).filter(|(_, b)| !b.is_zero());
-    let mut all: Vec<f64> = pairs.map(|(a, b)| a.as_secs_f64() / b.as_secs_f64()).collect();
-    all.sort_by(f64::total_cmp);
+    let all = contender::ratios(of, to);
     all.get(all.len().checked_sub(1)? / 2).copied()
 }
 

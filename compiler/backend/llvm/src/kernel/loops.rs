@@ -335,13 +335,23 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         acc: Values<'ctx>,
         sums: &Sums,
     ) -> Result<Values<'ctx>, EmitError> {
-        let acc = self.folded(acc, sums, 1)?;
-        let mut scalars = Vec::new();
-        for ((init, acc), (op, ty, _)) in inits.iter().zip(acc).zip(sums) {
-            let all = init.iter().zip(acc).map(|(i, a)| self.e.op(*op, &[*ty, *ty], &[*i, a]));
-            scalars.push(all.collect::<Result<Vec<_>, _>>()?);
-        }
-        Ok(scalars)
+        self.combined(inits, &self.folded(acc, sums, 1)?, sums)
+    }
+
+    /// Accumulators of as many lanes, one with one.
+    pub fn combined(
+        &self,
+        a: &Values<'ctx>,
+        b: &Values<'ctx>,
+        sums: &Sums,
+    ) -> Result<Values<'ctx>, EmitError> {
+        a.iter()
+            .zip(b)
+            .zip(sums)
+            .map(|((a, b), (op, ty, _))| {
+                a.iter().zip(b).map(|(a, b)| self.e.op(*op, &[*ty, *ty], &[*a, *b])).collect()
+            })
+            .collect()
     }
 
     /// What `f` gives if there is an iteration from `from` to `to`, else `without`.

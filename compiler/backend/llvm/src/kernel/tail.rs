@@ -180,12 +180,6 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.combined(so_far, &kept, sums)
     }
 
-    /// Accumulators, one with one.
-    fn combined(&self, a: &Values<'ctx>, b: &Values<'ctx>, sums: &Sums) -> Result<Values<'ctx>, EmitError> {
-        let both = a.iter().flatten().zip(b.iter().flatten()).zip(sums);
-        both.map(|((a, b), (op, ty, _))| Ok(vec![self.e.op(*op, &[*ty, *ty], &[*a, *b])?])).collect()
-    }
-
     /// Accumulators of so many lanes in which there is nothing yet.
     fn neutral(&self, sums: &Sums, w: u32) -> Values<'ctx> {
         sums.iter().map(|(_, _, zero)| vec![self.e.constant(*zero, Some(w))]).collect()

@@ -285,8 +285,7 @@ fn short_rows_of_floats() {
                 ty.name(),
                 &format!(
                     "(for seq %r (upto 0 %m) ()
-                       (let (%l int) (op min2 %r %n) p0) (let (%some bool) (op > %n 0) p0)
-                       (let (%from TY) (load %as %r 0) p0)
+                       (let (%l int) (op min2 %r %n) p0) (let (%from TY) (load %as %r 0) p0)
                        (for (lanes 32) %i (upto 0 %l)
                            (((%s TY) (%t TY) {zero} {op}) ((%q TY) (%o TY) %from {op}))
                          (let (%e TY) (load %as %r %i) p0) (let (%u TY) (op {op} %s %e) p0)
@@ -341,7 +340,8 @@ fn short_rows_that_check() {
     assert_eq!(text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
 }
 
-/// A row whose size is its own ends in eight lanes and a vector of several registers, and asks for what comes after it; one whose size all share in one register.
+/// A row whose size is its own ends in eight lanes and a vector of several registers, and asks for what comes after it;
+/// one whose size all share ends in one register.
 #[test]
 fn ragged_rows_end_in_a_longer_vector() {
     let host = remc_llvm::jit::host();
