@@ -44,6 +44,21 @@ impl Exp {
         }
     }
 
+    /// The axes that the expression itself runs along.
+    pub fn axes(&self) -> &[Axis] {
+        match self {
+            Exp::Map { axes, .. } => axes,
+            Exp::For { axis, .. }
+            | Exp::Reduce { axis, .. }
+            | Exp::Scan { axis, .. }
+            | Exp::Scatter { axis, .. }
+            | Exp::Filter { axis, .. }
+            | Exp::Grade { axis, .. }
+            | Exp::Join { axis, .. } => std::slice::from_ref(axis),
+            _ => &[],
+        }
+    }
+
     /// The same operands, to be replaced. An array operand may only become another variable.
     pub fn for_each_operand_mut(&mut self, f: &mut impl FnMut(&mut Atom)) {
         let mut var = |v: &mut Var| {

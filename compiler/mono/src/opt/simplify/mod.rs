@@ -34,7 +34,7 @@ use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::pass::PassInfo;
 use remc_base::{BaseTy, Prov, Scalar};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 pub const PASS: PassInfo = PassInfo {
@@ -47,7 +47,9 @@ pub const PASS: PassInfo = PassInfo {
 pub fn simplify(p: &mut Program) {
     let mut body = std::mem::take(&mut p.body);
     let facts = Facts::new(p);
-    let mut s = Simplifier { p, facts, replaced: FxHashMap::default(), defs: FxHashMap::default() };
+    let mut sizes = FxHashSet::default();
+    body.for_each_stmt(&mut |s| sizes.extend(s.exp.axes().iter().filter_map(|axis| axis.size.as_var())));
+    let mut s = Simplifier { p, facts, sizes, replaced: FxHashMap::default(), defs: FxHashMap::default() };
     body = s.body(body);
     p.body = body;
 }
@@ -55,6 +57,8 @@ pub fn simplify(p: &mut Program) {
 struct Simplifier<'p> {
     p: &'p mut Program,
     facts: Facts,
+    /// The sizes of the program's axes.
+    sizes: FxHashSet<Var>,
     /// Variables whose statements are gone, and what to write in their place.
     replaced: FxHashMap<Var, Atom>,
     /// Definitions that others look into: those without bodies.
@@ -142,22 +146,29 @@ impl Simplifier<'_> {
             Outcome::Gone => {}
             Outcome::Atoms(atoms) => {
                 for (v, a) in pat.iter().zip(atoms) {
-                    if a.as_int().is_some_and(|n| n < 0) && self.is_dim(*v) {
-                        let exp = Exp::Op(ScalarOp::Add, vec![Atom::int(0), a]);
-                        out.push(Stmt { pat: vec![*v], exp, prov });
-                    } else {
-                        self.replace(*v, a);
-                    }
+                    self.bind(*v, a, prov, out);
                 }
             }
             Outcome::Keep(exp) => self.push(Stmt { pat, exp, prov }, out),
         }
     }
 
-    /// Whether arrays have the variable as a dim. If it is negative, they are behind a check that fails whenever they
-    /// would be made; it stays a variable, bound to what no pass takes for a copy.
-    fn is_dim(&self, v: Var) -> bool {
-        self.p.vars.iter().any(|(_, info)| info.ty.dims.contains(&Atom::Var(v)))
+    /// Makes a variable an atom: by writing that in its place, unless it is a size and the atom negative.
+    ///
+    /// Whatever has a negative size is behind a check that fails whenever it would be made; the size stays a variable,
+    /// bound to what no pass takes for a copy.
+    fn bind(&mut self, v: Var, a: Atom, prov: Prov, out: &mut Vec<Stmt>) {
+        if a.as_int().is_some_and(|n| n < 0) && self.is_size(v) {
+            let exp = Exp::Op(ScalarOp::Add, vec![Atom::int(0), a]);
+            out.push(Stmt { pat: vec![v], exp, prov });
+        } else {
+            self.replace(v, a);
+        }
+    }
+
+    /// Whether axes have the variable as their size, or arrays as a dim.
+    fn is_size(&self, v: Var) -> bool {
+        self.sizes.contains(&v) || self.p.vars.iter().any(|(_, info)| info.ty.dims.contains(&Atom::Var(v)))
     }
 
     /// A scalar for each element is a map that gives it. A view is of a variable, and what is known of the
@@ -267,7 +278,7 @@ impl Simplifier<'_> {
             let (v, a, b) = (place.pat[k], then.results[k], otherwise.results[k]);
             if identical(a, b) {
                 // Bound outside: binders are unique.
-                self.replace(v, a);
+                self.bind(v, a, place.prov, place.out);
             } else if no_stmts && self.p.ty(v).is_scalar() {
                 self.emit_op(v, ScalarOp::Select, vec![cond, a, b], place.prov, place.out);
             } else {
@@ -286,7 +297,7 @@ impl Simplifier<'_> {
     /// `v` as an operator's result, simplified.
     fn emit_op(&mut self, v: Var, op: ScalarOp, args: Vec<Atom>, prov: Prov, out: &mut Vec<Stmt>) {
         match self.op(op, args) {
-            ops::Simple::Atom(a) => self.replace(v, a),
+            ops::Simple::Atom(a) => self.bind(v, a, prov, out),
             ops::Simple::Op(op, args) => self.push(Stmt { pat: vec![v], exp: Exp::Op(op, args), prov }, out),
         }
     }
