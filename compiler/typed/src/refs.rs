@@ -5,7 +5,7 @@
 //! binder around it has it. Index and type variables that a parameter's type mentions without a binder
 //! are bound by the parameter (language reference, "Inference"), so they do not count.
 
-use remc_base::Name;
+use remc_base::{Name, Scope};
 use remc_syntax::ast::*;
 
 /// The free top-level names of an item, each once, in order of first mention.
@@ -29,10 +29,10 @@ pub fn references(item: &Item) -> References {
         ItemKind::Entry { value, .. } => w.expr(value),
         ItemKind::DefineType { ty, .. } => w.ty(ty, Free::Counts),
         ItemKind::Primitive { tparams, iparams, params, ret, .. } => {
-            w.scope.extend(tparams.iter().map(|p| p.name.clone()));
+            w.bind(tparams.iter().map(|p| p.name.clone()));
             for p in iparams {
                 match p {
-                    PrimitiveIndex::Param(p) => w.scope.push(p.name.clone()),
+                    PrimitiveIndex::Param(p) => w.bind([p.name.clone()]),
                     PrimitiveIndex::Equal(a, b) => {
                         w.index(a, Free::Binds);
                         w.index(b, Free::Binds);
@@ -60,13 +60,17 @@ enum Free {
 #[derive(Default)]
 struct Walk {
     /// Innermost last. Values, types and indices share it: a name bound as any of them hides the rest.
-    scope: Vec<Name>,
+    scope: Scope<Name, ()>,
     found: References,
 }
 
 impl Walk {
     fn bound(&self, name: &Name) -> bool {
         self.scope.contains(name)
+    }
+
+    fn bind(&mut self, names: impl IntoIterator<Item = Name>) {
+        names.into_iter().for_each(|name| self.scope.push(name, ()));
     }
 
     fn value(&mut self, name: &Name) {
@@ -92,7 +96,7 @@ impl Walk {
         for p in params {
             self.param(p);
         }
-        self.scope.extend(params.iter().map(|p| p.name.clone()));
+        self.bind(params.iter().map(|p| p.name.clone()));
     }
 
     fn exprs<'a>(&mut self, es: impl IntoIterator<Item = &'a Expr>) {
@@ -146,11 +150,11 @@ impl Walk {
                 w.expr(body);
             }),
             ExprKind::TLam { params, body } => self.scoped(|w| {
-                w.scope.extend(params.iter().map(|p| p.name.clone()));
+                w.bind(params.iter().map(|p| p.name.clone()));
                 w.expr(body);
             }),
             ExprKind::ILam { params, body } => self.scoped(|w| {
-                w.scope.extend(params.iter().map(|p| p.name.clone()));
+                w.bind(params.iter().map(|p| p.name.clone()));
                 w.expr(body);
             }),
             ExprKind::Let { bindings, sequential, body } => self.scoped(|w| {
@@ -163,11 +167,11 @@ impl Walk {
                     }
                     w.param(&b.param);
                     if *sequential {
-                        w.scope.push(b.param.name.clone());
+                        w.bind([b.param.name.clone()]);
                     }
                 }
                 if !sequential {
-                    w.scope.extend(bindings.iter().map(|b| b.param.name.clone()));
+                    w.bind(bindings.iter().map(|b| b.param.name.clone()));
                 }
                 w.expr(body);
             }),
@@ -179,7 +183,7 @@ impl Walk {
             ExprKind::Box { witnesses, ty, value } => {
                 self.indices(witnesses.iter().map(|(_, i)| i), Free::Counts);
                 self.scoped(|w| {
-                    w.scope.extend(witnesses.iter().map(|(x, _)| x.name.clone()));
+                    w.bind(witnesses.iter().map(|(x, _)| x.name.clone()));
                     w.ty(ty, Free::Counts);
                 });
                 self.expr(value);
@@ -188,7 +192,7 @@ impl Walk {
             ExprKind::Boxes { params, ty, dims, rows } => {
                 self.indices(dims, Free::Counts);
                 self.scoped(|w| {
-                    w.scope.extend(params.iter().map(|p| p.name.clone()));
+                    w.bind(params.iter().map(|p| p.name.clone()));
                     w.ty(ty, Free::Counts);
                 });
                 for (witnesses, value) in rows {
@@ -199,15 +203,15 @@ impl Walk {
             ExprKind::Unbox { boxes, value, indices, body } => {
                 self.expr(boxes);
                 self.scoped(|w| {
-                    w.scope.push(value.name.clone());
-                    w.scope.extend(indices.iter().map(|i| i.name.clone()));
+                    w.bind([value.name.clone()]);
+                    w.bind(indices.iter().map(|i| i.name.clone()));
                     w.expr(body);
                 });
             }
             ExprKind::Lift { index, value, body, .. } => {
                 self.expr(value);
                 self.scoped(|w| {
-                    w.scope.push(index.name.clone());
+                    w.bind([index.name.clone()]);
                     w.expr(body);
                 });
             }
@@ -236,7 +240,7 @@ impl Walk {
                     for b in bindings {
                         w.param(&b.param);
                     }
-                    w.scope.extend(bindings.iter().map(|b| b.param.name.clone()));
+                    w.bind(bindings.iter().map(|b| b.param.name.clone()));
                     w.expr(cond);
                     w.expr(body);
                 });
@@ -289,9 +293,9 @@ impl Walk {
     fn under(&mut self, binders: Vec<Name>, body: &TypeExpr, free: Free) {
         let depth = self.scope.len();
         let n = binders.len();
-        self.scope.extend(binders);
+        self.bind(binders);
         self.ty(body, free);
-        self.scope.drain(depth..depth + n);
+        self.scope.forget(depth..depth + n);
     }
 
     fn index(&mut self, i: &IndexExpr, free: Free) {
@@ -299,7 +303,7 @@ impl Walk {
             IndexKind::Nat(_) | IndexKind::Error => {}
             IndexKind::Name(name) => match free {
                 Free::Counts => self.value(name),
-                Free::Binds if !self.bound(name) => self.scope.push(name.clone()),
+                Free::Binds if !self.bound(name) => self.bind([name.clone()]),
                 Free::Binds => {}
             },
             IndexKind::Add(parts)

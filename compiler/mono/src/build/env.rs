@@ -9,6 +9,7 @@
 use crate::build::val::Val;
 use crate::ir::Var;
 use remc_base::*;
+use rpds::RedBlackTreeMap;
 use std::rc::Rc;
 
 /// Where the numbers of variables of Mono begin among those of index variables.
@@ -40,48 +41,25 @@ pub(crate) fn dims_var_of(v: &ShapeVar) -> Option<Var> {
     }
 }
 
-struct Link<'a> {
-    var: VarId,
-    value: Val<'a>,
-    next: Option<Rc<Link<'a>>>,
-}
-
-impl Drop for Link<'_> {
-    /// A long list is taken apart without recursion.
-    fn drop(&mut self) {
-        let mut next = self.next.take();
-        while let Some(mut link) = next.and_then(Rc::into_inner) {
-            next = link.next.take();
-        }
-    }
-}
-
-/// What the variables in scope stand for. A clone shares what it was cloned from.
+/// What the variables in scope stand for. A clone shares what it was cloned from: a tree, of which binding a
+/// variable copies one path.
 #[derive(Clone)]
 pub(crate) struct Env<'a> {
-    values: Option<Rc<Link<'a>>>,
+    values: RedBlackTreeMap<VarId, Val<'a>>,
     subst: Rc<Subst>,
 }
 
 impl<'a> Env<'a> {
     pub fn empty() -> Env<'a> {
-        Env { values: None, subst: Rc::default() }
+        Env { values: RedBlackTreeMap::new(), subst: Rc::default() }
     }
 
     pub fn bind(&mut self, var: VarId, value: Val<'a>) {
-        let next = self.values.take();
-        self.values = Some(Rc::new(Link { var, value, next }));
+        self.values.insert_mut(var, value);
     }
 
     pub fn get(&self, var: VarId) -> Option<&Val<'a>> {
-        let mut at = self.values.as_deref();
-        while let Some(link) = at {
-            if link.var == var {
-                return Some(&link.value);
-            }
-            at = link.next.as_deref();
-        }
-        None
+        self.values.get(&var)
     }
 
     pub fn bind_index(&mut self, v: &IVar, i: Index) {

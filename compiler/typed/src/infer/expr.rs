@@ -122,7 +122,7 @@ impl Checker<'_> {
                     let mut w = c.bind_index_name(&index.name, c.s.depth);
                     w.natural = *natural;
                     if let Some(last) = c.scope.last_mut() {
-                        last.1 = Binding::Index(w.clone().into());
+                        *last = Binding::Index(w.clone().into());
                     }
                     let body = c.behind_barrier(|c| Ok(c.infer(body, expected)?.expr))?;
                     let indices = vec![w];
@@ -385,7 +385,7 @@ impl Checker<'_> {
                 self.bind_local(name, var);
                 done.push((var, t.expr));
             }
-            Err(Reported) => self.scope.push((name.clone(), Binding::Failed)),
+            Err(Reported) => self.bind(name, Binding::Failed),
         }
     }
 

@@ -358,7 +358,7 @@ impl Checker<'_> {
             metas_of(&ty, &mut metas);
             // A constraint that ties an existential to the outside keeps it from being generalised.
             let mut taken: Vec<Name> = ivars.iter().map(|v| v.name.clone()).collect();
-            taken.extend(self.scope.iter().map(|(n, _)| n.clone()));
+            taken.extend(self.scope.iter().map(|((_, n), _)| n.clone()));
             for m in metas {
                 let meta = self.s.meta(m).clone();
                 if meta.depth < depth || meta.is_solved() {

@@ -243,7 +243,7 @@ impl Checker<'_> {
             _ => None,
         };
         for ((_, index), name) in vals.iter().zip(f.params.iter().filter(|p| is_val_param(p))) {
-            self.scope.push((name.name.clone(), Binding::Index(index.clone())));
+            self.bind(&name.name, Binding::Index(index.clone()));
         }
         let ret = if known.is_some() { None } else { f.ret };
         self.s.depth += 1;
@@ -335,7 +335,7 @@ impl Checker<'_> {
             {
                 let d = self.dim(b)?;
                 explicit.push(ExplicitIndex::Derived(name.clone(), d.clone()));
-                self.scope.push((name.clone(), Binding::Index(Index::Dim(d))));
+                self.bind(name, Binding::Index(Index::Dim(d)));
             } else {
                 constraints.push((self.dim(a)?, self.dim(b)?));
             }

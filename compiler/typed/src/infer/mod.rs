@@ -99,6 +99,24 @@ enum Binding {
     Type(TypeBinding),
 }
 
+/// What a name can stand for at the same time, each in its own place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Space {
+    Values,
+    Indices,
+    Types,
+}
+
+impl Binding {
+    fn space(&self) -> Space {
+        match self {
+            Binding::Local(_) | Binding::Failed => Space::Values,
+            Binding::Index(_) => Space::Indices,
+            Binding::Type(_) => Space::Types,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum TypeBinding {
     Atom(AtomTy),
@@ -135,7 +153,7 @@ pub struct Checker<'e> {
     env: &'e dyn Environment,
     pub s: Solver,
     pub diagnostics: Vec<Diagnostic<Loc>>,
-    scope: Vec<(Name, Binding)>,
+    scope: Scope<(Space, Name), Binding>,
     locals: Vec<LocalVar>,
     barriers: Vec<Barrier>,
     /// The depth of each barrier's body.
@@ -169,7 +187,7 @@ impl<'e> Checker<'e> {
             env,
             s: Solver::default(),
             diagnostics: Vec::new(),
-            scope: Vec::new(),
+            scope: Scope::default(),
             locals: Vec::new(),
             barriers: vec![Barrier::default()],
             barrier_depth: vec![0],
@@ -210,30 +228,31 @@ impl<'e> Checker<'e> {
     }
 
     fn bind_local(&mut self, name: &Name, var: VarId) {
-        self.scope.push((name.clone(), Binding::Local(var)));
+        self.bind(name, Binding::Local(var));
+    }
+
+    /// Brings a name into scope.
+    fn bind(&mut self, name: &Name, binding: Binding) {
+        self.scope.push((binding.space(), name.clone()), binding);
     }
 
     /// The innermost value binding of the name.
     fn find_value(&self, name: &Name) -> Option<&Binding> {
-        self.scope
-            .iter()
-            .rev()
-            .find(|(n, b)| n == name && matches!(b, Binding::Local(_) | Binding::Failed))
-            .map(|(_, b)| b)
+        self.scope.get(&(Space::Values, name.clone()))
     }
 
     fn find_index(&self, name: &Name) -> Option<Index> {
-        self.scope.iter().rev().find_map(|(n, b)| match b {
-            Binding::Index(i) if n == name => Some(i.clone()),
+        match self.scope.get(&(Space::Indices, name.clone()))? {
+            Binding::Index(i) => Some(i.clone()),
             _ => None,
-        })
+        }
     }
 
     fn find_type(&self, name: &Name) -> Option<TypeBinding> {
-        self.scope.iter().rev().find_map(|(n, b)| match b {
-            Binding::Type(t) if n == name => Some(t.clone()),
+        match self.scope.get(&(Space::Types, name.clone()))? {
+            Binding::Type(t) => Some(t.clone()),
             _ => None,
-        })
+        }
     }
 
     /// Runs `f` one level deeper, with names bound inside forgotten after.

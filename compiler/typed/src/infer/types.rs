@@ -87,10 +87,10 @@ impl Checker<'_> {
         let binding = if name.is_at() {
             let shape = self.s.fresh_shape(false, false, node, Some(name.clone()));
             let ty = ArrTy::new(atom, shape);
-            self.scope.push((name.clone(), Binding::Type(TypeBinding::Array(ty.clone()))));
+            self.bind(name, Binding::Type(TypeBinding::Array(ty.clone())));
             ty
         } else {
-            self.scope.push((name.clone(), Binding::Type(TypeBinding::Atom(atom.clone()))));
+            self.bind(name, Binding::Type(TypeBinding::Atom(atom.clone())));
             ArrTy::scalar(atom)
         };
         Ok(binding)
@@ -134,21 +134,21 @@ impl Checker<'_> {
                 let mark = self.scope.len();
                 let params = self.bind_tparams(params);
                 let body = self.array_type(body);
-                self.scope.drain(mark..mark + params.len());
+                self.scope.forget(mark..mark + params.len());
                 AtomTy::Forall(std::sync::Arc::new(ForallTy { params, body: body? }))
             }
             TypeKind::Pi { params, body } => {
                 let mark = self.scope.len();
                 let params = self.bind_iparams(params, 0);
                 let body = self.array_type(body);
-                self.scope.drain(mark..mark + params.len());
+                self.scope.forget(mark..mark + params.len());
                 AtomTy::Pi(std::sync::Arc::new(PiTy { params, body: body? }))
             }
             TypeKind::Sigma { params, body } => {
                 let mark = self.scope.len();
                 let params = self.bind_iparams(params, 0);
                 let body = self.array_type(body);
-                self.scope.drain(mark..mark + params.len());
+                self.scope.forget(mark..mark + params.len());
                 AtomTy::sigma(params, body?)
             }
             TypeKind::Tuple(ts) => {
@@ -191,7 +191,7 @@ impl Checker<'_> {
                     Some(s) => TypeBinding::Array(ArrTy::new(atom, Shape::rigid(s.clone()))),
                     None => TypeBinding::Atom(atom),
                 };
-                self.scope.push((p.name.clone(), Binding::Type(binding)));
+                self.bind(&p.name, Binding::Type(binding));
                 TParam { var, shape, class: p.class }
             })
             .collect()
@@ -205,7 +205,7 @@ impl Checker<'_> {
     pub(super) fn bind_index_name(&mut self, name: &Name, depth: u32) -> IVar {
         let sort = if name.is_at() { Sort::Shape } else { Sort::Dim };
         let v = self.s.fresh_ivar(sort, name.as_str(), depth);
-        self.scope.push((name.clone(), Binding::Index(v.clone().into())));
+        self.bind(name, Binding::Index(v.clone().into()));
         v
     }
 
@@ -334,7 +334,7 @@ impl Checker<'_> {
                     self.named_sizes.push(named);
                     Index::Dim(size)
                 };
-                self.scope.push((name.clone(), Binding::Index(index.clone())));
+                self.bind(name, Binding::Index(index.clone()));
                 Ok(index)
             }
             Implicit::Entry => {
@@ -347,8 +347,9 @@ impl Checker<'_> {
                     .scope
                     .iter()
                     .rev()
-                    .find(|(n, b)| matches!(b, Binding::Index(_)) && errors::near(n.as_str(), name.as_str()))
-                    .map(|(n, _)| n.clone());
+                    .filter(|((space, _), _)| *space == Space::Indices)
+                    .find(|((_, n), _)| errors::near(n.as_str(), name.as_str()))
+                    .map(|((_, n), _)| n.clone());
                 let d = Diagnostic::error(
                     codes::UNKNOWN_INDEX,
                     format!("there is no index variable `{name}` in scope"),

@@ -152,7 +152,7 @@ pub fn elsewhere(name: &str) -> Option<&'static str> {
 
 impl Checker<'_> {
     pub(in crate::infer) fn unknown_name<T>(&mut self, name: &Name, node: NodeId) -> Check<T> {
-        let mut candidates: Vec<Name> = self.scope.iter().rev().map(|(n, _)| n.clone()).collect();
+        let mut candidates: Vec<Name> = self.scope.iter().rev().map(|((_, n), _)| n.clone()).collect();
         candidates.extend(self.env.names());
         // Of several near misses, one that begins alike; every short name is near to some other.
         let short = name.as_str().chars().count() < 3;
@@ -162,8 +162,9 @@ impl Checker<'_> {
             candidates.iter().find(|n| n.as_str().chars().next() == first).or(candidates.first()).cloned();
         let d = Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no `{name}`"))
             .primary(Loc::Node(node), "unknown name");
-        let typed_first = self.scope.iter().find(|(n, b)| {
-            matches!(b, Binding::Local(_)) && BaseTy::ALL.iter().any(|b| b.name() == n.as_str())
+        let typed_first = self.scope.iter().find_map(|((_, n), b)| {
+            let base = BaseTy::ALL.iter().any(|b| b.name() == n.as_str());
+            (base && matches!(b, Binding::Local(_))).then_some(n)
         });
         self.fail(match (elsewhere(name.as_str()), near_one) {
             (Some(help), _) => d.help(help),
@@ -172,7 +173,7 @@ impl Checker<'_> {
             }
             _ if typed_first.is_some() => d.help(format!(
                 "in a parameter, the name comes first: [{name} {}]",
-                typed_first.map_or("int", |t| t.0.as_str())
+                typed_first.map_or("int", |n| n.as_str())
             )),
             (None, Some(n)) => d.help(format!("did you mean `{n}`?")),
             (None, None) => d.help("define it, or check the spelling"),
