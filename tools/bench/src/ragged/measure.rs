@@ -2,9 +2,9 @@
 //!
 //! Before anything is timed each side's result is compared with sums in double precision.
 
-use super::rows::{Rows, Side, Sizes};
+use super::rows::{Float, Rows, Side, Sizes};
 use crate::args::Args;
-use crate::cases::{Array, Dtype};
+use crate::cases::Array;
 use crate::{contender, data, places, process, table};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,13 @@ const WARM_UP: usize = 2;
 pub const LIMIT: f64 = 1.5;
 
 /// The ragged side, and that which it is compared with.
-const PAIRS: [(Side, Side); 4] = [
-    (Side::Segments(Rows::Zipf), Side::Dense(Rows::Zipf)),
-    (Side::Segments(Rows::Giant), Side::Dense(Rows::Giant)),
-    (Side::Segments(Rows::Equal), Side::Dense(Rows::Equal)),
+const PAIRS: [(Side, Side); 7] = [
+    (Side::Segments(Rows::Zipf, Float::F64), Side::Dense(Rows::Zipf, Float::F64)),
+    (Side::Segments(Rows::Giant, Float::F64), Side::Dense(Rows::Giant, Float::F64)),
+    (Side::Segments(Rows::Equal, Float::F64), Side::Dense(Rows::Equal, Float::F64)),
+    (Side::Segments(Rows::Zipf, Float::F32), Side::Dense(Rows::Zipf, Float::F32)),
+    (Side::Segments(Rows::Giant, Float::F32), Side::Dense(Rows::Giant, Float::F32)),
+    (Side::Segments(Rows::Equal, Float::F32), Side::Dense(Rows::Equal, Float::F32)),
     (Side::Product(Rows::Zipf), Side::Product(Rows::Equal)),
 ];
 
@@ -75,17 +78,22 @@ impl Bench {
     /// Writes the data of a side and checks what it gives; its inputs.
     fn prepare(&self, side: Side, sizes: Sizes) -> Result<Vec<String>, String> {
         let data = side.data(sizes);
-        let of = format!("{}-{}-{}", side.program(), side.rows().name(), sizes.elements);
-        let inputs = data.write(&self.folder.join(of)).map_err(|e| format!("data of {}: {e}", name(side)))?;
+        let inputs = data
+            .write(&self.folder.join(side.folder(sizes)))
+            .map_err(|e| format!("data of {}: {e}", name(side)))?;
         let file = self.folder.join(format!("result-{}.npy", std::process::id()));
         let mut command = self.command(side, &inputs);
         process::said(command.arg("--output").arg(&file))?;
-        let shape: &[usize] = if matches!(side, Side::Dense(_)) { &[] } else { &[data.wanted.len()] };
-        let array = Array::new(Dtype::F32, shape);
+        let shape: &[usize] = if matches!(side, Side::Dense(..)) { &[] } else { &[data.wanted.len()] };
+        let array = Array::new(side.float().dtype(), shape);
         let mut bytes = vec![0; array.bytes()];
         let read = data::read_into(&file, &array, &mut bytes);
         std::fs::remove_file(&file).and(read).map_err(|e| format!("result of {}: {e}", name(side)))?;
-        let got = bytes.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])));
+        let number = |b: &[u8]| match side.float() {
+            Float::F32 => b.try_into().map_or(f64::NAN, |b| f64::from(f32::from_le_bytes(b))),
+            Float::F64 => b.try_into().map_or(f64::NAN, f64::from_le_bytes),
+        };
+        let got = bytes.chunks_exact(array.dtype.bytes()).map(number);
         for (i, (got, wanted)) in got.zip(&data.wanted).enumerate() {
             // Numbers of few bits, which add up exactly.
             let near = (got - wanted).abs() <= 1e-6 * wanted.abs();
@@ -120,7 +128,7 @@ impl Bench {
 
 fn name(side: Side) -> String {
     match side {
-        Side::Dense(_) => "sum".into(),
+        Side::Dense(..) => side.program().into(),
         _ => format!("{}, {}", side.program(), side.rows().name()),
     }
 }
@@ -171,6 +179,6 @@ mod tests {
         let row = Measured { pair: PAIRS[0], times: vec![ms(30, 20), ms(10, 10), ms(40, 20)] };
         assert_eq!(row.ratios(), (1.0, 1.5, 2.0));
         assert!(row.summary().ends_with(": 1.50 (1.00–2.00)"), "{}", row.summary());
-        assert!(markdown(&[row]).contains("| segment-sums, Zipf | sum | 30"));
+        assert!(markdown(&[row]).contains("| segment-sums-f64, Zipf | sum-f64 | 30"));
     }
 }

@@ -69,36 +69,73 @@ impl Rows {
     }
 }
 
+/// The type of the elements that are added up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Float {
+    F32,
+    F64,
+}
+
+impl Float {
+    pub fn dtype(self) -> Dtype {
+        match self {
+            Float::F32 => Dtype::F32,
+            Float::F64 => Dtype::F64,
+        }
+    }
+}
+
 /// One side of a pair: a program and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// `segment-sums` over rows.
-    Segments(Rows),
+    /// `segment-sums` over rows of such floats.
+    Segments(Rows, Float),
     /// `sum` over as many elements as such rows have.
-    Dense(Rows),
-    /// `sparse-product` with such rows.
+    Dense(Rows, Float),
+    /// `sparse-product` with such rows of `f32`.
     Product(Rows),
 }
 
 /// The arrays that a side takes, by their names, and what it must give.
 pub struct Data {
     pub ints: Vec<(&'static str, Vec<i64>)>,
+    /// Written as `float` says.
     pub floats: Vec<(&'static str, Vec<f32>)>,
+    pub float: Float,
     pub wanted: Vec<f64>,
 }
 
 impl Side {
     pub fn program(self) -> &'static str {
         match self {
-            Side::Segments(_) => "segment-sums",
-            Side::Dense(_) => "sum",
+            Side::Segments(_, Float::F32) => "segment-sums",
+            Side::Segments(_, Float::F64) => "segment-sums-f64",
+            Side::Dense(_, Float::F32) => "sum",
+            Side::Dense(_, Float::F64) => "sum-f64",
             Side::Product(_) => "sparse-product",
         }
     }
 
+    pub fn float(self) -> Float {
+        match self {
+            Side::Segments(_, float) | Side::Dense(_, float) => float,
+            Side::Product(_) => Float::F32,
+        }
+    }
+
+    /// What the folder of its data is called: both sides of a sum have the same elements.
+    pub fn folder(self, sizes: Sizes) -> String {
+        let what = match (self, self.float()) {
+            (Side::Product(_), _) => "product",
+            (_, Float::F32) => "sums",
+            (_, Float::F64) => "sums-f64",
+        };
+        format!("{what}-{}-{}", self.rows().name(), sizes.elements)
+    }
+
     pub fn rows(self) -> Rows {
         match self {
-            Side::Segments(rows) | Side::Dense(rows) | Side::Product(rows) => rows,
+            Side::Segments(rows, _) | Side::Dense(rows, _) | Side::Product(rows) => rows,
         }
     }
 
@@ -113,22 +150,22 @@ impl Side {
             let mut at = 0..;
             lengths.iter().map(|n| at.by_ref().take(*n as usize).map(item).sum()).collect()
         };
-        let xs = floats(total, 1);
+        let (xs, float) = (floats(total, 1), self.float());
         match self {
-            Side::Dense(_) => {
+            Side::Dense(..) => {
                 let wanted = vec![xs.iter().copied().map(f64::from).sum()];
-                Data { ints: vec![], floats: vec![("xs", xs)], wanted }
+                Data { ints: vec![], floats: vec![("xs", xs)], float, wanted }
             }
-            Side::Segments(_) => {
+            Side::Segments(..) => {
                 let wanted = by_row(&|i| f64::from(xs[i]));
-                Data { ints: vec![("lengths", lengths)], floats: vec![("xs", xs)], wanted }
+                Data { ints: vec![("lengths", lengths)], floats: vec![("xs", xs)], float, wanted }
             }
             Side::Product(_) => {
                 let x = floats(sizes.rows, 2);
                 let columns: Vec<i64> = (0..total).map(|i| below(sizes.rows, i, 3) as i64).collect();
                 let wanted = by_row(&|i| f64::from(xs[i]) * f64::from(x[columns[i] as usize]));
                 let ints = vec![("lengths", lengths), ("columns", columns)];
-                Data { ints, floats: vec![("weights", xs), ("x", x)], wanted }
+                Data { ints, floats: vec![("weights", xs), ("x", x)], float, wanted }
             }
         }
     }
@@ -148,7 +185,11 @@ impl Data {
             put(name, Dtype::I64, xs.len(), &xs.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
         }
         for (name, xs) in &self.floats {
-            put(name, Dtype::F32, xs.len(), &xs.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
+            let bytes: Vec<u8> = match self.float {
+                Float::F32 => xs.iter().flat_map(|x| x.to_le_bytes()).collect(),
+                Float::F64 => xs.iter().flat_map(|x| f64::from(*x).to_le_bytes()).collect(),
+            };
+            put(name, self.float.dtype(), xs.len(), &bytes)?;
         }
         Ok(inputs)
     }
@@ -183,7 +224,9 @@ mod tests {
     fn sums_of_segments_make_up_the_whole() {
         for rows in [Rows::Equal, Rows::Zipf, Rows::Giant] {
             let sum = |side: Side| side.data(Sizes::SMALL).wanted.iter().sum::<f64>();
-            assert!((sum(Side::Segments(rows)) - sum(Side::Dense(rows))).abs() < 1e-9);
+            let (ragged, dense) = (Side::Segments(rows, Float::F64), Side::Dense(rows, Float::F64));
+            assert!((sum(ragged) - sum(dense)).abs() < 1e-9);
+            assert_eq!(ragged.folder(Sizes::SMALL), dense.folder(Sizes::SMALL));
         }
     }
 }
