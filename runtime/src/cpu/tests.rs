@@ -407,30 +407,6 @@ fn every_callback_has_an_address() {
     assert_eq!(symbols.len(), 9);
 }
 
-/// `cargo test --release -p remc-runtime -- --ignored --nocapture costs`
-#[test]
-#[ignore = "a measurement"]
-fn costs() {
-    let cpu = cpu(2);
-    for blocks in [1, 2, 64] {
-        let mut best = f64::MAX;
-        for _ in 0..20 {
-            let done = run(&cpu, bumps, &[blocks, 1000], 2).unwrap();
-            best = best.min(done.stats.time.as_secs_f64() * 1e6 / 1000.0);
-        }
-        println!("a launch of {blocks} blocks: {best:.2} µs");
-    }
-    for (ty, n) in [(BaseTy::I32, 1 << 24), (BaseTy::F64, 1 << 24)] {
-        let keys = Value::of_scalars(ty, vec![n], scalars(ty, n, false, &mut 5));
-        let input = cpu.input(&keys).unwrap();
-        let index = BaseTy::ALL.iter().position(|t| *t == ty).unwrap();
-        for _ in 0..3 {
-            let done = run(&cpu, sorts, &[n as u64, 1, input.slot(), index as u64, 1], 1).unwrap();
-            println!("a sort of {n} {ty}: {:?}", done.stats.sorts.time);
-        }
-    }
-}
-
 /// `n, words`: launches kernel 3 twice, which the plan knows by its number alone.
 unsafe extern "C" fn launches_late(ctx: *mut Context, params: *const u64, _: *mut u64) -> i32 {
     unsafe {

@@ -5,6 +5,5 @@ mod lanes;
 mod plans;
 mod runtime;
 mod scan;
-mod speed;
 mod stmts;
 mod transpose;

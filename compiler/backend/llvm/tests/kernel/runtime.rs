@@ -60,22 +60,6 @@ struct Ctx {
     most: u64,
 }
 
-thread_local! {
-    /// Seconds in kernels.
-    static LAUNCHED: std::cell::Cell<f64> = const { std::cell::Cell::new(0.0) };
-}
-
-/// The time that this thread has had a processor, which other work on the machine changes little; of the
-/// clock where the system does not tell.
-pub fn cpu_seconds() -> f64 {
-    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    let clock = START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64();
-    // The system brings the number up to date when the thread gives way.
-    std::thread::yield_now();
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    stat.split(' ').next().and_then(|n| n.parse::<f64>().ok()).map_or(clock, |n| n * 1e-9)
-}
-
 type Kernel = extern "C" fn(*const u64, u64, u64, u64, *mut c_void);
 
 extern "C" fn fail(ctx: *mut c_void, block: u64, trap: u32, prov: u32, n: u32, values: *const i64) {
@@ -123,10 +107,8 @@ extern "C" fn launch(
     // Blocks run in any order, and alone or together.
     let args = args.to_vec();
     let half = blocks / 2;
-    let start = cpu_seconds();
     f(args.as_ptr(), half, blocks, 1, ctx);
     f(args.as_ptr(), 0, half, 0, ctx);
-    LAUNCHED.set(LAUNCHED.get() + cpu_seconds() - start);
     i32::from(c.stopped.borrow().is_some())
 }
 
@@ -234,16 +216,6 @@ impl Machine {
         ];
         let loaded = Loaded::new(&code.object, &symbols).expect("loads");
         Machine { code, loaded }
-    }
-
-    /// The least time of a launch, in seconds.
-    pub fn best(&self, args: &[Arg], runs: usize) -> f64 {
-        let once = |_| {
-            LAUNCHED.set(0.0);
-            self.run(args).expect("no failure");
-            LAUNCHED.get()
-        };
-        (0..runs).map(once).fold(f64::INFINITY, f64::min)
     }
 
     pub fn run(&self, args: &[Arg]) -> Run {
