@@ -330,12 +330,13 @@ impl<'p> Analysis<'p> {
                 ops: op.component_ops(),
                 assoc: op.assoc,
             },
-            SegKind::Scan { axis, kind, op, .. } => What::Scan {
+            SegKind::Scan { axis, kind, op, known, .. } => What::Scan {
                 space,
                 axis: self.scope.int(axis.size),
                 ops: op.component_ops(),
                 assoc: op.assoc,
                 kind: *kind,
+                known: known.as_ref().map(|k| self.scope.int(k.every)),
             },
         };
         self.step(s, what, |w| {
@@ -343,8 +344,11 @@ impl<'p> Analysis<'p> {
             match &seg.kind {
                 SegKind::Map => w.body(&seg.body, &at),
                 SegKind::Red { axis, op } => w.fold(axis, &seg.body, op, None, &at),
-                SegKind::Scan { axis, op, epilogue, .. } => {
+                SegKind::Scan { axis, op, epilogue, known, .. } => {
                     w.fold(axis, &seg.body, op, epilogue.as_ref(), &at);
+                    let before: Vec<Atom> =
+                        known.iter().flat_map(|k| &k.before).map(|v| Atom::Var(*v)).collect();
+                    w.take(&before, &at);
                 }
             }
         })

@@ -127,8 +127,8 @@ impl<'s, 'p> Walk<'s, 'p> {
         self.take(&b.results, at);
     }
 
-    /// Arrays that are handed on are read as a whole.
-    fn take(&mut self, results: &[Atom], at: &Count) {
+    /// Arrays that are handed on, or looked at from outside a body, are read as a whole.
+    pub fn take(&mut self, results: &[Atom], at: &Count) {
         for v in results.iter().filter_map(|a| a.as_var()) {
             if !self.scope.p.vars[v].ty.is_scalar() {
                 self.read(v, &[], at);

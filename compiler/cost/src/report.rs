@@ -108,6 +108,8 @@ pub enum What {
         ops: Option<Vec<ScalarOp>>,
         assoc: bool,
         kind: ScanKind,
+        /// How many places there are from one prefix that is known to the next; those in between are not stored.
+        known: Option<Formula>,
     },
     Scatter {
         axis: Formula,

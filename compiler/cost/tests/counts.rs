@@ -44,7 +44,7 @@ fn compare(cases: Vec<Case>, least: usize) {
         let mut optimised = built.clone();
         remc_mono::opt::optimise(&mut optimised);
         for (what, program) in [("built", built), ("optimised", optimised)] {
-            let thresholds = Thresholds { par_outer: 3, par_loop: 3, par_inner: 3, row_long: 3 };
+            let thresholds = Thresholds::tiny(3);
             let p = flatten_with(&program, &thresholds).unwrap_or_else(|e| panic!("{}: {e:?}", case.name));
             for first in [true, false] {
                 if let Err(e) = one(&p, &params, first, &mut tally) {
@@ -107,7 +107,9 @@ impl Places {
                         SegKind::Red { axis, op } | SegKind::Scan { axis, op, .. } => {
                             axes.push(*axis);
                             let starts = op.start.iter().flatten().filter_map(|a| a.as_var());
-                            let whole = starts.into_iter().any(|v| !p.vars[v].ty.is_scalar());
+                            // Prefixes that are known are read by what runs, and not by what it means.
+                            let known = matches!(&seg.kind, SegKind::Scan { known: Some(_), .. });
+                            let whole = known || starts.into_iter().any(|v| !p.vars[v].ty.is_scalar());
                             self.local.extend(&op.lambda.params);
                             if let SegKind::Scan { epilogue: Some(l), .. } = &seg.kind {
                                 self.local.extend(&l.params);

@@ -16,7 +16,7 @@
 //! guard    ::= test | (or test test …)
 //! test     ::= (>= a "threshold" n) | (< a "threshold" n)
 //! leaf     ::= a Mono body, which runs serially
-//! epilogue ::= (epilogue (i x …) leaf)                       of each prefix, where it is made
+//! epilogue ::= (epilogue (i x …) leaf) (known n (x …))?      of each prefix, where it is made; every n-th is known
 //! ```
 //!
 //! Gone since Mono: nested parallelism. A `map` has become a space of `seg-map` (or several, where its
@@ -150,7 +150,17 @@ pub enum SegKind {
     Red { axis: Axis, op: Combine },
     /// The results have the sizes of the space, then that of the scan: the prefixes, or what the epilogue makes of
     /// the place on the axis and the prefixes there, scalars all. A full scan has none: its last prefix is at no point.
-    Scan { axis: Axis, kind: ScanKind, op: Combine, epilogue: Option<Lambda> },
+    /// Of an exclusive scan with an epilogue some prefixes may be known.
+    Scan { axis: Axis, kind: ScanKind, op: Combine, epilogue: Option<Lambda>, known: Option<Known> },
+}
+
+/// Prefixes of an exclusive scan that are stored: those at every so many places of its axis, the first included.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Known {
+    /// A constant, or a size of the host; positive.
+    pub every: Atom,
+    /// For each accumulator a vector with a prefix for each such place at least.
+    pub before: Vec<Var>,
 }
 
 /// Holds where one of its tests does; there is at least one.

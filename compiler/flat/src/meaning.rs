@@ -90,7 +90,7 @@ impl Meaning<'_> {
         let inner = match &seg.kind {
             SegKind::Map => return mono::Exp::Map { axes, body },
             SegKind::Red { axis, op } => mono::Exp::Reduce { axis: *axis, body, op: op.clone() },
-            SegKind::Scan { axis, kind, op, epilogue } => {
+            SegKind::Scan { axis, kind, op, epilogue, known: _ } => {
                 let scan = mono::Exp::Scan { kind: *kind, axis: *axis, body, op: op.clone() };
                 match epilogue {
                     None => scan,

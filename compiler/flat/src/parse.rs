@@ -204,7 +204,10 @@ impl<'t> Host<'_, 't> {
                 let op = self.p.combine(items.next("how to combine")?, below)?;
                 match scan {
                     None => SegKind::Red { axis, op },
-                    Some(kind) => SegKind::Scan { axis, kind, op, epilogue: self.epilogue(items, below)? },
+                    Some(kind) => {
+                        let epilogue = self.epilogue(items, below)?;
+                        SegKind::Scan { axis, kind, op, epilogue, known: self.known(items)? }
+                    }
                 }
             }
         };
@@ -219,5 +222,16 @@ impl<'t> Host<'_, 't> {
         let body = self.p.inner(&mut items, below)?;
         items.end()?;
         Ok(Some(Lambda { params, body }))
+    }
+
+    fn known(&mut self, items: &mut Items<'_, 't>) -> Result<Option<Known>> {
+        let Some(s) = items.rest.first() else { return Ok(None) };
+        items.rest = &items.rest[1..];
+        let mut items = Items::form(s, "known")?;
+        let every = self.p.atom(items.next("how many places there are from one to the next")?)?;
+        let before = Items::list(items.next("arrays")?, "a list of arrays")?;
+        let before = before.rest.iter().map(|s| self.p.var(s)).collect::<Result<_>>()?;
+        items.end()?;
+        Ok(Some(Known { every, before }))
     }
 }

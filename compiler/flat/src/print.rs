@@ -168,6 +168,11 @@ impl<'p> Host<'p> {
                     let params = pr.binders(&l.params);
                     pr.section(&format!("epilogue ({params})"), &l.body, depth, margin);
                 }
+                if let SegKind::Scan { known: Some(known), .. } = kind {
+                    let before: Vec<_> = known.before.iter().map(|v| pr.var(*v)).collect();
+                    let every = pr.atom(known.every);
+                    pr.out += &format!(" (known {every} ({}))", before.join(" "));
+                }
             }
             Exp::Filter { body, .. } | Exp::Grade { body, .. } => leaf(pr, body, depth, margin),
             Exp::Scatter { body, combine, .. } => {

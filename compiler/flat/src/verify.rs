@@ -29,6 +29,9 @@ pub enum Rule {
     Operator,
     /// An epilogue takes the place and the prefixes, gives scalars, and is of a scan with as many prefixes as points.
     Epilogue,
+    /// Prefixes that are known are those at so many places, at least one, of an exclusive scan over the empty space with
+    /// an epilogue: a vector for each accumulator.
+    Known,
     /// A guard has tests; the value that a test compares with is positive, a threshold has one name and one value.
     Guard,
 }
@@ -158,6 +161,18 @@ impl<'p> Verifier<'p> {
         }
         self.leaf(&op.lambda.params, &op.lambda.body)?;
         self.leaf(&binders, &seg.body)?;
+        if let SegKind::Scan { kind, epilogue, known: Some(known), .. } = &seg.kind {
+            let (accs, n) = (&op.lambda.params, op.lambda.body.results.len());
+            let of_acc = |(acc, v): (&Var, &Var)| match (self.p.vars.get(*acc), self.p.vars.get(*v)) {
+                (Some(acc), Some(v)) => v.ty.rank() == 1 && v.ty.base == acc.ty.base,
+                _ => false,
+            };
+            let each = known.before.len() == n && accs.iter().zip(&known.before).all(of_acc);
+            let alone = *kind == ScanKind::Exclusive && seg.space.is_empty() && epilogue.is_some();
+            if !alone || !each || known.every.as_int().is_some_and(|n| n < 1) {
+                return self.broken(Rule::Known, "known prefixes of another kind than the scan's");
+            }
+        }
         let SegKind::Scan { kind, epilogue: Some(epilogue), .. } = &seg.kind else { return Ok(()) };
         if *kind == ScanKind::Full {
             return self.broken(Rule::Epilogue, "a full scan has one prefix more than points");

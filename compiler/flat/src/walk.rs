@@ -56,6 +56,10 @@ impl Exp {
                     f(axis.size);
                     op.start.iter().flatten().for_each(|a| f(*a));
                 }
+                if let SegKind::Scan { known: Some(known), .. } = &s.kind {
+                    f(known.every);
+                    known.before.iter().for_each(|v| f(Atom::Var(*v)));
+                }
             }
             Exp::Scatter { dests, axis, .. } => {
                 f(axis.size);

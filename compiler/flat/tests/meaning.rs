@@ -45,9 +45,7 @@ fn compare(cases: Vec<Case>) {
 fn one(program: &Program, params: &[Array]) -> Result<(), String> {
     let wanted = run(program, params)?;
     for par_outer in [1, 3, 64] {
-        let flat =
-            flatten_with(program, &Thresholds { par_outer, par_loop: par_outer, par_inner: 3, row_long: 3 })
-                .map_err(|e| format!("{e:?}"))?;
+        let flat = flatten_with(program, &Thresholds::tiny(par_outer)).map_err(|e| format!("{e:?}"))?;
         let text = print::print_program(&flat);
         verify::verify(&flat).map_err(|e| format!("{e}\n{text}"))?;
         match parse::parse_program(&text) {

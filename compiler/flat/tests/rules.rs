@@ -37,6 +37,16 @@ fn scan(kind: &str, params: &str, body: &str) -> String {
     SCAN.replace("KIND", kind).replace("PARAMS", params).replace("BODY", body)
 }
 
+/// A scan of which some prefixes are known.
+fn known(kind: &str, before: &str) -> String {
+    let made = "(let ((%z.20 int 1) (%t.21 bool 1)) (seg-map grid ((%i.22 1)) (leaf (give 0 true))) p0)";
+    let scan = scan(kind, "(%i.6 int) (%p.7 int)", "(give %i.6)");
+    format!(
+        "{made} {}",
+        scan.replace("(give %i.6))) p0)", &format!("(give %i.6)) (known 4 ({before}))) p0)"))
+    )
+}
+
 const SCAN: &str = "(let ((%r.3 int %n.0)) (seg-scan grid KIND () (%j.5 %n.0) (leaf (give %j.5))
     (assoc ((%a.90 int) (%b.91 int)) (start 0) (let ((%s.92 int)) (op + %a.90 %b.91) p0) (give %s.92))
     (epilogue (PARAMS) BODY)) p0) (give %r.3)";
@@ -57,6 +67,7 @@ fn programs_that_keep_the_rules() {
         ),
         RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %n.0) SUM"),
         scan("exclusive", "(%i.6 int) (%p.7 int)", "(let ((%q.8 int)) (op + %p.7 %i.6) p0) (give %q.8)"),
+        known("exclusive", "%z.20"),
         "(let ((%r.3 int)) (branch (>= %n.0 \"par.outer\" 64) (then (give 1)) (else (give 2))) p0) (give %r.3)".into(),
         "(let ((%r.3 int %n.0)) (serial-map ((%i.4 %n.0)) (let ((%x.5 int)) (host (op + %i.4 1)) p0) (give %x.5)) p0)
          (give %r.3)"
@@ -115,6 +126,10 @@ fn every_rule_is_kept_from_being_broken() {
                 "(let ((%a.8 int 2)) (literal (2) %p.7 0) p0) (give %a.8)",
             ),
         ),
+        (Rule::Known, known("inclusive", "%z.20")),
+        (Rule::Known, known("exclusive", "%z.20").replace("(known 4", "(known 0")),
+        (Rule::Known, known("exclusive", "%t.21")),
+        (Rule::Known, known("exclusive", "%z.20 %z.20")),
         (Rule::Operator, RED.replace("OP", "(serial ((%a.90 int) (%b.91 int)) (start 0) SUM")),
         (
             Rule::Operator,

@@ -77,9 +77,7 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
         (1, gpu, false),
         (64, gpu, true),
     ] {
-        let flat =
-            flatten_with(program, &Thresholds { par_outer, par_loop: par_outer, par_inner: 3, row_long: 3 })
-                .map_err(|e| format!("{e:?}"))?;
+        let flat = flatten_with(program, &Thresholds::tiny(par_outer)).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let about =
             |e: &str| format!("{par_outer}, {target:?}, {descending}: {e}\n{}", print_program(&kernel));

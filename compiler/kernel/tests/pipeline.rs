@@ -45,9 +45,7 @@ fn check(cases: impl IntoIterator<Item = Case>) {
 fn one(program: &Program) -> Result<(), String> {
     let targets = [Target::default(), Target::GPU];
     for (par_outer, target) in [1, 64].into_iter().flat_map(|n| targets.map(|t| (n, t))) {
-        let flat =
-            flatten_with(program, &Thresholds { par_outer, par_loop: par_outer, par_inner: 3, row_long: 3 })
-                .map_err(|e| format!("{e:?}"))?;
+        let flat = flatten_with(program, &Thresholds::tiny(par_outer)).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let text = print_program(&kernel);
         verify::verify(&kernel).map_err(|e| format!("{e}\n{text}"))?;

@@ -195,10 +195,10 @@ fn devices() {
 #[test]
 fn long_rows() {
     let source = "(entry (main [lengths [int k]])
-        (define rows (split (iota [135545]) lengths))
+        (define rows (split (iota [532153]) lengths))
         (values (unbox rows (v n) (reduce/zero + 0 v))
                 (unbox rows (v n) ((λ ([d 0]) (reduce/zero max2 0 (* d v))) [1 10]))))";
-    let lengths = [3i64, 70000, 0, 5, 65536, 1];
+    let lengths = [3i64, 270000, 0, 5, 262144, 1];
     let ends = lengths.iter().scan(0, |end, n| {
         *end += n;
         Some(*end)

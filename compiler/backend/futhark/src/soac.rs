@@ -101,7 +101,7 @@ impl<'p> Printer<'p> {
         self.names.leave(mark);
         self.forget(axis.var);
         if params.is_empty() {
-            if body.can_stop() {
+            if !may_run_once(body) {
                 let iota = Tree::call("iota", vec![size]);
                 return Ok(Tree::call("map", vec![Tree::lambda(vec!["_".to_owned()], inner), iota]));
             }
@@ -641,6 +641,16 @@ impl<'p> Printer<'p> {
             body: Box::new(next),
         })
     }
+}
+
+/// Whether a body that does not change may be evaluated once, even if it would not be evaluated at all: what takes
+/// something for granted, such as that a size is not negative, does not.
+fn may_run_once(body: &Body) -> bool {
+    body.stmts.iter().all(|s| match &s.exp {
+        Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Literal { .. } => true,
+        Exp::If { .. } => s.exp.bodies().into_iter().all(may_run_once),
+        _ => false,
+    })
 }
 
 /// A function of parameters, applied to as many arrays; what it does to them may have a name.

@@ -1,8 +1,8 @@
 //! Rows of sizes of their own, the very long ones apart.
 //!
 //! ```text
-//! (map ((i k))                         (let (%m %long) (filter (i k) … (give (>= %n 65536) i)))
-//!   (let (%n) (index %ns i))           (let (%short) (seg-map grid ((i k)) … (if (>= %n 65536) 0 …)))
+//! (map ((i k))                         (let (%m %long) (filter (i k) … (give (>= %n 262144) i)))
+//!   (let (%n) (index %ns i))           (let (%short) (seg-map grid ((i k)) … (if (>= %n 262144) 0 …)))
 //!   …                            ⟶     (let (%rs) (serial-map ((g %m))
 //!   (let (%s) (reduce j %n …))           (let (%i) (index %long g)) …
 //!   (give %s))                           (let (%s) (seg-red grid () (j %n) …)) (give %s)))
@@ -12,7 +12,8 @@
 //! A map whose points each reduce a row of a size that only they know has one thread for each row. That is
 //! balanced as long as no row is much of the whole: threads take a few rows at a time. A row of at least
 //! `row.long` elements is worth all threads, so such rows come one after the other, each with all of the
-//! device; there are at most `elements / row.long` of them. To know which costs one more read of the sizes.
+//! device; there are at most `elements / row.long` of them. To have all threads at one row takes some microseconds, so
+//! shorter ones lose more by it than they gain. To know which are long costs one more read of the sizes.
 //!
 //! The sizes have to be known without doing any of the row's work, and without a check that may stop the
 //! program, since what finds the long rows runs before everything else.

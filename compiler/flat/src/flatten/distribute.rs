@@ -477,7 +477,7 @@ impl Distribution<'_, '_> {
             }
             mono::Exp::Reduce { axis, body, op } => seg(axes, SegKind::Red { axis, op }, all(prefix, body)),
             mono::Exp::Scan { kind, axis, body, op } => {
-                seg(axes, SegKind::Scan { axis, kind, op, epilogue: None }, all(prefix, body))
+                seg(axes, SegKind::Scan { axis, kind, op, epilogue: None, known: None }, all(prefix, body))
             }
             _ => return wrong("a piece of another form"),
         };

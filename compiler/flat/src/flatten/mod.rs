@@ -13,8 +13,9 @@
 //! becomes a segmented one; what is nested inside it either stays in its leaf, to run serially, or is
 //! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of
 //! sizes of their own the very long ones run apart (`balance`). At the end maps of a scan's prefixes become part of the
-//! scan (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`). Nothing is
-//! refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration after the other (`host`).
+//! scan (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that
+//! only rows start from is stored in part (`tiles`). Nothing is refused: work that no leaf may do (see
+//! [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
@@ -25,6 +26,7 @@ mod distribute;
 mod epilogue;
 mod host;
 mod interchange;
+mod tiles;
 
 use crate::ir::*;
 use crate::legal::legal_leaf;
@@ -91,15 +93,33 @@ pub struct Thresholds {
     pub par_loop: i64,
     pub par_inner: i64,
     pub row_long: i64,
+    /// How many rows one thread goes through in order, where a block is one thread: of a scan that only rows start from
+    /// the prefixes in between are not stored (`tiles`).
+    pub row_tile: Option<i64>,
 }
 
 impl Thresholds {
     /// For a processor with some dozens of cores.
-    pub const CPU: Thresholds =
-        Thresholds { par_outer: 512, par_loop: 16, par_inner: 1 << 12, row_long: 1 << 16 };
+    pub const CPU: Thresholds = Thresholds {
+        par_outer: 512,
+        par_loop: 16,
+        par_inner: 1 << 12,
+        row_long: 1 << 18,
+        row_tile: Some(128),
+    };
     /// For a GPU: as many as it has threads at a time, or so.
-    pub const GPU: Thresholds =
-        Thresholds { par_outer: 1 << 15, par_loop: 1 << 15, par_inner: 1 << 9, row_long: 1 << 18 };
+    pub const GPU: Thresholds = Thresholds {
+        par_outer: 1 << 15,
+        par_loop: 1 << 15,
+        par_inner: 1 << 9,
+        row_long: 1 << 18,
+        row_tile: None,
+    };
+
+    /// So small that data of a few elements takes every version: `outer` for what is parallel, 3 inside it and for rows.
+    pub const fn tiny(outer: i64) -> Thresholds {
+        Thresholds { par_outer: outer, par_loop: outer, par_inner: 3, row_long: 3, row_tile: Some(3) }
+    }
 
     pub fn value(&self, threshold: Threshold) -> i64 {
         match threshold {
@@ -152,6 +172,9 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
     let mut body = f.body(&p.body)?;
     epilogue::epilogues(&mut f.p, &mut body);
     checks::checks(&mut body);
+    if let Some(every) = thresholds.row_tile {
+        tiles::tiles(&mut f, &mut body, every.max(1));
+    }
     Ok(Program::of_table(f.p, body))
 }
 
@@ -605,7 +628,7 @@ impl Fold<'_> {
         let op = op.clone();
         let kind = match scan {
             None => SegKind::Red { axis, op },
-            Some(kind) => SegKind::Scan { axis, kind, op, epilogue: None },
+            Some(kind) => SegKind::Scan { axis, kind, op, epilogue: None, known: None },
         };
         seg(Vec::new(), kind, body.clone())
     }

@@ -9,6 +9,9 @@
 //!
 //! A tile is small enough for a cache to have it when it is gone through again, so that the array is read
 //! from memory once. The chain adds tile after tile, so that the result depends on the sizes alone.
+//!
+//! On a processor a scan of which the prefixes before each tile are known needs neither the first loop nor the chain:
+//! its tiles are those of what is known, and each is the last loop alone, from the prefix that it loads.
 
 use super::build::Emit;
 use super::leaf::{Inner, Leaf};
@@ -18,6 +21,7 @@ use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Scalar};
+use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 
 /// What the blocks of a scan hand on, and whether they have.
@@ -88,6 +92,33 @@ impl Plan {
         if kind == mono::ScanKind::Full {
             self.total(space, n, tiles, op, &outs, &handed.kept)?;
         }
+        for (v, out) in pat.iter().zip(outs) {
+            self.set(*v, Bound::Array(out));
+        }
+        Ok(())
+    }
+
+    /// A scan of which the prefixes before each tile are known: so the tiles need not wait for one another.
+    pub fn seg_scan_of_tiles(
+        &mut self,
+        pat: &[mono::Var],
+        size: mono::Atom,
+        scan: Scan<'_>,
+        known: &flat::Known,
+    ) -> L<()> {
+        let axis = mono::Axis { var: scan.index, size };
+        let (n, every) = (self.atom(size)?, self.atom(known.every)?);
+        let tiles = Tiles { size: every, count: self.tiles(n, every)? };
+        let before = known.before.iter().map(|v| self.place(*v)).collect::<L<Vec<_>>>()?;
+        let outs = pat.iter().map(|v| self.alloc_for(*v)).collect::<L<Vec<_>>>()?;
+        self.kernel("map", |l| {
+            l.inner = Inner::Lanes;
+            let (outs, before) = (l.import_all(&outs), l.import_all(&before));
+            let (at, tile) = l.segments(&[], axis, tiles)?;
+            let Range::Tile { index, .. } = tile else { return wrong("no tile") };
+            let values = before.iter().map(|b| l.load(b, &[index])).collect::<L<Vec<_>>>()?;
+            l.scan_tile(scan, tile, Before { some: None, values }, &at, &outs)
+        })?;
         for (v, out) in pat.iter().zip(outs) {
             self.set(*v, Bound::Array(out));
         }
@@ -311,6 +342,10 @@ impl Leaf<'_> {
         let ops = schedule::lane_ops(op, &tys)?;
         schedule::lanes_of_body(self, leaf, index)?;
         if let Some(l) = scan.epilogue {
+            // Prefixes differ between lanes, and so may what a branch or a loop depends on.
+            if l.body.stmts.iter().any(|s| !s.exp.bodies().is_empty()) {
+                return None;
+            }
             schedule::lanes_of_body(self, &l.body, *l.params.first()?)?;
         }
         let widest = tys.iter().map(|t| t.bits() / 8).max()?;

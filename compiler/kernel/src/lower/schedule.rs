@@ -18,7 +18,7 @@ use crate::ir::neutral;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// `grain`: operations of a block; so many take about 10 µs.
 pub const GRAIN: i64 = 1 << 15;
@@ -312,6 +312,8 @@ pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
 /// before the launch.
 pub(crate) fn cost(body: &Body, size_of: &mut dyn FnMut(Atom) -> Option<crate::ir::Atom>) -> Cost {
     let mut c = Cost { ops: 1, sizes: Vec::new() };
+    // Of the size of the last tile, that of all others.
+    let mut most: FxHashMap<Var, Atom> = FxHashMap::default();
     for s in &body.stmts {
         c.ops += 1;
         let axes: Vec<Atom> = match &s.exp {
@@ -327,7 +329,13 @@ pub(crate) fn cost(body: &Body, size_of: &mut dyn FnMut(Atom) -> Option<crate::i
         for b in s.exp.bodies() {
             inner = inner.max(cost(b, size_of));
         }
+        if let (Exp::Op(ScalarOp::Min2, args), [v]) = (&s.exp, s.pat.as_slice())
+            && let Some(bound) = args.iter().find(|a| a.as_int().is_some() || size_of(**a).is_some())
+        {
+            most.insert(*v, *bound);
+        }
         for a in axes {
+            let a = a.as_var().and_then(|v| most.get(&v)).copied().unwrap_or(a);
             match a.as_int() {
                 Some(n) => inner.ops = inner.ops.saturating_mul(n.max(1)),
                 None => match size_of(a) {
@@ -386,7 +394,35 @@ pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom) -> super::L<crate::i
 
 #[cfg(test)]
 mod tests {
-    use super::{SHARED_BYTES, ScanBlock};
+    use super::{SHARED_BYTES, ScanBlock, cost};
+    use remc_mono::parse::parse_program;
+
+    /// The operations of the program's body, whose sizes nobody knows.
+    fn operations(size: &str) -> i64 {
+        let text = format!(
+            "(mono 1 (name \"main\") (provs (p0 \"main\" 0 1)) (types) (params (%n.0 int)) (inputs) (output 0)
+               (body
+                 (let ((%size.1 int)) {size} p0)
+                 (let ((%sum.2 int))
+                   (reduce (%i.3 %size.1)
+                     (give %i.3)
+                     (assoc ((%l.4 int) (%r.5 int)) (start 0)
+                       (let ((%t.6 int)) (op + %l.4 %r.5) p0)
+                       (give %t.6))) p0)
+                 (give %sum.2)))"
+        );
+        let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}"));
+        cost(&p.body, &mut |_| None).ops
+    }
+
+    #[test]
+    fn the_last_tile_costs_what_others_do() {
+        let tile = operations("(op min2 %n.0 128)");
+        assert_eq!(tile, operations("(op min2 128 %n.0)"));
+        assert!(tile > 128, "{tile}");
+        let unknown = operations("(op max2 %n.0 128)");
+        assert!(unknown < 128, "{unknown}");
+    }
 
     #[test]
     fn a_scan_has_room_for_its_tile() {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `seg-map` | one: a grid of tiles of the first and the last axis of the space |
 //! | `seg-red` | the partial results of tiles of the axis; a map of serial reductions over those |
-//! | `seg-scan` | one, in which blocks hand on what the tiles before combine to |
+//! | `seg-scan` | one, in which blocks hand on what the tiles before combine to, or load it where it is known |
 //! | `filter` | each tile moves what it keeps to the front of its part of a staging buffer; a scan of the numbers kept; a map over the result that finds its tile by binary search |
 //! | `scatter` | the destination, or a copy if that is read later; the writes in order, in one block |
 //! | `grade` | the keys; a sort by the runtime |
@@ -71,10 +71,16 @@ impl Plan {
         match &seg.kind {
             flat::SegKind::Map => self.seg_map(pat, &seg.space, &seg.body),
             flat::SegKind::Red { axis, op } => self.seg_red(pat, &seg.space, *axis, op, &seg.body),
-            flat::SegKind::Scan { axis, kind, op, epilogue } => {
+            flat::SegKind::Scan { axis, kind, op, epilogue, known } => {
                 let scan =
                     Scan { index: axis.var, kind: *kind, op, leaf: &seg.body, epilogue: epilogue.as_ref() };
-                self.seg_scan(pat, &seg.space, axis.size, scan)
+                match known {
+                    // For threads side by side the places in between would have to be scanned as well.
+                    Some(known) if !self.target.threads => {
+                        self.seg_scan_of_tiles(pat, axis.size, scan, known)
+                    }
+                    _ => self.seg_scan(pat, &seg.space, axis.size, scan),
+                }
             }
         }
     }

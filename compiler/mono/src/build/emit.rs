@@ -329,13 +329,13 @@ impl<'a> Build<'a> {
 
     /// The dims of a type: they are never negative where there is an array of the type.
     pub fn sizes_of_type(&mut self, s: &Shape) -> R<Vec<Atom>> {
-        self.dims(s)?
-            .iter()
-            .map(|d| {
-                let n = self.size(d)?;
-                if self.never_negative(d) { Ok(n) } else { self.op(ScalarOp::Max2, &[Atom::int(0), n]) }
-            })
-            .collect()
+        self.dims(s)?.iter().map(|d| self.size_of_type(d)).collect()
+    }
+
+    /// A size, 0 where it would be negative.
+    pub fn size_of_type(&mut self, d: &Dim) -> R<Atom> {
+        let n = self.size(d)?;
+        if self.never_negative(d) { Ok(n) } else { self.op(ScalarOp::Max2, &[Atom::int(0), n]) }
     }
 
     /// Whether a closed dim is surely at least 0 here.

@@ -225,7 +225,10 @@ impl Facts {
                     // An operator of the table tells by an operand's type what equality is: that of
                     // integers alone is identity, and sizes are all that it matters for.
                     (Atom::Var(v), c @ Atom::Const(Scalar::I64(_)))
-                    | (c @ Atom::Const(Scalar::I64(_)), Atom::Var(v)) => self.equate(v, c),
+                    | (c @ Atom::Const(Scalar::I64(_)), Atom::Var(v)) => {
+                        self.solve(v, c);
+                        self.equate(v, c);
+                    }
                     (Atom::Var(v), Atom::Var(w)) if self.is_size(v) && self.is_size(w) && v != w => {
                         self.equate(v.max(w), Atom::Var(v.min(w)));
                     }
@@ -233,6 +236,22 @@ impl Facts {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What `n` is if `n + 1`, or another sum or difference of it and a number, is a constant.
+    ///
+    /// So a later check that wants something else of `n` is seen to fail. A size that would be negative stays unknown:
+    /// what has it is never made.
+    fn solve(&mut self, sum: Var, c: Atom) {
+        let (Some(c), Some((v, k, d))) = (c.as_int(), self.modular(sum.into()).as_linear()) else { return };
+        let n = match k {
+            1 => c.wrapping_sub(d),
+            -1 => d.wrapping_sub(c),
+            _ => return,
+        };
+        if v != sum && self.is_size(v) && n >= 0 {
+            self.equate(v, Atom::int(n));
         }
     }
 

@@ -118,10 +118,7 @@ fn in_session(
         Err(m) => return Ran::Refused(format!("the inputs do not fit: {m:?}")),
     };
     let tuning = if program.fine {
-        Tuning {
-            thresholds: Thresholds { par_outer: 3, par_loop: 2, par_inner: 2, row_long: 5 },
-            target: Target::cpu(FINE),
-        }
+        Tuning { thresholds: Thresholds { row_long: 5, ..Thresholds::tiny(3) }, target: Target::cpu(FINE) }
     } else {
         Tuning::default()
     };
@@ -173,7 +170,9 @@ fn in_session(
     if emulated {
         let tuning = if program.fine {
             let target = Target { grain: FINE, ..Target::GPU };
-            Tuning { thresholds: Thresholds { par_outer: 3, par_loop: 2, par_inner: 2, row_long: 5 }, target }
+            let thresholds =
+                Thresholds { row_long: 5, row_tile: Thresholds::GPU.row_tile, ..Thresholds::tiny(3) };
+            Tuning { thresholds, target }
         } else {
             Tuning::gpu()
         };

@@ -280,7 +280,14 @@ impl<'a> Words<'a> {
             Kind::Reduce { space, axis, ops, assoc } => {
                 format!("{} over {}{}", operator(ops, *assoc), self.factor(axis), each(space))
             }
-            Kind::Scan { space, axis, ops, assoc, kind } => {
+            Kind::Scan { axis, ops, assoc, known: Some(every), .. } => {
+                let (axis, every) = (self.factor(axis), self.factor(every));
+                format!(
+                    "map over {axis}, with a running {} from what is known at every {every}",
+                    operator(ops, *assoc)
+                )
+            }
+            Kind::Scan { space, axis, ops, assoc, kind, known: None } => {
                 let what = match kind {
                     ScanKind::Inclusive => "",
                     ScanKind::Exclusive => ", each without its own element",

@@ -21,6 +21,13 @@ enum Form {
     Prefixes(ScanKind),
 }
 
+impl Form {
+    /// Whether nothing is combined with the last item.
+    fn leaves_the_last_out(self) -> bool {
+        matches!(self, Form::Prefixes(ScanKind::Exclusive))
+    }
+}
+
 pub(super) fn reduce<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     combine(b, c, Form::Whole, None, 1, false)
 }
@@ -113,6 +120,13 @@ struct Folded<'a> {
 }
 
 impl<'a> Folded<'a> {
+    /// How many items the operator is applied to, where the state starts from the first `skip` of them.
+    fn rounds(&self, b: &mut Build<'a>, form: Form, skip: i128) -> R<Atom> {
+        let left_out = skip + i128::from(form.leaves_the_last_out());
+        let rounds = b.dim_of(self.n).sub(&Dim::constant(left_out));
+        if form.leaves_the_last_out() { b.size_of_type(&rounds) } else { b.size(&rounds) }
+    }
+
     /// The state after an item, given both.
     fn next(&self, b: &mut Build<'a>, c: &Call<'_, 'a>, acc: &Val<'a>, item: &Val<'a>) -> R<Val<'a>> {
         b.map("a", &self.pad, &self.result_ty, |b, at| {
@@ -151,21 +165,30 @@ fn combine_items<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: &Folded
 
     let op = Combine { lambda, start: start_atoms, assoc: !f.serial };
     let mut pat = Vec::new();
-    let (axis, frame) = match form {
-        Form::Whole => (axes[0], vec![]),
-        Form::Prefixes(ScanKind::Full) => {
-            let more = b.dim_of(f.n).add(&Dim::constant(1));
-            (axes[0], vec![b.size(&more)?])
+    // Where it could stop the program it must not be combined with the last item: all prefixes of those before that.
+    let held_back = form.leaves_the_last_out() && op.lambda.body.can_stop();
+    let (kind, axis) = match form {
+        Form::Prefixes(_) if held_back => {
+            (Some(ScanKind::Full), Axis { size: f.rounds(b, form, 0)?, ..axes[0] })
         }
-        Form::Prefixes(_) => (axes[0], vec![f.n]),
+        Form::Prefixes(kind) => (Some(kind), axes[0]),
+        Form::Whole => (None, axes[0]),
+    };
+    let frame = match kind {
+        None => vec![],
+        Some(ScanKind::Full) => {
+            let more = b.dim_of(axis.size).add(&Dim::constant(1));
+            vec![b.size(&more)?]
+        }
+        Some(_) => vec![axis.size],
     };
     let whole = b.results("a", &like, &f.acc_ty, &frame, &mut pat)?;
-    let exp = match form {
-        Form::Whole => Exp::Reduce { axis, body, op },
-        Form::Prefixes(kind) => Exp::Scan { kind, axis, body, op },
+    let exp = match kind {
+        None => Exp::Reduce { axis, body, op },
+        Some(kind) => Exp::Scan { kind, axis, body, op },
     };
     b.emit(pat, exp)?;
-    Ok(Some(whole))
+    if held_back { prefixes_from(b, &whole, Atom::int(0), f.n).map(Some) } else { Ok(Some(whole)) }
 }
 
 /// A loop, in which the state may change its size, or the functions in it, from one item to the next.
@@ -181,8 +204,7 @@ fn one_by_one<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: Folded<'a>
         Some(v) => (v.clone(), 0),
         None => (b.cell(&f.items, &[Atom::int(0)])?, 1),
     };
-    let rounds = b.dim_of(f.n).sub(&Dim::constant(skip));
-    let rounds = b.size(&rounds)?;
+    let rounds = f.rounds(b, form, skip)?;
     let mut states = vec![(start.clone(), f.acc_ty.clone())];
     if let Form::Prefixes(_) = form {
         let ty = b.sigma("k", |d| f.acc_ty.lifted(&Shape::of_dims([d])));
@@ -216,7 +238,12 @@ fn one_by_one<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: Folded<'a>
         Val::Boxes { ty, .. } => Val::Ragged(Rc::new(b.ragged(&all.contents, ty)?)),
         other => other.clone(),
     };
-    b.rearrange(&all, 1, &[size], &mut |_| View::Slice { start: vec![Atom::int(from)], dims: vec![size] })
+    prefixes_from(b, &all, Atom::int(from), size)
+}
+
+/// So many prefixes, from one on.
+fn prefixes_from<'a>(b: &mut Build<'a>, all: &Val<'a>, from: Atom, size: Atom) -> R<Val<'a>> {
+    b.rearrange(all, 1, &[size], &mut |_| View::Slice { start: vec![from], dims: vec![size] })
 }
 
 /// A loop of `n` rounds, whose body takes the number of the round and the state. A state whose functions grow from

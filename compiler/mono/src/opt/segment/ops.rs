@@ -211,6 +211,8 @@ impl Flat<'_> {
 
     /// A scan in each iteration: one scan of elements with a flag where an iteration begins, which keeps
     /// what comes before out.
+    ///
+    /// Nothing is after the last element of an exclusive scan, so it is not an element here: only its checks are made.
     fn ragged_scan(
         &mut self,
         level: &mut Level,
@@ -220,6 +222,9 @@ impl Flat<'_> {
         body: &Body,
         op: &Combine,
     ) {
+        if kind == ScanKind::Exclusive && body.can_stop() {
+            self.ragged_map(level, &[*axis], &Body { stmts: body.stmts.clone(), results: Vec::new() });
+        }
         let dims = vec![self.p.ty(s.pat[0]).dims[0]];
         let space = self.space(level, &dims);
         let point = self.int("q");
