@@ -394,7 +394,7 @@ impl Plan {
             let (count, items) = l.items_of_part(thread, &part, op)?;
             let (mine, totals) = l.collective(true, count, &items, op)?;
             let before = l.chain(&handed, &at, tile, &totals, op)?;
-            let before = l.before_thread(thread, op, before, &mine)?;
+            let before = l.before_thread((thread, count), op, before, &mine)?;
             l.scan_part(thread, &part, kind, op, before)?;
             l.emit(StmtKind::Barrier);
             l.store_part(thread, &part, &scan, tile, &at, &outs)
@@ -592,18 +592,40 @@ impl Leaf<'_> {
     }
 
     /// What comes before a thread's run, from what comes before the block and what the threads before have.
-    fn before_thread(&mut self, thread: Atom, op: &mono::Combine, block: Before, mine: &[Atom]) -> L<Before> {
+    ///
+    /// The first thread has none before it, and `mine` is any value there, as it is past the first `count`: an operator
+    /// that could stop the program is not applied to that.
+    fn before_thread(
+        &mut self,
+        (thread, count): (Atom, Atom),
+        op: &mono::Combine,
+        block: Before,
+        mine: &[Atom],
+    ) -> L<Before> {
         let first = self.int(ScalarOp::Eq, thread, Atom::int(0))?;
+        let can_stop = op.lambda.body.can_stop();
+        let idle = if can_stop {
+            let past = self.int(ScalarOp::Ge, thread, count)?;
+            self.op(ScalarOp::Or, &[first, past])?
+        } else {
+            first
+        };
         let bound = |xs: &[Atom]| xs.iter().map(|x| Bound::Scalar(*x)).collect::<Vec<_>>();
         let Some(some) = block.some else {
             let values = self.choose(
-                first,
+                idle,
                 |_| Ok(block.values.clone()),
                 |l| l.combine(op, &block.values, bound(mine)),
             )?;
             return Ok(Before { some: None, values });
         };
-        let with = self.choose(some, |l| l.combine(op, &block.values, bound(mine)), |_| Ok(mine.to_vec()))?;
+        let both = if can_stop {
+            let busy = self.op(ScalarOp::Not, &[idle])?;
+            self.op(ScalarOp::And, &[some, busy])?
+        } else {
+            some
+        };
+        let with = self.choose(both, |l| l.combine(op, &block.values, bound(mine)), |_| Ok(mine.to_vec()))?;
         let mut values = Vec::new();
         for (a, b) in block.values.iter().zip(with) {
             values.push(self.op(ScalarOp::Select, &[first, *a, b])?);

@@ -42,7 +42,8 @@ template <int N, class T, class F> static __device__ __forceinline__ T remc_redu
   return parts[0];
 }
 
-// The same, and what the threads before this one combine to; the first one has nothing before it.
+// The same, and what the threads before this one combine to; the first one has nothing before it, and any value
+// comes before those past the first `count`.
 template <int N, class T, class F>
 static __device__ __forceinline__ T remc_scan(T item, i64 count, T *before, F combine) {
   __shared__ T parts[(N + 31) / 32];
@@ -51,7 +52,7 @@ static __device__ __forceinline__ T remc_scan(T item, i64 count, T *before, F co
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
     const T last = remc_shuffled(item, d, true);
-    if (lane >= d) item = combine(last, item);
+    if (lane >= d && thread < count) item = combine(last, item);
   }
   T mine = remc_shuffled(item, 1, true);
   __syncthreads();
@@ -63,7 +64,7 @@ static __device__ __forceinline__ T remc_scan(T item, i64 count, T *before, F co
 #pragma unroll
     for (int d = 1; d < (N + 31) / 32; d *= 2) {
       const T last = remc_shuffled(item, d, true);
-      if (lane >= d) item = combine(last, item);
+      if (lane >= d && lane < warps) item = combine(last, item);
     }
     __syncwarp();
     if (lane < warps) parts[lane] = item;
