@@ -48,7 +48,7 @@ const FIRST: u32 = 8;
 ///
 /// Processors that see one load after the other go up in memory fetch what comes next. Some do not watch masked loads
 /// (AMD's Zen 3 among them), and short rows are loaded by nothing else; but rows mostly follow one another.
-const AHEAD: i64 = 512;
+const AHEAD: i64 = 2048;
 
 /// Which iterations of a vector there are.
 #[derive(Clone, Copy)]
