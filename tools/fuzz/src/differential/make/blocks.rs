@@ -161,7 +161,7 @@ pub fn reduce_along(m: &mut Maker, ty: &Ty, d: Dim) -> Option<Term> {
         let info = m.combined(&op, items.info, None, count, ty.atom);
         return Some(Term::call(ty.clone(), info, &format!("reduce {}", op.text), vec![items]));
     }
-    let zero = zero(m, &Ty::new(ty.atom, op.cell.clone()), op.adds);
+    let zero = zero(m, &Ty::new(ty.atom, op.cell.clone()), &op);
     let exact = !op.adds || !ty.atom.is_float() || {
         (zero.info.most + items.info.most * count) <= crate::differential::term::exact_to(ty.atom)
     };
@@ -196,7 +196,7 @@ pub fn scan(m: &mut Maker, ty: &Ty) -> Option<Term> {
         _ => (["iscan/zero", "open-scan/zero"][m.rng.below(2)], d),
     };
     let items = m.items(&op, &item.of(&length), count + 1.0);
-    let zero = zero(m, &Ty::new(ty.atom, op.cell.clone()), op.adds);
+    let zero = zero(m, &Ty::new(ty.atom, op.cell.clone()), &op);
     if op.adds
         && ty.atom.is_float()
         && zero.info.most + items.info.most * count > crate::differential::term::exact_to(ty.atom)

@@ -487,7 +487,8 @@ fn itself_reduced(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let count = m.longest as f64;
     let part = m.expr(&source);
     let part = if op.adds { m.made_summable_box(part, count + 1.0)? } else { part };
-    let zero = zero(m, ty, op.adds);
+    let part = op.operand(part);
+    let zero = zero(m, ty, &op);
     let info = m.combined(&op, part.info, Some(zero.info), count, ty.atom);
     Some(Term::call(ty.clone(), info, &format!("reduce/zero {}", op.text), vec![zero, part]))
 }
