@@ -2,7 +2,7 @@
 
 use super::{Result, Rule, Verifier};
 use crate::ir::*;
-use remc_base::BaseTy;
+use remc_base::{BaseTy, Scalar};
 
 impl Verifier<'_> {
     /// An expression, and the variables that will be bound to what it gives.
@@ -114,10 +114,14 @@ impl Verifier<'_> {
             Exp::If { cond, then, otherwise } => {
                 let rule = Rule::If;
                 self.agree(rule, "the condition", &self.atom(*cond)?, &Ty::scalar(BaseTy::Bool))?;
-                let types = self.body(then)?;
-                self.gives(rule, pat, &types)?;
-                let types = self.body(otherwise)?;
-                self.gives(rule, pat, &types)
+                let (known, unreachable) = (self.value(*cond), self.unreachable);
+                for (branch, taken) in [(then, true), (otherwise, false)] {
+                    self.unreachable = unreachable || known == Some(Scalar::Bool(!taken));
+                    let types = self.body(branch)?;
+                    self.gives(rule, pat, &types)?;
+                }
+                self.unreachable = unreachable;
+                Ok(())
             }
             Exp::For { axis, state, body } => {
                 let rule = Rule::For;

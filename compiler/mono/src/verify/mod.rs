@@ -14,8 +14,8 @@
 //! ```
 //!
 //! A check whose condition is constantly false makes what follows it unreachable, in its body and in
-//! those inside. There, constants disagree by right: that is what the check was for. Whatever else is
-//! broken there is still broken.
+//! those inside; so is the branch that a constant condition does not take. There, constants disagree by right:
+//! that is what the check or the condition was for. Whatever else is broken there is still broken.
 
 mod exp;
 
