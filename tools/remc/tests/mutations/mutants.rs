@@ -123,8 +123,8 @@ pub const MUTANTS: &[Mutant] = &[
     text(
         "scan",
         "remc_scan: the first lane combines, too",
-        (SCAN, "if (lane >= d)", 0),
-        "if (lane >= d - 1)",
+        (SCAN, "if (lane >= d &&", 0),
+        "if (lane >= d - 1 &&",
     ),
     text(
         "scan",
@@ -170,6 +170,12 @@ pub const MUTANTS: &[Mutant] = &[
         "a group combines one item too many",
         ("const i64 place", "(theirs, place,", 0),
         "(theirs, place + 1,",
+    ),
+    text(
+        "checked",
+        "remc_scan: threads without an item combine, too",
+        (SCAN, "&& thread < count) item", 0),
+        ") item",
     ),
     // ---- reductions ----
     kernels("sum", "each thread reduces the whole tile", |p| range(p, "reduce", (is_share, 0), whole)),

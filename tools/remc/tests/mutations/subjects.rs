@@ -16,8 +16,8 @@ const TIMES: &str = "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2
 
 /// Sizes are such that the last tile of each axis is not full, and that there are several. The operator
 /// of the scan and of the ordered reduction is the product of matrices, where order and number count; they have
-/// inverses, so that a product of many still tells of all of them.
-pub const SUBJECTS: [Subject; 7] = [
+/// inverses, so that a product of many still tells of all of them. That of `checked` stops at what is no item.
+pub const SUBJECTS: [Subject; 8] = [
     Subject {
         name: "scan",
         text: "(entry (main [m [int n]]) (iscan/zero times [[1 0] [0 1]] (steps m)))",
@@ -27,6 +27,12 @@ pub const SUBJECTS: [Subject; 7] = [
         name: "groups",
         text: "(entry (main [xs [int n]]) (iscan/zero + 0 xs))",
         inputs: &[("xs", &[530_001])],
+    },
+    Subject {
+        name: "checked",
+        text: "(entry (main [xs [int n]])
+                 (iscan/zero (λ ([a int] [b int]) (+ (max2 a b) (% b b))) 1 (+ 51 xs)))",
+        inputs: &[("xs", &[5001])],
     },
     Subject {
         name: "sum",
