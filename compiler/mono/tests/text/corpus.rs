@@ -92,6 +92,9 @@ pub fn bodies() -> Vec<String> {
         "(let ((%a.6 float 2 %k.5)) (view (cycle 2 %k.5) %fs.3) p0) (give %a.6)",
         "(let ((%a.6 int 2 %m.1 %n.0)) (view (replicate 2 %m.1) %xs.2) p0) (give %a.6)",
         "(let () (check (unequal \"why \\\"so\\\"\" \"n\" \"(- m 1)\") %c.4 %n.0 %m.1) p0) (give %k.5)",
+        // In a branch that is never taken dims need not agree.
+        "(let ((%a.6 int 1)) (if true (then (let ((%b.7 int 1)) (literal (1) 1) p0) (give %b.7))
+           (else (let ((%d.8 int 2)) (literal (2) 1 2) p0) (give %d.8))) p0) (give %a.6)",
         // After a check that always stops, dims need not agree.
         "(let ((%e.6 bool)) (op = 3 4) p0) (let () (check (unequal \"why\" \"3\" \"4\") %e.6 3 4) p0)
          (let ((%a.7 int 3)) (literal (3) 1 2 3) p0) (let ((%b.8 int 4)) %a.7 p0) (give %b.8)",

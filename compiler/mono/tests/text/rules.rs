@@ -51,6 +51,18 @@ const BROKEN: &[(Rule, &str)] = &[
     (Rule::If, "(let ((%a.6 int)) (if %k.5 (then (give 1)) (else (give 2))) p0) (give %a.6)"),
     (Rule::If, "(let ((%a.6 int)) (if %c.4 (then (give 1)) (else (give 2.0))) p0) (give %a.6)"),
     (Rule::If, "(let ((%a.6 int)) (if %c.4 (then (give 1 2)) (else (give 1 2))) p0) (give %a.6)"),
+    // Only the branch that is never taken may contradict the type, and only inside it.
+    (
+        Rule::If,
+        "(let ((%a.6 int 1)) (if true (then (let ((%b.7 int 2)) (literal (2) 1 2) p0) (give %b.7))
+           (else (let ((%b.8 int 1)) (literal (1) 1) p0) (give %b.8))) p0) (give %a.6)",
+    ),
+    (
+        Rule::Atom,
+        "(let ((%a.6 int 1)) (if true (then (let ((%b.7 int 1)) (literal (1) 1) p0) (give %b.7))
+           (else (let ((%b.8 int 2)) (literal (2) 1 2) p0) (give %b.8))) p0)
+         (let ((%d.9 int 4)) %a.6 p0) (give %d.9)",
+    ),
     (Rule::For, "(let ((%a.6 int)) (for (%i.7 %n.0) (((%s.8 int) 0.0)) (give %s.8)) p0) (give %a.6)"),
     (Rule::For, "(let ((%a.6 int)) (for (%i.7 %n.0) (((%s.8 int) 0)) (give 0.0)) p0) (give %a.6)"),
     (Rule::For, "(let ((%a.6 float)) (for (%i.7 %n.0) (((%s.8 int) 0)) (give %s.8)) p0) (give %a.6)"),

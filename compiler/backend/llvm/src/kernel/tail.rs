@@ -48,7 +48,8 @@ const FIRST: u32 = 8;
 /// How far ahead of a row, in bytes, memory is asked for.
 ///
 /// Processors that see one load after the other go up in memory fetch what comes next. Some do not watch masked loads
-/// (AMD's Zen 3 among them), and short rows are loaded by nothing else; but rows mostly follow one another.
+/// (AMD's Zen 3 among them), and short rows are loaded by nothing else; but rows mostly follow one another. So far ahead
+/// that what is asked for has come when its row's turn is: rows of a few elements are gone through fast.
 const AHEAD: i64 = 2048;
 
 /// Which iterations of a vector there are.
