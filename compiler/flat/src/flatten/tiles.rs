@@ -18,6 +18,8 @@
 //! The prefixes have to be exact, whatever the order of the operations, and their elements cheap to make again:
 //! integers, by straight-line code. If anything else reads them they are stored as before.
 
+mod large;
+
 use super::{Flattener, host::Stmts};
 use crate::ir::*;
 use remc_base::ops::{ScalarOp, neutral};
@@ -235,6 +237,8 @@ struct Tiled {
     /// How many places a tile has, and how many tiles there are.
     every: i64,
     count: Atom,
+    /// What each tile comes to, and what all before it do.
+    sums: Vec<Var>,
     before: Vec<Var>,
     /// What makes them.
     made: Vec<Stmt>,
@@ -262,7 +266,7 @@ impl Tiled {
         let exp = mono::Exp::Scan { kind: ScanKind::Full, axis: Axis { var: b, size: count }, body, op };
         let leaf = super::one(inside, exp, scan.prov);
         made.push(before.clone(), super::seg(Vec::new(), SegKind::Map, leaf));
-        Tiled { made: made.stmts, scan, every, count, before }
+        Tiled { made: made.stmts, scan, every, count, sums, before }
     }
 
     /// The statements that read the prefixes, with what they read instead.
@@ -284,6 +288,13 @@ impl Tiled {
                     seg.body.for_each_use(&mut |a| read |= self.scan.gives(a));
                     let exp = Exp::Seg(if read { self.row(&mut f.p, seg) } else { seg });
                     out.push(Stmt { exp, ..s });
+                }
+                Exp::Filter { .. } => {
+                    let mut made = Host::new(f, s.prov);
+                    match self.large(&mut made, &s) {
+                        true => out.append(&mut made.stmts),
+                        false => out.push(s),
+                    }
                 }
                 _ => out.push(s),
             }
