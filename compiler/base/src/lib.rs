@@ -33,6 +33,6 @@ pub use scope::Scope;
 pub use shape::{Shape, ShapeItem, ShapeVar};
 pub use span::Span;
 pub use subst::Subst;
-pub use trap::{Stop, Trap};
+pub use trap::{LONGEST, Stop, Trap};
 pub use types::{ArrTy, AtomTy, FnTy, ForallTy, Index, PiTy, SigmaTy, TParam, TupleTy, TyArg};
 pub use value::{Atom, BoxValue, IndexValue, Value};

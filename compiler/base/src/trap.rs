@@ -104,6 +104,10 @@ impl Len {
     }
 }
 
+/// The most elements that one of several rows may have, of sizes of their own: more than any memory holds, and so few
+/// that no sum over rows is past 63 bits. (It would take 2^23 such rows.)
+pub const LONGEST: i64 = 1 << 40;
+
 /// A run-time check: what it says when it fails, but for the values.
 ///
 /// `dim` texts are dims as printed (`n`, `(- n 1)`); a number says itself.

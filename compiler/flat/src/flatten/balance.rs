@@ -13,8 +13,8 @@
 //! balanced as long as no row is much of the whole: threads take a few rows at a time. A row of at least
 //! `row.long` elements is worth all threads, so such rows come one after the other, each with all of the
 //! device; there are at most `elements / row.long` of them. To have all threads at one row takes some microseconds, so
-//! shorter ones lose more by it than they gain. To know which are long costs one more read of the sizes, but where they are
-//! added up in tiles (`tiles/large.rs`).
+//! shorter ones lose more by it than they gain. To know which are long costs one more read of the sizes, unless they are
+//! added up in tiles, whose sums tell (`tiles/large.rs`).
 //!
 //! The sizes have to be known without doing any of the row's work, and without a check that may stop the
 //! program, since what finds the long rows runs before everything else.

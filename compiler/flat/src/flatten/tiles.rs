@@ -13,7 +13,8 @@
 //! read, since it is checked: so the lengths are read twice, whatever is done. But of the starts only every so many
 //! need memory: a map goes through the points of such a tile one after the other and adds up the lengths as it
 //! goes. A start that is wanted by itself, such as that of a row so long that it is reduced apart, is the sum of what
-//! is before it in its tile, and of the tiles before that.
+//! is before it in its tile, and of the tiles before that. Which rows are so long is looked for where a tile's sum is
+//! large ([`large`]).
 //!
 //! The prefixes have to be exact, whatever the order of the operations, and their elements cheap to make again:
 //! integers, by straight-line code. If anything else reads them they are stored as before.
@@ -26,6 +27,7 @@ use remc_base::ops::{ScalarOp, neutral};
 use remc_base::{BaseTy, Prov};
 use remc_mono::ir as mono;
 use remc_mono::walk::Copier;
+use rustc_hash::FxHashSet;
 
 /// The most statements of an element that is made again.
 const CHEAP: usize = 8;
@@ -127,11 +129,18 @@ impl Scanned {
         Combine { start: Some(self.neutral.clone()), ..combine(table, &self.op) }
     }
 
-    /// An element without its checks, which have been made.
+    /// An element without its checks, which have been made, and what only they ask for.
     fn element(&self) -> mono::Body {
-        let mut leaf = self.leaf.clone();
-        leaf.stmts.retain(|s| !matches!(s.exp, mono::Exp::Check { .. }));
-        leaf
+        let mut wanted: FxHashSet<Var> = self.leaf.results.iter().filter_map(|a| a.as_var()).collect();
+        let mut stmts = Vec::new();
+        for s in self.leaf.stmts.iter().rev() {
+            if s.pat.iter().any(|v| wanted.contains(v)) {
+                s.exp.for_each_operand(&mut |a| wanted.extend(a.as_var()));
+                stmts.push(s.clone());
+            }
+        }
+        stmts.reverse();
+        mono::Body { stmts, results: self.leaf.results.clone() }
     }
 
     /// What the places of each of `count` tiles come to, each of which has `every` places.
@@ -289,13 +298,10 @@ impl Tiled {
                     let exp = Exp::Seg(if read { self.row(&mut f.p, seg) } else { seg });
                     out.push(Stmt { exp, ..s });
                 }
-                Exp::Filter { .. } => {
-                    let mut made = Host::new(f, s.prov);
-                    match self.large(&mut made, &s) {
-                        true => out.append(&mut made.stmts),
-                        false => out.push(s),
-                    }
-                }
+                Exp::Filter { .. } => match self.in_dense_tiles(f, &s) {
+                    Some(made) => out.extend(made),
+                    None => out.push(s),
+                },
                 _ => out.push(s),
             }
         }

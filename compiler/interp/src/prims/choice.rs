@@ -4,8 +4,8 @@ use super::{Call, joined};
 use crate::array::{Array, BoxVal, Buf, Data, size};
 use crate::env::IndexVal;
 use crate::error::{Fault, R};
-use remc_base::Trap;
 use remc_base::ops::total_cmp;
+use remc_base::{LONGEST, Trap};
 use smallvec::smallvec;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -59,7 +59,10 @@ pub(super) fn split(c: &Call) -> R<Array> {
     if let Some(i) = lengths.iter().position(|m| *m < 0) {
         return Err(Fault::trap(Trap::NegativeLength, &[&[lengths[i]], &[i as i64]]));
     }
-    let total = lengths.iter().fold(0i64, |total, m| total.saturating_add(*m));
+    let total = match lengths.iter().all(|m| *m <= LONGEST) {
+        true => lengths.iter().fold(0i64, |total, m| total.saturating_add(*m)),
+        false => i64::MAX,
+    };
     if total != n as i64 {
         return Err(Fault::trap(Trap::Split, &[&[total], &[n as i64]]));
     }

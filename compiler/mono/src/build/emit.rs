@@ -416,6 +416,24 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
+    /// Checks that an array of this shape, one of several whose sizes are added up, is not too large for all memory.
+    pub fn check_room(&mut self, dims: &[Atom]) -> R<()> {
+        let cond = match dims {
+            [] => return Ok(()),
+            [n] => self.op(ScalarOp::Le, &[*n, Atom::int(LONGEST)])?,
+            _ => {
+                let mut product = Atom::Const(Scalar::F64(1.0));
+                for n in dims {
+                    let factor = self.cast(BaseTy::F64, *n)?;
+                    product = self.op(ScalarOp::Mul, &[product, factor])?;
+                }
+                self.op(ScalarOp::Le, &[product, Atom::Const(Scalar::F64(LONGEST as f64))])?
+            }
+        };
+        let trap = Trap::TooLarge { rank: dims.len(), by: "device".into(), most: LONGEST as u64 };
+        self.check(trap, cond, &[dims])
+    }
+
     /// Checks that a size which the program computes fits into 64 bits. A product of sizes of arrays that
     /// are there does.
     pub fn check_fits(&mut self, d: &Dim, what: impl FnOnce() -> String) -> R<()> {

@@ -252,12 +252,20 @@ impl<'a> Build<'a> {
     fn index_arg(&mut self, i: &Index, env: &Env<'a>) -> R<Index> {
         let closed = env.index(i);
         if let (Index::Shape(s), Index::Shape(_)) = (i, &closed) {
+            let mut dims = Vec::new();
             for item in s.items() {
                 if let ShapeItem::Dim(d) = item {
                     let closed = env.dim(d);
                     self.check_fits(&closed, || d.to_string())?;
                     self.check_natural(&closed, || d.to_string())?;
+                    dims.push(closed);
                 }
+            }
+            // Outside of all loops there is one array of that shape, which memory is asked for.
+            let is_chosen = |d: &Dim| d.vars().filter_map(var_of).any(|v| self.chosen.contains(&v));
+            if self.scopes.len() > 1 && dims.iter().any(|d| is_chosen(&self.plain(d))) {
+                let sizes = dims.iter().map(|d| self.size(d)).collect::<R<Vec<_>>>()?;
+                self.check_room(&sizes)?;
             }
         }
         Ok(match closed {

@@ -1,51 +1,64 @@
 //! Elements that are large are looked for where a tile's sum is.
 //!
 //! ```text
-//! (let (%m %long) (filter (i k)              (let (%t %which) (filter (b nb)
+//! (let (%ss) (seg-scan full () (i k)         … as tiles, of which %sums …
+//!   (let (%n) (index %ns %i))
+//!   (check (negative-length) (op >= %n 0))
+//!   (check (split) (op <= %n 2^40))
+//!   (give %n)))
+//! (let (%m %long) (filter (i k)              (let (%dense %which) (filter (b nb)
 //!   (let (%n) (index %ns %i))                  (let (%sum) (index %sums %b))
-//!   (let (%c) (op >= %n 262144))       ⟶      (let (%c) (op >= %sum 262144)) (give %c %b)))
-//!   (give %c %i)))                           (let (%places) (host (op * %t 128)))
+//!   (let (%c) (op >= %n 262144))       ⟶      (let (%c) (op >= %sum 262144))
+//!   (give %c %i)))                             (give %c %b)))
+//!                                            (let (%places) (host (op * %dense 128)))
 //!                                            (let (%m %long) (filter (g %places)
-//!                                              … %i is the place of %g in its tile …
-//!                                              (let (%n) (index %ns %i)) (let (%c) (op >= %n 262144)) …
-//!                                              (give (and (< %i %k) %c) %i)))
+//!                                              (let (%i) …)    the place of %g in its tile, at most the last
+//!                                              (let (%n) (index %ns %i))
+//!                                              (let (%c) (op >= %n 262144))
+//!                                              (give (and inside %c) %i)))
 //! ```
 //!
 //! Which rows are so long that they run apart (`balance`) asks for the length of each, and these have just been added
-//! up tile by tile. None is negative, which has been checked on the way: so a tile has a long one only if its sum is
-//! as large. Those tiles are few, unless rows are long on average; the lengths of all others are not read again. (A
-//! sum is exact: where lengths add up past 63 bits, their rows are in no memory.)
+//! up tile by tile. None is negative, and none so large that a sum could be past 63 bits: both have been checked on
+//! the way. So a tile has a long one only if its sum is as large. Those tiles are few, unless rows are long on
+//! average; the lengths of all others are not read again.
+//!
+//! Only a filter that does nothing but find long rows is taken: others may stop, which would then depend on the sums,
+//! or have more to do than to look once more at what is past the end.
 
-use super::{Host, Tiled};
+use super::{Flattener, Host, Tiled};
 use crate::ir::*;
-use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, LONGEST};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
 impl Tiled {
     /// The filter `s`, in two, if it asks for elements of the scan from some size on.
-    pub(super) fn large(&self, made: &mut Host<'_>, s: &Stmt) -> bool {
-        let Exp::Filter { axis, body } = &s.exp else { return false };
-        let ([sums], true) = (self.sums.as_slice(), axis.size == self.scan.axis.size) else { return false };
-        let Some(least) = self.asks_for_large(axis.var, body) else { return false };
-
+    pub(super) fn in_dense_tiles(&self, f: &mut Flattener, s: &Stmt) -> Option<Vec<Stmt>> {
+        let Exp::Filter { axis, body } = &s.exp else { return None };
+        let ([sums], true) = (self.sums.as_slice(), axis.size == self.scan.axis.size) else { return None };
+        let least = Atom::int(f.thresholds.row_long);
+        if !self.finds_large(axis.var, body, least) {
+            return None;
+        }
+        let mut made = Host::new(f, s.prov);
         let b = made.leaf.int("b");
         let sum = made.leaf.int("sum");
         made.leaf.push(vec![sum], mono::Exp::Index { array: *sums, at: vec![b.into()] });
         let cond = made.leaf.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[sum.into(), least]);
         let tile = mono::Body { stmts: made.leaf.take(), results: vec![cond, b.into()] };
-        let tiles = made.leaf.int("tiles");
-        let which = made.leaf.vector("which", tiles.into());
-        made.push(vec![tiles, which], Exp::Filter { axis: Axis { var: b, size: self.count }, body: tile });
+        let dense = made.leaf.int("dense");
+        let which = made.leaf.vector("which", dense.into());
+        made.push(vec![dense, which], Exp::Filter { axis: Axis { var: b, size: self.count }, body: tile });
 
         let every = Atom::int(self.every);
-        let places = made.op("places", ScalarOp::Mul, tiles.into(), every);
+        let places = made.op("places", ScalarOp::Mul, dense.into(), every);
         let (g, tile) = (made.leaf.int("g"), made.leaf.int("tile"));
-        let nth = made.inside("t", ScalarOp::Quotient, g.into(), every);
+        let nth = made.inside("nth", ScalarOp::Quotient, g.into(), every);
         made.leaf.push(vec![tile], mono::Exp::Index { array: which, at: vec![nth] });
-        let first = made.inside("t", ScalarOp::Mul, nth, every);
-        let place = made.inside("t", ScalarOp::Sub, g.into(), first);
+        let first = made.inside("first", ScalarOp::Mul, nth, every);
+        let place = made.inside("place", ScalarOp::Sub, g.into(), first);
         let from = made.inside("from", ScalarOp::Mul, tile.into(), every);
         let i = made.inside("i", ScalarOp::Add, from, place);
         // The last tile may be shorter than the others.
@@ -59,31 +72,36 @@ impl Tiled {
         }
         let body = mono::Body { stmts: made.leaf.take(), results };
         made.push(s.pat.clone(), Exp::Filter { axis: Axis { var: g, size: places }, body });
-        true
+        Some(made.stmts)
     }
 
-    /// From what size on a filter's body keeps elements of the scan, where these are sizes that are added up.
-    fn asks_for_large(&self, here: Var, body: &mono::Body) -> Option<Atom> {
-        if self.scan.op.component_ops()?.as_slice() != [ScalarOp::Add] {
-            return None;
+    /// Whether a filter finds the elements of the scan that are at least as large, which are sizes that are added up.
+    fn finds_large(&self, here: Var, body: &mono::Body, least: Atom) -> bool {
+        let only_looks = body.stmts.iter().all(|s| {
+            use mono::Exp::{Atom, Cast, Index, Op};
+            matches!(s.exp, Atom(_) | Op(..) | Cast(..) | Index { .. })
+        });
+        let ([cond, place], [element]) = (body.results.as_slice(), self.scan.leaf.results.as_slice()) else {
+            return false;
+        };
+        if !only_looks || *place != here.into() || self.scan.op.component_ops() != Some(vec![ScalarOp::Add]) {
+            return false;
         }
         let mut known = Numbered::default();
         known.learn(&self.scan.leaf.stmts);
-        let element = known.name(*self.scan.leaf.results.first()?);
-        let zero = Atom::int(0);
-        let checked = |s: &mono::Stmt| match &s.exp {
-            mono::Exp::Check { cond, .. } => known.made(*cond) == Some((ScalarOp::Ge, element, zero)),
-            _ => false,
+        let element = known.name(*element);
+        let checked = |op: ScalarOp, limit: i64| {
+            self.scan.leaf.stmts.iter().any(|s| match &s.exp {
+                mono::Exp::Check { cond, .. } => known.made(*cond) == Some((op, element, Atom::int(limit))),
+                _ => false,
+            })
         };
-        if !self.scan.leaf.stmts.iter().any(checked) {
-            return None;
+        if !checked(ScalarOp::Ge, 0) || !checked(ScalarOp::Le, LONGEST) {
+            return false;
         }
         known.names.insert(here, self.scan.axis.var.into());
         known.learn(&body.stmts);
-        match known.made(*body.results.first()?)? {
-            (ScalarOp::Ge, x, least @ Atom::Const(_)) if x == element => Some(least),
-            _ => None,
-        }
+        known.made(*cond) == Some((ScalarOp::Ge, element, least))
     }
 }
 
