@@ -77,6 +77,12 @@ pub trait Machine {
 pub enum Argument<'a, B> {
     Scalar(Scalar),
     Buffer(&'a B),
+    /// A buffer from element `first` on. Kernels are given such, programs not.
+    Slice {
+        buffer: &'a B,
+        base: BaseTy,
+        first: usize,
+    },
 }
 
 impl<B> Clone for Argument<'_, B> {
@@ -157,6 +163,8 @@ enum Place {
 struct Slot {
     at: usize,
     turn: u64,
+    /// The element of the buffer with which the name's memory begins.
+    first: usize,
 }
 
 enum Held<'a, B> {
@@ -277,7 +285,7 @@ impl<'a, M: Machine> Plan<'a, M> {
         let (turn, slot) = &mut self.slots[at];
         *turn += 1;
         *slot = held;
-        Place::Buffer(Slot { at, turn: *turn })
+        Place::Buffer(Slot { at, turn: *turn, first: 0 })
     }
 
     fn slot(&self, v: Var) -> Done<Slot> {
@@ -411,6 +419,17 @@ impl<'a, M: Machine> Plan<'a, M> {
                 self.bind(*buffer, Place::Buffer(slot));
                 Ok(())
             }
+            StmtKind::Slice { buffer, of, first } => {
+                let (slot, _, dims) = self.buffer(*of)?;
+                let row = dims.iter().skip(1).try_fold(1i64, |n, d| n.checked_mul(*d));
+                let skipped = row.and_then(|row| row.checked_mul(self.int(*first).ok()?));
+                let first = skipped.and_then(|n| slot.first.checked_add(usize::try_from(n).ok()?));
+                let Some(first) = first else {
+                    return broken(format!("{buffer:?} begins nowhere in {of:?}"));
+                };
+                self.bind(*buffer, Place::Buffer(Slot { first, ..slot }));
+                Ok(())
+            }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out } => self.sort(keys, *out),
             StmtKind::Chain { .. }
@@ -440,7 +459,7 @@ impl<'a, M: Machine> Plan<'a, M> {
                 let Some(index) = element(&at, &dims) else {
                     return broken(format!("{buffer:?} is loaded at {at:?} of {dims:?}"));
                 };
-                Place::Scalar(self.machine.load(memory(&self.slots, slot)?, base, index)?)
+                Place::Scalar(self.machine.load(memory(&self.slots, slot)?, base, slot.first + index)?)
             }
             Exp::Workers => Place::Scalar(Scalar::I64(self.machine.workers() as i64)),
         };
@@ -515,10 +534,17 @@ impl<'a, M: Machine> Plan<'a, M> {
             return broken(format!("memory for {grid:?}"));
         }
         let places = args.iter().map(|a| self.place(*a)).collect::<Done<Vec<_>>>()?;
-        let arguments = places.into_iter().map(|place| {
+        let arguments = places.into_iter().zip(&kernel.params).map(|(place, of)| {
             Ok(match place {
                 Place::Scalar(s) => Argument::Scalar(s),
-                Place::Buffer(slot) => Argument::Buffer(memory(&self.slots, slot)?),
+                Place::Buffer(slot) => {
+                    let buffer = memory(&self.slots, slot)?;
+                    match (slot.first, p.buffer_ty(*of)) {
+                        (0, _) => Argument::Buffer(buffer),
+                        (first, Some(ty)) => Argument::Slice { buffer, base: ty.base, first },
+                        (_, None) => return broken(format!("{of:?} is no buffer")),
+                    }
+                }
             })
         });
         self.machine.launch(id, &grid, &arguments.collect::<Done<Vec<_>>>()?)

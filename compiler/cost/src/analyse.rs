@@ -5,6 +5,7 @@ use crate::leaf::{Access, Read, Walk};
 use crate::report::*;
 use crate::scope::{Count, Scope};
 use remc_base::Prov;
+use remc_flat::appends::homes;
 use remc_flat::ir::*;
 use remc_mono::ir as mono;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,6 +19,7 @@ pub fn analyse(p: &Program) -> Report {
         paths: Vec::new(),
         cells: FxHashMap::default(),
         same: FxHashMap::default(),
+        inputs: p.input_sizes(),
         up: FxHashMap::default(),
         carried: Vec::new(),
         operands: Vec::new(),
@@ -47,8 +49,10 @@ struct Analysis<'p> {
     paths: Vec<Vec<usize>>,
     /// Arrays that are part of others: of which, and where in it.
     cells: FxHashMap<Var, (Var, Vec<Atom>)>,
-    /// Arrays that are others in another shape, or of which others are the first state.
+    /// Arrays that are others in another shape, or are made in others, or of which others are the first state.
     same: FxHashMap<Var, Var>,
+    /// The sizes of the program's inputs.
+    inputs: FxHashSet<Var>,
     /// What a branch or loop gives, by the name that it has outside.
     up: FxHashMap<Var, Var>,
     carried: Vec<(Var, Prov)>,
@@ -99,6 +103,8 @@ fn uses(b: &Body, clock: &mut usize, last: &mut FxHashMap<Var, usize>) {
 impl<'p> Analysis<'p> {
     fn body(&mut self, b: &Body, clock: &mut usize) -> Vec<Node> {
         let mut nodes = Vec::new();
+        let homes = homes(b, &self.scope.p.vars, &|v| self.inputs.contains(&v)).homes;
+        self.same.extend(homes.into_iter().map(|(part, home)| (part, home.whole)));
         for s in &b.stmts {
             *clock += 1;
             nodes.extend(self.stmt(s, clock));
@@ -283,6 +289,7 @@ impl<'p> Analysis<'p> {
                 self.same.insert(*v, *array);
                 None
             }
+            mono::Exp::View { view: View::Append { with }, array } => self.append(s, [*array, *with]),
             mono::Exp::View { view, array } => Some(self.copy(s, view, *array, *v)),
             _ => None,
         }
@@ -297,27 +304,47 @@ impl<'p> Analysis<'p> {
             View::Permute { .. } => ("with its axes in another order", size, true),
             View::Reverse => ("backwards", size, true),
             View::Rotate { .. } => ("rotated", size, true),
-            View::Append { .. } => ("with another after it", source.clone(), true),
+            View::Append { .. } => ("beside another", source.clone(), true),
             View::Slice { .. } => ("a part of it", size, true),
             View::Wrap { .. } => ("a part of it, wrapping round", size, false),
             View::Cycle { .. } => ("its elements again and again", source.clone(), false),
             View::Replicate { .. } => ("repeated", source.clone(), true),
         };
-        let read = |array, elements, exact| Read {
-            array,
-            elements,
-            bytes: p.vars[array].ty.base.bits() / 8,
-            access: Access::Regular,
-            exact,
-            again: false,
-            prov: s.prov,
-        };
-        let mut reads = vec![read(array, elements, exact)];
-        if let View::Append { with } = view {
-            let more = self.scope.product(&p.vars[*with].ty.dims);
-            reads.push(read(*with, more, true));
-        }
+        let reads = vec![self.read(s, array, elements, exact)];
         self.push(s, What::Copy { view: name }, reads, |_| {})
+    }
+
+    fn read(&self, s: &Stmt, array: Var, elements: Formula, exact: bool) -> Read {
+        let bytes = self.scope.p.vars[array].ty.base.bits() / 8;
+        Read { array, elements, bytes, access: Access::Regular, exact, again: false, prov: s.prov }
+    }
+
+    /// Copies of those of two arrays that are not made in the result, where one follows the other.
+    fn append(&mut self, s: &Stmt, arrays: [Var; 2]) -> Option<Node> {
+        let is_copied = arrays.map(|v| self.same.get(&v) != s.pat.first());
+        let view = match is_copied {
+            [true, true] => "with another after it",
+            [true, false] => "before another",
+            [false, true] => "after another",
+            [false, false] => return None,
+        };
+        let copied = arrays.into_iter().zip(is_copied).filter(|(_, copied)| *copied);
+        let mut elements = Formula::zero();
+        let mut reads = Vec::new();
+        for (v, _) in copied {
+            let size = self.scope.product(&self.scope.p.vars[v].ty.dims);
+            elements = &elements + &size;
+            reads.push(self.read(s, v, size, true));
+        }
+        let node = self.push(s, What::Copy { view }, reads, |_| {});
+        // The rest of the result is written elsewhere.
+        if let Some(step) = self.out.steps.last_mut()
+            && let Some(w) = step.writes.first_mut()
+        {
+            step.cost.writes = &elements * &Formula::from(i128::from(w.bytes));
+            w.elements = elements;
+        }
+        Some(node)
     }
 
     fn seg(&mut self, s: &Stmt, seg: &Seg) -> Node {
@@ -435,7 +462,7 @@ impl<'p> Analysis<'p> {
                 bytes: ty.base.bits() / 8,
             });
             if !ty.is_scalar() {
-                self.written.push((*v, number));
+                self.written.push((self.within(*v), number));
             }
         }
         let mut cost =
@@ -468,6 +495,11 @@ impl<'p> Analysis<'p> {
     }
 
     // ---- arrays ----
+
+    /// The array in whose memory another is made.
+    fn within(&self, v: Var) -> Var {
+        std::iter::successors(Some(v), |v| self.same.get(v).copied()).last().unwrap_or(v)
+    }
 
     /// The name that an array has where it is used last, outside of branches and loops.
     fn outermost(&self, v: Var) -> Var {

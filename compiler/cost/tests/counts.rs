@@ -9,6 +9,7 @@ mod build_support;
 use build_support::*;
 use remc_cost::formula::{Formula, Symbol};
 use remc_cost::report::{Report, What};
+use remc_flat::appends::homes;
 use remc_flat::flatten::{Thresholds, flatten_with};
 use remc_flat::ir::{self as flat, Atom, Exp, Guard, SegKind, Var};
 use remc_flat::meaning::to_mono;
@@ -79,6 +80,8 @@ struct Places {
 
 impl Places {
     fn host(&mut self, p: &flat::Program, b: &flat::Body) {
+        let sizes = p.input_sizes();
+        let homes = homes(b, &p.vars, &|v| sizes.contains(&v)).homes;
         for s in &b.stmts {
             let step = self.steps.len();
             let mut leaf = |bodies: &[&mono::Body], axes: &[flat::Axis], dests: bool| {
@@ -89,6 +92,9 @@ impl Places {
             };
             match &s.exp {
                 Exp::Host(mono::Exp::View { view: mono::View::Reshape { .. }, .. }) => {}
+                // What is made where it belongs is not copied there.
+                Exp::Host(mono::Exp::View { view: mono::View::Append { with }, array })
+                    if [array, with].into_iter().all(|v| homes.contains_key(v)) => {}
                 Exp::Host(mono::Exp::View { .. }) => leaf(&[], &[], true),
                 Exp::Host(mono::Exp::Index { array, at }) => {
                     if let Some(v) = s.pat.first().filter(|v| !p.vars[**v].ty.is_scalar()) {

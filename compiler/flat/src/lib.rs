@@ -5,10 +5,12 @@
 //! | [`ir`], [`walk`] | the grammar, and walks over it |
 //! | [`flatten`] | Mono → Flat |
 //! | [`legal`] | what one thread may do |
+//! | [`appends`] | which arrays are made in the result of an append |
 //! | [`meaning`] | Flat → Mono: what each form stands for |
 //! | [`verify`] | the rules, those of Mono among them |
 //! | [`mod@print`], [`parse`] | the text form |
 
+pub mod appends;
 pub mod flatten;
 pub mod ir;
 pub mod legal;

@@ -2,6 +2,7 @@
 
 use crate::ir::*;
 use remc_mono::ir as mono;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 impl Exp {
@@ -110,6 +111,12 @@ impl Body {
 }
 
 impl Program {
+    /// The parameters that are sizes of its inputs, and so never negative.
+    pub fn input_sizes(&self) -> FxHashSet<Var> {
+        let inputs: FxHashSet<Var> = self.inputs.iter().flat_map(mono::Input::vars).collect();
+        self.params.iter().copied().filter(|v| !inputs.contains(v)).collect()
+    }
+
     /// How many of each form there are that is more than O(1), versions counted apart; a `seg-map` over
     /// the empty space counts as `point`.
     ///

@@ -12,7 +12,7 @@
 //!            | (chain state (b …) ((x x a a kept own?) …) stmt … (next a …))
 //!            | (points (x …) a (a …)) | (barrier)
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
-//!            | (alloc buffer) | (free buffer) | (alias buffer buffer)
+//!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
 //!            | (launch kernel (a …)) | (sort …)                        each with its provenance
 //! exp      ::= a | (op o a …) | (cast t a) | (load buffer a …)
 //! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
@@ -250,6 +250,14 @@ pub enum StmtKind {
     Alias {
         buffer: Var,
         of: Var,
+    },
+    /// `buffer` is a name for the rows of `of` from number `first` on, as many as it has: memory that still
+    /// belongs to `of`, under which name alone it is freed, handed on and sorted. It need not begin where a
+    /// vector or pack of its elements would.
+    Slice {
+        buffer: Var,
+        of: Var,
+        first: Atom,
     },
     /// One argument for each parameter of the kernel.
     Launch {

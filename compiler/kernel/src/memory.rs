@@ -36,7 +36,7 @@ struct Frees {
 
 fn aliases(block: &[Stmt], roots: &mut FxHashMap<Var, Var>) {
     for s in block {
-        if let StmtKind::Alias { buffer, of } = &s.kind {
+        if let StmtKind::Alias { buffer, of } | StmtKind::Slice { buffer, of, .. } = &s.kind {
             let root = roots.get(of).copied().unwrap_or(*of);
             roots.insert(*buffer, root);
         }
@@ -129,6 +129,34 @@ impl Frees {
     }
 }
 
+/// The parameters of kernels that launches of a plan give slices of buffers.
+pub fn given_slices(p: &Program) -> FxHashSet<Var> {
+    let (mut slices, mut given) = (FxHashSet::default(), FxHashSet::default());
+    find_slices(p, &p.plan, &mut slices, &mut given);
+    given
+}
+
+fn find_slices(p: &Program, block: &[Stmt], slices: &mut FxHashSet<Var>, given: &mut FxHashSet<Var>) {
+    for s in block {
+        match &s.kind {
+            StmtKind::Slice { buffer, .. } => {
+                slices.insert(*buffer);
+            }
+            StmtKind::Alias { buffer, of } if slices.contains(of) => {
+                slices.insert(*buffer);
+            }
+            StmtKind::Launch { kernel, args } => {
+                let params = p.kernels.get(*kernel).map_or(&[][..], |k| &k.params);
+                let pairs = params.iter().zip(args);
+                given.extend(
+                    pairs.filter(|(_, a)| a.as_var().is_some_and(|v| slices.contains(&v))).map(|(v, _)| *v),
+                );
+            }
+            kind => kind.blocks().into_iter().for_each(|b| find_slices(p, b, slices, given)),
+        }
+    }
+}
+
 /// Every variable that a statement mentions, inside it too.
 pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
     let mut atom = |a: &Atom| {
@@ -193,6 +221,11 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
         }
         StmtKind::Alloc { buffer } | StmtKind::Free { buffer } => f(*buffer),
         StmtKind::Alias { buffer, of } => {
+            f(*buffer);
+            f(*of);
+        }
+        StmtKind::Slice { buffer, of, first } => {
+            atom(first);
             f(*buffer);
             f(*of);
         }

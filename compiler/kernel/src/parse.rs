@@ -450,6 +450,11 @@ impl<'t> Parser<'t> {
                 buffer: self.binder(items.next("a buffer")?)?,
                 of: self.var(items.next("a buffer")?)?,
             },
+            "slice" => StmtKind::Slice {
+                buffer: self.binder(items.next("a buffer")?)?,
+                of: self.var(items.next("a buffer")?)?,
+                first: self.atom(items.next("a row")?)?,
+            },
             "launch" => StmtKind::Launch {
                 kernel: kernel_id(items.next("a kernel")?)?,
                 args: self.list(items.next("arguments")?)?,

@@ -16,7 +16,7 @@
 //!           | (points (x …) a (a …) pN) | (barrier pN) | (check trap a a … pN)
 //!           | (collective scan? a ((x x a x x?) …) stmt … (next a …) pN)
 //!           | (chain %b.1 (a …) ((x x a a %b.1 %b.2?) …) stmt … (next a …) pN)
-//!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN)
+//!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN) | (slice x %b.1 a pN)
 //!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 pN)
 //! i       ::= %i.1                               an int; else with its type, (%i.1 base)
 //! how     ::= seq | unroll | (lanes w) | (scan w) | (jam k)
@@ -358,6 +358,9 @@ impl<'p> Printer<'p> {
             StmtKind::Free { buffer } => format!("(free {}", self.var(*buffer)),
             StmtKind::Alias { buffer, of } => {
                 format!("(alias {} {}", self.binder(*buffer), self.var(*of))
+            }
+            StmtKind::Slice { buffer, of, first } => {
+                format!("(slice {} {} {}", self.binder(*buffer), self.var(*of), self.atom(*first))
             }
             StmtKind::Launch { kernel, args } => format!("(launch {kernel:?} {}", self.list(args)),
             StmtKind::Sort { keys, out } => format!("(sort {} {}", self.vars(keys), self.var(*out)),

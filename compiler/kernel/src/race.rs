@@ -36,7 +36,8 @@
 //! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
 //! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
 //! variable is another one for each of its values, and so is a `Shared` one for each block; and two parameters that a launch gives the same
-//! memory must both be only read. The memory of a `chain` is touched by that statement alone. Values carried by a `lanes` loop are reductions, those
+//! memory must both be only read, or be slices with no row in common: `(slice %a %c 0)`, which has `n` rows, and
+//! `(slice %b %c n)`. The memory of a `chain` is touched by that statement alone. Values carried by a `lanes` loop are reductions, those
 //! by a `scan` prefixes, which [`crate::verify`] checks.
 
 use crate::ir::*;
@@ -108,11 +109,45 @@ fn handed_on(state: Var, links: &[Link]) -> impl Iterator<Item = Var> + '_ {
 
 // ---- launches ----
 
+/// The plan's names for memory that it has another name for. They are unique: a name is bound before its uses.
+#[derive(Default)]
+struct Names {
+    /// What an alias or slice is of.
+    of: FxHashMap<Var, Var>,
+    /// The rows of a slice: the first, and how many.
+    rows: FxHashMap<Var, (Atom, Atom)>,
+}
+
+impl Names {
+    /// A name, what that is of, and so on; the last one is the memory's own.
+    fn chain(&self, v: Var) -> impl Iterator<Item = Var> + '_ {
+        std::iter::successors(Some(v), |v| self.of.get(v).copied())
+    }
+
+    fn root(&self, v: Var) -> Var {
+        self.chain(v).last().unwrap_or(v)
+    }
+
+    /// Whether two names of one memory have no element in common: they are in slices of the same buffer, of which
+    /// one has the first rows, and the other those from where it ends.
+    fn apart(&self, a: Var, b: Var) -> bool {
+        let before = |x: &Var, y: &Var| match (self.rows.get(x), self.rows.get(y)) {
+            (Some((first, rows)), Some((next, _))) => first.as_int() == Some(0) && rows == next,
+            _ => false,
+        };
+        self.chain(a).any(|x| {
+            self.chain(b).any(|y| {
+                let siblings = self.of.get(&x).is_some_and(|of| self.of.get(&y) == Some(of));
+                siblings && (before(&x, &y) || before(&y, &x))
+            })
+        })
+    }
+}
+
 fn launches(p: &Program) -> Result<(), Race> {
     let written = written(p);
-    let mut roots: FxHashMap<Var, Var> = FxHashMap::default();
+    let mut names = Names::default();
     let mut open = vec![p.plan.iter()];
-    // The plan's names for memory are unique: an alias stands before its uses.
     while let Some(stmts) = open.last_mut() {
         let Some(s) = stmts.next() else {
             open.pop();
@@ -120,10 +155,15 @@ fn launches(p: &Program) -> Result<(), Race> {
         };
         match &s.kind {
             StmtKind::Alias { buffer, of } => {
-                let root = roots.get(of).copied().unwrap_or(*of);
-                roots.insert(*buffer, root);
+                names.of.insert(*buffer, *of);
             }
-            StmtKind::Launch { kernel, args } => launch(p, s.prov, *kernel, args, &roots, &written)?,
+            StmtKind::Slice { buffer, of, first } => {
+                names.of.insert(*buffer, *of);
+                if let Some(rows) = p.buffer_ty(*buffer).and_then(|t| t.dims.first()) {
+                    names.rows.insert(*buffer, (*first, *rows));
+                }
+            }
+            StmtKind::Launch { kernel, args } => launch(p, s.prov, *kernel, args, &names, &written)?,
             _ => open.extend(s.kind.blocks().into_iter().rev().map(|b| b.iter())),
         }
     }
@@ -135,36 +175,31 @@ fn launch(
     prov: Prov,
     id: KernelId,
     args: &[Atom],
-    roots: &FxHashMap<Var, Var>,
+    names: &Names,
     written: &[FxHashSet<Var>],
 ) -> Result<(), Race> {
     let (Some(kernel), Some(written)) = (p.kernels.get(id), written.get(id.index())) else { return Ok(()) };
-    // For each piece of memory the parameter that stands for it first, and the plan's name.
-    let mut seen: FxHashMap<Var, (Var, Var)> = FxHashMap::default();
-    let mut writes = FxHashSet::default();
-    let buffers = || {
-        kernel.params.iter().zip(args).filter_map(|(param, a)| match a {
-            Atom::Var(v) if p.vars.get(*v).is_some_and(|i| matches!(i.ty, Ty::Buffer(_))) => {
-                Some((*param, *v, roots.get(v).copied().unwrap_or(*v)))
+    // For each piece of memory the parameters that stand for it, and the plan's names.
+    let mut seen: FxHashMap<Var, Vec<(Var, Var)>> = FxHashMap::default();
+    for (param, a) in kernel.params.iter().zip(args) {
+        let Some(name) = a.as_var().filter(|v| p.buffer_ty(*v).is_some()) else { continue };
+        let others = seen.entry(names.root(name)).or_default();
+        for (other, first) in others.iter() {
+            let writes = written.contains(param) || written.contains(other);
+            if writes && !names.apart(*first, name) {
+                let v = |v| print::var(p, v);
+                let message = format!(
+                    "the launch of kernel {} gives `{}` and `{}` the same memory, `{}` and `{}`, and one is written",
+                    name_of(id, kernel),
+                    v(*other),
+                    v(*param),
+                    v(*first),
+                    v(name)
+                );
+                return Err(Race { kernel: id, buffer: *param, prov, message });
             }
-            _ => None,
-        })
-    };
-    writes.extend(buffers().filter(|(param, ..)| written.contains(param)).map(|(.., root)| root));
-    for (param, name, root) in buffers() {
-        let Some((other, first)) = seen.insert(root, (param, name)) else { continue };
-        if writes.contains(&root) {
-            let v = |v| print::var(p, v);
-            let message = format!(
-                "the launch of kernel {} gives `{}` and `{}` the same memory, `{}` and `{}`, and one is written",
-                name_of(id, kernel),
-                v(other),
-                v(param),
-                v(first),
-                v(name)
-            );
-            return Err(Race { kernel: id, buffer: param, prov, message });
         }
+        others.push((*param, name));
     }
     Ok(())
 }
@@ -373,6 +408,7 @@ impl<'p> Checker<'p> {
                 StmtKind::Check { .. }
                 | StmtKind::Free { .. }
                 | StmtKind::Alias { .. }
+                | StmtKind::Slice { .. }
                 | StmtKind::Launch { .. }
                 | StmtKind::Sort { .. } => {}
             }

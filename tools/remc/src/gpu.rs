@@ -176,6 +176,9 @@ impl Machine for Gpu<'_> {
             .map(|a| match a {
                 Argument::Scalar(s) => s.to_bits64() as u64,
                 Argument::Buffer(b) => b.address(),
+                Argument::Slice { buffer, base, first } => {
+                    buffer.address() + (*first * (base.bits() as usize / 8)) as u64
+                }
             })
             .collect();
         words.extend([blocks, self.device.error_slot()]);

@@ -198,7 +198,7 @@ fn long_rows() {
         (define rows (split (iota [532153]) lengths))
         (values (unbox rows (v n) (reduce/zero + 0 v))
                 (unbox rows (v n) ((λ ([d 0]) (reduce/zero max2 0 (* d v))) [1 10]))))";
-    let lengths = [3i64, 270000, 0, 5, 262144, 1];
+    let lengths = [3i64, 270000, 0, 5, 1, 262144];
     let ends = lengths.iter().scan(0, |end, n| {
         *end += n;
         Some(*end)
@@ -211,6 +211,52 @@ fn long_rows() {
     let wanted = format!("(values [{}] [{}])", join(sums.collect()), join(greatest.collect()));
     let input = format!("lengths=[{}]", join(lengths.iter().map(i64::to_string).collect()));
     gives(&["run", "-e", source, "--entry", "main", "--device", "cpu", "--input", &input], &wanted);
+}
+
+/// Sizes that add up or multiply to little in 64 bits, since they are far past 63: no device has room for such rows.
+#[test]
+fn rows_past_63_bits() {
+    let rows = |source: &str, inputs: &[&str], shape: &str| {
+        for device in ["interp", "cpu"] {
+            let mut args = vec!["run", "-e", source, "--entry", "main", "--device", device];
+            inputs.iter().for_each(|i| args.extend(["--input", *i]));
+            fails(&args, 3, &format!("[R0012] Error: an array of shape [{shape}"));
+        }
+    };
+    let wraps = "ns=[4611686018427387905 4611686018427387904 4611686018427387904 4611686018427387904]";
+    let copies = "(entry (main [xs [int n]] [ns [int n]]) (replicate/counts ns xs))";
+    rows(copies, &["xs=[7 8 9 10]", wraps], "4611686018427387905");
+    rows("(entry (main [ns [int n]]) (concat (reverse (iota1 ns))))", &[wraps], "4611686018427387905");
+    let squares = "(entry (main [ns [int n]])
+        (concat (reverse ((λ ([k 0]) (unbox (iota [k k]) (m a b) (box (ravel m)))) ns))))";
+    rows(squares, &["ns=[4294967296 1]"], "4294967296 4294967296");
+}
+
+/// What an append has one after the other is made there: one array, and no copy but of what is given.
+#[test]
+fn appends_in_place() {
+    let counts = |params: &str, body: &str| {
+        let source = format!("(entry (main {params}) {body})");
+        let o = remc(&["compile", "-e", &source, "--emit", "kernel"]);
+        assert_eq!(o.status.code(), Some(0), "{}", text(&o.stderr));
+        ["(alloc ", "\"copy\""].map(|what| text(&o.stdout).matches(what).count())
+    };
+    let two = "[xs [int n]] [ys [int m]]";
+    assert_eq!(counts(two, "(append (* 2 xs) (+ 1 ys))"), [1, 0]);
+    assert_eq!(
+        counts(two, "(append (reverse xs) (append (* 2 ys) (append (* 3 xs) (rotate ys [1]))))"),
+        [1, 0]
+    );
+    assert_eq!(counts(two, "(append xs ys)"), [1, 2]);
+    assert_eq!(counts(two, "(append xs (append (* 2 ys) ys))"), [1, 2]);
+    assert_eq!(counts("[xs [int n 3]] [ys [int m 3]]", "(append (* 2 xs) (+ 1 ys))"), [1, 0]);
+    // The sum reads one of them once more.
+    assert_eq!(
+        counts(two, "(let ((zs (sort xs))) (values (reduce/zero + 0 (* zs zs)) (append zs (+ 1 ys))))")[1],
+        1
+    );
+    // It is known too late how large the first is.
+    assert_eq!(counts(two, "(append (filter (> xs 2) xs) (filter (> ys 2) ys))")[1], 1);
 }
 
 /// A scatter writes where its destination is, unless that is read later or by the values themselves.

@@ -41,6 +41,8 @@ pub struct Body<'a> {
     texts: FxHashMap<Var, String>,
     /// How many threads a block has, in a kernel whose blocks have threads of their own.
     pub threads: Option<u32>,
+    /// The kernel's parameters that may begin anywhere, not only where a pack of elements does.
+    pub slices: FxHashSet<Var>,
     /// Inside of a loop over the lanes of packs its variable, and the packs that are read and written.
     pub lane: Option<Var>,
     pub taken: Vec<Pack>,
@@ -84,6 +86,7 @@ impl<'a> Body<'a> {
             inlinable: FxHashSet::default(),
             texts: FxHashMap::default(),
             threads: None,
+            slices: FxHashSet::default(),
             lane: None,
             taken: Vec::new(),
             put: Vec::new(),
@@ -175,6 +178,7 @@ impl<'a> Body<'a> {
                 self.names.alias(*buffer, of);
                 Ok(())
             }
+            StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out } => self.sort(keys, *out),
         }

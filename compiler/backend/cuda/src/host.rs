@@ -90,6 +90,21 @@ impl Body<'_> {
         Ok(())
     }
 
+    /// Where the rows of `of` from number `first` on begin.
+    pub fn slice(&mut self, buffer: Var, of: Var, first: Atom) -> Printed {
+        if first.as_int() == Some(0) {
+            let of = self.name(of);
+            self.names.alias(buffer, of);
+            return Ok(());
+        }
+        let ty = self.buffer_ty(of)?.clone();
+        let sizes = std::iter::once(first).chain(ty.dims.iter().skip(1).copied());
+        let index = sizes.map(|a| self.atom(a)).collect::<Vec<_>>().join(" * ");
+        let (base, from, name) = (type_name(ty.base), self.name(of), self.name(buffer));
+        self.w.line(format!("{base} *const {name} = {from} + {index};"));
+        Ok(())
+    }
+
     pub fn launch(&mut self, id: KernelId, args: &[Atom], prov: Prov) -> Printed {
         let p = self.p;
         let Some(k) = p.kernels.get(id) else { return Err(kernel::missing(id)) };

@@ -84,11 +84,12 @@ pub fn print(
     id: KernelId,
     k: &Kernel,
     traps: &FxHashMap<Trap, u32>,
-    written: &FxHashSet<Var>,
+    roles: &Roles,
     about: &str,
 ) -> Printed<String> {
     let mut b = Body::new(p, Side::Kernel, traps, contract::fused(p, &k.body));
     b.inlinable = inline::inlinable(p, &k.body, &[]);
+    b.slices = k.params.iter().copied().filter(|v| roles.slices.contains(v)).collect();
     b.w.line(format!("// {:?}{about}", k.name.as_str()));
     let mut params = Vec::new();
     for v in &k.params {
@@ -96,7 +97,7 @@ pub fn print(
         params.push(match p.ty(*v) {
             Ty::Scalar(t) => format!("const {} {name}", type_name(*t)),
             Ty::Buffer(t) => {
-                let constness = if written.contains(v) { "" } else { "const " };
+                let constness = if roles.written.contains(v) { "" } else { "const " };
                 format!("{constness}{} *__restrict__ {name}", type_name(t.base))
             }
         });
@@ -193,9 +194,18 @@ fn grid(b: &mut Body, k: &Kernel) -> Printed {
     Ok(())
 }
 
-/// The buffers that each kernel writes.
-pub fn written(p: &Program) -> Vec<FxHashSet<Var>> {
-    race::written(p)
+/// What the kernels' parameters that are buffers are for.
+pub struct Roles {
+    written: FxHashSet<Var>,
+    /// Given slices of buffers.
+    slices: FxHashSet<Var>,
+}
+
+impl Roles {
+    pub fn of(p: &Program) -> Roles {
+        let written = race::written(p).into_iter().flatten().collect();
+        Roles { written, slices: memory::given_slices(p) }
+    }
 }
 
 fn mentioned(k: &Kernel, v: Var) -> bool {

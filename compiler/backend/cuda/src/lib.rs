@@ -96,14 +96,14 @@ pub type Places<'p> = &'p dyn Fn(Prov) -> Option<String>;
 /// A program that the verifier should have refused.
 pub fn kernels(p: &Program, places: Places<'_>) -> Result<String, Error> {
     let traps = numbers(&traps(p));
-    let written = kernel::written(p);
+    let roles = kernel::Roles::of(p);
     let mut out = prelude(p);
-    for ((id, k), written) in p.kernels.iter().zip(&written) {
+    for (id, k) in p.kernels.iter() {
         let mut about: Vec<String> = k.provs.iter().filter_map(|prov| places(*prov)).collect();
         about.dedup();
         let about = if about.is_empty() { String::new() } else { format!(": {}", about.join(", ")) };
         out.push('\n');
-        out.push_str(&kernel::print(p, id, k, &traps, written, &about)?);
+        out.push_str(&kernel::print(p, id, k, &traps, &roles, &about)?);
     }
     Ok(out)
 }

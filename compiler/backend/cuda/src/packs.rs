@@ -11,7 +11,8 @@
 //! } else for (i64 i = p * 4; i < n; ++i) …
 //! ```
 //!
-//! Buffers begin at multiples of 16 bytes at least, so packs of a power of two of elements do, too.
+//! Buffers begin at multiples of 16 bytes at least, so packs of a power of two of elements do, too. Slices of
+//! buffers begin anywhere: a kernel that is given one has no packs.
 
 use crate::body::{Body, Printed, Side};
 use crate::scalar::type_name;
@@ -50,6 +51,7 @@ impl Body<'_> {
             && w.is_power_of_two()
             && size.as_int() == Some(i64::from(w))
             && carried.is_empty()
+            && self.slices.is_empty()
             && reads_apart_from_writes(body)
             && body.iter().all(|s| matches!(s.kind, StmtKind::Let { .. } | StmtKind::Store { .. }))
     }

@@ -24,6 +24,7 @@
 //! Sizes of tiles depend on sizes of the data alone, never on the number of threads, so that results are
 //! the same on any number.
 
+mod appends;
 mod blocked;
 mod build;
 mod doubtful;

@@ -6,6 +6,7 @@
 //! is used again) is copied first. [`crate::memory`] then frees what was not handed on, after its last
 //! use.
 
+use super::appends::Appends;
 use super::build::{Blocks, Emit, KernelBuilder};
 use super::leaf::Leaf;
 use super::{Bound, Env, L, Place, Target, wrong};
@@ -34,7 +35,9 @@ pub(crate) struct Plan {
     names: FxHashMap<Var, Vec<mono::Var>>,
     /// The buffer that an alias is another name of.
     roots: FxHashMap<Var, Var>,
-    scopes: Vec<Scope>,
+    /// The buffers that are rows of another one, and so begin anywhere.
+    pub slices: FxHashSet<Var>,
+    pub(super) scopes: Vec<Scope>,
     params: Vec<mono::Var>,
     /// The parameters that are lengths of axes of others.
     sizes: FxHashSet<mono::Var>,
@@ -42,10 +45,11 @@ pub(crate) struct Plan {
 
 /// A block of the plan: what it owns, and where its body stands.
 #[derive(Default)]
-struct Scope {
+pub(super) struct Scope {
     owned: FxHashSet<Var>,
     last_use: FxHashMap<mono::Var, usize>,
     now: usize,
+    pub appends: Appends,
 }
 
 impl Emit for Plan {
@@ -78,7 +82,6 @@ impl Plan {
             plan: Vec::new(),
             results: Vec::new(),
         };
-        let inputs: FxHashSet<mono::Var> = p.inputs.iter().flat_map(mono::Input::vars).collect();
         Plan {
             flat: Source { vars: p.vars.clone() },
             out,
@@ -89,9 +92,10 @@ impl Plan {
             env: Env::default(),
             names: FxHashMap::default(),
             roots: FxHashMap::default(),
+            slices: FxHashSet::default(),
             scopes: Vec::new(),
             params: p.params.clone(),
-            sizes: p.params.iter().copied().filter(|v| !inputs.contains(v)).collect(),
+            sizes: p.input_sizes(),
         }
     }
 
@@ -157,7 +161,7 @@ impl Plan {
         self.env.insert(v, b);
     }
 
-    fn root(&self, buffer: Var) -> Var {
+    pub fn root(&self, buffer: Var) -> Var {
         self.roots.get(&buffer).copied().unwrap_or(buffer)
     }
 
@@ -186,14 +190,18 @@ impl Plan {
         self.atoms(&self.flat.vars[v].ty.dims)
     }
 
-    fn buffer_ty(&self, v: mono::Var, space: Space) -> L<BufferTy> {
+    pub fn buffer_ty(&self, v: mono::Var, space: Space) -> L<BufferTy> {
         Ok(BufferTy { base: self.flat.vars[v].ty.base, dims: self.dims(v)?, space })
     }
 
     // ---- memory ----
 
-    /// A new buffer of the type of `v`, owned by the innermost block.
+    /// A buffer of the type of `v` to write it to: rows of another one where `v` has a home there, else new and
+    /// owned by the innermost block.
     pub fn alloc_for(&mut self, v: mono::Var) -> L<Place> {
+        if let Some(place) = self.at_home(v)? {
+            return Ok(place);
+        }
         let ty = self.buffer_ty(v, Space::Global)?;
         let name = self.flat.vars[v].name.clone();
         Ok(Place::whole(self.alloc(name.as_str(), ty)))
@@ -211,9 +219,14 @@ impl Plan {
         let ty = self.buffer_ty(v, Space::Global)?;
         let buffer = self.out.buffer(self.flat.vars[v].name.clone().as_str(), ty);
         self.emit(StmtKind::Alias { buffer, of });
+        self.is_of(buffer, of);
+        Ok(Place::whole(buffer))
+    }
+
+    /// `buffer` is another name for memory of `of`.
+    pub fn is_of(&mut self, buffer: Var, of: Var) {
         let root = self.root(of);
         self.roots.insert(buffer, root);
-        Ok(Place::whole(buffer))
     }
 
     /// Whether a variable is a size of the program's inputs, and so never negative.
@@ -299,18 +312,32 @@ impl Plan {
     // ---- bodies ----
 
     pub fn program_body(&mut self, b: &flat::Body) -> L<Vec<Atom>> {
-        self.scopes.push(Scope { last_use: last_uses(b), ..Scope::default() });
+        self.enter(b, []);
         let results = self.handed_on(b)?;
         self.scopes.pop();
         Ok(results)
     }
 
-    /// The statements of a body, and its results as things that its block owns.
-    fn handed_on(&mut self, b: &flat::Body) -> L<Vec<Atom>> {
+    /// Begins a body, whose block owns these buffers.
+    fn enter(&mut self, b: &flat::Body, owned: impl IntoIterator<Item = Var>) {
+        let appends = self.appends(b);
+        let owned = owned.into_iter().collect();
+        self.scopes.push(Scope { owned, last_use: last_uses(b), now: 0, appends });
+    }
+
+    fn stmts(&mut self, b: &flat::Body) -> L<()> {
         for (k, s) in b.stmts.iter().enumerate() {
             self.now(k);
-            self.stmt(s)?;
+            if !self.is_done(s) {
+                self.stmt(s)?;
+            }
         }
+        Ok(())
+    }
+
+    /// The statements of a body, and its results as things that its block owns.
+    fn handed_on(&mut self, b: &flat::Body) -> L<Vec<Atom>> {
+        self.stmts(b)?;
         self.now(b.stmts.len());
         let mut moved = FxHashSet::default();
         b.results.iter().map(|a| self.owned(*a, &mut moved)).collect()
@@ -325,13 +352,13 @@ impl Plan {
     /// A block of the plan of its own for a body.
     fn block(&mut self, b: &flat::Body, owned: impl IntoIterator<Item = Var>) -> L<(Vec<Stmt>, Vec<Atom>)> {
         self.blocks.open();
-        self.scopes.push(Scope { owned: owned.into_iter().collect(), last_use: last_uses(b), now: 0 });
+        self.enter(b, owned);
         let results = self.handed_on(b)?;
         self.scopes.pop();
         Ok((self.blocks.close(), results))
     }
 
-    fn stmt(&mut self, s: &flat::Stmt) -> L<()> {
+    pub fn stmt(&mut self, s: &flat::Stmt) -> L<()> {
         self.prov = s.prov;
         match &s.exp {
             flat::Exp::Host(e) => self.host(&s.pat, e),
@@ -358,11 +385,8 @@ impl Plan {
             flat::Exp::While { state, cond, body } => {
                 let carried = self.states(&s.pat, state, &[cond, body])?;
                 self.blocks.open();
-                self.scopes.push(Scope { last_use: last_uses(cond), ..Scope::default() });
-                for (k, s) in cond.stmts.iter().enumerate() {
-                    self.now(k);
-                    self.stmt(s)?;
-                }
+                self.enter(cond, []);
+                self.stmts(cond)?;
                 let test = match cond.results.as_slice() {
                     [a] => self.atom(*a)?,
                     _ => return wrong("a loop without a condition"),
@@ -542,6 +566,7 @@ impl Plan {
                     self.view_kernel(v, e)?;
                 }
             }
+            E::View { view: mono::View::Append { with }, array } => self.append(one()?, *array, *with)?,
             E::View { .. } | E::Literal { .. } => self.view_kernel(one()?, e)?,
             _ => return wrong("a statement with a body on the host"),
         }
@@ -551,7 +576,6 @@ impl Plan {
     /// An array that one statement makes, by a kernel of one block.
     fn view_kernel(&mut self, v: mono::Var, e: &mono::Exp) -> L<()> {
         if let mono::Exp::View { view, array } = e
-            && !matches!(view, mono::View::Append { .. })
             && !self.flat.vars[*array].ty.is_scalar()
         {
             return self.view_copy(v, view, *array);
@@ -595,11 +619,8 @@ impl Plan {
                 done
             });
         }
-        self.scopes.push(Scope { last_use: last_uses(body), ..Scope::default() });
-        for (k, s) in body.stmts.iter().enumerate() {
-            self.now(k);
-            self.stmt(s)?;
-        }
+        self.enter(body, []);
+        self.stmts(body)?;
         for (r, out) in body.results.iter().zip(outs) {
             let to = out.cell(at);
             match r {

@@ -68,7 +68,7 @@ rules! {
     Grid,
     /// The worker's number is an `int`.
     Worker,
-    /// What only the plan has: `free`, `alias`, `launch`, `sort`, `workers`, and buffers as values.
+    /// What only the plan has: `free`, `alias`, `slice`, `launch`, `sort`, `workers`, and buffers as values.
     Host,
     /// A kernel allocates private buffers of constant dims.
     KernelAlloc,
@@ -102,6 +102,9 @@ rules! {
     Check,
     /// An alias has the base type and space of the buffer whose memory it is.
     Alias,
+    /// A slice has the base type, space and cells of the buffer whose rows it is, from an `int` on; it is neither
+    /// freed nor handed on nor sorted.
+    Slice,
     /// A launch gives each parameter of a kernel a value of its type.
     Launch,
     /// What is sorted are buffers of one first dim; the permutation is a vector of `int`s of its own.

@@ -4,7 +4,7 @@
 //! of a loop, as the result of a loop or an `if`. It ends when the buffer is freed or handed on, as a
 //! first or next value of a loop, as the value of a branch, as a result of the program. The program's
 //! parameters are borrowed: they are only read. An `alias` is a second name; who hands it on, hands on
-//! the buffer.
+//! the buffer. A `slice` is a name for some of its rows, and cannot stand for it.
 //!
 //! ```text
 //! (alloc %xs) (launch k0 (%n %xs)) (free %xs) (give 0)
@@ -28,6 +28,7 @@ pub(super) fn check(p: &Program) -> Result {
         written: race::written(p),
         states: borrowed.map(|v| (*v, State::Borrowed)).collect(),
         roots: FxHashMap::default(),
+        slices: FxHashSet::default(),
         prov: None,
     };
     o.block(&p.plan, &p.results, &[])
@@ -49,6 +50,7 @@ struct Owner<'p> {
     states: FxHashMap<Var, State>,
     /// What an alias is another name of.
     roots: FxHashMap<Var, Var>,
+    slices: FxHashSet<Var>,
     prov: Option<Prov>,
 }
 
@@ -89,7 +91,15 @@ impl<'p> Owner<'p> {
         }
     }
 
+    fn whole(&self, v: Var) -> Result {
+        match self.slices.contains(&v) {
+            true => self.broken(Rule::Slice, format!("{} is rows of another buffer", self.name(v))),
+            false => Ok(()),
+        }
+    }
+
     fn end(&mut self, v: Var) -> Result {
+        self.whole(v)?;
         let (root, state) = self.used(v)?;
         if state == State::Borrowed {
             return self.broken(Rule::Borrowed, format!("{} is a parameter's memory", self.name(v)));
@@ -205,13 +215,24 @@ impl<'p> Owner<'p> {
             StmtKind::Alias { buffer, of } => {
                 let (root, _) = self.used(*of)?;
                 self.roots.insert(*buffer, root);
+                if self.slices.contains(of) {
+                    self.slices.insert(*buffer);
+                }
+                Ok(())
+            }
+            StmtKind::Slice { buffer, of, .. } => {
+                let (root, _) = self.used(*of)?;
+                self.roots.insert(*buffer, root);
+                self.slices.insert(*buffer);
                 Ok(())
             }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
             StmtKind::Sort { keys, out } => {
                 for k in keys {
+                    self.whole(*k)?;
                     self.used(*k)?;
                 }
+                self.whole(*out)?;
                 self.write(*out)
             }
         }

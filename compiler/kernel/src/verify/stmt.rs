@@ -25,6 +25,7 @@ impl<'p> Verifier<'p> {
             s.kind,
             StmtKind::Free { .. }
                 | StmtKind::Alias { .. }
+                | StmtKind::Slice { .. }
                 | StmtKind::Launch { .. }
                 | StmtKind::Sort { .. }
                 | StmtKind::Let { exp: Exp::Workers, .. }
@@ -174,6 +175,7 @@ impl<'p> Verifier<'p> {
                     format!("{} is not of the base type and space of {}", self.name(*buffer), self.name(*of))
                 })
             }
+            StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
             StmtKind::Sort { keys, out } => self.sort(keys, *out),
         }
@@ -352,6 +354,19 @@ impl<'p> Verifier<'p> {
         let (found, want) = (args.len(), kernel.params.len());
         self.ensure(found == want, Rule::Launch, || format!("{found} arguments of {want} of {id:?}"))?;
         kernel.params.iter().zip(args).try_for_each(|(v, a)| self.like(*v, *a, Rule::Launch))
+    }
+
+    fn slice(&mut self, buffer: Var, of: Var, first: Atom) -> Result {
+        let from = self.buffer(of, Rule::Slice)?;
+        let ty = self.scalar(first, Rule::Slice)?;
+        self.ensure(ty == BaseTy::I64, Rule::Slice, || "the number of the first row is no `int`".to_owned())?;
+        self.bind(buffer)?;
+        let to = self.buffer(buffer, Rule::Slice)?;
+        let cells = |t: &BufferTy| t.dims.split_first().map(|(_, cell)| cell.to_vec());
+        let fits = (to.base, to.space) == (from.base, from.space) && to.dims.len() == from.dims.len();
+        self.ensure(fits && cells(to).is_some() && cells(to) == cells(from), Rule::Slice, || {
+            format!("{} has other rows than {}", self.name(buffer), self.name(of))
+        })
     }
 
     fn sort(&self, keys: &[Var], out: Var) -> Result {

@@ -440,6 +440,38 @@ fn a_race_is_told() {
     assert_eq!(without_ids(&race.to_string()), expected, "{}", numbered(&text));
 }
 
+/// Slices of one buffer may be written at once where they have no row in common, as what is before and after a
+/// row has not.
+#[test]
+fn a_launch_gives_slices_that_are_apart() {
+    let kernel = "(k0 \"two\" (from p0) (grid (%b %nb)) (worker %w)
+       (params (%kn int) (%nb int) (%kx global float %kn) (%ky global float %kn))
+       (body (for seq %i (tile %b 64 %kn) () (store %kx (%i) 1.0 p0) (store %ky (%i) 2.0 p0) (next) p0)))";
+    let slices =
+        "(let (%m int) (op + %n %n) p0) (let (%t int) (op + %n %m) p0) (alloc (%c global float %t) p0)
+       (slice (%a global float %n) %c 0 p0) (slice (%d global float %m) %c %n p0)
+       (slice (%e global float %n) %d 0 p0) (slice (%f global float %n) %d %n p0)
+       (slice (%g global float %n) %c 1 p0) (alias (%h global float %n) %f p0)";
+    for (args, wrong) in [
+        ("%a %d", false),
+        ("%d %a", false),
+        ("%a %e", false),
+        ("%f %a", false),
+        ("%e %f", false),
+        ("%h %e", false),
+        ("%a %c", true),
+        ("%d %e", true),
+        ("%f %d", true),
+        ("%h %f", true),
+        ("%a %g", true),
+        ("%g %d", true),
+    ] {
+        let plan = format!("{slices} (launch k0 (%n 4 {args}) p1) (give %c)");
+        let result = check(&parse(&program("(%n int)", kernel, &plan)));
+        assert_eq!(result.is_err(), wrong, "{args}");
+    }
+}
+
 /// A kernel that reads one buffer and writes another, and plans that give it the same memory twice.
 #[test]
 fn a_launch_gives_no_memory_twice_to_write() {

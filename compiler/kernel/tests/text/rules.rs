@@ -25,6 +25,7 @@ const KERNELS: &[(Rule, &str)] = &[
     (Rule::Dim, "(alloc (%a private int 2.0) p0)"),
     (Rule::Host, "(free %xs p0)"),
     (Rule::Host, "(alias (%zs global float %n) %xs p0)"),
+    (Rule::Host, "(slice (%zs global float 1) %xs 0 p0)"),
     (Rule::Host, "(launch k0 () p0)"),
     (Rule::Host, "(sort (%xs) %is p0)"),
     (Rule::Host, "(let (%a int) (workers) p0)"),
@@ -273,6 +274,31 @@ const PLANS: &[(Rule, &str)] = &[
     (Rule::Alias, "(alias (%ys global int %n) %xs p0) (give)"),
     (Rule::Alias, "(alias (%ys scratch float %n) %xs p0) (give)"),
     (Rule::Alias, "(alias (%ys global int %n) %n p0) (give)"),
+    (Rule::Slice, "(slice (%ys global int %n) %xs 0 p0) (give)"),
+    (Rule::Slice, "(slice (%ys scratch float %n) %xs 0 p0) (give)"),
+    (Rule::Slice, "(slice (%ys global float) %xs 0 p0) (give)"),
+    (Rule::Slice, "(slice (%ys global float 1 %n) %xs 0 p0) (give)"),
+    (Rule::Slice, "(slice (%ys global float 1) %n 0 p0) (give)"),
+    (Rule::Slice, "(slice (%ys global float 1) %xs 0.0 p0) (give)"),
+    (Rule::Slice, "(slice (%ys global float 1) %xs %xs p0) (give)"),
+    (
+        Rule::Slice,
+        "(alloc (%a global float %n 2) p0) (slice (%t global float 1 3) %a 0 p0) (free %a p0) (give)",
+    ),
+    (Rule::Slice, "(alloc (%a global float %n) p0) (slice (%t global float 1) %a 0 p0) (give %t)"),
+    (
+        Rule::Slice,
+        "(alloc (%a global float %n) p0) (slice (%t global float 1) %a 0 p0) (alias (%u global float 1) %t p0)
+         (give %u)",
+    ),
+    (
+        Rule::Slice,
+        "(alloc (%a global int %n) p0) (slice (%t global int 1) %a 0 p0) (sort (%t) %a p0) (give %a)",
+    ),
+    (
+        Rule::Slice,
+        "(alloc (%a global int %n) p0) (slice (%t global int %n) %a 0 p0) (sort (%xs) %t p0) (give %a)",
+    ),
     (Rule::Launch, "(launch k7 () p0) (give)"),
     (Rule::Launch, "(launch k0 (%n 4 %xs) p0) (give)"),
     (Rule::Launch, "(launch k0 (%n 4.0 %xs %xs) p0) (give)"),
@@ -289,6 +315,7 @@ const PLANS: &[(Rule, &str)] = &[
         "(alloc (%a global int 4) p0) (alloc (%k global u8 3) p0) (sort (%k) %a p0) (free %k p0) (give %a)",
     ),
     (Rule::Free, "(free %n p0) (give)"),
+    (Rule::Free, "(alloc (%a global int %n) p0) (slice (%t global int 1) %a 0 p0) (free %t p0) (give)"),
     (Rule::Free, "(alloc (%a global int %n) p0) (alias (%t global int %n 1) %a p0) (free %t p0) (give)"),
     (Rule::Borrowed, "(free %xs p0) (give)"),
     (Rule::Borrowed, "(give %xs)"),
@@ -300,6 +327,7 @@ const PLANS: &[(Rule, &str)] = &[
     ),
     (Rule::Written, "(launch k0 (%n 4 %xs %xs) p0) (give)"),
     (Rule::Written, "(alias (%ys global float %n) %xs p0) (launch k0 (%n 4 %xs %ys) p0) (give)"),
+    (Rule::Written, "(slice (%ys global float %n) %xs 0 p0) (launch k0 (%n 4 %xs %ys) p0) (give)"),
     (Rule::Written, "(store %xs (0) 1.0 p0) (give)"),
     (Rule::Written, "(alias (%ys global float %n) %xs p0) (store %ys (0) 1.0 p0) (give)"),
     (Rule::Gone, "(alloc (%a global float %n) p0) (free %a p0) (free %a p0) (give)"),
@@ -314,6 +342,11 @@ const PLANS: &[(Rule, &str)] = &[
          (let (%x float) (load %t 0) p0) (give)",
     ),
     (Rule::Gone, "(alloc (%a global float %n) p0) (alias (%t global float %n) %a p0) (give %a %t)"),
+    (
+        Rule::Gone,
+        "(alloc (%a global float %n) p0) (slice (%t global float 1) %a 0 p0) (free %a p0)
+         (let (%x float) (load %t 0) p0) (give)",
+    ),
     (
         Rule::Gone,
         "(alloc (%a global float %n) p0)

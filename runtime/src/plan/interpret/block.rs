@@ -29,7 +29,8 @@ enum Meaning {
     /// `None` is a value that nothing specifies, such as what a scan gives the first thread. It may be
     /// handled, and whatever is made of it is not specified either; but nothing may depend on it.
     Scalar(Option<Scalar>),
-    Buffer(Rc<Memory>),
+    /// Memory, and the number of the element that the buffer begins with.
+    Buffer(Rc<Memory>, usize),
 }
 
 /// Why a block, or a thread, ends before its end.
@@ -104,7 +105,12 @@ impl<'a> Block<'a> {
         for (v, a) in self.kernel.params.iter().zip(args) {
             let meaning = match (a, self.machine.p.ty(*v)) {
                 (Argument::Scalar(s), Ty::Scalar(ty)) if s.ty() == *ty => Meaning::Scalar(Some(*s)),
-                (Argument::Buffer(b), Ty::Buffer(ty)) if b.base == ty.base => Meaning::Buffer((*b).clone()),
+                (Argument::Buffer(b), Ty::Buffer(ty)) if b.base == ty.base => {
+                    Meaning::Buffer((*b).clone(), 0)
+                }
+                (Argument::Slice { buffer, first, .. }, Ty::Buffer(ty)) if buffer.base == ty.base => {
+                    Meaning::Buffer((*buffer).clone(), *first)
+                }
                 _ => return broken(format!("the parameter {v:?} is given what it is not")),
             };
             self.common.insert(*v, meaning);
@@ -154,7 +160,7 @@ impl<'a> Block<'a> {
             Atom::Const(s) => Ok(Some(s)),
             Atom::Var(v) => match self.meaning(v)? {
                 Meaning::Scalar(s) => Ok(*s),
-                Meaning::Buffer(_) => wrong(format!("{v:?} is a buffer")),
+                Meaning::Buffer(..) => wrong(format!("{v:?} is a buffer")),
             },
         }
     }
@@ -195,14 +201,15 @@ impl<'a> Block<'a> {
 
     // ---- memory ----
 
-    /// A buffer, and the number of the element at these indices.
+    /// The memory of a buffer, and the number of the element at these indices in it.
     fn place(&self, v: Var, at: &[i64]) -> Step<(Rc<Memory>, usize)> {
         let Some(ty) = self.machine.p.buffer_ty(v) else { return wrong(format!("{v:?} is no buffer")) };
         let dims = self.ints(&ty.dims)?;
-        let Meaning::Buffer(memory) = self.meaning(v)? else {
+        let Meaning::Buffer(memory, first) = self.meaning(v)? else {
             return wrong(format!("{v:?} is no buffer"));
         };
-        let there = element(at, &dims).filter(|index| *index < memory.cells.borrow().len());
+        let there = element(at, &dims).and_then(|index| index.checked_add(*first));
+        let there = there.filter(|index| *index < memory.cells.borrow().len());
         match there {
             Some(index) => Ok((memory.clone(), index)),
             None => wrong(format!("{v:?}, of shape {dims:?}, has no element at {at:?}")),
@@ -533,6 +540,7 @@ impl<'a> Block<'a> {
             }
             StmtKind::Free { .. }
             | StmtKind::Alias { .. }
+            | StmtKind::Slice { .. }
             | StmtKind::Launch { .. }
             | StmtKind::Sort { .. } => wrong("a statement of the plan in a kernel"),
         }
@@ -545,7 +553,7 @@ impl<'a> Block<'a> {
         };
         let dims = self.ints(&ty.dims)?;
         match heap::size_of(&dims, 1).filter(|n| *n <= MOST) {
-            Some(elements) => Ok(Meaning::Buffer(Rc::new(Memory::new(ty.base, elements)))),
+            Some(elements) => Ok(Meaning::Buffer(Rc::new(Memory::new(ty.base, elements)), 0)),
             None => wrong(format!("a kernel's own memory of shape {dims:?}")),
         }
     }

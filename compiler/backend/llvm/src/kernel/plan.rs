@@ -104,6 +104,18 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.call_for(abi::ALLOC, ptr.into(), &args)
     }
 
+    /// Where the rows of `of` from number `first` on begin.
+    pub fn slice(&mut self, buffer: Var, of: Var, first: Atom) -> Result<(), EmitError> {
+        let (ty, base) = self.buffer(of)?;
+        let mut index = self.size(first)?;
+        for d in ty.dims.iter().skip(1) {
+            index = self.e.builder.build_int_nsw_mul(index, self.size(*d)?, "")?;
+        }
+        let address = self.e.element(ty.base, base, index)?;
+        self.bind(buffer, address.into());
+        Ok(())
+    }
+
     pub fn free(&mut self, buffer: Var) -> Result<(), EmitError> {
         let ctx = self.ctx()?;
         let (_, address) = self.buffer(buffer)?;

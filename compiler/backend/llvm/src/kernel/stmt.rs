@@ -41,6 +41,7 @@ impl<'ctx> Fun<'_, 'ctx> {
                 self.bind(*buffer, address.into());
                 Ok(())
             }
+            StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out } => self.sort(keys, *out),
         }
