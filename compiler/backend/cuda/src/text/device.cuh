@@ -48,10 +48,18 @@ struct remc_failure {
 // Neighbouring elements, which come and go as one word.
 namespace remc {
 template <class T, int N> struct alignas(sizeof(T) * N) pack { T at[N]; };
+// A GPU stops where such a word is not aligned.
+template <class P> static __device__ __forceinline__ void aligned([[maybe_unused]] const void *at) {
+#ifdef REMC_EMULATED
+  if ((u64)at % sizeof(P)) abort();
+#endif
+}
 template <int N, class T> static __device__ __forceinline__ pack<T, N> take(const T *from) {
+  aligned<pack<T, N>>(from);
   return *reinterpret_cast<const pack<T, N> *>(from);
 }
 template <class T, int N> static __device__ __forceinline__ void put(T *to, const pack<T, N> &elements) {
+  aligned<pack<T, N>>(to);
   *reinterpret_cast<pack<T, N> *>(to) = elements;
 }
 }  // namespace remc
