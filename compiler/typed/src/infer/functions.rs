@@ -34,6 +34,10 @@ impl Checker<'_> {
                 Some(t) => Some((c.param_array_type(t)?, t.id)),
                 None => None,
             };
+            // Functions inside of an entry have no data to read their sizes from: they are for all sizes.
+            if c.param_implicit == Implicit::Entry {
+                c.param_implicit = Implicit::Flexible;
+            }
             let hint = ret.as_ref().map(|r| r.0.clone()).or(expected.map(|f| f.ret.clone()));
             c.lambda_of(vars, node, |c, _| c.infer(body, hint.as_ref())).and_then(|t| {
                 if let (Some((ty, at)), ExprKind::Lam { body, .. }) = (&ret, &*t.expr.kind) {
