@@ -421,7 +421,11 @@ impl<'a, M: Machine> Plan<'a, M> {
             }
             StmtKind::Slice { buffer, of, first } => {
                 let (slot, _, dims) = self.buffer(*of)?;
-                let row = dims.iter().skip(1).try_fold(1i64, |n, d| n.checked_mul(*d));
+                let cell = dims.get(1..).unwrap_or_default();
+                let row = match cell.contains(&0) {
+                    true => Some(0),
+                    false => cell.iter().try_fold(1i64, |n, d| n.checked_mul(*d)),
+                };
                 let skipped = row.and_then(|row| row.checked_mul(self.int(*first).ok()?));
                 let first = skipped.and_then(|n| slot.first.checked_add(usize::try_from(n).ok()?));
                 let Some(first) = first else {

@@ -185,6 +185,11 @@ const OF_THREE: usize = 4;
 const OF_RESHAPE: usize = 6;
 
 impl Trap {
+    /// A row of so many axes is larger than [`LONGEST`]; its shape is the operand.
+    pub fn of_row(rank: usize) -> Trap {
+        Trap::TooLarge { rank, by: "device".into(), most: LONGEST as u64 }
+    }
+
     /// What an operator on operands of these types says where it has no value; `None` if it always has
     /// one (or they are not its operand types).
     pub fn of_operator(op: ScalarOp, operands: &[BaseTy]) -> Option<Trap> {

@@ -300,11 +300,10 @@ impl<'p> Analysis<'p> {
         let size = self.scope.product(&p.vars[v].ty.dims);
         let source = self.scope.product(&p.vars[array].ty.dims);
         let (name, elements, exact) = match view {
-            View::Reshape { .. } => ("reshaped", size, true),
+            View::Reshape { .. } | View::Append { .. } => ("in another form", size, true),
             View::Permute { .. } => ("with its axes in another order", size, true),
             View::Reverse => ("backwards", size, true),
             View::Rotate { .. } => ("rotated", size, true),
-            View::Append { .. } => ("beside another", source.clone(), true),
             View::Slice { .. } => ("a part of it", size, true),
             View::Wrap { .. } => ("a part of it, wrapping round", size, false),
             View::Cycle { .. } => ("its elements again and again", source.clone(), false),
@@ -451,18 +450,20 @@ impl<'p> Analysis<'p> {
         let found = w.found;
         let mut reads = found.reads(&self.scope);
         reads.extend(more);
-        let mut writes = Vec::new();
+        let mut writes: Vec<Write> = Vec::new();
         for v in &s.pat {
             let ty = &p.vars[*v].ty;
-            let number = self.out.steps.len();
+            let (array, number) = (self.within(*v), self.out.steps.len());
+            let elements = self.scope.product(&ty.dims);
+            // Parts of one array are written as one.
+            if let Some(w) = writes.iter_mut().find(|w| self.within(w.array) == array) {
+                w.elements = &w.elements + &elements;
+                continue;
+            }
             // A number that a step makes is in memory for a moment too.
-            writes.push(Write {
-                array: *v,
-                elements: self.scope.product(&ty.dims),
-                bytes: ty.base.bits() / 8,
-            });
+            writes.push(Write { array: *v, elements, bytes: ty.base.bits() / 8 });
             if !ty.is_scalar() {
-                self.written.push((self.within(*v), number));
+                self.written.push((array, number));
             }
         }
         let mut cost =

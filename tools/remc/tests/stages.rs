@@ -230,6 +230,17 @@ fn rows_past_63_bits() {
     let squares = "(entry (main [ns [int n]])
         (concat (reverse ((λ ([k 0]) (unbox (iota [k k]) (m a b) (box (ravel m)))) ns))))";
     rows(squares, &["ns=[4294967296 1]"], "4294967296 4294967296");
+    rows(
+        "(entry (main [xs [int n]] [ns [int k]]) (segments (split xs ns)))",
+        &["xs=[7]", wraps],
+        "4611686018427387905",
+    );
+    // Rows without elements, of which there are as many as if there were some.
+    let empty = "(entry (main [ns [int n]])
+        (length (concat (reverse (~(0)(λ ([k 0]) (replicate{int | [k 0] []} 3)) ns)))))";
+    for device in ["interp", "cpu"] {
+        fails(&["run", "-e", empty, "--entry", "main", "--input", wraps, "--device", device], 3, "[R0012]");
+    }
 }
 
 /// What an append has one after the other is made there: one array, and no copy but of what is given.

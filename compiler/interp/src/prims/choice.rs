@@ -59,10 +59,10 @@ pub(super) fn split(c: &Call) -> R<Array> {
     if let Some(i) = lengths.iter().position(|m| *m < 0) {
         return Err(Fault::trap(Trap::NegativeLength, &[&[lengths[i]], &[i as i64]]));
     }
-    let total = match lengths.iter().all(|m| *m <= LONGEST) {
-        true => lengths.iter().fold(0i64, |total, m| total.saturating_add(*m)),
-        false => i64::MAX,
-    };
+    if let Some(m) = lengths.iter().find(|m| **m > LONGEST) {
+        return Err(Fault::trap(Trap::of_row(1), &[&[*m]]));
+    }
+    let total = lengths.iter().fold(0i64, |total, m| total.saturating_add(*m));
     if total != n as i64 {
         return Err(Fault::trap(Trap::Split, &[&[total], &[n as i64]]));
     }
@@ -83,7 +83,11 @@ pub(super) fn split(c: &Call) -> R<Array> {
 pub(super) fn concat(c: &Call) -> R<Array> {
     let boxes = c.arg(0)?.as_boxes()?;
     let cell = c.shape(1)?;
-    let total: usize = boxes.iter().map(|b| b.value.shape.first().copied().unwrap_or(0)).sum();
+    let items = boxes.iter().map(|b| b.value.shape.first().copied().unwrap_or(0));
+    let total = items.fold(0usize, usize::saturating_add);
+    if total > LONGEST as usize {
+        return Err(Fault::trap(Trap::of_row(1), &[&[total.try_into().unwrap_or(i64::MAX)]]));
+    }
     let shape = joined(&[total], cell);
     let mut out = match (boxes.first(), c.p.types.first()) {
         (Some(b), _) => b.value.data.builder(size(&shape)?),

@@ -416,7 +416,8 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Checks that an array of this shape, one of several whose sizes are added up, is not too large for all memory.
+    /// Checks that an array of this shape, one of several whose sizes are added up, is not too large for all memory. No
+    /// axis is longer either, where another one has no places.
     pub fn check_room(&mut self, dims: &[Atom]) -> R<()> {
         let cond = match dims {
             [] => return Ok(()),
@@ -424,14 +425,14 @@ impl<'a> Build<'a> {
             _ => {
                 let mut product = Atom::Const(Scalar::F64(1.0));
                 for n in dims {
-                    let factor = self.cast(BaseTy::F64, *n)?;
+                    let factor = self.op(ScalarOp::Max2, &[*n, Atom::int(1)])?;
+                    let factor = self.cast(BaseTy::F64, factor)?;
                     product = self.op(ScalarOp::Mul, &[product, factor])?;
                 }
                 self.op(ScalarOp::Le, &[product, Atom::Const(Scalar::F64(LONGEST as f64))])?
             }
         };
-        let trap = Trap::TooLarge { rank: dims.len(), by: "device".into(), most: LONGEST as u64 };
-        self.check(trap, cond, &[dims])
+        self.check(Trap::of_row(dims.len()), cond, &[dims])
     }
 
     /// Checks that a size which the program computes fits into 64 bits. A product of sizes of arrays that

@@ -4,7 +4,7 @@
 //! (let (%ss) (seg-scan full () (i k)         … as tiles, of which %sums …
 //!   (let (%n) (index %ns %i))
 //!   (check (negative-length) (op >= %n 0))
-//!   (check (split) (op <= %n 2^40))
+//!   (check (too-large …) (op <= %n 2^40))
 //!   (give %n)))
 //! (let (%m %long) (filter (i k)              (let (%dense %which) (filter (b nb)
 //!   (let (%n) (index %ns %i))                  (let (%sum) (index %sums %b))

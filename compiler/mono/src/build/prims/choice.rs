@@ -106,7 +106,7 @@ pub(super) fn split<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     for (i, m) in lengths.iter().enumerate() {
         let cond = b.at_least_zero(*m)?;
         b.check(Trap::NegativeLength, cond, &[&[*m], &[Atom::int(i as i64)]])?;
-        check_length(b, *m, n)?;
+        b.check_room(&[*m])?;
         let d = b.dim_of(*m);
         b.assume_natural(d);
     }
@@ -126,12 +126,6 @@ pub(super) fn split<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     Ok(Val::Boxes { dims: vec![k], ty, elems: all.into() })
 }
 
-/// Lengths past this cannot add up to the number of items, but their sum could wrap round to it.
-fn check_length(b: &mut Build<'_>, m: Atom, n: Atom) -> R<()> {
-    let short = b.op(ScalarOp::Le, &[m, Atom::int(LONGEST)])?;
-    b.check(Trap::Split, short, &[&[Atom::int(i64::MAX)], &[n]])
-}
-
 /// Parts whose number is known when the program runs: the items stay where they are.
 fn split_at_run_time<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, k: Atom, n: Atom, ty: AtomTy) -> R<Val<'a>> {
     let given = c.base(1)?;
@@ -139,7 +133,7 @@ fn split_at_run_time<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, k: Atom, n: Atom, 
         let m = b.index(given, at)?;
         let natural = b.at_least_zero(m)?;
         b.check(Trap::NegativeLength, natural, &[&[m], at])?;
-        check_length(b, m, n)?;
+        b.check_room(&[m])?;
         Ok(m)
     })?;
     let more = b.dim_of(k).add(&Dim::constant(1));
