@@ -104,8 +104,8 @@ impl Len {
     }
 }
 
-/// The most elements that one of several rows may have, of sizes of their own: more than any memory holds, and so few
-/// that no sum over rows is past 63 bits. (It would take 2^23 such rows.)
+/// The most elements that each of several rows of sizes of their own may have. No memory holds more, and it takes
+/// 2^23 such rows for a sum of their sizes to be past 63 bits.
 pub const LONGEST: i64 = 1 << 40;
 
 /// A run-time check: what it says when it fails, but for the values.

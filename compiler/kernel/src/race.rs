@@ -109,7 +109,7 @@ fn handed_on(state: Var, links: &[Link]) -> impl Iterator<Item = Var> + '_ {
 
 // ---- launches ----
 
-/// The plan's names for memory that it has another name for. They are unique: a name is bound before its uses.
+/// Names of the plan that stand for memory of another name: aliases and slices. Each is bound once, before its uses.
 #[derive(Default)]
 struct Names {
     /// What an alias or slice is of.

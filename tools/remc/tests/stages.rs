@@ -235,6 +235,10 @@ fn rows_past_63_bits() {
         &["xs=[7]", wraps],
         "4611686018427387905",
     );
+    // Four parts of an append, whose sum wraps round to 0: nobody writes them to the room for none.
+    let parts = "(entry (main [k int])
+        (unbox (iota [k]) (v w) (append (* 2 v) (append (+ 1 v) (append (* 3 v) (* 5 v))))))";
+    rows(parts, &["k=4611686018427387904"], "4611686018427387904");
     // Rows without elements, of which there are as many as if there were some.
     let empty = "(entry (main [ns [int n]])
         (length (concat (reverse (~(0)(λ ([k 0]) (replicate{int | [k 0] []} 3)) ns)))))";

@@ -15,6 +15,7 @@
 //! | module | what it lowers |
 //! | --- | --- |
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
+//! | [`appends`] | arrays one after the other, made or copied where they belong |
 //! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |

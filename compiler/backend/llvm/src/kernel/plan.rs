@@ -109,7 +109,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (ty, base) = self.buffer(of)?;
         let mut index = self.size(first)?;
         for d in ty.dims.iter().skip(1) {
-            index = self.e.builder.build_int_nsw_mul(index, self.size(*d)?, "")?;
+            // Not marked as one that never wraps: an array without elements may have dims of any size.
+            index = self.e.builder.build_int_mul(index, self.size(*d)?, "")?;
         }
         let address = self.e.element(ty.base, base, index)?;
         self.bind(buffer, address.into());

@@ -34,7 +34,7 @@ use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
 impl Tiled {
-    /// The filter `s`, in two, if it asks for elements of the scan from some size on.
+    /// The filter `s` as two, if it finds the elements of the scan that are large: of tiles by their sums, and in those.
     pub(super) fn in_dense_tiles(&self, f: &mut Flattener, s: &Stmt) -> Option<Vec<Stmt>> {
         let Exp::Filter { axis, body } = &s.exp else { return None };
         let ([sums], true) = (self.sums.as_slice(), axis.size == self.scan.axis.size) else { return None };
