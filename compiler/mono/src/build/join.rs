@@ -3,6 +3,7 @@
 use crate::build::emit::Scope;
 use crate::build::function::tables_of;
 use crate::build::opaque::{Differing, is_known};
+use crate::build::ragged::fit::Leaving;
 use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug, env};
@@ -204,7 +205,11 @@ impl<'a> Build<'a> {
             }
             false => (a, b),
         };
-        let (a, b) = self.align(a, b, &mut left, &mut right)?;
+        let (mut a, mut b) = self.align(a, b, &mut left, &mut right)?;
+        if self.loops > 0 {
+            a = self.within(&mut left, |this| this.fit(a, first, Leaving::Round))?;
+            b = self.within(&mut right, |this| this.fit(b, first, Leaving::Round))?;
+        }
         let then = self.finish(left, &a)?;
         let otherwise = self.finish(right, &b)?;
         let mut pat = Vec::new();

@@ -116,6 +116,7 @@ pub fn build_within(
         opaque: FxHashMap::default(),
         stopping: FxHashSet::default(),
         mentioned: FxHashMap::default(),
+        loops: 0,
         next_type: 1 << 29,
         parts: 0,
         most,
@@ -191,6 +192,8 @@ pub(crate) struct Build<'a> {
     stopping: FxHashSet<GlobalId>,
     /// What each λ mentions that was asked for.
     mentioned: function::leaves::MentionedBy,
+    /// How many loops are being built, one in the other.
+    loops: usize,
     /// The next number for a binder of a closed type.
     next_type: u32,
     /// How many parts the program has so far, and may have.

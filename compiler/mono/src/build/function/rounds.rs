@@ -61,7 +61,10 @@ impl<'a> Build<'a> {
         let (mut deepest, mut deeper) = (self.depth_of(&start)?, 0);
         for _ in 0..MOST_ROUNDS {
             let open = self.scopes.len();
-            let plans = match round(self, &start)? {
+            self.loops += 1;
+            let done = round(self, &start);
+            self.loops -= 1;
+            let plans = match done? {
                 Round::Done(t) => return Ok(Some(t)),
                 Round::Again(plans) => plans,
                 Round::Opaque(which) => {

@@ -5,6 +5,7 @@ use crate::build::array::MOST_UNROLLED;
 use crate::build::function::Round;
 use crate::build::join::has_boxes;
 use crate::build::opaque::Differing;
+use crate::build::ragged::fit::Leaving;
 use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
@@ -368,6 +369,7 @@ pub(crate) fn close_round<'a>(
     let mut results = Vec::new();
     for (v, ty) in after.into_iter().zip(types) {
         let v = b.stored_flat(v, ty)?;
+        let v = b.fit(v, first, Leaving::Round)?;
         b.flatten(&v, &mut results)?;
     }
     Ok(Round::Done(Body { stmts: b.close().stmts, results }))

@@ -9,12 +9,22 @@
 //! contents are *joined*, one after the other, with the start of each iteration's. Where the body gives
 //! an array of boxes as the contents of a box, its witnesses and starts are joined as well; starts are
 //! counted within an iteration, and so move by where that iteration's data begin ([`Build::rebased`]).
+//!
+//! Data that are there before the map, those of boxes which the body arranges in another way, stay where they
+//! are: all iterations share them, and give their starts alone.
+//!
+//! ```text
+//! (map i 9 … (reverse rᵢ))    starts sᵢ [3], data d of all rows
+//!   ⟶  (let (starts) (map i 9 … (give (reverse sᵢ))))                 data d
+//! ```
 
+use super::fit::{Leaving, is_before};
 use super::{Part, Ragged, Stored, WitnessArrays, sigma};
 use crate::build::opaque::is_known;
 use crate::build::val::{Boxed, Val};
 use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Axis, Body, Exp, Ty};
+use remc_base::ids::Id;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
@@ -46,9 +56,12 @@ impl<'a> Build<'a> {
         ty: &ArrTy,
         value: Val<'a>,
     ) -> R<Val<'a>> {
+        let Some(first) = axes.first().map(|a| a.var.index()) else { return bug("a map over no axis") };
         let value = self.stored_flat(value, ty)?;
-        let mut given = Vec::new();
+        let value = self.fit(value, first, Leaving::Map)?;
+        let mut given = Given { first, all: Vec::new() };
         self.body_results(&value, false, &mut given)?;
+        let given = given.all;
         let regular = given.iter().filter(|(_, joined)| !joined).count();
         let results = |joined| given.iter().filter(move |(_, j)| *j == joined).map(|(a, _)| *a);
         let results = results(false).chain(results(true)).collect();
@@ -70,7 +83,7 @@ impl<'a> Build<'a> {
 
         // Outside of the body: the dims of what is regular come with its type.
         let mut dims = Vec::new();
-        self.regular_dims(&value, ty, &mut dims)?;
+        self.regular_dims(&value, ty, first, &mut dims)?;
         let mut dims = dims.into_iter();
         let (mut maps, mut joins, mut made) = (Vec::new(), Vec::new(), Vec::new());
         for (a, joined) in given {
@@ -92,9 +105,13 @@ impl<'a> Build<'a> {
                 made.push(JoinResult::Regular(v.into()));
             }
         }
+        let exp = match joins.is_empty() {
+            true => Exp::Map { axes: vec![axis], body },
+            false => Exp::Join { axis, regular, body },
+        };
         maps.extend(joins);
-        self.emit(maps, Exp::Join { axis, regular, body })?;
-        let mut results = JoinResults { frame, count: n, untaken: made.into_iter() };
+        self.emit(maps, exp)?;
+        let mut results = JoinResults { frame, count: n, first, untaken: made.into_iter() };
         self.collected(&value, ty, &mut results)
     }
 
@@ -115,23 +132,23 @@ impl<'a> Build<'a> {
     }
 
     /// The dims of what is regular in a value, in the order in which it is given.
-    fn regular_dims(&mut self, v: &Val<'a>, ty: &ArrTy, out: &mut Vec<Vec<Atom>>) -> R<()> {
+    fn regular_dims(&mut self, v: &Val<'a>, ty: &ArrTy, first: usize, out: &mut Vec<Vec<Atom>>) -> R<()> {
         match (v, &ty.atom) {
             (Val::Tuple { fields, .. }, AtomTy::Tuple(q)) => {
                 for (f, (_, t)) in fields.iter().zip(&q.fields) {
-                    self.regular_dims(f, &t.lifted(&ty.shape), out)?;
+                    self.regular_dims(f, &t.lifted(&ty.shape), first, out)?;
                 }
             }
             (Val::Box(b), _) => scalars_in(b, out),
             (Val::Ragged(r), _) => {
                 let dims = self.sizes_of_type(&ty.shape)?;
-                let mut arrays = Vec::new();
+                let mut arrays = Given { first, all: Vec::new() };
                 self.body_results_of_boxes(r, false, &mut arrays)?;
-                out.extend(arrays.iter().filter(|(_, joined)| !joined).map(|_| dims.clone()));
+                out.extend(arrays.all.iter().filter(|(_, joined)| !joined).map(|_| dims.clone()));
             }
             (Val::Fns { table, fields, .. }, _) => {
                 for (f, t) in fields.iter().zip(table.types()) {
-                    self.regular_dims(f, &t.lifted(&ty.shape), out)?;
+                    self.regular_dims(f, &t.lifted(&ty.shape), first, out)?;
                 }
             }
             _ => out.push(self.sizes_of_type(&ty.shape)?),
@@ -140,14 +157,14 @@ impl<'a> Build<'a> {
     }
 
     /// What the body gives, and whether it is joined.
-    fn body_results(&mut self, v: &Val<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
+    fn body_results(&mut self, v: &Val<'a>, joined: bool, out: &mut Given) -> R<()> {
         match v {
             Val::Base(a) => {
                 let a = match joined && self.dims_of_atom(*a).is_empty() {
                     true => self.literal("x", self.base_of(*a), vec![Atom::int(1)], vec![*a])?,
                     false => *a,
                 };
-                out.push((a, joined));
+                out.push(a, joined);
             }
             Val::Tuple { fields, .. } | Val::Fns { fields, .. } => {
                 fields.iter().try_for_each(|f| self.body_results(f, joined, out))?;
@@ -155,14 +172,14 @@ impl<'a> Build<'a> {
             Val::Box(b) => {
                 for w in &b.witnesses {
                     match w {
-                        Index::Dim(d) => out.push((self.size(d)?, false)),
+                        Index::Dim(d) => out.push(self.size(d)?, false),
                         Index::Shape(s) if is_known(s) => {
-                            out.extend(self.sizes(s)?.into_iter().map(|a| (a, false)));
+                            self.sizes(s)?.into_iter().for_each(|a| out.push(a, false));
                         }
                         Index::Shape(s) => {
-                            out.push((self.rank(s)?, false));
-                            out.extend(self.sizes(s)?.into_iter().map(|a| (a, false)));
-                            out.push((self.dims_vector(s)?, true));
+                            out.push(self.rank(s)?, false);
+                            self.sizes(s)?.into_iter().for_each(|a| out.push(a, false));
+                            out.push(self.dims_vector(s)?, true);
                         }
                     }
                 }
@@ -174,26 +191,28 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn body_results_of_boxes(&mut self, r: &Ragged<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
+    fn body_results_of_boxes(&mut self, r: &Ragged<'a>, joined: bool, out: &mut Given) -> R<()> {
         for w in &r.witnesses {
-            out.extend(w.numbers().into_iter().map(|a| (a, joined)));
-            if let Some(Stored { data, starts }) = w.dims() {
-                out.extend([(starts, joined), (data, true)]);
+            w.numbers().into_iter().for_each(|a| out.push(a, joined));
+            if let Some(dims) = w.dims() {
+                out.push_stored(dims, joined);
             }
         }
         self.body_results_of_part(&r.contents, joined, out)
     }
 
-    fn body_results_of_part(&mut self, p: &Part<'a>, joined: bool, out: &mut Vec<(Atom, bool)>) -> R<()> {
+    fn body_results_of_part(&mut self, p: &Part<'a>, joined: bool, out: &mut Given) -> R<()> {
         match p {
-            Part::Base { data, starts } => out.extend([(*starts, joined), (*data, true)]),
+            Part::Base { data, starts } => out.push_stored(Stored { data: *data, starts: *starts }, joined),
             Part::Tuple(parts) | Part::Fns { fields: parts, .. } => {
                 parts.iter().try_for_each(|p| self.body_results_of_part(p, joined, out))?;
             }
             Part::Box(r) => self.body_results_of_boxes(r, joined, out)?,
             Part::Boxes { starts, inner } => {
-                out.push((*starts, joined));
-                self.body_results_of_boxes(inner, true, out)?;
+                out.push(*starts, joined);
+                if !self.are_before(inner, out.first) {
+                    self.body_results_of_boxes(inner, true, out)?;
+                }
             }
         }
         Ok(())
@@ -321,10 +340,7 @@ impl<'a> Build<'a> {
         for w in &r.witnesses {
             let numbers = w.numbers().iter().map(|_| array(self, results)).collect::<R<Vec<_>>>()?;
             let stored = match w.dims() {
-                Some(_) => {
-                    let (data, starts) = self.collected_data(dims, results)?;
-                    Some(Stored { data, starts })
-                }
+                Some(own) => Some(self.collected_data(own, dims, results)?),
                 None => None,
             };
             witnesses.push(w.with(numbers, stored)?);
@@ -345,8 +361,9 @@ impl<'a> Build<'a> {
         results: &mut JoinResults<'_>,
     ) -> R<Part<'a>> {
         Ok(match p {
-            Part::Base { .. } => {
-                let (data, starts) = self.collected_data(dims, results)?;
+            Part::Base { data, starts } => {
+                let own = Stored { data: *data, starts: *starts };
+                let Stored { data, starts } = self.collected_data(own, dims, results)?;
                 Part::Base { data, starts }
             }
             Part::Fns { table, fields } => {
@@ -359,6 +376,9 @@ impl<'a> Build<'a> {
             Part::Box(r) => Part::Box(Rc::new(self.collected_boxes(r, dims, &r.ty.clone(), results)?)),
             Part::Boxes { inner, .. } => {
                 let own = results.starts_of_boxes(dims.is_some())?;
+                if self.are_before(inner, results.first) {
+                    return Ok(Part::Boxes { starts: self.unmoved(own, dims)?, inner: inner.clone() });
+                }
                 let Some(JoinResult::Joined { starts: bases, .. }) = results.untaken.as_slice().first()
                 else {
                     return bug("arrays of boxes of which nothing is joined");
@@ -371,11 +391,28 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// The elements of arrays of boxes, and where those of each box start.
-    fn collected_data(&mut self, dims: Option<&[Atom]>, results: &mut JoinResults<'_>) -> R<(Atom, Atom)> {
+    /// The elements of arrays of boxes, of which each iteration gives `s`, and where those of each box start.
+    fn collected_data(
+        &mut self,
+        s: Stored,
+        dims: Option<&[Atom]>,
+        results: &mut JoinResults<'_>,
+    ) -> R<Stored> {
         let own = results.starts_of_boxes(dims.is_some())?;
+        if is_before(s.data, results.first) {
+            return Ok(Stored { data: s.data, starts: self.unmoved(own, dims)? });
+        }
         let (_, bases, data) = results.joined()?;
-        Ok((data, self.rebased(own, bases, dims, results)?))
+        Ok(Stored { data, starts: self.rebased(own, bases, dims, results)? })
+    }
+
+    /// Starts in data that all iterations share.
+    fn unmoved(&mut self, own: JoinResult, dims: Option<&[Atom]>) -> R<Atom> {
+        match (own, dims) {
+            (JoinResult::Regular(own), Some(dims)) => self.shaped(own, dims),
+            (JoinResult::Joined { data, .. }, None) => Ok(data),
+            _ => bug("starts of boxes that are neither regular nor joined"),
+        }
     }
 
     /// Starts that are counted within each iteration, counted from the start of all: `bases` are where the
@@ -451,6 +488,28 @@ fn scalars_in(b: &Boxed, out: &mut Vec<Vec<Atom>>) {
     }
 }
 
+/// What the body of a map gives.
+struct Given {
+    /// Variables before this one are bound outside of the body.
+    first: usize,
+    /// Each result, and whether it is joined.
+    all: Vec<(Atom, bool)>,
+}
+
+impl Given {
+    fn push(&mut self, a: Atom, joined: bool) {
+        self.all.push((a, joined));
+    }
+
+    /// Data that are there before the body are no result of it.
+    fn push_stored(&mut self, s: Stored, joined: bool) {
+        self.push(s.starts, joined);
+        if !is_before(s.data, self.first) {
+            self.push(s.data, true);
+        }
+    }
+}
+
 /// What a join gives of one result of its body.
 #[derive(Clone, Copy)]
 enum JoinResult {
@@ -463,6 +522,8 @@ struct JoinResults<'m> {
     frame: &'m [Atom],
     /// The number of iterations.
     count: Atom,
+    /// Variables before this one are bound outside of the body.
+    first: usize,
     untaken: std::vec::IntoIter<JoinResult>,
 }
 

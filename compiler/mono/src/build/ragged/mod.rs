@@ -26,11 +26,13 @@
 //! | this one | what they are; cells, and boxes opened |
 //! | `gather` | from boxes known one by one; appended |
 //! | `join` | from maps |
+//! | `fit` | with no data but theirs, where they leave a body |
 //! | `vectors` | from and to vectors: `split`, `concat` |
 //! | `ranks` | that hide shapes of different ranks |
 //! | `through` | through statements, branches and loops |
 //! | `input`, `output` | as parameters, as results |
 
+pub(crate) mod fit;
 mod gather;
 mod input;
 mod join;
