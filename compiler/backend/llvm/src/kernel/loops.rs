@@ -304,6 +304,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         for (k, (w, end)) in widths.iter().zip(ends).enumerate() {
             let steps = |f: &mut Self| {
                 f.lanes = Some(*w);
+                f.ahead = l.ragged;
                 let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
                     f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
                     f.bind_carried(f.params(carried).into_iter(), params);
@@ -311,6 +312,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                     f.carry(carried, next)
                 })?;
                 f.lanes = None;
+                f.ahead = false;
                 Ok::<_, EmitError>(all)
             };
             acc = match widths.get(k + 1) {

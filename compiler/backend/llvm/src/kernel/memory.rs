@@ -92,6 +92,7 @@ impl<'ctx> Fun<'_, 'ctx> {
                 Ok(match self.offset(&ty, &at, k)? {
                     Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
                     Offset::Strided(i, Stride::Constant(1)) => {
+                        self.ask_ahead(ty.base, base, i)?;
                         Piece::Vector(self.read(buffer, ty.base, base, i, self.lanes)?)
                     }
                     Offset::Strided(i, Stride::Constant(-1)) => {

@@ -169,6 +169,8 @@ struct Fun<'a, 'ctx> {
     lane_varying: FxHashSet<Var>,
     /// The lanes whose iterations there are, where not all are: for a body that only loads, checks and computes.
     mask: Option<tail::Mask<'ctx>>,
+    /// Whether what comes after the consecutive elements that are loaded is asked for.
+    ahead: bool,
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
     jam_varying: FxHashSet<Var>,
@@ -207,6 +209,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             lanes: None,
             lane_varying: FxHashSet::default(),
             mask: None,
+            ahead: false,
             jam: 1,
             jam_varying: FxHashSet::default(),
             jam_linear: FxHashSet::default(),

@@ -45,19 +45,21 @@ const MOST_STATEMENTS: usize = 8;
 /// a register, a ragged row's lie in one cache line more often, and folding them is a step less.
 const FIRST: u32 = 8;
 
-/// How far ahead of a row, in bytes, memory is asked for.
+/// How far ahead of what a row loads, in bytes, memory is asked for.
 ///
 /// Processors that see one load after the other go up in memory fetch what comes next. Some do not watch masked loads
-/// (AMD's Zen 3 among them), and short rows are loaded by nothing else; but rows mostly follow one another. So far ahead
-/// that what is asked for has come when its row's turn is: rows of a few elements are gone through fast.
-const AHEAD: i64 = 2048;
+/// (AMD's Zen 3 among them), and short rows are loaded by nothing else; and all start anew where short rows and long ones
+/// take turns. But rows mostly follow one another, so each asks for what the next ones load: so far ahead that it has
+/// come when it is their turn. (Rows in another order, which is rare, ask for some memory in vain.)
+const AHEAD: i64 = 4096;
+
+/// What comes from memory at once, in bytes.
+const LINE: u32 = 64;
 
 /// Which iterations of a vector there are.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<'ctx> {
     lanes: Value<'ctx>,
-    /// Whether what follows what is loaded is asked for.
-    ahead: bool,
 }
 
 impl<'ctx> Mask<'ctx> {
@@ -168,13 +170,15 @@ impl<'ctx> Fun<'_, 'ctx> {
         let lanes = self.lanes_below(left, lanes, l)?;
         let neutral = self.neutral(sums, w);
         self.lanes = Some(w);
-        self.mask = Some(Mask { lanes, ahead: l.ragged });
+        self.mask = Some(Mask { lanes });
+        self.ahead = l.ragged;
         self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
         self.bind_carried(self.params(l.carried).into_iter(), &neutral);
         self.block(l.body)?;
         let made = self.carry(l.carried, l.next)?;
         self.lanes = None;
         self.mask = None;
+        self.ahead = false;
         let nothing = self.neutral(plain, w);
         let kept = made.iter().flatten().zip(nothing.iter().flatten());
         let kept = kept.map(|(a, zero)| Ok(vec![self.e.select(lanes, *a, *zero)?]));
@@ -242,9 +246,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let one = match self.offset(&ty, at, 0)? {
             Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
             Offset::Strided(i, Stride::Constant(1)) => {
-                if mask.ahead {
-                    self.ask_for(self.e.element(ty.base, base, i)?)?;
-                }
+                self.ask_ahead(ty.base, base, i)?;
                 Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask.lanes)?)
             }
             // The first lane is always there: the lanes that are not read its element.
@@ -257,6 +259,21 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
         };
         Ok(Pieces::from_elem(one, 1))
+    }
+
+    /// Asks for what comes after the elements of all lanes from `i` on, where the loop does that.
+    pub fn ask_ahead(&self, ty: BaseTy, base: PointerValue<'ctx>, i: IntValue<'ctx>) -> Result<(), EmitError> {
+        if !self.ahead {
+            return Ok(());
+        }
+        let bits = ty.bits().max(8);
+        // Each line is asked for once; of a masked vector, which is mostly shorter, the first one.
+        let lanes = if self.mask.is_some() { 1 } else { self.lanes.unwrap_or(1) };
+        for k in (0..lanes).step_by((LINE * 8 / bits) as usize) {
+            let at = self.e.builder.build_int_nsw_add(i, self.i64(k.into()), "")?;
+            self.ask_for(self.e.element(ty, base, at)?)?;
+        }
+        Ok(())
     }
 
     /// Asks for the memory `AHEAD` of an address, be it there or not.
