@@ -390,6 +390,24 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         Ok(values_of(&phis))
     }
 
+    /// The same, in code that is out of the way of what mostly runs: each jump around it would take as long as a short
+    /// row.
+    pub fn if_seldom(
+        &mut self,
+        cond: Value<'ctx>,
+        without: Values<'ctx>,
+        f: &mut dyn FnMut(&mut Self) -> Result<Values<'ctx>, EmitError>,
+    ) -> Result<Values<'ctx>, EmitError> {
+        let before = self.here()?;
+        let values = self.if_holds(cond, without, f)?;
+        let c = self.e.context;
+        let weights = [c.metadata_string("branch_weights").into(), self.i32(1).into(), self.i32(12).into()];
+        let branch = before.get_terminator().ok_or(EmitError::WrongValue("branch"))?;
+        let set = branch.set_metadata(c.metadata_node(&weights), c.get_kind_id("prof"));
+        set.map_err(|_| EmitError::WrongValue("branch"))?;
+        Ok(values)
+    }
+
     /// Accumulators of fewer lanes: halves are combined until `w` are left.
     pub fn folded(
         &self,

@@ -110,7 +110,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let n = self.e.sub(l.to.into(), l.from.into())?;
         let many = self.e.icmp(IntPredicate::UGE, n, self.i64(w.into()).into())?;
         let few = start.iter().cloned().chain([vec![l.from.into()], vec![n]]).collect();
-        let mut acc = self.if_holds(many, few, &mut |f| {
+        let whole = &mut |f: &mut Self| {
             let ends = f.ends(l, widths)?;
             let all = f.whole_vectors(l, (widths, &ends), sums)?;
             let all = f.folded(all, sums, first)?;
@@ -118,7 +118,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             let left = f.e.and(f.count((l.from, l.to))?.into(), f.i64(i64::from(w) - 1).into())?;
             all.extend([ends.last().map(|end| (*end).into()).into_iter().collect(), vec![left]]);
             Ok(all)
-        })?;
+        };
+        let mut acc = self.if_longer(l, many, few, whole)?;
         let mut last = || acc.pop().and_then(|v| v.first().copied()).ok_or(EmitError::WrongValue("no lanes"));
         let (left, from) = (super::int(last()?)?, super::int(last()?)?);
         let acc = self.masked((first, w), &Loop { from, ..*l }, left, (sums, &plain), &acc)?;
@@ -146,11 +147,23 @@ impl<'ctx> Fun<'_, 'ctx> {
         };
         if w > first {
             let so_far = acc.clone();
-            acc = self.if_any(self.i64(first.into()), left, acc, &mut |f| {
-                f.masked_vector((first, first..first + w), l, left, sums, &so_far)
-            })?;
+            let others =
+                &mut |f: &mut Self| f.masked_vector((first, first..first + w), l, left, sums, &so_far);
+            let more = self.e.icmp(IntPredicate::UGT, left.into(), self.i64(first.into()).into())?;
+            acc = self.if_longer(l, more, acc, others)?;
         }
         Ok(acc)
+    }
+
+    /// What `f` gives if `cond`, that there are more iterations, holds, else `without`: most ragged rows are short.
+    fn if_longer(
+        &mut self,
+        l: &Loop<'_, 'ctx>,
+        cond: Value<'ctx>,
+        without: Values<'ctx>,
+        f: &mut dyn FnMut(&mut Self) -> Result<Values<'ctx>, EmitError>,
+    ) -> Result<Values<'ctx>, EmitError> {
+        if l.ragged { self.if_seldom(cond, without, f) } else { self.if_holds(cond, without, f) }
     }
 
     /// One vector of these iterations, accumulated into vectors of `first` lanes.
@@ -262,7 +275,12 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// Asks for what comes after the elements of all lanes from `i` on, where the loop does that.
-    pub fn ask_ahead(&self, ty: BaseTy, base: PointerValue<'ctx>, i: IntValue<'ctx>) -> Result<(), EmitError> {
+    pub fn ask_ahead(
+        &self,
+        ty: BaseTy,
+        base: PointerValue<'ctx>,
+        i: IntValue<'ctx>,
+    ) -> Result<(), EmitError> {
         if !self.ahead {
             return Ok(());
         }
