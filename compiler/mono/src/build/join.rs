@@ -5,6 +5,7 @@ use crate::build::function::tables_of;
 use crate::build::opaque::{Differing, is_known};
 use crate::build::ragged::fit::Leaving;
 use crate::build::ragged::holds_boxes;
+use crate::build::ragged::join::Contents;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug, env};
 use crate::ir::Atom;
@@ -145,7 +146,7 @@ impl<'a> Build<'a> {
             return f(self, &[]);
         }
         if holds_boxes(&ty.atom) {
-            return self.map_boxes(name, frame, ty, f);
+            return self.map_boxes(name, (frame, Contents::Shared), ty, f);
         }
         let first = self.program.vars.len();
         let axes = self.open_axes(frame);
@@ -154,7 +155,7 @@ impl<'a> Build<'a> {
         let value = self.leave(value, first)?;
         if has_boxes(&value) {
             // Functions whose holes are filled by boxes.
-            return self.join_over(name, (frame, axes), ty, value);
+            return self.join_over(name, (frame, axes, Contents::Shared), ty, value);
         }
         let results = self.atoms(&value)?;
         let stmts = self.close().stmts;

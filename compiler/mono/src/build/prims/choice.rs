@@ -3,6 +3,7 @@
 use super::Call;
 use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::env::ivar;
+use crate::build::ragged::join::Contents;
 use crate::build::ragged::{Ragged, WitnessArrays};
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
@@ -163,7 +164,8 @@ pub(super) fn concat<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
         let ty = r.ty.clone();
         let (k, r) = (r.frame[0], r.clone());
         // Copied in the order of the boxes, the contents are one after the other.
-        let all = b.map_boxes("all", &[k], &ArrTy::scalar(ty), |b, at| b.ragged_cell(&r, at))?;
+        let all =
+            b.map_boxes("all", (&[k], Contents::InOrder), &ArrTy::scalar(ty), |b, at| b.ragged_cell(&r, at))?;
         let Val::Ragged(all) = all else { return bug("a map of boxes that gives none") };
         let (d, all) = b.whole_contents(&all, &c.array(0, &[c.shape(1)?])?)?;
         return vector_box(b, d, &c.array(0, &[c.shape(1)?])?, all);

@@ -17,6 +17,7 @@
 //! Data that a join, a literal or the like makes hold what was asked for; so the data of a state never hold
 //! more than the state that the loop began with and what one round makes.
 
+use super::join::Contents;
 use super::{Part, Ragged};
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
@@ -82,7 +83,7 @@ impl<'a> Build<'a> {
     /// The same boxes, their data copied one after the other.
     fn copied(&mut self, r: &Ragged<'a>) -> R<Val<'a>> {
         let ty = ArrTy::scalar(r.ty.clone());
-        self.map_boxes("data", &r.frame, &ty, |b, at| {
+        self.map_boxes("data", (&r.frame, Contents::InOrder), &ty, |b, at| {
             let one = b.ragged_cell(r, at)?;
             b.contents_copied(&one)
         })

@@ -29,12 +29,21 @@ use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
 
+/// What becomes of contents that lie in data from before a map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// They stay there.
+    Shared,
+    /// All are copied, so that they follow one another in the order of the boxes.
+    InOrder,
+}
+
 impl<'a> Build<'a> {
     /// A map over `frame` whose body gives a value of the closed type `ty`, which holds boxes.
     pub fn map_boxes(
         &mut self,
         name: &str,
-        frame: &[Atom],
+        (frame, contents): (&[Atom], Contents),
         ty: &ArrTy,
         f: impl FnOnce(&mut Self, &[Atom]) -> R<Val<'a>>,
     ) -> R<Val<'a>> {
@@ -44,7 +53,7 @@ impl<'a> Build<'a> {
         let at = self.unravelled(axis.var.into(), frame)?;
         let value = f(self, &at)?;
         let value = self.leave(value, first)?;
-        self.join_over(name, (frame, vec![axis]), ty, value)
+        self.join_over(name, (frame, vec![axis], contents), ty, value)
     }
 
     /// The end of such a map: `value` is what its body gives, which is open, over `axes` that are those of the frame
@@ -52,13 +61,14 @@ impl<'a> Build<'a> {
     pub fn join_over(
         &mut self,
         name: &str,
-        (frame, axes): (&[Atom], Vec<Axis>),
+        (frame, axes, contents): (&[Atom], Vec<Axis>, Contents),
         ty: &ArrTy,
         value: Val<'a>,
     ) -> R<Val<'a>> {
         let Some(first) = axes.first().map(|a| a.var.index()) else { return bug("a map over no axis") };
         let value = self.stored_flat(value, ty)?;
         let value = self.fit(value, first, Leaving::Map)?;
+        let value = if contents == Contents::Shared { self.in_place(value, first)? } else { value };
         let mut given = Given { first, all: Vec::new() };
         self.body_results(&value, false, &mut given)?;
         let given = given.all;

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! A map whose body gives boxes is a `join`: what has one size for all is collected, the contents are put
-//! one after the other. So the data of a map are in the order of its boxes; those of a rearranged array
-//! need not be.
+//! one after the other. Those that lie in data from before the map stay there. So the data are in the order of the
+//! boxes only where that is asked for ([`join::Contents`]).
 //!
 //! | module | arrays of boxes |
 //! | --- | --- |
@@ -27,6 +27,7 @@
 //! | `gather` | from boxes known one by one; appended |
 //! | `join` | from maps |
 //! | `fit` | with no data but theirs, where they leave a body |
+//! | `shared` | from maps, in data that are there before |
 //! | `vectors` | from and to vectors: `split`, `concat` |
 //! | `ranks` | that hide shapes of different ranks |
 //! | `through` | through statements, branches and loops |
@@ -35,9 +36,10 @@
 pub(crate) mod fit;
 mod gather;
 mod input;
-mod join;
+pub(crate) mod join;
 mod output;
 mod ranks;
+mod shared;
 mod through;
 mod vectors;
 
