@@ -80,8 +80,9 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn load(&mut self, buffer: Var, at: &[Atom]) -> Result<Pieces<'ctx>, EmitError> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at) = (at, self.indices(at)?);
+        let ahead = self.ahead && self.order.follows(atoms);
         if let Some(mask) = self.mask {
-            return self.load_masked(buffer, &at, mask);
+            return self.load_masked(buffer, &at, (mask, ahead));
         }
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
             self.writes_lines = true;
@@ -92,7 +93,9 @@ impl<'ctx> Fun<'_, 'ctx> {
                 Ok(match self.offset(&ty, &at, k)? {
                     Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
                     Offset::Strided(i, Stride::Constant(1)) => {
-                        self.ask_ahead(ty.base, base, i)?;
+                        if ahead {
+                            self.ask_ahead(ty.base, base, i)?;
+                        }
                         Piece::Vector(self.read(buffer, ty.base, base, i, self.lanes)?)
                     }
                     Offset::Strided(i, Stride::Constant(-1)) => {

@@ -20,10 +20,13 @@
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
 //! | `scan` | `for` whose carried values are scanned in lanes |
+//! | `tail` | what is left of a reduction in lanes, in one vector with a mask |
 //! | `memory` | addresses, loads, stores |
+//! | `ahead` | memory that is asked for before it is needed |
 //! | `transpose` | loads and stores of blocks that are transposed in registers |
 //! | `plan` | the entry: allocation, launches, sorts, results |
 
+mod ahead;
 mod chain;
 mod keep;
 mod loops;
@@ -169,8 +172,9 @@ struct Fun<'a, 'ctx> {
     lane_varying: FxHashSet<Var>,
     /// The lanes whose iterations there are, where not all are: for a body that only loads, checks and computes.
     mask: Option<tail::Mask<'ctx>>,
-    /// Whether what comes after the consecutive elements that are loaded is asked for.
+    /// Whether what comes after the consecutive elements that are loaded is asked for, and which follow one another.
     ahead: bool,
+    order: ahead::Order,
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
     jam_varying: FxHashSet<Var>,
@@ -210,6 +214,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             lane_varying: FxHashSet::default(),
             mask: None,
             ahead: false,
+            order: ahead::Order::default(),
             jam: 1,
             jam_varying: FxHashSet::default(),
             jam_linear: FxHashSet::default(),

@@ -17,7 +17,10 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     pub fn stmt(&mut self, s: &Stmt) -> Result<(), EmitError> {
         match &s.kind {
-            StmtKind::Let { var, exp } => self.let_(*var, exp),
+            StmtKind::Let { var, exp } => {
+                self.order.note(*var, exp);
+                self.let_(*var, exp)
+            }
             StmtKind::Store { buffer, at, value } => self.store(*buffer, at, *value),
             StmtKind::For { how, var, range, carried, body, next } => {
                 self.for_(*how, *var, range, carried, body, next)

@@ -24,7 +24,6 @@ use super::pieces::{Piece, Pieces};
 use crate::error::EmitError;
 use crate::scalar::Emit;
 use crate::values::{Value, element_bytes};
-use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{IntPredicate, types::VectorType};
@@ -44,17 +43,6 @@ const MOST_STATEMENTS: usize = 8;
 /// The lanes of the first vector, where there is another: whether a row has more of them is a guess. Where they are half
 /// a register, a ragged row's lie in one cache line more often, and folding them is a step less.
 const FIRST: u32 = 8;
-
-/// How far ahead of what a row loads, in bytes, memory is asked for.
-///
-/// Processors that see one load after the other go up in memory fetch what comes next. Some do not watch masked loads
-/// (AMD's Zen 3 among them), and short rows are loaded by nothing else; and all start anew where short rows and long ones
-/// take turns. But rows mostly follow one another, so each asks for what the next ones load: so far ahead that it has
-/// come when it is their turn. (Rows in another order, which is rare, ask for some memory in vain.)
-const AHEAD: i64 = 4096;
-
-/// What comes from memory at once, in bytes.
-const LINE: u32 = 64;
 
 /// Which iterations of a vector there are.
 #[derive(Clone, Copy)]
@@ -252,14 +240,16 @@ impl<'ctx> Fun<'_, 'ctx> {
         &mut self,
         buffer: Var,
         at: &[Pieces<'ctx>],
-        mask: Mask<'ctx>,
+        (mask, ahead): (Mask<'ctx>, bool),
     ) -> Result<Pieces<'ctx>, EmitError> {
         use super::memory::{Offset, Stride};
         let (ty, base) = self.buffer(buffer)?;
         let one = match self.offset(&ty, at, 0)? {
             Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
             Offset::Strided(i, Stride::Constant(1)) => {
-                self.ask_ahead(ty.base, base, i)?;
+                if ahead {
+                    self.ask_ahead(ty.base, base, i)?;
+                }
                 Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask.lanes)?)
             }
             // The first lane is always there: the lanes that are not read its element.
@@ -272,41 +262,6 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
         };
         Ok(Pieces::from_elem(one, 1))
-    }
-
-    /// Asks for what comes after the elements of all lanes from `i` on, where the loop does that.
-    pub fn ask_ahead(
-        &self,
-        ty: BaseTy,
-        base: PointerValue<'ctx>,
-        i: IntValue<'ctx>,
-    ) -> Result<(), EmitError> {
-        if !self.ahead {
-            return Ok(());
-        }
-        let bits = ty.bits().max(8);
-        // Each line is asked for once; of a masked vector, which is mostly shorter, the first one.
-        let lanes = if self.mask.is_some() { 1 } else { self.lanes.unwrap_or(1) };
-        for k in (0..lanes).step_by((LINE * 8 / bits) as usize) {
-            let at = self.e.builder.build_int_nsw_add(i, self.i64(k.into()), "")?;
-            self.ask_for(self.e.element(ty, base, at)?)?;
-        }
-        Ok(())
-    }
-
-    /// Asks for the memory `AHEAD` of an address, be it there or not.
-    fn ask_for(&self, at: PointerValue<'ctx>) -> Result<(), EmitError> {
-        let name = "llvm.prefetch";
-        let f = Intrinsic::find(name)
-            .and_then(|i| i.get_declaration(self.e.module, &[at.get_type().into()]))
-            .ok_or(EmitError::NoIntrinsic(name))?;
-        let there = self.e.builder.build_ptr_to_int(at, self.i64(0).get_type(), "")?;
-        let there = self.e.builder.build_int_add(there, self.i64(AHEAD), "")?;
-        let there = self.e.builder.build_int_to_ptr(there, at.get_type(), "")?;
-        // To read data that will be needed in all caches.
-        let [read, near, data] = [0, 3, 1].map(|k| self.i32(k).into());
-        self.e.builder.build_direct_call(f, &[there.into(), read, near, data], "")?;
-        Ok(())
     }
 
     fn masked_load(

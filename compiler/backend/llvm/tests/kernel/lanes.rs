@@ -372,6 +372,30 @@ fn ragged_rows_end_in_a_longer_vector() {
     }
 }
 
+/// Rows that an index from memory picks ask for nothing.
+#[test]
+fn picked_rows_do_not_ask_for_what_comes_after_them() {
+    let host = remc_llvm::jit::host();
+    for (start, asks) in [("(load %is %r)", true), ("(op + %r 1)", true), ("(load %xs %p)", false)] {
+        let p = program_of(
+            "int",
+            &format!(
+                "(for seq %r (upto 0 %m) () (let (%l int) (load %is 0) p0) (let (%p int) (load %is %r) p0)
+                   (let (%q int) {start} p0)
+                   (for (lanes 32) %i (upto 0 %l) (((%s int) (%t int) 0 +)) (let (%at int) (op + %i %q) p0)
+                     (let (%e int) (load %xs %at) p0) (let (%u int) (op + %s %e) p0) (next %u) p0)
+                   (store %cs (%r 0) %t p0) (next) p0)"
+            ),
+        );
+        let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+        assert_eq!(
+            text.contains("call void @llvm.prefetch"),
+            asks && host.vector_bits >= 256,
+            "{start}: {text}"
+        );
+    }
+}
+
 #[test]
 fn the_sign_of_a_sum_of_zeros_is_kept() {
     let p = reduction(BaseTy::F32, ScalarOp::Add, 16);
