@@ -28,7 +28,7 @@ impl Fuse<'_> {
             let fits = first.exact
                 && self.has_room(&uses, inside)
                 && sites.all(|s| s.body == first.body && s.at == first.at)
-                && uses.iter().all(|u| u.whole == 0);
+                && uses.iter().all(|u| u.whole == 0 && !u.sizes);
             return these(&vec![fits; pat.len()]);
         }
         let trivial: Vec<bool> = costs.iter().map(|c| c.is_trivial()).collect();

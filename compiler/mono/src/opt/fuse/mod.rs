@@ -24,7 +24,8 @@
 //!
 //! An element with a check is inlined only where the reads are exactly the evaluations that the map would
 //! have made: the same number, on no condition. A check may thereby fail before another that used to
-//! come first; which of several failing checks is reported is open.
+//! come first; which of several failing checks is reported is open. Sizes of rows that are reduced then are not among
+//! them: which rows are long is asked before any row is touched, and is to stop nothing (`flatten/balance` of Flat).
 //!
 //! A chain of maps takes time in proportion to its length: what an element costs is added up along the
 //! chain, and a map of long elements keeps the reads in its body until a reader that stays is met, where

@@ -42,6 +42,8 @@ pub(super) struct Uses {
     pub sites: Vec<Site>,
     /// How often the variable is used as a whole.
     pub whole: usize,
+    /// Whether an element is the size of a row that is reduced.
+    pub sizes: bool,
 }
 
 /// The uses of every variable that a map binds, and the [`cost::body_weight`] of each body, by number.
@@ -169,6 +171,9 @@ impl<'a> Walk<'a> {
                 }
             }
             Exp::Reduce { axis, body, op } | Exp::Scan { axis, body, op, .. } => {
+                if op.assoc && matches!(s.exp, Exp::Reduce { .. }) {
+                    self.size(axis.size, FUEL);
+                }
                 self.inside(Frame::Iterations(vec![*axis]), [axis.var], body);
                 self.inside(Frame::Repeated, op.lambda.params.iter().copied(), &op.lambda.body);
             }
@@ -187,6 +192,21 @@ impl<'a> Walk<'a> {
         for v in &s.pat {
             self.level.insert(*v, depth);
             self.defs.insert(*v, &s.exp);
+        }
+    }
+
+    /// Notes where the size of a row comes from.
+    fn size(&mut self, a: Atom, fuel: usize) {
+        let exp = a.as_var().and_then(|v| self.defs.get(&v).copied());
+        match (exp, fuel.checked_sub(1)) {
+            (Some(Exp::Index { array, .. }), _) => {
+                if let Some(uses) = self.uses.get_mut(array) {
+                    uses.sizes = true;
+                }
+            }
+            (Some(Exp::Atom(b)), Some(fuel)) => self.size(*b, fuel),
+            (Some(Exp::Op(_, args)), Some(fuel)) => args.iter().for_each(|b| self.size(*b, fuel)),
+            _ => {}
         }
     }
 
