@@ -4,7 +4,7 @@
 //! need no data of their own: where their contents start is enough.
 //!
 //! ```text
-//! (map i k … (box (subvector d sᵢ nᵢ)))    a join would find each element's box, and copy it
+//! (map i k … (box (subarray d [sᵢ] [nᵢ])))    a join would find each element's box, and copy it
 //!   ⟶  witness (map i k … nᵢ)    starts (map i k … sᵢ)    data d
 //! ```
 //!
