@@ -12,10 +12,22 @@ pub fn differ(program: &Program, expected: &Made, found: &Made) -> Option<String
         (Err(a), Err(b)) if a == b => None,
         // The same check, perhaps of other values.
         (Err(a), Err(b)) if program.several && (a.code, &a.at) == (b.code, &b.at) => None,
+        // Two checks of one operator, which fail in two cells: `split` of one cell has a length below zero, in another
+        // the lengths have another sum.
+        (Err(a), Err(b))
+            if program.several && a.at == b.at && operator(&a.message) == operator(&b.message) =>
+        {
+            None
+        }
         (Err(a), Err(b)) => Some(format!("another stop: {b:?}\nand not {a:?}")),
         (Ok(_), Err(b)) => Some(format!("it stops: {b:?}")),
         (Err(a), Ok(_)) => Some(format!("it does not stop: {a:?}")),
     }
+}
+
+/// The operator that a stop's message begins with.
+fn operator(message: &str) -> Option<&str> {
+    message.split_once(": ").map(|(operator, _)| operator)
 }
 
 fn values(program: &Program, a: &Value, b: &Value) -> Option<String> {
