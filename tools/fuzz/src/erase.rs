@@ -22,6 +22,8 @@
 //! - What is known of one bare parameter helps to find the others. Of a λ, all parameters are bare or none; of
 //!   parameters of any rank (with an `@s` in their types) all have their types or none.
 //! - Instances that hold what would be an argument stay ([`sized`]).
+//! - A local function that nothing uses keeps all it has: what it means is compared nowhere, so nothing would tell
+//!   that without any annotation it was another, and the few left may not suit that one.
 //!
 //! The text is read as [`crate::tokens`] cuts it, since a reader
 //! that is being tested should not be believed.
@@ -139,6 +141,21 @@ impl Node {
         }
     }
 
+    /// Its leaves but for those of local functions that it does not use.
+    fn uses(&self, found: &mut HashSet<String>) {
+        match &self.kind {
+            Kind::Leaf(text) => {
+                found.insert(text.clone());
+            }
+            Kind::List(_, items) => match items.as_slice() {
+                [first, bindings, body @ ..] if first.is("let") || first.is("let*") => {
+                    found.extend(names_used(bindings, body));
+                }
+                _ => items.iter().for_each(|i| i.uses(found)),
+            },
+        }
+    }
+
     fn leaves(&self, found: &mut HashSet<String>) {
         match &self.kind {
             Kind::Leaf(text) => {
@@ -171,10 +188,11 @@ impl Eraser<'_> {
             Some("define" | "entry") if open == '(' && items.len() > 2 => list(self.definition(items)),
             Some("λ") if open == '(' && items.len() > 2 => list(self.function(items, 1, false)),
             Some("let" | "let*") if open == '(' && items.len() > 2 => {
+                let used = names_used(&items[1], &items[2..]);
                 let mut items = items.into_iter();
                 let mut out: Vec<Node> = items.next().into_iter().collect();
                 if let Some(bindings) = items.next() {
-                    out.push(self.bindings(bindings));
+                    out.push(self.bindings(bindings, &used));
                 }
                 out.extend(self.nodes(items.collect()));
                 list(out)
@@ -225,12 +243,13 @@ impl Eraser<'_> {
         Some(Node { glued: true, kind: Kind::List('{', all) })
     }
 
-    fn bindings(&mut self, bindings: Node) -> Node {
+    fn bindings(&mut self, bindings: Node, used: &HashSet<String>) -> Node {
         let glued = bindings.glued;
         let Kind::List(open, all) = bindings.kind else { return bindings };
         let all = all
             .into_iter()
             .map(|b| match b.kind {
+                _ if local_function(&b).is_some_and(|name| !used.contains(name)) => b,
                 Kind::List(o, items) if items.first().is_some_and(|n| n.items('(').is_some()) => {
                     Node { glued: b.glued, kind: Kind::List(o, self.function(items, 0, false)) }
                 }
@@ -341,6 +360,23 @@ impl Eraser<'_> {
     }
 }
 
+/// The name of the local function of a binding `((f p …) e)`.
+fn local_function(binding: &Node) -> Option<&str> {
+    binding.items('(')?.first()?.items('(')?.first()?.text()
+}
+
+/// The names that what the bindings are for uses, in itself and in the bindings that it uses.
+fn names_used(bindings: &Node, body: &[Node]) -> HashSet<String> {
+    let mut used = HashSet::new();
+    body.iter().for_each(|n| n.uses(&mut used));
+    for binding in bindings.items('(').unwrap_or_default().iter().rev() {
+        if local_function(binding).is_none_or(|name| used.contains(name)) {
+            binding.items('(').unwrap_or_default().iter().skip(1).for_each(|n| n.uses(&mut used));
+        }
+    }
+    used
+}
+
 /// Without the instances of the functions of these names.
 fn without_instances(n: Node, names: &HashSet<String>) -> Node {
     let Kind::List(open, items) = n.kind else { return n };
@@ -441,6 +477,19 @@ mod tests {
         let text = "(take1{int | 1 2 []} (reverse{int | 3 []} xs))\n";
         let bare = erased(text, &Annotations::all(Grain::Bare), &kept).0;
         assert_eq!(bare, "(take1{int | 1 2 []} (reverse xs))\n");
+    }
+
+    #[test]
+    fn functions_that_nothing_uses_stay() {
+        let text = "\
+(define v (let (((g{u | m} [y [u m]]) y) ((h [y int]) (g{int | 2} [1 2]))) (let (((k [z int]) (h z))) 3)))
+";
+        assert_eq!(erased(text, &Annotations::all(Grain::Bare), &HashSet::new()), (text.to_owned(), 0));
+        let used = text.replace(" 3)", " (k 3))");
+        assert_eq!(
+            erased(&used, &Annotations::all(Grain::Bare), &HashSet::new()).0,
+            "(define v (let (((g y) y) ((h y) (g [1 2]))) (let (((k z) (h z))) (k 3))))\n"
+        );
     }
 
     #[test]

@@ -36,6 +36,46 @@ impl Checker<'_> {
             .collect()
     }
 
+    /// The same, and those in its dims.
+    fn metas_in(&self, s: &Shape) -> Vec<MetaId> {
+        let mut found = Vec::new();
+        metas_of(&ArrTy::new(AtomTy::INT, self.s.zonk_shape(s)), &mut found);
+        found
+    }
+
+    /// Existentials that a postponed constraint ties to one from outside are not generalised: what decides that
+    /// one decides them. In `(λ (x) (let (((g y) (append [1] (* x [5 9])))) …))`, so many items as are appended
+    /// are 2 whether `x` is a number or a vector of two, and not any number of them.
+    fn sink_tied(&mut self, depth: u32) {
+        loop {
+            let mut sunk = false;
+            for i in 0..self.s.pending.len() {
+                let shape = |s: &Shape| ArrTy::new(AtomTy::INT, s.clone());
+                let sides = match &self.s.pending[i].constraint {
+                    Constraint::Dims(a, b) => vec![shape(&Shape::of_dims([a.clone(), b.clone()]))],
+                    Constraint::Shapes(a, b) => vec![shape(a), shape(b)],
+                    Constraint::Join { frames, result } => frames.iter().chain([result]).map(shape).collect(),
+                    Constraint::Quot(a, b) => vec![ArrTy::scalar(a.clone()), ArrTy::scalar(b.clone())],
+                    // The type of a part is that of its accessor: see `sink_parts`.
+                    Constraint::Part { .. } => continue,
+                };
+                let mut tied = Vec::new();
+                sides.iter().for_each(|t| metas_of(&self.s.zonk(t), &mut tied));
+                let Some(least) = tied.iter().map(|m| self.s.meta(*m).depth).min().filter(|d| *d < depth)
+                else {
+                    continue;
+                };
+                for m in tied {
+                    sunk |= self.s.meta(m).depth > least;
+                    self.s.meta_mut(m).depth = least;
+                }
+            }
+            if !sunk {
+                return;
+            }
+        }
+    }
+
     /// Decides shape equations with one known side, for existentials at least this deep: the shapes of
     /// parameters without annotation first, then other cells, are empty; padding takes the rest.
     pub(super) fn decide_pads(&mut self, depth: u32) -> Check<()> {
@@ -134,8 +174,9 @@ impl Checker<'_> {
                         let outer = open
                             .iter()
                             .find(|m| matches!(self.s.meta(**m).kind, MetaKind::Shape { bare: true, .. }));
+                        let meets = frames.iter().any(|f| self.metas_in(f).iter().any(deep));
                         if let Some(m) = outer
-                            && (open.iter().any(deep) || self.unsolved_in(result).iter().any(deep))
+                            && (meets || self.unsolved_in(result).iter().any(deep))
                         {
                             choice = Some((*m, None));
                             break;
@@ -191,7 +232,7 @@ impl Checker<'_> {
                 }
                 continue;
             }
-            match choice {
+            match choice.or_else(|| self.pad_between_pads(depth).map(|m| (m, None))) {
                 Some((m, s)) => self.s.decide(m, Solution::Shape(s.unwrap_or_default())),
                 None => match ambiguous {
                     Some((node, bare)) => return self.ambiguous_rank(node, &bare),
@@ -199,6 +240,20 @@ impl Checker<'_> {
                 },
             }
         }
+    }
+
+    /// Of an equation of shapes in which padding alone is open, the padding that is to be empty. Generalised, the
+    /// equation would hold of none: in `(reduce + (iscan/zero + x [x x]))` the padding of `iscan/zero` is the shape
+    /// of `x`, and `[@p 2 @p]` has to be `[?n @q]`.
+    fn pad_between_pads(&self, depth: u32) -> Option<MetaId> {
+        self.s.pending.iter().find_map(|p| {
+            let Constraint::Shapes(a, b) = &p.constraint else { return None };
+            let open: Vec<MetaId> = self.unsolved_in(a).into_iter().chain(self.unsolved_in(b)).collect();
+            let times = |m: &MetaId| open.iter().filter(|n| *n == m).count();
+            let deep = open.iter().copied().filter(|m| self.s.meta(*m).depth >= depth);
+            // What stands there more than once is the longer for it; of those that do as often, the first.
+            deep.min_by_key(|m| std::cmp::Reverse(times(m)))
+        })
     }
 
     /// Parameters without annotation whose rank nothing decided are scalars; so is what unknown functions give,
@@ -322,6 +377,7 @@ impl Checker<'_> {
         let result = self.behind_barrier(|c| Ok(c.infer(inner, expected)?.expr)).and_then(|t| {
             self.sink_parts();
             self.decide_but_results(depth)?;
+            self.sink_tied(depth);
             Ok(t)
         });
         self.s.depth -= 1;
@@ -356,7 +412,6 @@ impl Checker<'_> {
             let ty = self.s.zonk(&e.ty);
             let mut metas = Vec::new();
             metas_of(&ty, &mut metas);
-            // A constraint that ties an existential to the outside keeps it from being generalised.
             let mut taken: Vec<Name> = ivars.iter().map(|v| v.name.clone()).collect();
             taken.extend(self.scope.iter().map(|((_, n), _)| n.clone()));
             for m in metas {
