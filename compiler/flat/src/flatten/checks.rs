@@ -25,34 +25,34 @@ pub(super) fn checks(body: &mut Body) {
     for s in &mut body.stmts {
         s.exp.bodies_mut().into_iter().for_each(checks);
     }
-    let mut k = 0;
-    while k < body.stmts.len() {
-        let next = (k + 1..body.stmts.len()).find(|t| !is_arithmetic(&body.stmts[*t].exp));
-        let taken = match next {
-            Some(t) => {
-                let (before, after) = body.stmts.split_at_mut(t);
-                takes(&mut after[0].exp, &before[k])
-            }
-            None => false,
-        };
-        match taken {
-            true => drop(body.stmts.remove(k)),
-            false => k += 1,
-        }
+    let mut gone = vec![false; body.stmts.len()];
+    for (k, gone) in gone.iter_mut().enumerate() {
+        let (before, after) = body.stmts.split_at_mut(k + 1);
+        let s = &before[k];
+        *gone = is_for_checks(s)
+            && after
+                .iter_mut()
+                .find(|next| !is_arithmetic(&next.exp))
+                .is_some_and(|next| takes(&mut next.exp, s));
     }
+    let mut gone = gone.into_iter();
+    body.stmts.retain(|_| gone.next() != Some(true));
+}
+
+/// Whether this is a map without results, of straight-line code.
+fn is_for_checks(s: &Stmt) -> bool {
+    let Exp::Seg(Seg { space, kind: SegKind::Map, body, .. }) = &s.exp else { return false };
+    let looks = |s: &mono::Stmt| matches!(s.exp, mono::Exp::Check { .. } | mono::Exp::Index { .. });
+    s.pat.is_empty() && !space.is_empty() && body.stmts.iter().all(|s| looks(s) || computes(s))
 }
 
 fn is_arithmetic(e: &Exp) -> bool {
     matches!(e, Exp::Host(mono::Exp::Atom(_) | mono::Exp::Op(..) | mono::Exp::Cast(..)))
 }
 
-/// Puts the checks of a map at the front of each point of another operator, if they can be there.
+/// Puts the checks of a map for them at the front of each point of another operator, if they can be there.
 fn takes(into: &mut Exp, s: &Stmt) -> bool {
-    let Exp::Seg(Seg { space, kind: SegKind::Map, body, .. }) = &s.exp else { return false };
-    let looks = |s: &mono::Stmt| matches!(s.exp, mono::Exp::Check { .. } | mono::Exp::Index { .. });
-    if !s.pat.is_empty() || space.is_empty() || !body.stmts.iter().all(|s| looks(s) || computes(s)) {
-        return false;
-    }
+    let Exp::Seg(Seg { space, body, .. }) = &s.exp else { return false };
     let own: Vec<Axis> = match into {
         Exp::Seg(Seg { space, kind: SegKind::Map, .. }) => space.clone(),
         Exp::Seg(Seg { space, kind: SegKind::Red { axis, .. } | SegKind::Scan { axis, .. }, .. }) => {
