@@ -1,9 +1,9 @@
 -- `main` as Futhark, by remc 0.1.0.
 -- Results: (result 0, result 1, result 2)
 
-entry main [n] (powers: [n]i64) (map_2: i64) : ([n]i64, []i64, i64) =
+entry main [n] (powers: [n]i64) (map_2: i64) (then_2: i64) : ([n]i64, []i64, i64) =
   -- `main`, line 3
-  let grade_2 = map (\power_2 -> power_2 + map_2) powers
+  let grade_2 = map (\power_2 -> then_2 + (power_2 + map_2)) powers
   let i = n - 1
   let t = n + 1
   -- `main`, line 8
@@ -14,7 +14,7 @@ entry main [n] (powers: [n]i64) (map_2: i64) : ([n]i64, []i64, i64) =
          0
          (map2
            (\i_2 power_2 ->
-             let t_2 = (powers[i - i_2] + map_2) * 2 - map_2
+             let t_2 = (then_2 + (powers[i - i_2] + map_2)) * 2 - map_2
              in if t_2 > 8 then t_2 else power_2)
            (iota n)
            powers)

@@ -472,9 +472,7 @@ impl Checker {
                 Ok(v)
             }
             Kind::Let { sizes, pat, value, body } => self.binding(line, sizes, pat, value, body),
-            Kind::Loop { sizes, pat, start, form, body } => {
-                self.repeat(line, sizes, pat, (start, form, body))
-            }
+            Kind::Loop { pat, start, form, body } => self.repeat(line, pat, (start, form, body)),
             Kind::Index(array, places) => {
                 let a = self.exp(array)?;
                 let ty = self.indexed(line, &a.ty, places)?;

@@ -338,7 +338,7 @@ impl Run<'_> {
                 let inner = self.bind(pat, v, inner, line)?;
                 self.exp(body, &inner)
             }
-            Kind::Loop { sizes, pat, start, form, body } => {
+            Kind::Loop { pat, start, form, body } => {
                 let mut state = self.exp(start, scope)?;
                 let most = match form {
                     Form::For(_, n) => Some(self.exp(n, scope)?),
@@ -355,7 +355,7 @@ impl Run<'_> {
                     };
                     for (p, v) in typed {
                         if let Pat::Typed(_, t) = p {
-                            inner = self.measure(t, v, sizes, inner, line)?;
+                            inner = self.measure(t, v, &[], inner, line)?;
                         }
                     }
                     inner = self.bind(pat, state.clone(), inner, line)?;

@@ -353,7 +353,6 @@ impl Parser {
         }
         if self.word("loop") {
             self.take();
-            let sizes = self.sizes()?;
             let pat = self.pattern()?;
             self.sign("=")?;
             let start = Box::new(self.expression()?);
@@ -368,7 +367,7 @@ impl Parser {
             };
             self.keyword("do")?;
             let body = Box::new(self.expression()?);
-            return Ok(self.exp(line, Kind::Loop { sizes, pat, start, form, body }));
+            return Ok(self.exp(line, Kind::Loop { pat, start, form, body }));
         }
         if self.is("\\") {
             self.take();

@@ -7,7 +7,7 @@
 //! t       ::= "*" t | "[" e? "]" t | x | "(" t "," t … ")" | t "->" t
 //! e       ::= "let" ("[" x "]") … pat "=" e "in"? e | "let" x pat … (":" t)? "=" e "in"? e
 //!           | "if" e "then" e "else" e | "\" pat … "->" e
-//!           | "loop" ("[" x "]") … pat "=" e ("for" x "<" e | "while" e) "do" e
+//!           | "loop" pat "=" e ("for" x "<" e | "while" e) "do" e
 //!           | infix (":>" t | ":" t | "with" "[" e … "]" "=" e)?
 //! infix   ::= infix op infix | "-" infix | "!" infix | atom atom …
 //! atom    ::= x | x "." x | number | "(" e "," … ")" | "(" op ")" | "[" e "," … "]" | atom "[" place "," … "]"
@@ -39,7 +39,7 @@ pub enum Kind {
     Lambda(Vec<Pat>, Box<Exp>),
     Let { sizes: Vec<String>, pat: Pat, value: Box<Exp>, body: Box<Exp> },
     LetFun { name: String, params: Vec<Pat>, result: Option<Type>, value: Box<Exp>, body: Box<Exp> },
-    Loop { sizes: Vec<String>, pat: Pat, start: Box<Exp>, form: Form, body: Box<Exp> },
+    Loop { pat: Pat, start: Box<Exp>, form: Form, body: Box<Exp> },
     Index(Box<Exp>, Vec<Place>),
     Tuple(Vec<Exp>),
     Array(Vec<Exp>),

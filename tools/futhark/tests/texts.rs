@@ -134,8 +134,24 @@ entry main [m] (xs: [m]i64) : [m]i64 = map2 (+) xs (squares m)";
 #[test]
 fn a_loop_that_grows() {
     let text = "entry main (n: i64) : []i64 =
-  loop [k] (xs: [k]i64) = replicate 0 0i64 for i < n do xs ++ [i, i]";
+  loop xs = replicate 0 0i64 for i < n do xs ++ [i, i]";
     gives(text, vec![Value::int(2)], "[4][0, 0, 1, 1]");
+}
+
+#[test]
+fn sizes_in_loops() {
+    // A size that the body asks to be another's stays what it is.
+    let stays = "entry main [n] (xs: [n]i64) : [n]i64 = loop ys = xs for i < 3 do map2 (+) ys xs";
+    gives(stays, vec![ints(&[1, 2])], "[2][4, 8]");
+    let differs = "entry main [n] (xs: [n]i64) : []i64 = loop ys = xs for i < 3 do map2 (+) ys xs ++ xs";
+    refuses(differs, "a size of a loop's state");
+    let known = "entry main [n] (xs: [n]i64) : [n]i64 = loop ys = xs for i < 3 do ys ++ xs";
+    refuses(known, "[n]");
+    // Two that are one size inside are so at the start.
+    let both = "entry main [n] [m] (xs: [n]i64) (ys: [m]i64) : i64 =
+  let (as, _) = loop (as, bs) = (xs, ys) for i < 3 do let cs = map2 (+) as bs in (cs ++ cs, cs ++ cs)
+  in as[0]";
+    refuses(both, "a size of a loop's state");
 }
 
 #[test]
@@ -280,4 +296,6 @@ fn grammar() {
     refuses("entry main (x: i64) : i64 = (x", "");
     refuses("entry main (x: i64) : i64 = 3i65", "the number 3i65");
     refuses("entry main (loop: i64) : i64 = 3", "a name was expected");
+    // A `let` binds sizes, a loop does not.
+    refuses("entry main (xs: []i64) : []i64 = loop [k] (ys: [k]i64) = xs for i < 3 do ys ++ ys", "");
 }

@@ -416,7 +416,6 @@ impl<'p> Printer<'p> {
             let [total, starts, data] = part else { return Err(Error("a join of less than three".into())) };
             let base = self.base(*data);
             let mark = self.names.enter();
-            let (a, b) = (self.names.fresh("many"), self.names.fresh("long"));
             let (from, all) = (self.names.fresh("starts"), self.names.fresh("data"));
             let i = self.bind(axis.var);
             let given = body.results[regular + k];
@@ -433,7 +432,7 @@ impl<'p> Printer<'p> {
                 Tree::call("replicate", vec![Tree::name("0"), zero])
             };
             let value = Tree::Loop {
-                pattern: format!("[{a}] [{b}] ({from}: [{a}]i64, {all}: [{b}]{})", type_name(base)),
+                pattern: format!("({from}, {all})"),
                 start: Box::new(Tree::Tuple(vec![none(BaseTy::I64), none(base)])),
                 form: Form::For(i, Box::new(self.atom(axis.size)?)),
                 body: Box::new(next),
@@ -598,20 +597,17 @@ impl<'p> Printer<'p> {
                 }
             }
         }
-        let (mut wants, mut params, mut sizes, mut start) = (vec![], vec![], String::new(), vec![]);
+        // A loop says nothing of the sizes that change: Futhark finds that they do.
+        let (mut wants, mut start) = (vec![], vec![]);
         for (k, v) in vars.iter().enumerate() {
             if changing[k] {
-                let fresh: Sizes = self.p.ty(*v).dims.iter().map(|_| self.names.fresh("d")).collect();
-                fresh.iter().for_each(|d| sizes += &format!("[{d}] "));
-                params.push(self.param(&names[k], self.base(*v), &fresh));
-                wants.push(vec![UNKNOWN.to_owned(); fresh.len()]);
+                wants.push(vec![UNKNOWN.to_owned(); self.p.ty(*v).rank()]);
                 let declared = self.declared(*v)?;
                 let value = Tree::name(&names[k]).coerce(ty_text(self.base(*v), &declared));
                 let pattern = self.bind(*v);
                 later.push(Line { comments: Vec::new(), pattern, value });
                 start.push(starts[k].clone());
             } else {
-                params.push(names[k].clone());
                 wants.push(self.declared(*v)?);
                 start.push(self.atom_as(state[k].1, &wants[k])?);
             }
@@ -632,9 +628,8 @@ impl<'p> Printer<'p> {
         vars.iter().chain(axis.map(|a| &a.var)).for_each(|v| self.forget(*v));
         let (pattern, start) = match vars.is_empty() {
             true => ("_".to_owned(), Tree::name("true")),
-            false => (pack_names(&params), pack(start)),
+            false => (pack_names(&names), pack(start)),
         };
-        let pattern = sizes + &pattern;
         Ok((Tree::Loop { pattern, start: Box::new(start), form, body: Box::new(next) }, wants))
     }
 

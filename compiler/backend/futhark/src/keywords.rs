@@ -117,6 +117,7 @@ const RESERVED: &[&str] = &[
     "tabulate_3d",
     "tail",
     "take",
+    "then",
     "trace",
     "transpose",
     "true",

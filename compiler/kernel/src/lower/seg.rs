@@ -136,14 +136,15 @@ impl Plan {
         }
         // Rows that are reduced run in lanes along the row, if that is long enough for a vector, and else
         // many rows at once.
+        let short = self.short_row(leaf, &shape);
         match inner {
             None => self.fill_with(name, outs, space, leaf, Points::Serial),
-            Some(n) if n.as_int().is_some_and(|n| n < schedule::SHORT) => {
+            Some(n) if n.as_int().is_some_and(|n| n < short) => {
                 self.fill_with(name, outs, space, leaf, Points::lanes(self, leaf, last, outer))
             }
             Some(n) if n.as_int().is_some() => self.fill_with(name, outs, space, leaf, Points::Serial),
             Some(n) => {
-                let cond = self.int(ScalarOp::Ge, n, Atom::int(schedule::SHORT))?;
+                let cond = self.int(ScalarOp::Ge, n, Atom::int(short))?;
                 self.blocks.open();
                 self.fill_with(name, outs, space, leaf, Points::Serial)?;
                 let then = self.blocks.close();
@@ -164,6 +165,19 @@ impl Plan {
         match &only.exp {
             mono::Exp::Reduce { axis, .. } if shape.lanes => self.atom(axis.size).ok(),
             _ => None,
+        }
+    }
+
+    /// How long the row of such a reduction has to be to run in lanes along the row: a vector, if an operator combines
+    /// one number, since a row that fills none costs as much, and more for what takes longer to combine.
+    fn short_row(&self, leaf: &mono::Body, shape: &schedule::Shape) -> i64 {
+        let simple = |s: &mono::Stmt| match &s.exp {
+            mono::Exp::Reduce { op, .. } => op.component_ops().is_some_and(|ops| ops.len() == 1),
+            _ => true,
+        };
+        match leaf.stmts.iter().all(simple) {
+            true => i64::from(schedule::lanes(shape.widest, 1)).min(schedule::SHORT),
+            false => schedule::SHORT,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{Aliases, Checker, Entry, Value};
 use crate::syntax::*;
 use crate::types::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 impl Checker {
     /// A function whose parameters are known from where it is given.
@@ -119,10 +119,11 @@ impl Checker {
         Ok(Value { ty, aliases: result.aliases })
     }
 
+    /// A loop. Each size of its state is open at first: one that the body gives back as it was, or asks to be what it
+    /// is at the start, stays; the others are unknown behind the loop, and in each round.
     pub(super) fn repeat(
         &mut self,
         line: usize,
-        sizes: &[String],
         pat: &Pat,
         (start, form, body): (&Exp, &Form, &Exp),
     ) -> S<Value> {
@@ -132,38 +133,12 @@ impl Checker {
             Form::While(_) => None,
         };
         let first = self.vars.len();
-        let mark = self.u.mark();
         let outside = std::mem::replace(&mut self.outside, first);
         let mut bound = Vec::new();
-        let mut own = Vec::new();
-        for s in sizes {
-            own.push(self.bind(s, Ty::I64, Aliases::new(), false));
-            bound.push(s.clone());
-        }
-        let t = self.pattern_type(pat, line)?;
-        // The sizes of the loop are others before it, after each round, and behind it.
-        let with_sizes = |c: &mut Checker, t: &Ty, unknown: bool| {
-            let mut of = HashMap::new();
-            replaced(
-                t,
-                &mut |n| match n {
-                    Size::Name(k, _) if own.contains(k) => Some(
-                        of.entry(*k)
-                            .or_insert_with(|| if unknown { c.u.unknown() } else { c.u.open_size() })
-                            .clone(),
-                    ),
-                    _ => None,
-                },
-                &mut |_| None,
-            )
-        };
-        let before = with_sizes(self, &t, false);
-        self.equal(line, &start.ty, &before, "the start of a loop")?;
-        if sizes.is_empty() {
-            self.equal(line, &start.ty, &t, "the start of a loop")?;
-        }
-        // What is not said of the state is what is known of its start.
-        let t = self.u.ty(&t);
+        let begun = self.u.ty(&start.ty);
+        let t = replaced(&begun, &mut |_| Some(self.u.open_size()), &mut |_| None);
+        let written = self.pattern_type(pat, line)?;
+        self.equal(line, &t, &written, "the start of a loop")?;
         if let Form::For(i, _) = form {
             let ty = bound_of.unwrap_or(Ty::I64);
             self.bind(i, ty, Aliases::new(), false);
@@ -176,15 +151,7 @@ impl Checker {
             self.equal(line, &c.ty, &Ty::BOOL, "the condition of a loop")?;
         }
         let next = self.exp(body)?;
-        let after = with_sizes(self, &t, false);
-        self.equal(line, &next.ty, &after, "the next state of a loop")?;
-        let mut inner = false;
-        if sizes.is_empty() {
-            sizes_in(&self.u.ty(&next.ty), &mut |n| inner |= matches!(n, Size::Unknown(k) if *k > mark));
-        }
-        if inner {
-            return wrong(line, "the size of the state changes, and the loop does not say so");
-        }
+        let changing = self.changing(line, (&begun, &t, &next.ty))?;
         self.outside = outside;
         for name in bound.iter().rev() {
             self.unbind(name);
@@ -193,7 +160,17 @@ impl Checker {
         if consumes {
             self.consume(line, &start.aliases)?;
         }
-        let ty = with_sizes(self, &t, true);
+        let mut of = HashMap::new();
+        let ty = replaced(
+            &self.u.ty(&t),
+            &mut |n| match n {
+                Size::Open(k) if changing.contains(k) => {
+                    Some(of.entry(*k).or_insert_with(|| self.u.unknown()).clone())
+                }
+                _ => None,
+            },
+            &mut |_| None,
+        );
         let mut aliases: Aliases = next.aliases.into_iter().filter(|a| *a < first).collect();
         if consumes {
             if let Some(a) = aliases.first() {
@@ -207,6 +184,46 @@ impl Checker {
             aliases.extend(start.aliases);
         }
         Ok(Value { ty, aliases })
+    }
+
+    /// The sizes of a loop's state `t` that a round may change, which begins as one type and goes on as another; the
+    /// others are the same in all three.
+    fn changing(&mut self, line: usize, (begun, t, next): (&Ty, &Ty, &Ty)) -> S<HashSet<usize>> {
+        if !self.u.same_elements(next, t) {
+            return wrong(line, format!("the next state of a loop is of type {}, not {}", self.u.ty(next), self.u.ty(t)));
+        }
+        let (first, mine, after) = (self.sizes(begun), self.sizes(t), self.sizes(next));
+        let mut changing: HashMap<usize, (Size, Size)> = HashMap::new();
+        for ((first, mine), after) in first.into_iter().zip(mine).zip(after) {
+            let (mine, after) = (self.u.size(&mine), self.u.size(&after));
+            let same = match &mine {
+                // Two that the body asks to be the same change together.
+                Size::Open(k) if after != mine && after != first => {
+                    let (then, now) = changing.entry(*k).or_insert((first.clone(), after.clone())).clone();
+                    self.u.same_size(&then, &first) && self.u.same_size(&now, &after)
+                }
+                _ => self.u.same_size(&mine, &after) && self.u.same_size(&mine, &first),
+            };
+            if !same {
+                let (first, after) = (self.u.size(&first), self.u.size(&after));
+                return wrong(line, format!("a size of a loop's state is {first} first, {mine} inside, and then {after}"));
+            }
+        }
+        Ok(changing.into_keys().collect())
+    }
+
+    /// The sizes of a type's arrays, from the left.
+    fn sizes(&self, t: &Ty) -> Vec<Size> {
+        let mut found = Vec::new();
+        replaced(
+            &self.u.ty(t),
+            &mut |n| {
+                found.push(n.clone());
+                Some(n.clone())
+            },
+            &mut |_| None,
+        );
+        found
     }
 
     pub(super) fn indexed(&mut self, line: usize, t: &Ty, places: &[Place]) -> S<Ty> {

@@ -16,7 +16,8 @@
 //! That is done for bodies that only load, check and compute ([`Fun::can_mask`]): nothing in them is written, the
 //! other lanes pass each check, and what they compute is dropped. Where each lane loads its own element of
 //! consecutive ones and nothing is checked, it runs even if no iteration is left, without a branch; other loads
-//! are of the first iteration's element in the lanes past the end, and so there has to be one.
+//! are of the first iteration's element in the lanes past the end, and so there has to be one. So there is for `exp`
+//! and `log`, which take longer than a branch that is guessed wrong.
 
 use super::Fun;
 use super::loops::{Loop, Sum, Sums, Values};
@@ -60,7 +61,7 @@ impl<'ctx> Mask<'ctx> {
 impl<'ctx> Fun<'_, 'ctx> {
     /// Whether the last vector may have several registers, of which most have nothing to do.
     pub fn is_cheap_masked(&self, var: Var, carried: &[Carried], body: &[Stmt]) -> bool {
-        body.len() <= MOST_STATEMENTS && self.can_mask(carried, body) && self.is_consecutive(var, body)
+        body.len() <= MOST_STATEMENTS && self.can_mask(carried, body) && self.runs_on_nothing(var, body)
     }
 
     /// Whether the last iterations of a loop with this body can be one vector.
@@ -68,7 +69,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let wide = |v: Var| self.buffer_ty(v).is_some_and(|t| t.base.bits() >= LANE_BITS);
         let fits = |s: &Stmt| match &s.kind {
             StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } => wide(*buffer),
-            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op),
+            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_polynomial(*op),
             StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..), .. } | StmtKind::Check { .. } => true,
             _ => false,
         };
@@ -126,7 +127,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         sums: (&Sums, &Sums),
         so_far: &Values<'ctx>,
     ) -> Result<Values<'ctx>, EmitError> {
-        let mut acc = if self.is_consecutive(l.var, l.body) {
+        let mut acc = if self.runs_on_nothing(l.var, l.body) {
             self.masked_vector((first, 0..first), l, left, sums, so_far)?
         } else {
             self.if_any(self.i64(0), left, so_far.clone(), &mut |f| {
@@ -210,9 +211,14 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.e.icmp(IntPredicate::SLT, VectorType::const_vector(&lanes).into(), left)
     }
 
-    /// Whether the loop does nothing but load consecutive elements and compute.
-    fn is_consecutive(&self, var: Var, body: &[Stmt]) -> bool {
-        !body.iter().any(|s| matches!(s.kind, StmtKind::Check { .. })) && self.loads_follow(var, body)
+    /// Whether one vector of the loop may run where no iteration is left, and takes less than to ask whether one is:
+    /// it does nothing but load consecutive elements, and a few instructions.
+    fn runs_on_nothing(&self, var: Var, body: &[Stmt]) -> bool {
+        let takes_longer = |s: &Stmt| match &s.kind {
+            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_polynomial(*op),
+            kind => matches!(kind, StmtKind::Check { .. }),
+        };
+        !body.iter().any(takes_longer) && self.loads_follow(var, body)
     }
 
     /// Whether every load is of consecutive elements, one for each iteration.
@@ -296,6 +302,11 @@ fn plain_zero((op, ty, zero): Sum, init: Atom) -> Sum {
         Atom::Const(Scalar::F64(x)) if op == ScalarOp::Add && !negative_zero(x) => (op, ty, Scalar::F64(0.0)),
         _ => (op, ty, zero),
     }
+}
+
+/// Whether the operator is some dozens of instructions, of a vector as of a scalar.
+fn is_polynomial(op: ScalarOp) -> bool {
+    matches!(op, ScalarOp::Exp | ScalarOp::Log)
 }
 
 /// Whether the operator is an instruction or a few, for a vector as for a scalar.
