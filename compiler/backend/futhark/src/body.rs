@@ -605,7 +605,7 @@ impl<'p> Printer<'p> {
                 let declared = self.declared(*v)?;
                 let value = Tree::name(&names[k]).coerce(ty_text(self.base(*v), &declared));
                 let pattern = self.bind(*v);
-                later.push(Line { comments: Vec::new(), pattern, value });
+                later.push((*v, Line { comments: Vec::new(), pattern, value }));
                 start.push(starts[k].clone());
             } else {
                 wants.push(self.declared(*v)?);
@@ -615,11 +615,15 @@ impl<'p> Printer<'p> {
         let form = match (axis, cond) {
             (Some(axis), _) => Form::For(self.bind(axis.var), Box::new(form.unwrap_or(Tree::name("0")))),
             (None, Some(cond)) => {
-                let test = self.block_behind(later.clone(), cond, |pr| pr.atom(cond.results[0]))?;
+                let mut asked = FxHashSet::default();
+                each_use(cond, &mut |a| asked.extend(a.as_var()));
+                let own = later.iter().filter(|(v, _)| asked.contains(v)).map(|(_, line)| line.clone());
+                let test = self.block_behind(own.collect(), cond, |pr| pr.atom(cond.results[0]))?;
                 Form::While(Box::new(test))
             }
             (None, None) => return Err(Error("a loop without an end".into())),
         };
+        let later = later.into_iter().map(|(_, line)| line).collect();
         let next = self.block_behind(later, body, |pr| {
             let results = body.results.iter().zip(&wants).map(|(a, sizes)| pr.atom_as(*a, sizes));
             Ok(pack(results.collect::<R<Vec<_>>>()?))

@@ -272,6 +272,20 @@ impl Layout {
         }
     }
 
+    /// An expression behind a word on what is left of the line, if they fit there with a ` do`, else on lines of
+    /// their own.
+    fn beside_or_below(&mut self, word: &str, t: &Tree, wanted: Tightness, indent: usize) {
+        let mut flat = String::new();
+        let room = WIDTH.saturating_sub(self.column + " do".len() + 1 + word.len());
+        if (Flat { out: &mut flat, room }).tree(t, wanted).is_some() {
+            self.text(&format!(" {word}{flat}"));
+        } else {
+            self.line(indent);
+            self.text(word);
+            self.tree(t, wanted, indent + word.len());
+        }
+    }
+
     fn list(&mut self, open: &str, parts: &[Tree], close: &str) {
         let column = self.column;
         self.text(open);
@@ -344,17 +358,11 @@ impl Layout {
             }
             Tree::Block(lines, result) => self.block(lines, result, indent),
             Tree::Loop { pattern, start, form, body } => {
-                self.text(&format!("loop {pattern} = "));
-                self.tree(start, OPEN, indent + 4);
+                self.text(&format!("loop {pattern} ="));
+                self.beside_or_below("", start, OPEN, indent + 4);
                 match form {
-                    Form::For(i, n) => {
-                        self.text(&format!(" for {i} < "));
-                        self.tree(n, 6, indent + 4);
-                    }
-                    Form::While(c) => {
-                        self.text(" while ");
-                        self.tree(c, 1, indent + 4);
-                    }
+                    Form::For(i, n) => self.beside_or_below(&format!("for {i} < "), n, 6, indent + 4),
+                    Form::While(c) => self.beside_or_below("while ", c, 1, indent + 4),
                 }
                 self.text(" do");
                 self.line(indent + 2);

@@ -190,7 +190,10 @@ impl Checker {
     /// others are the same in all three.
     fn changing(&mut self, line: usize, (begun, t, next): (&Ty, &Ty, &Ty)) -> S<HashSet<usize>> {
         if !self.u.same_elements(next, t) {
-            return wrong(line, format!("the next state of a loop is of type {}, not {}", self.u.ty(next), self.u.ty(t)));
+            return wrong(
+                line,
+                format!("the next state of a loop is of type {}, not {}", self.u.ty(next), self.u.ty(t)),
+            );
         }
         let (first, mine, after) = (self.sizes(begun), self.sizes(t), self.sizes(next));
         let mut changing: HashMap<usize, (Size, Size)> = HashMap::new();
@@ -206,7 +209,10 @@ impl Checker {
             };
             if !same {
                 let (first, after) = (self.u.size(&first), self.u.size(&after));
-                return wrong(line, format!("a size of a loop's state is {first} first, {mine} inside, and then {after}"));
+                return wrong(
+                    line,
+                    format!("a size of a loop's state is {first} first, {mine} inside, and then {after}"),
+                );
             }
         }
         Ok(changing.into_keys().collect())
