@@ -300,6 +300,31 @@ fn short_rows_of_floats() {
     }
 }
 
+/// Elements through a polynomial, which no row without elements comes to.
+#[test]
+fn short_rows_of_functions() {
+    for ty in [BaseTy::F32, BaseTy::F64] {
+        for function in ["exp", "log"] {
+            let zero = if ty == BaseTy::F32 { "0.0f32" } else { "0.0" };
+            let p = program_of(
+                ty.name(),
+                &format!(
+                    "(for seq %r (upto 0 %m) ()
+                       (let (%l int) (op min2 %r %n) p0)
+                       (for (lanes 32) %i (upto 0 %l) (((%s TY) (%t TY) {zero} max2))
+                         (let (%e TY) (load %as %r %i) p0) (let (%a TY) (op abs %e) p0)
+                         (let (%f TY) (op {function} %a) p0) (let (%u TY) (op max2 %s %f) p0) (next %u) p0)
+                       (store %cs (%r 0) %t p0) (next) p0)"
+                ),
+            );
+            agree(&p, [0, 1, 3, 8, 17, 40].map(|n| args(ty, n + 2, n.max(1))));
+            let host = remc_llvm::jit::host();
+            let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+            assert_eq!(text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+        }
+    }
+}
+
 /// Checks in rows that end in a vector with a mask: each element's own, and one of all the row, which an empty row does
 /// not come to. Of a row's elements that fail the first one is told, and none after the row's end.
 #[test]
