@@ -33,9 +33,9 @@ impl Plan {
             self.partial_rows(space, axis, op, leaf, tiles, &outs)?;
             return Ok(vars);
         };
-        // Columns side by side run in lanes, if they are enough for a vector.
+        // Columns side by side run in lanes, few of them too: one by one, each would read all of the array's memory.
         let n = self.atom(last.size)?;
-        let cond = self.int(ScalarOp::Ge, n, Atom::int(schedule::SHORT))?;
+        let cond = self.int(ScalarOp::Ge, n, Atom::int(schedule::COLUMNS))?;
         self.blocks.open();
         self.partial_columns((outer, *last), axis, op, leaf, tiles, &outs)?;
         let then = self.blocks.close();

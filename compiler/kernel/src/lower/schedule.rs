@@ -50,6 +50,8 @@ pub(crate) const JAM: u32 = 4;
 
 /// Rows shorter than this are reduced many at a time, longer ones along the row.
 pub(crate) const SHORT: i64 = 32;
+/// So many columns or more are reduced side by side, fewer one by one.
+pub(crate) const COLUMNS: i64 = 3;
 /// The columns of the blocks that a transposition moves; they have half as many rows.
 pub(crate) const TRANSPOSED: i64 = 64;
 

@@ -270,6 +270,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         if self.can_mask(l.carried, l.body) {
             return self.lanes_to_the_end(&widths, l, &shaped, sums);
         }
+        if self.can_mask_writes(l) {
+            return self.lanes_that_write(&widths, l);
+        }
         // A range that is shorter than a vector has nothing to fold.
         let ends = self.ends(l, &widths)?;
         let last = *ends.last().ok_or(EmitError::WrongValue("no lanes"))?;
@@ -471,7 +474,10 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             return vec![w.min(native)];
         }
         all.push(w);
-        if vary::has_loop(body) {
+        if self.can_mask_writes(l) {
+            all.retain(|w| *w > native && !l.ragged);
+            all.push(native.min(w));
+        } else if vary::has_loop(body) {
             while w / 4 >= FEWEST_LANES {
                 w /= 4;
                 all.push(w);

@@ -111,6 +111,9 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn store(&mut self, buffer: Var, at: &[Atom], value: Atom) -> Result<(), EmitError> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at, value) = (at, self.indices(at)?, self.atom(value)?);
+        if let Some(mask) = self.mask {
+            return self.store_masked(buffer, &at, piece(&value, 0)?, mask);
+        }
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
             return self.store_transposed(buffer, &at, &value, side);
         }

@@ -1,6 +1,6 @@
-//! What is left of a reduction in lanes when no whole vector is left.
+//! What is left of a loop in lanes when no whole vector is left.
 //!
-//! Short rows are all that is left: of a row of five elements, four lanes would take four and a loop the
+//! Of a reduction, short rows are all that is left: of a row of five elements, four lanes would take four and a loop the
 //! fifth; a loop of one at a time runs a number of times that no processor guesses, which costs more than
 //! the row. So the last iterations are one vector, of which the lanes past the end load nothing and count
 //! as the operator's neutral element:
@@ -13,11 +13,15 @@
 //!                                        acc = fold(acc)                       once, for all
 //! ```
 //!
-//! That is done for bodies that only load, check and compute ([`Fun::can_mask`]): nothing in them is written, the
+//! That is done for bodies that only load, check and compute ([`Fun::can_mask`]): the
 //! other lanes pass each check, and what they compute is dropped. Where each lane loads its own element of
 //! consecutive ones and nothing is checked, it runs even if no iteration is left, without a branch; other loads
 //! are of the first iteration's element in the lanes past the end, and so there has to be one. So there is for `exp`
 //! and `log`, which take longer than a branch that is guessed wrong.
+//!
+//! A loop that reduces nothing but writes ([`Fun::can_mask_writes`]) ends in a vector with a mask too, if a loop inside
+//! would else run for each iteration that is left, as for the few columns of a matrix that is reduced, or if its number
+//! of iterations is anybody's guess: `ys[…] = …` where `[0 1 2 …] < n`.
 
 use super::Fun;
 use super::loops::{Loop, Sum, Sums, Values};
@@ -25,6 +29,7 @@ use super::pieces::{Piece, Pieces};
 use crate::error::EmitError;
 use crate::scalar::Emit;
 use crate::values::{Value, element_bytes};
+use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{IntValue, PointerValue};
 use inkwell::{IntPredicate, types::VectorType};
@@ -45,10 +50,11 @@ const MOST_STATEMENTS: usize = 8;
 /// a register, a ragged row's lie in one cache line more often, and folding them is a step less.
 const FIRST: u32 = 8;
 
-/// Which iterations of a vector there are.
+/// Which iterations of a vector there are: the first `left`.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<'ctx> {
     lanes: Value<'ctx>,
+    left: IntValue<'ctx>,
 }
 
 impl<'ctx> Mask<'ctx> {
@@ -66,14 +72,59 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// Whether the last iterations of a loop with this body can be one vector.
     pub fn can_mask(&self, carried: &[Carried], body: &[Stmt]) -> bool {
+        let straight = |s: &Stmt| !matches!(s.kind, StmtKind::For { .. } | StmtKind::Store { .. });
+        self.masks() && !carried.is_empty() && body.iter().all(straight) && self.only_computes(body)
+    }
+
+    /// Whether the last iterations of a loop that carries nothing can be one vector, and are worth it.
+    pub fn can_mask_writes(&self, l: &Loop<'_, 'ctx>) -> bool {
+        let worth = l.ragged || super::vary::has_loop(l.body);
+        self.masks() && l.carried.is_empty() && worth && self.only_computes(l.body)
+    }
+
+    fn masks(&self) -> bool {
+        self.host.vector_bits >= VECTOR_BITS && self.jam == 1
+    }
+
+    /// Whether a body may run for an iteration that there is not, if it loads nothing and writes nothing then.
+    fn only_computes(&self, body: &[Stmt]) -> bool {
         let wide = |v: Var| self.buffer_ty(v).is_some_and(|t| t.base.bits() >= LANE_BITS);
-        let fits = |s: &Stmt| match &s.kind {
-            StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } => wide(*buffer),
+        body.iter().all(|s| match &s.kind {
+            StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } | StmtKind::Store { buffer, .. } => {
+                wide(*buffer)
+            }
             StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_polynomial(*op),
             StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..), .. } | StmtKind::Check { .. } => true,
+            StmtKind::For { body, .. } => self.only_computes(body),
             _ => false,
+        })
+    }
+
+    /// A loop in lanes that carries nothing: loops of so many lanes, then one vector with a mask.
+    pub fn lanes_that_write(&mut self, widths: &[u32], l: &Loop<'_, 'ctx>) -> Result<(), EmitError> {
+        let ends = self.ends(l, widths)?;
+        self.whole_vectors(l, (widths, &ends), &[])?;
+        let (Some(w), Some(from)) = (widths.last().copied(), ends.last().copied()) else {
+            return Err(EmitError::WrongValue("no lanes"));
         };
-        self.host.vector_bits >= VECTOR_BITS && self.jam == 1 && !carried.is_empty() && body.iter().all(fits)
+        let left = self.count((from, l.to))?;
+        self.if_any_left(left, &mut |f| {
+            let lanes = f.lanes_below(left, 0..w, l)?;
+            (f.lanes, f.mask) = (Some(w), Some(Mask { lanes, left }));
+            f.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
+            f.block(l.body)?;
+            (f.lanes, f.mask) = (None, None);
+            Ok(())
+        })
+    }
+
+    fn if_any_left(
+        &mut self,
+        left: IntValue<'ctx>,
+        f: &mut dyn FnMut(&mut Self) -> Result<(), EmitError>,
+    ) -> Result<(), EmitError> {
+        let any = self.e.icmp(IntPredicate::SGT, left.into(), self.i64(0).into())?;
+        self.if_holds(any, Values::new(), &mut |g| f(g).map(|()| Values::new())).map(drop)
     }
 
     /// A loop in lanes with this body: loops of so many lanes, then one vector with a mask or two.
@@ -172,7 +223,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let lanes = self.lanes_below(left, lanes, l)?;
         let neutral = self.neutral(sums, w);
         self.lanes = Some(w);
-        self.mask = Some(Mask { lanes });
+        self.mask = Some(Mask { lanes, left });
         self.ahead = l.ragged;
         self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
         self.bind_carried(self.params(l.carried).into_iter(), &neutral);
@@ -268,6 +319,57 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
         };
         Ok(Pieces::from_elem(one, 1))
+    }
+
+    /// Stores in the lanes of the mask alone.
+    pub fn store_masked(
+        &mut self,
+        buffer: Var,
+        at: &[Pieces<'ctx>],
+        value: Piece<'ctx>,
+        mask: Mask<'ctx>,
+    ) -> Result<(), EmitError> {
+        use super::memory::{Offset, Stride};
+        let (ty, base) = self.buffer(buffer)?;
+        let offset = self.offset(&ty, at, 0)?;
+        if let Offset::Strided(i, Stride::Constant(1)) = offset {
+            let v = self.e.to_memory(ty.base, self.vector(value)?)?;
+            return self.masked_store(buffer, ty.base, (base, i), v, mask.lanes);
+        }
+        // The lanes that there are come first.
+        let done = self.append();
+        for lane in 0..self.lanes.unwrap_or(1) {
+            let here = self.append();
+            let there = self.e.icmp(IntPredicate::SLT, self.i64(lane.into()).into(), mask.left.into())?;
+            self.branch(there, here, done)?;
+            self.position(here);
+            let x = self.lane(value, self.i64(lane.into()).into())?;
+            self.write(buffer, ty.base, base, self.offset_of_lane(&offset, lane)?, x)?;
+        }
+        self.jump(done)?;
+        self.position(done);
+        Ok(())
+    }
+
+    fn masked_store(
+        &self,
+        buffer: Var,
+        ty: BaseTy,
+        (base, index): (PointerValue<'ctx>, IntValue<'ctx>),
+        v: Value<'ctx>,
+        mask: Value<'ctx>,
+    ) -> Result<(), EmitError> {
+        let name = "llvm.masked.store";
+        let at = self.e.element(ty, base, index)?;
+        let f = Intrinsic::find(name)
+            .and_then(|i| i.get_declaration(self.e.module, &[v.get_type(), at.get_type().into()]))
+            .ok_or(EmitError::NoIntrinsic(name))?;
+        let args = [v.into(), at.into(), self.i32(element_bytes(v.get_type())).into(), mask.into()];
+        let call = self.e.builder.build_direct_call(f, &args, "")?;
+        match call.try_as_basic_value().instruction() {
+            Some(i) => self.tag(buffer, i),
+            None => Err(EmitError::WrongValue("masked store")),
+        }
     }
 
     fn masked_load(

@@ -325,6 +325,38 @@ fn short_rows_of_functions() {
     }
 }
 
+/// A loop in lanes around another one, which writes: what is left of it is one vector with a mask, of consecutive elements
+/// or not. Nothing is written behind its end.
+#[test]
+fn few_columns() {
+    for ty in [BaseTy::F32, BaseTy::F64, BaseTy::I64, BaseTy::I32] {
+        for at in ["%r %j", "%j %r"] {
+            let zero = match ty {
+                BaseTy::F32 => "0.0f32",
+                BaseTy::F64 => "0.0",
+                BaseTy::I32 => "0i32",
+                _ => "0",
+            };
+            let p = program_of(
+                ty.name(),
+                &format!(
+                    "(for seq %r (upto 0 %n) ()
+                       (let (%k int) (op - %n %r) p0)
+                       (for (lanes 16) %j (upto 0 %k) ()
+                         (for seq %i (upto 0 %n) (((%s TY) (%t TY) {zero}))
+                           (let (%e TY) (load %as %i %j) p0) (let (%u TY) (op max2 %s %e) p0) (next %u) p0)
+                         (store %cs ({at}) %t p0) (next) p0) (next) p0)"
+                ),
+            );
+            agree(&p, [0, 1, 3, 8, 17, 40].map(|n| args(ty, n, n)));
+            let host = remc_llvm::jit::host();
+            let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+            let masked = text.contains("@llvm.masked.store") == (at == "%r %j");
+            assert_eq!(masked && text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+        }
+    }
+}
+
 /// Checks in rows that end in a vector with a mask: each element's own, and one of all the row, which an empty row does
 /// not come to. Of a row's elements that fail the first one is told, and none after the row's end.
 #[test]
