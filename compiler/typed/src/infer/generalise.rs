@@ -181,6 +181,17 @@ impl Checker<'_> {
                             choice = Some((*m, None));
                             break;
                         }
+                        // What is left of a parameter's items, as in `(sum xs)`, meets an array: the least rank leaves
+                        // nothing.
+                        let closed = |f: &&Shape| self.unsolved_in(f).is_empty();
+                        let left = |m: &&MetaId| self.s.meta(**m).depth >= depth && !self.is_whole(**m);
+                        if wanted <= certain
+                            && frames.iter().filter(closed).any(|f| !self.s.zonk_shape(f).is_scalar())
+                            && let Some(m) = open.iter().find(left)
+                        {
+                            choice = Some((*m, None));
+                            break;
+                        }
                         // Whole arguments (`all`) that meet have one shape.
                         if open.iter().any(|m| self.s.meta(*m).depth >= depth) {
                             let mut whole: Vec<Shape> = Vec::new();
@@ -203,8 +214,14 @@ impl Checker<'_> {
                         }
                     }
                     Constraint::Shapes(a, b) => {
+                        // The side that is certain to be longer is so without more; the other has to grow.
+                        let longer = |s: &Shape| std::cmp::Reverse(self.s.zonk_shape(s).least_rank());
+                        let mut sides = [a, b];
+                        sides.sort_by_key(|s| longer(s));
+                        let differ = longer(sides[0]) != longer(sides[1]);
+                        let one = usize::from(differ && !self.deep_in(sides[0], depth).is_empty());
                         let open: Vec<_> =
-                            self.unsolved_in(a).into_iter().chain(self.unsolved_in(b)).collect();
+                            sides[..2 - one].iter().flat_map(|s| self.unsolved_in(s)).collect();
                         let bare = open.iter().find(|m| {
                             matches!(self.s.meta(**m).kind, MetaKind::Shape { bare: true, .. })
                                 && self.s.meta(**m).depth >= depth
@@ -240,6 +257,22 @@ impl Checker<'_> {
                 },
             }
         }
+    }
+
+    /// The existentials of a shape that are at least this deep, but for padding.
+    fn deep_in(&self, s: &Shape, depth: u32) -> Vec<MetaId> {
+        let mut found = self.unsolved_in(s);
+        found.retain(|m| {
+            let meta = self.s.meta(*m);
+            meta.depth >= depth && matches!(meta.kind, MetaKind::Shape { pad: false, .. })
+        });
+        found
+    }
+
+    /// Whether an existential is the shape of a variable, and not of a part of one.
+    fn is_whole(&self, m: MetaId) -> bool {
+        let whole = [ShapeItem::Var(ShapeVar::Meta(m))];
+        self.locals.iter().any(|l| self.s.zonk_shape(&l.local.ty.shape).items() == whole)
     }
 
     /// Of an equation of shapes in which padding alone is open, the padding that is to be empty. Generalised, the

@@ -6,6 +6,7 @@
 //! the application that needs it. Opening a value that is there cannot fail, so nothing moves across a
 //! branch. Where the scope ends, a result that still mentions the witness is boxed again.
 
+use super::solver::Constraint;
 use super::*;
 use crate::ir::{ExprKind, LiftKind};
 
@@ -68,13 +69,28 @@ impl Checker<'_> {
     }
 
     /// Boxes over the frame of a parameter without annotation are one box where an array is wanted: the
-    /// least rank allows that. `(define (f x) (sum (filter (> x 0) x)))` is a function of vectors.
+    /// least rank allows that. `(define (f x) (sum (filter (> x 0) x)))` is a function of vectors, and so is
+    /// `(define (f t x) (sum (filter (> x t) x)))`.
     pub(super) fn single_box(&mut self, e: &Expr) {
         let ty = self.s.zonk(&e.ty);
-        if matches!(ty.atom, AtomTy::Sigma(_)) && self.is_bare(&ty.shape) {
+        if matches!(ty.atom, AtomTy::Sigma(_)) && (self.is_bare(&ty.shape) || self.may_be_empty(&ty.shape)) {
             self.s.node = Some(e.node);
             let _ = self.s.unify_shape(&ty.shape, &Shape::scalar());
         }
+    }
+
+    /// Whether a shape that nothing decided is a part of what open frames join to, none of which has to be longer
+    /// than what is known of that.
+    fn may_be_empty(&self, shape: &Shape) -> bool {
+        let [ShapeItem::Var(ShapeVar::Meta(m))] = shape.items() else { return false };
+        self.s.pending.iter().any(|p| {
+            let Constraint::Join { frames, result } = &p.constraint else { return false };
+            let result = self.s.zonk_shape(result);
+            let frames: Vec<Shape> = frames.iter().map(|f| self.s.zonk_shape(f)).collect();
+            let certain = frames.iter().map(Shape::least_rank).max().unwrap_or(0);
+            let is_part = |s: &Shape| s.items().contains(&ShapeItem::Var(ShapeVar::Meta(*m)));
+            is_part(&result) && !frames.iter().any(is_part) && certain <= result.least_rank()
+        })
     }
 
     /// The contents of a scalar box (of boxes, all the way down).

@@ -561,8 +561,12 @@ impl Solver {
                     return Ok(Step::Stuck);
                 }
                 let depth = self.meta(*m).depth;
+                let (solution, equal) = self.within(solution, depth);
                 self.sink_shape(&solution, depth)?;
                 self.solve(*m, Solution::Shape(solution));
+                for (p, q) in equal {
+                    self.unify_dim(&p, &q).map_err(|e| self.dim_in_shape(e, mismatch(self)))?;
+                }
                 Ok(Step::Done)
             }
             _ => {
@@ -579,6 +583,21 @@ impl Solver {
                 Ok(Step::Stuck)
             }
         }
+    }
+
+    /// The shape with unknown dims for those that mention what is bound deeper, and what each has to equal: in
+    /// `(λ (xs k) (take1 xs k))` the size of `xs` is a number `?n` from outside, and not `k` and some more.
+    fn within(&mut self, shape: Shape, depth: u32) -> (Shape, Vec<(Dim, Dim)>) {
+        let mut equal = Vec::new();
+        let items = shape.0.into_iter().map(|item| match item {
+            ShapeItem::Dim(d) if self.escaping(&d, depth).is_some() => {
+                let unknown = self.fresh_dim(self.node.unwrap_or(NodeId(0)), None);
+                equal.push((unknown.clone(), d));
+                ShapeItem::Dim(unknown)
+            }
+            item => item,
+        });
+        (Shape(items.collect()), equal)
     }
 
     /// A mismatch of single dims is shown as the mismatch of the shapes that hold them.
