@@ -193,6 +193,16 @@ impl Checker<'_> {
         }
         let AtomTy::Sigma(sigma) = &ty.atom else {
             let shown = self.show(&ty);
+            if matches!(ty.atom, AtomTy::Meta(_)) {
+                return self.fail(
+                    Diagnostic::error(codes::NOT_A_BOX, "nothing says what boxes these are")
+                        .primary(Loc::Node(boxes.id), format!("has type `{shown}`, of any elements"))
+                        .help(
+                            "write the type of the parameter: [b (Σ (n) [int n])] of a box of numbers, \
+                             [b [(Σ (n) [int n]) k]] of a vector of them",
+                        ),
+                );
+            }
             return self.fail(
                 Diagnostic::error(codes::NOT_A_BOX, "unbox opens boxes; this is none")
                     .primary(Loc::Node(boxes.id), format!("has type `{shown}`"))
