@@ -193,7 +193,7 @@ impl Checker<'_> {
         }
         let AtomTy::Sigma(sigma) = &ty.atom else {
             let shown = self.show(&ty);
-            if matches!(ty.atom, AtomTy::Meta(_)) {
+            if matches!(ty.atom, AtomTy::Meta(_)) && self.s.class_of(&ty.atom).is_none() {
                 return self.fail(
                     Diagnostic::error(codes::NOT_A_BOX, "nothing says what boxes these are")
                         .primary(Loc::Node(boxes.id), format!("has type `{shown}`, of any elements"))
