@@ -232,12 +232,22 @@ impl<'p> Analysis<'p> {
             Exp::Scatter { dests, axis, body, combine } => {
                 self.scatter(s, dests, axis, body, combine.as_ref(), *clock)
             }
-            Exp::Filter { axis, body } | Exp::Grade { axis, body } => {
-                let size = self.scope.int(axis.size);
-                let what = match &s.exp {
-                    Exp::Filter { .. } => What::Filter { axis: size },
-                    _ => What::Sort { axis: size },
-                };
+            Exp::Filters(parts) => {
+                let mut first = 0;
+                for part in parts {
+                    s.pat.get(first).into_iter().for_each(|number| self.computed(*number, part.prov));
+                    first += part.body.results.len();
+                }
+                let axis = self.scope.int(parts.first()?.axis.size);
+                self.step(s, What::Filter { axis, parts: parts.len() }, |w| {
+                    for part in parts {
+                        let inside = w.scope.enter(&Count::once(), &part.axis);
+                        w.body(&part.body, &inside);
+                    }
+                })
+            }
+            Exp::Grade { axis, body } => {
+                let what = What::Sort { axis: self.scope.int(axis.size) };
                 self.step(s, what, |w| {
                     let inside = w.scope.enter(&Count::once(), axis);
                     w.body(body, &inside);

@@ -116,8 +116,10 @@ pub enum What {
         combine: bool,
         in_place: bool,
     },
+    /// `parts`: how many filters it is, each with a number and arrays among what is written.
     Filter {
         axis: Formula,
+        parts: usize,
     },
     Sort {
         axis: Formula,

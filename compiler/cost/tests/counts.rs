@@ -63,7 +63,7 @@ fn compare(cases: Vec<Case>, least: usize) {
 /// What a step's statements are, found without the analysis.
 #[derive(Default)]
 struct Places {
-    /// The first variable that each step binds, and how often each has run.
+    /// A variable that each step binds when all its reads are done, and how often each has run.
     steps: Vec<Option<Var>>,
     axes: Vec<Vec<Var>>,
     /// Some reads of the step are of whole cells, which nothing counts.
@@ -73,6 +73,8 @@ struct Places {
     /// Elements read: of which step.
     elements: HashMap<Var, (usize, Var, Vec<Atom>)>,
     cells: HashMap<Var, (Var, Vec<Atom>)>,
+    /// The results of each filter, by the first.
+    filters: HashMap<Var, Vec<Var>>,
     local: HashSet<Var>,
     /// What a `while` with this first state gives.
     rounds: HashMap<Var, Var>,
@@ -140,7 +142,15 @@ impl Places {
                     leaf(&bodies, &[*axis], true);
                     combine.iter().for_each(|l| self.local.extend(&l.params));
                 }
-                Exp::Filter { axis, body } | Exp::Grade { axis, body } => leaf(&[body], &[*axis], false),
+                Exp::Filters(parts) => {
+                    let bodies: Vec<_> = parts.iter().map(|part| &part.body).collect();
+                    leaf(&bodies, &parts.iter().map(|part| part.axis).collect::<Vec<_>>(), false);
+                    // The step has run when the last of them has.
+                    let last = parts.last().map_or(0, |part| s.pat.len() - part.body.results.len());
+                    self.steps[step] = Some(s.pat[last]);
+                    self.filters.insert(s.pat[0], s.pat.clone());
+                }
+                Exp::Grade { axis, body } => leaf(&[body], &[*axis], false),
                 Exp::While { state, .. } => {
                     if let (Some((v, _)), Some(r)) = (state.first(), s.pat.first()) {
                         self.rounds.insert(*v, *r);
@@ -321,12 +331,22 @@ fn one(p: &flat::Program, params: &[Array], first: bool, tally: &mut Tally) -> R
         } else {
             tally.reads_bounded += 1;
         }
-        if let (What::Filter { .. }, [n, kept, ..]) = (&step.what, step.writes.as_slice()) {
+        if matches!(step.what, What::Filter { .. }) && runs == 1 {
             // A filter writes as many items as it keeps.
-            let item = counts.last.get(&n.array).copied().unwrap_or(-1) as f64;
-            let dims = p.vars[kept.array].ty.dims.len();
-            if runs == 1 && dims == 1 && value(&kept.elements) != Some(item) {
-                return Err(format!("step {}: a filter that keeps {item}", k + 1));
+            let Some(results) = places.filters.get(&step.writes[0].array) else {
+                return Err(format!("step {}: no filter", k + 1));
+            };
+            let arrays = results.iter().map(|v| &p.vars[*v].ty.dims).filter(|dims| !dims.is_empty());
+            let rows = arrays.clone().map(|dims| counts.last.get(&dims[0].as_var()?).map(|n| *n as f64));
+            let kept: Option<f64> = rows.sum();
+            let told: Option<f64> = step
+                .writes
+                .iter()
+                .filter(|w| !p.vars[w.array].ty.is_scalar())
+                .map(|w| value(&w.elements))
+                .sum();
+            if arrays.clone().all(|dims| dims.len() == 1) && told != kept {
+                return Err(format!("step {}: a filter that keeps {kept:?}, told {told:?}", k + 1));
             }
         }
     }

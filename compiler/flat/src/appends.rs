@@ -99,7 +99,7 @@ fn appended(e: &Exp) -> Option<(Var, Var)> {
 fn is_told(e: &Exp) -> bool {
     match e {
         Exp::Host(mono::Exp::View { view, .. }) => !matches!(view, View::Reshape { .. }),
-        Exp::Host(mono::Exp::Literal { .. }) | Exp::Seg(_) | Exp::Filter { .. } => true,
+        Exp::Host(mono::Exp::Literal { .. }) | Exp::Seg(_) | Exp::Filters(_) => true,
         _ => false,
     }
 }
@@ -150,7 +150,7 @@ impl<'a> Facts<'a> {
             let from = match (is_sum(&s.exp), &s.exp) {
                 (Some(args), _) => args.iter().map(|a| since_when(&known, *a)).max().unwrap_or(0),
                 // How many are kept is known before they are written.
-                (None, Exp::Filter { .. }) => k,
+                (None, Exp::Filters(_)) => k,
                 (None, _) => k + 1,
             };
             calm.push(since);

@@ -11,7 +11,8 @@
 //!            | (seg-map level ((i a) …) leaf)
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
 //!            | (seg-scan level kind ((i a) …) (i a) leaf λ start epilogue?)
-//!            | (scatter …) | (filter …) | (grade …)          as in Mono, with a leaf
+//!            | (scatter …) | (grade …)                       as in Mono, with a leaf
+//!            | (filter (i a) leaf @prov …)                   one filter, or several of as many points
 //!            | (branch guard body body)
 //! guard    ::= test | (or test test …)
 //! test     ::= (>= a "threshold" n) | (< a "threshold" n)
@@ -105,10 +106,9 @@ pub enum Exp {
         body: mono::Body,
         combine: Option<Lambda>,
     },
-    Filter {
-        axis: Axis,
-        body: mono::Body,
-    },
+    /// Filters of as many points, one or several, none of which needs another one's results; the results are those of the
+    /// first, then those of the next.
+    Filters(Vec<Filter>),
     Grade {
         axis: Axis,
         body: mono::Body,
@@ -119,6 +119,14 @@ pub enum Exp {
         then: Body,
         otherwise: Body,
     },
+}
+
+/// A filter: for each point whether its item is kept, and the item.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Filter {
+    pub axis: Axis,
+    pub body: mono::Body,
+    pub prov: Prov,
 }
 
 /// A parallel operator over a space: the product of its axes, without axes a single point.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! (seg-red grid ((i n)) (j m) leaf λ start)     (map ((i n)) (let (%r) (reduce j m leaf λ start)) (give %r))
+//! (filter (i n) leaf (j n) leaf)                 (filter i n leaf) (filter j n leaf)
 //! (branch (>= a "par.outer" 512) b c)            (let (%p) (op >= a 512)) (if %p b c)
 //! ```
 //!
@@ -28,14 +29,15 @@ impl Meaning<'_> {
     fn body(&mut self, b: &Body) -> mono::Body {
         let mut stmts = Vec::new();
         for s in &b.stmts {
-            let exp = self.exp(s, &mut stmts);
-            stmts.push(mono::Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+            let own = self.stmt(s, &mut stmts);
+            stmts.push(own);
         }
         mono::Body { stmts, results: b.results.clone() }
     }
 
-    fn exp(&mut self, s: &Stmt, before: &mut Vec<mono::Stmt>) -> mono::Exp {
-        match &s.exp {
+    /// What a statement stands for; some of it may come before.
+    fn stmt(&mut self, s: &Stmt, before: &mut Vec<mono::Stmt>) -> mono::Stmt {
+        let exp = match &s.exp {
             Exp::Host(e) => e.clone(),
             Exp::If { cond, then, otherwise } => {
                 mono::Exp::If { cond: *cond, then: self.body(then), otherwise: self.body(otherwise) }
@@ -54,7 +56,6 @@ impl Meaning<'_> {
                 body: body.clone(),
                 combine: combine.clone(),
             },
-            Exp::Filter { axis, body } => mono::Exp::Filter { axis: *axis, body: body.clone() },
             Exp::Grade { axis, body } => mono::Exp::Grade { axis: *axis, body: body.clone() },
             Exp::Branch { guard, then, otherwise } => {
                 let cond = match (self.choose)(guard) {
@@ -63,7 +64,26 @@ impl Meaning<'_> {
                 };
                 mono::Exp::If { cond, then: self.body(then), otherwise: self.body(otherwise) }
             }
+            Exp::Filters(parts) => return self.filters(s, parts, before),
+        };
+        mono::Stmt { pat: s.pat.clone(), exp, prov: s.prov }
+    }
+
+    /// One filter after the other: the last of them.
+    fn filters(&mut self, s: &Stmt, parts: &[Filter], before: &mut Vec<mono::Stmt>) -> mono::Stmt {
+        let mut pat = s.pat.as_slice();
+        let mut last = mono::Stmt { pat: Vec::new(), exp: mono::Exp::Atom(Atom::int(0)), prov: s.prov };
+        for (k, Filter { axis, body, prov }) in parts.iter().enumerate() {
+            let results = if k + 1 == parts.len() { pat.len() } else { body.results.len().min(pat.len()) };
+            let own;
+            (own, pat) = pat.split_at(results);
+            let exp = mono::Exp::Filter { axis: *axis, body: body.clone() };
+            if k > 0 {
+                before.push(last);
+            }
+            last = mono::Stmt { pat: own.to_vec(), exp, prov: *prov };
         }
+        last
     }
 
     fn holds(&mut self, guard: &Guard, before: &mut Vec<mono::Stmt>, prov: Prov) -> Atom {

@@ -162,10 +162,15 @@ impl<'t> Host<'_, 't> {
                 };
                 Exp::Scatter { dests, axis, body, combine }
             }
-            "filter" => Exp::Filter {
-                axis: self.p.axis(items.next("an axis")?)?,
-                body: self.leaf(&mut items, below)?,
-            },
+            "filter" => {
+                let mut parts = Vec::new();
+                while !items.rest.is_empty() {
+                    let axis = self.p.axis(items.next("an axis")?)?;
+                    let body = self.leaf(&mut items, below)?;
+                    parts.push(Filter { axis, body, prov: Prov::parse(items.next("the provenance")?)? });
+                }
+                Exp::Filters(parts)
+            }
             "grade" => {
                 Exp::Grade { axis: self.p.axis(items.next("an axis")?)?, body: self.leaf(&mut items, below)? }
             }

@@ -143,7 +143,7 @@ impl<'p> Host<'p> {
                 let dests: Vec<_> = dests.iter().map(|d| pr.var(*d)).collect();
                 format!("(scatter {} ({})", pr.axis(axis), dests.join(" "))
             }
-            Exp::Filter { axis, .. } => format!("(filter {}", pr.axis(axis)),
+            Exp::Filters(_) => "(filter".into(),
             Exp::Grade { axis, .. } => format!("(grade {}", pr.axis(axis)),
             Exp::Branch { guard, .. } => format!("(branch {}", self.guard(pr, guard)),
         };
@@ -174,7 +174,15 @@ impl<'p> Host<'p> {
                     pr.out += &format!(" (known {every} ({}))", before.join(" "));
                 }
             }
-            Exp::Filter { body, .. } | Exp::Grade { body, .. } => leaf(pr, body, depth, margin),
+            Exp::Filters(parts) => {
+                for part in parts {
+                    let axis = pr.axis(&part.axis);
+                    let _ = write!(pr.out, " {axis}");
+                    leaf(pr, &part.body, depth, margin);
+                    let _ = write!(pr.out, " {:?}", part.prov);
+                }
+            }
+            Exp::Grade { body, .. } => leaf(pr, body, depth, margin),
             Exp::Scatter { body, combine, .. } => {
                 leaf(pr, body, depth, margin);
                 if let Some(lambda) = combine {

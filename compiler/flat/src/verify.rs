@@ -32,6 +32,8 @@ pub enum Rule {
     /// Prefixes that are known are those at so many places, at least one, of an exclusive scan over the empty space with
     /// an epilogue: a vector for each accumulator.
     Known,
+    /// Filters that are one have as many points, and none of them needs what another one keeps.
+    Parts,
     /// A guard has tests; the value that a test compares with is positive, a threshold has one name and one value.
     Guard,
 }
@@ -87,7 +89,7 @@ impl<'p> Verifier<'p> {
     fn body(&mut self, b: &'p Body) -> Result {
         for s in &b.stmts {
             self.prov = Some(s.prov);
-            self.exp(&s.exp)?;
+            self.exp(&s.pat, &s.exp)?;
             for b in s.exp.bodies() {
                 self.body(b)?;
             }
@@ -95,7 +97,7 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
-    fn exp(&mut self, e: &'p Exp) -> Result {
+    fn exp(&mut self, pat: &[Var], e: &'p Exp) -> Result {
         match e {
             Exp::Host(e) if !e.bodies().is_empty() => {
                 self.broken(Rule::Host, "an expression with bodies is left to the host")
@@ -105,7 +107,21 @@ impl<'p> Verifier<'p> {
                 self.leaf(&[axis.var], body)?;
                 combine.iter().try_for_each(|l| self.leaf(&l.params, &l.body))
             }
-            Exp::Filter { axis, body } | Exp::Grade { axis, body } => self.leaf(&[axis.var], body),
+            Exp::Filters(parts) => {
+                if parts.is_empty() || parts.iter().any(|part| part.axis.size != parts[0].axis.size) {
+                    return self.broken(Rule::Parts, "filters of no or of several numbers of points");
+                }
+                for Filter { axis, body, .. } in parts {
+                    self.leaf(&[axis.var], body)?;
+                    let mut own = false;
+                    body.for_each_use(&mut |a| own |= a.as_var().is_some_and(|v| pat.contains(&v)));
+                    if own {
+                        return self.broken(Rule::Parts, "a filter needs what another one keeps");
+                    }
+                }
+                Ok(())
+            }
+            Exp::Grade { axis, body } => self.leaf(&[axis.var], body),
             Exp::Branch { guard, .. } => self.guard(guard),
             _ => Ok(()),
         }

@@ -12,7 +12,7 @@ impl Exp {
             Exp::If { then, otherwise, .. } | Exp::Branch { then, otherwise, .. } => vec![then, otherwise],
             Exp::For { body, .. } | Exp::SerialMap { body, .. } => vec![body],
             Exp::While { cond, body, .. } => vec![cond, body],
-            Exp::Host(_) | Exp::Seg(_) | Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Grade { .. } => {
+            Exp::Host(_) | Exp::Seg(_) | Exp::Scatter { .. } | Exp::Filters(_) | Exp::Grade { .. } => {
                 Vec::new()
             }
         }
@@ -26,7 +26,7 @@ impl Exp {
             Exp::If { then, otherwise, .. } | Exp::Branch { then, otherwise, .. } => vec![then, otherwise],
             Exp::For { body, .. } | Exp::SerialMap { body, .. } => vec![body],
             Exp::While { cond, body, .. } => vec![cond, body],
-            Exp::Host(_) | Exp::Seg(_) | Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Grade { .. } => {
+            Exp::Host(_) | Exp::Seg(_) | Exp::Scatter { .. } | Exp::Filters(_) | Exp::Grade { .. } => {
                 Vec::new()
             }
         }
@@ -66,7 +66,8 @@ impl Exp {
                 f(axis.size);
                 dests.iter().for_each(|d| f(Atom::Var(*d)));
             }
-            Exp::Filter { axis, .. } | Exp::Grade { axis, .. } => f(axis.size),
+            Exp::Filters(parts) => parts.iter().for_each(|part| f(part.axis.size)),
+            Exp::Grade { axis, .. } => f(axis.size),
         }
     }
 
@@ -86,7 +87,8 @@ impl Exp {
             Exp::Scatter { body, combine, .. } => {
                 std::iter::once(body).chain(combine.as_ref().map(|l| &l.body)).collect()
             }
-            Exp::Filter { body, .. } | Exp::Grade { body, .. } => vec![body],
+            Exp::Filters(parts) => parts.iter().map(|part| &part.body).collect(),
+            Exp::Grade { body, .. } => vec![body],
             _ => Vec::new(),
         }
     }
@@ -118,7 +120,7 @@ impl Program {
     }
 
     /// How many of each form there are that is more than O(1), versions counted apart; a `seg-map` over
-    /// the empty space counts as `point`.
+    /// the empty space counts as `point`, several filters of the same points as one `partition`.
     ///
     /// ```text
     /// branch 1, seg-map 1, seg-red 1
@@ -134,7 +136,8 @@ impl Program {
                 Exp::While { .. } => "while",
                 Exp::SerialMap { .. } => "serial-map",
                 Exp::Scatter { .. } => "scatter",
-                Exp::Filter { .. } => "filter",
+                Exp::Filters(parts) if parts.len() > 1 => "partition",
+                Exp::Filters(_) => "filter",
                 Exp::Grade { .. } => "grade",
                 Exp::Branch { .. } => "branch",
                 Exp::Seg(seg) => match (&seg.kind, seg.space.is_empty()) {

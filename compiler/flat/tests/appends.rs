@@ -86,7 +86,7 @@ fn parts_that_are_read_elsewhere() {
 fn parts_of_sizes_that_are_known_late() {
     let filter = "(let ((%k int) (%a int %k)) (filter (%i %n)
         (leaf (let ((%x int)) (index %xs %i) p0) (let ((%y bool)) (op > %x 0) p0)
-          (give %y %x))) p0)";
+          (give %y %x)) p0) p0)";
     let sum = "(let ((%t int)) (host (op + %k %m)) p0)";
     let b = twice("%b", "%m", "%ys", 2);
     // A filter knows how much it keeps before it writes that.

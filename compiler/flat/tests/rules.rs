@@ -47,6 +47,14 @@ fn known(kind: &str, before: &str) -> String {
     )
 }
 
+/// Two filters of as many points, `n` and `size`; the second one keeps what `leaf` says.
+fn filters(size: &str, leaf: &str) -> String {
+    format!(
+        "(let ((%k.5 int) (%a.6 int %k.5) (%m.7 int) (%b.8 int %m.7))
+           (filter (%i.4 %n.0) (leaf (give %c.2 %i.4)) p0 (%j.3 {size}) (leaf {leaf}) p0) p0) (give %k.5)"
+    )
+}
+
 const SCAN: &str = "(let ((%r.3 int %n.0)) (seg-scan grid KIND () (%j.5 %n.0) (leaf (give %j.5))
     (assoc ((%a.90 int) (%b.91 int)) (start 0) (let ((%s.92 int)) (op + %a.90 %b.91) p0) (give %s.92))
     (epilogue (PARAMS) BODY)) p0) (give %r.3)";
@@ -68,6 +76,7 @@ fn programs_that_keep_the_rules() {
         RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %n.0) SUM"),
         scan("exclusive", "(%i.6 int) (%p.7 int)", "(let ((%q.8 int)) (op + %p.7 %i.6) p0) (give %q.8)"),
         known("exclusive", "%z.20"),
+        filters("%n.0", "(give %c.2 1)"),
         "(let ((%r.3 int)) (branch (>= %n.0 \"par.outer\" 64) (then (give 1)) (else (give 2))) p0) (give %r.3)".into(),
         "(let ((%r.3 int %n.0)) (serial-map ((%i.4 %n.0)) (let ((%x.5 int)) (host (op + %i.4 1)) p0) (give %x.5)) p0)
          (give %r.3)"
@@ -130,6 +139,9 @@ fn every_rule_is_kept_from_being_broken() {
         (Rule::Known, known("exclusive", "%z.20").replace("(known 4", "(known 0")),
         (Rule::Known, known("exclusive", "%t.21")),
         (Rule::Known, known("exclusive", "%z.20 %z.20")),
+        (Rule::Parts, "(let () (filter) p0) (give 0)".into()),
+        (Rule::Parts, filters("4", "(give %c.2 1)")),
+        (Rule::Parts, filters("%n.0", "(let ((%t.9 bool)) (op > %k.5 0) p0) (give %t.9 1)")),
         (Rule::Operator, RED.replace("OP", "(serial ((%a.90 int) (%b.91 int)) (start 0) SUM")),
         (
             Rule::Operator,

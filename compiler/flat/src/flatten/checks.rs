@@ -58,7 +58,7 @@ fn takes(into: &mut Exp, s: &Stmt) -> bool {
         Exp::Seg(Seg { space, kind: SegKind::Red { axis, .. } | SegKind::Scan { axis, .. }, .. }) => {
             space.iter().chain([&*axis]).copied().collect()
         }
-        Exp::Filter { axis, .. } => vec![*axis],
+        Exp::Filters(parts) if parts.len() == 1 => vec![parts[0].axis],
         _ => return false,
     };
     let same = own.len() == space.len() && own.iter().zip(space).all(|(a, b)| a.size == b.size);
@@ -71,7 +71,11 @@ fn takes(into: &mut Exp, s: &Stmt) -> bool {
     if !same || !into.leaves().iter().all(|b| b.stmts.iter().all(reads_own)) {
         return false;
     }
-    let (Exp::Seg(Seg { body: leaf, .. }) | Exp::Filter { body: leaf, .. }) = into else { return false };
+    let leaf = match into {
+        Exp::Seg(Seg { body: leaf, .. }) => leaf,
+        Exp::Filters(parts) if parts.len() == 1 => &mut parts[0].body,
+        _ => return false,
+    };
     let mut checks = body.clone();
     checks.substitute(&here);
     leaf.stmts.splice(0..0, checks.stmts);

@@ -14,7 +14,7 @@
 //! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of
 //! sizes of their own the very long ones run apart (`balance`). At the end maps of a scan's prefixes become part of the
 //! scan (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that
-//! only rows start from is stored in part (`tiles`). Nothing is refused: work that no leaf may do (see
+//! only rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). Nothing is refused: work that no leaf may do (see
 //! [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
@@ -26,6 +26,7 @@ mod distribute;
 mod epilogue;
 mod host;
 mod interchange;
+mod partition;
 mod tiles;
 
 use crate::ir::*;
@@ -175,6 +176,7 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
     if let Some(every) = thresholds.row_tile {
         tiles::tiles(&mut f, &mut body, every.max(1));
     }
+    partition::partitions(&f.p, &mut body);
     Ok(Program::of_table(f.p, body))
 }
 
@@ -235,7 +237,7 @@ impl Flattener {
             }
             E::Filter { axis, body } => {
                 let (axis, body) = self.leaf_or_stored(*axis, body, self.kept_types(s, body), s.prov, out)?;
-                Exp::Filter { axis, body }
+                Exp::Filters(vec![Filter { axis, body, prov: s.prov }])
             }
             E::Grade { axis, body } => {
                 let (axis, body) = self.leaf_or_stored(*axis, body, self.types(body), s.prov, out)?;

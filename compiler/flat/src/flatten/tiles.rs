@@ -298,7 +298,7 @@ impl Tiled {
                     let exp = Exp::Seg(if read { self.row(&mut f.p, seg) } else { seg });
                     out.push(Stmt { exp, ..s });
                 }
-                Exp::Filter { .. } => match self.in_dense_tiles(f, &s) {
+                Exp::Filters(_) => match self.in_dense_tiles(f, &s) {
                     Some(made) => out.extend(made),
                     None => out.push(s),
                 },

@@ -9,7 +9,23 @@ use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
+use remc_flat::ir as flat;
 use remc_mono::ir as mono;
+
+/// A filter, and what its tiles keep.
+struct Staged<'b> {
+    count: mono::Var,
+    arrays: &'b [mono::Var],
+    filter: &'b flat::Filter,
+    /// How many items each tile keeps.
+    kept: Place,
+    /// For each array, what each tile keeps.
+    staging: Vec<Place>,
+}
+
+fn global(dims: Vec<Atom>, base: BaseTy) -> BufferTy {
+    BufferTy { base, dims, space: Space::Global }
+}
 
 impl Plan {
     pub fn scatter(
@@ -42,55 +58,88 @@ impl Plan {
         Ok(())
     }
 
-    pub fn filter(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
-        let [count, arrays @ ..] = pat else { return wrong("a filter without a count") };
+    /// The filters of the same points, with the results of all: each tile is gone through for one after the other.
+    pub fn filters(&mut self, pat: &[mono::Var], parts: &[flat::Filter]) -> L<()> {
+        let Some(axis) = parts.first().map(|first| first.axis) else { return wrong("no filter") };
         let n = self.atom(axis.size)?;
-        let tiles = self.axis_tiles(n, body)?;
-        let ty = |dims: Vec<Atom>, base: BaseTy| BufferTy { base, dims, space: Space::Global };
-        let kept = Place::whole(self.alloc("kept", ty(vec![tiles.count], BaseTy::I64)));
-        // One part of the staging buffers for each tile, as long as a tile.
+        let all = parts.iter().flat_map(|part| part.body.stmts.iter().cloned()).collect();
+        let tiles = self.axis_tiles(n, &mono::Body { stmts: all, results: Vec::new() })?;
+        let mut filters = Vec::new();
+        let mut rest = pat;
+        for part in parts {
+            self.prov = part.prov;
+            let own;
+            (own, rest) = rest.split_at(part.body.results.len().min(rest.len()));
+            let [count, arrays @ ..] = own else { return wrong("a filter without a count") };
+            filters.push(self.staged(*count, arrays, part, tiles)?);
+        }
+        self.prov = parts.first().map_or(self.prov, |part| part.prov);
+        self.kernel("keep", |l| {
+            let places: Vec<_> =
+                filters.iter().map(|f| (l.import_place(&f.kept), l.import_all(&f.staging))).collect();
+            let (_, tile) = l.segments(&[], axis, tiles)?;
+            let Range::Tile { index, .. } = tile else { return wrong("no tile") };
+            for (f, (kept, staging)) in filters.iter().zip(places) {
+                let parts: Vec<Place> = staging.iter().map(|p| p.cell(&[index])).collect();
+                let number = l.keep(tile, f.filter.axis.var, &f.filter.body, &parts)?;
+                l.store(&kept, &[index], number);
+            }
+            Ok(())
+        })?;
+        // Where the items of each tile go.
+        let length = self.int(ScalarOp::Add, tiles.count, Atom::int(1))?;
+        let mut offsets = Vec::new();
+        for _ in &filters {
+            offsets.push(Place::whole(self.alloc("offsets", global(vec![length], BaseTy::I64))));
+        }
+        self.kernel("offsets", |l| {
+            let nb = l.outer(tiles.count);
+            for (f, offsets) in filters.iter().zip(&offsets) {
+                let (kept, offsets) = (l.import_place(&f.kept), l.import_place(offsets));
+                let total = l.carry(How::Seq, upto(nb), &[(Atom::int(0), None)], |l, b, acc| {
+                    l.store(&offsets, &[b], acc[0]);
+                    let k = l.load(&kept, &[b])?;
+                    Ok(vec![l.int(ScalarOp::Add, acc[0], k)?])
+                })?;
+                l.store(&offsets, &[nb], total[0]);
+            }
+            Ok(())
+        })?;
+        // All numbers are known before anything is written: there may be one memory for what several keep.
+        let mut totals = Vec::new();
+        for (f, offsets) in filters.iter().zip(&offsets) {
+            let total = self.load(offsets, &[tiles.count])?;
+            self.set(f.count, Bound::Scalar(total));
+            totals.push(total);
+        }
+        for ((f, offsets), total) in filters.iter().zip(&offsets).zip(totals) {
+            self.prov = f.filter.prov;
+            let outs = f.arrays.iter().map(|v| self.alloc_for(*v)).collect::<L<Vec<_>>>()?;
+            self.compact(total, tiles, f, offsets, &outs)?;
+            for (v, out) in f.arrays.iter().zip(outs) {
+                self.set(*v, Bound::Array(out));
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory for what the tiles keep, one part for each tile, as long as a tile.
+    fn staged<'b>(
+        &mut self,
+        count: mono::Var,
+        arrays: &'b [mono::Var],
+        filter: &'b flat::Filter,
+        tiles: Tiles,
+    ) -> L<Staged<'b>> {
+        let kept = Place::whole(self.alloc("kept", global(vec![tiles.count], BaseTy::I64)));
         let mut staging = Vec::new();
         for v in arrays {
             let info = self.flat.vars[*v].clone();
             let cell = self.atoms(&info.ty.dims[1..])?;
             let dims = [tiles.count, tiles.size].into_iter().chain(cell).collect();
-            staging.push(Place::whole(self.alloc("staging", ty(dims, info.ty.base))));
+            staging.push(Place::whole(self.alloc("staging", global(dims, info.ty.base))));
         }
-        self.kernel("keep", |l| {
-            let (kept, staging) = (l.import_all(std::slice::from_ref(&kept)), l.import_all(&staging));
-            let (_, tile) = l.segments(&[], axis, tiles)?;
-            let Range::Tile { index, .. } = tile else { return wrong("no tile") };
-            let parts: Vec<Place> = staging.iter().map(|p| p.cell(&[index])).collect();
-            let number = l.keep(tile, axis.var, body, &parts)?;
-            l.store(&kept[0], &[index], number);
-            Ok(())
-        })?;
-        // Where the items of each tile go.
-        let length = self.int(ScalarOp::Add, tiles.count, Atom::int(1))?;
-        let offsets = Place::whole(self.alloc("offsets", ty(vec![length], BaseTy::I64)));
-        self.kernel("offsets", |l| {
-            let (kept, offsets) = (l.import_place(&kept), l.import_place(&offsets));
-            let nb = l.outer(tiles.count);
-            let total = l.carry(How::Seq, upto(nb), &[(Atom::int(0), None)], |l, b, acc| {
-                l.store(&offsets, &[b], acc[0]);
-                let k = l.load(&kept, &[b])?;
-                Ok(vec![l.int(ScalarOp::Add, acc[0], k)?])
-            })?;
-            l.store(&offsets, &[nb], total[0]);
-            Ok(())
-        })?;
-        let total = self.load(&offsets, &[tiles.count])?;
-        self.set(*count, Bound::Scalar(total));
-        let mut outs = Vec::new();
-        for v in arrays {
-            let place = self.alloc_for(*v)?;
-            outs.push(place);
-        }
-        self.compact(total, tiles, arrays, &staging, &offsets, &outs)?;
-        for (v, out) in arrays.iter().zip(outs) {
-            self.set(*v, Bound::Array(out));
-        }
-        Ok(())
+        Ok(Staged { count, arrays, filter, kept, staging })
     }
 
     /// Each item of the result is read from the part of its tile: a tile of the result finds the first one by binary
@@ -100,18 +149,18 @@ impl Plan {
         &mut self,
         total: Atom,
         tiles: Tiles,
-        arrays: &[mono::Var],
-        staging: &[Place],
+        filter: &Staged<'_>,
         offsets: &Place,
         outs: &[Place],
     ) -> L<()> {
+        let arrays = filter.arrays;
         // Of tiles of one item it could not be seen that they are tiles: the product is folded.
         let size = Atom::int((self.target.grain / 8).max(2));
         let count = self.tiles(total, size)?;
         let threads = self.target.threads;
         self.kernel("compact", |l| {
             let (staging, outs, offsets) =
-                (l.import_all(staging), l.import_all(outs), l.import_place(offsets));
+                (l.import_all(&filter.staging), l.import_all(outs), l.import_place(offsets));
             let (total, nb) = (l.outer(total), l.outer(tiles.count));
             let index = l.grid_axis("b", count);
             let from = l.int(ScalarOp::Mul, index, size)?;

@@ -403,7 +403,7 @@ impl Plan {
             flat::Exp::Scatter { dests, axis, body, combine } => {
                 self.scatter(&s.pat, dests, *axis, body, combine.as_ref())
             }
-            flat::Exp::Filter { axis, body } => self.filter(&s.pat, *axis, body),
+            flat::Exp::Filters(parts) => self.filters(&s.pat, parts),
             flat::Exp::Grade { axis, body } => self.grade(&s.pat, *axis, body),
         }
     }

@@ -301,7 +301,8 @@ impl<'a> Words<'a> {
                 let to = if *in_place { "in place" } else { "into a copy" };
                 format!("scatter of {} items, {to}{how}", self.factor(axis))
             }
-            Kind::Filter { axis } => format!("filter of {} items", self.factor(axis)),
+            Kind::Filter { axis, parts: 1 } => format!("filter of {} items", self.factor(axis)),
+            Kind::Filter { axis, parts } => format!("{parts} filters of {} items", self.factor(axis)),
             Kind::Sort { axis } => format!("sort of {} items", self.factor(axis)),
             Kind::Copy { view } => format!("copy of an array, {view}"),
         }

@@ -7,7 +7,7 @@ use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
 
 /// The name of the golden file, the program, and the device.
-const GOLDENS: [(&str, &str, &str); 9] = [
+const GOLDENS: [(&str, &str, &str); 10] = [
     ("dot", "tools/bench/programs/dot.remora", "cpu"),
     ("matmul", "tools/bench/programs/matmul.remora", "cpu"),
     ("matmul-cuda", "tools/bench/programs/matmul.remora", "cuda"),
@@ -16,6 +16,7 @@ const GOLDENS: [(&str, &str, &str); 9] = [
     ("k-means", "examples/k-means.remora", "cpu"),
     ("sparse", "examples/sparse.remora", "cpu"),
     ("needleman-wunsch", "examples/needleman-wunsch.remora", "cpu"),
+    ("partition", "testsuite/structure/quicksort-rounds.remora", "cpu"),
     ("collatz", "testsuite/programs/collatz.remora", "cpu"),
 ];
 

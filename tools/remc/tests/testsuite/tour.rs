@@ -185,18 +185,23 @@ fn sections(text: &str, start: &str) -> String {
     out
 }
 
-/// The text without the place `pN` that ends each statement.
+/// The text without the places `pN` that end statements, and filters in them.
 fn without_places(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        let end = line.trim_end_matches(')').len();
-        let (code, closing) = line.split_at(end);
-        let kept = match code.rsplit_once(' ') {
-            Some((kept, place)) if is_place(place) => kept,
-            _ => code,
-        };
-        out += kept;
-        out += closing;
+        let (mut code, mut closing) = (line, String::new());
+        loop {
+            let (rest, end) = code.split_at(code.trim_end_matches(')').len());
+            match rest.rsplit_once(' ') {
+                Some((kept, place)) if is_place(place) => {
+                    closing.insert_str(0, end);
+                    code = kept;
+                }
+                _ => break,
+            }
+        }
+        out += code;
+        out += &closing;
         out.push('\n');
     }
     out

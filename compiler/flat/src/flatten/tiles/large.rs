@@ -36,7 +36,8 @@ use rustc_hash::FxHashMap;
 impl Tiled {
     /// The filter `s` as two, if it finds the elements of the scan that are large: of tiles by their sums, and in those.
     pub(super) fn in_dense_tiles(&self, f: &mut Flattener, s: &Stmt) -> Option<Vec<Stmt>> {
-        let Exp::Filter { axis, body } = &s.exp else { return None };
+        let Exp::Filters(parts) = &s.exp else { return None };
+        let [Filter { axis, body, .. }] = parts.as_slice() else { return None };
         let ([sums], true) = (self.sums.as_slice(), axis.size == self.scan.axis.size) else { return None };
         let least = Atom::int(f.thresholds.row_long);
         if !self.finds_large(axis.var, body, least) {
@@ -50,7 +51,8 @@ impl Tiled {
         let tile = mono::Body { stmts: made.leaf.take(), results: vec![cond, b.into()] };
         let dense = made.leaf.int("dense");
         let which = made.leaf.vector("which", dense.into());
-        made.push(vec![dense, which], Exp::Filter { axis: Axis { var: b, size: self.count }, body: tile });
+        let tiles = Filter { axis: Axis { var: b, size: self.count }, body: tile, prov: s.prov };
+        made.push(vec![dense, which], Exp::Filters(vec![tiles]));
 
         let every = Atom::int(self.every);
         let places = made.op("places", ScalarOp::Mul, dense.into(), every);
@@ -71,7 +73,8 @@ impl Tiled {
             *cond = made.leaf.op_of("c", BaseTy::Bool, ScalarOp::And, &[inside, *cond]);
         }
         let body = mono::Body { stmts: made.leaf.take(), results };
-        made.push(s.pat.clone(), Exp::Filter { axis: Axis { var: g, size: places }, body });
+        let elements = Filter { axis: Axis { var: g, size: places }, body, prov: s.prov };
+        made.push(s.pat.clone(), Exp::Filters(vec![elements]));
         Some(made.stmts)
     }
 
