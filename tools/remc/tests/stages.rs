@@ -274,6 +274,38 @@ fn appends_in_place() {
     assert_eq!(counts(two, "(append (filter (> xs 2) xs) (filter (> ys 2) ys))")[1], 1);
 }
 
+/// The loops of the kernels of an entry, from the first that runs in so many lanes on.
+fn loops_from(lanes: &str, params: &str, body: &str) -> String {
+    let source = format!("(entry (main {params}) {body})");
+    let o = remc(&["compile", "-e", &source, "--emit", "kernel"]);
+    assert!(o.status.success(), "{body}: {}", text(&o.stderr));
+    let text = text(&o.stdout);
+    let around = text.find(&format!("(for (lanes {lanes})")).unwrap_or_else(|| panic!("{body}: {text}"));
+    text[around..].to_owned()
+}
+
+/// A sum of what columns add up to runs in lanes of columns: one column after the other, it would read all of the
+/// array's memory for each.
+#[test]
+fn sums_of_columns_sums_in_lanes() {
+    for what in ["(sum m)", "(square (sum (abs m)))"] {
+        let loops = loops_from("128", "[m [f32 n k]]", &format!("(sum {what})"));
+        assert!(loops.contains("(for seq"), "{what}: {loops}");
+    }
+}
+
+/// What a thread makes of a row for itself, and where the row's results go, is computed in lanes.
+#[test]
+fn maps_of_a_thread_in_lanes() {
+    let softmax = "(let ((rows (λ ([v 1]) (let ((e (exp v))) (/ e (sum e)))))) (rows m))";
+    let loops = loops_from("16", "[m [f32 n k]]", softmax);
+    assert!(loops.contains("(op exp ") && loops.contains("(op / "), "{loops}");
+    // And so is each state of a loop.
+    let steps = "(let ((run (λ ([m 2]) (max (max (iterate k (λ ([x 2]) (* 2. (iscan + x))) m)))))) (run m))";
+    let loops = loops_from("8", "[k int] [m [float n a b]]", steps);
+    assert!(loops.contains("(op * "), "{loops}");
+}
+
 /// A scatter writes where its destination is, unless that is read later or by the values themselves.
 #[test]
 fn scatters_in_place() {

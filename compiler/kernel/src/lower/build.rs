@@ -203,12 +203,26 @@ pub(crate) trait Emit {
     where
         Self: Sized,
     {
-        self.nest(dims, &mut Vec::new(), body)
+        self.nest(dims, How::Seq, &mut Vec::new(), body)
+    }
+
+    /// As [`Emit::each_of`], where the loop over the last axis runs in another way than one by one.
+    fn each_of_last(
+        &mut self,
+        dims: &[Atom],
+        last: How,
+        body: &mut dyn FnMut(&mut Self, &[Atom]) -> L<()>,
+    ) -> L<()>
+    where
+        Self: Sized,
+    {
+        self.nest(dims, last, &mut Vec::new(), body)
     }
 
     fn nest(
         &mut self,
         dims: &[Atom],
+        last: How,
         at: &mut Vec<Atom>,
         body: &mut dyn FnMut(&mut Self, &[Atom]) -> L<()>,
     ) -> L<()>
@@ -217,12 +231,15 @@ pub(crate) trait Emit {
     {
         match dims {
             [] => body(self, at),
-            [n, rest @ ..] => self.each(How::Seq, "i", upto(*n), |e, i| {
-                at.push(i);
-                let done = e.nest(rest, at, body);
-                at.pop();
-                done
-            }),
+            [n, rest @ ..] => {
+                let how = if rest.is_empty() { last } else { How::Seq };
+                self.each(how, "i", upto(*n), |e, i| {
+                    at.push(i);
+                    let done = e.nest(rest, last, at, body);
+                    at.pop();
+                    done
+                })
+            }
         }
     }
 

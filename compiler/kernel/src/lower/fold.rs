@@ -148,23 +148,29 @@ impl Leaf<'_> {
                 (self.scalars(body)?, rest)
             }
         };
-        let widest = super::schedule::lanes_of_body(self, body, index);
+        let widest = super::schedule::lanes_of_reduction(self, body, index);
         // A serial loop says its operator too: its sums may be contracted.
         let combine = match &ops {
             Some(ops) => ops.iter().map(|(o, _)| Some(*o)).collect(),
             None => vec![None; init.len()],
         };
-        let how = match (&ops, widest, self.inner) {
+        let outside = self.inner;
+        let how = match (&ops, widest, outside) {
             (Some(_), Some(w), Inner::Lanes) => How::Lanes(w),
             _ => How::Seq,
         };
+        if how != How::Seq {
+            self.inner = Inner::Serial;
+        }
         let init: Vec<_> = init.into_iter().zip(combine).collect();
-        self.carry(how, range, &init, |l, i, accs| {
+        let results = self.carry(how, range, &init, |l, i, accs| {
             l.set(index, i);
             // The elements of a fold may be arrays though what it carries is not.
             let elems = l.body(body)?;
             l.combine(op, accs, elems)
-        })
+        });
+        self.inner = outside;
+        results
     }
 
     /// The first index of a range, and the range of the others.

@@ -10,7 +10,7 @@
 
 use super::build::{Blocks, Emit, KernelBuilder, upto};
 use super::plan::Plan;
-use super::{Bound, Env, L, Place, wrong};
+use super::{Bound, Env, L, Place, schedule, wrong};
 use crate::ir::*;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
@@ -18,13 +18,13 @@ use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
 /// The most elements of an array on the stack.
-const MOST_PRIVATE: i64 = 64;
+pub(crate) const MOST_PRIVATE: i64 = 64;
 
 /// How the innermost loops of a leaf may run; see [`super::schedule`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Inner {
     Serial,
-    /// Reductions whose bodies allow it run in lanes.
+    /// Reductions, maps and copies whose bodies allow it run in lanes.
     Lanes,
 }
 
@@ -181,7 +181,12 @@ impl<'l> Leaf<'l> {
             return Ok(());
         }
         let (from, to) = (from.clone(), to.clone());
-        self.each_of(dims, &mut |l, at| {
+        let bytes = self.plan.out.buffer_ty(to.buffer).map_or(1, |b| b.base.bits() / 8);
+        let how = match (self.inner, dims.last()) {
+            (Inner::Lanes, Some(n)) if schedule::fills_lanes(*n) => How::Lanes(schedule::lanes(bytes, 1)),
+            _ => How::Seq,
+        };
+        self.each_of_last(dims, how, &mut |l, at| {
             let x = l.load(&from, at)?;
             l.store(&to, at, x);
             Ok(())
@@ -548,13 +553,23 @@ impl<'l> Leaf<'l> {
         };
         let n = self.atom(axis.size)?;
         let name = self.plan.flat.vars[axis.var].name.clone();
-        self.each(How::Seq, name.as_str(), upto(n), |l, i| {
+        let outside = self.inner;
+        let how = match rest.is_empty() && outside == Inner::Lanes && schedule::fills_lanes(n) {
+            true => schedule::lanes_of_map(self, body, axis.var).map_or(How::Seq, How::Lanes),
+            false => How::Seq,
+        };
+        if how != How::Seq {
+            self.inner = Inner::Serial;
+        }
+        let done = self.each(how, name.as_str(), upto(n), |l, i| {
             l.set(axis.var, i);
             at.push(i);
             let done = l.map_loops(rest, body, to, at);
             at.pop();
             done
-        })
+        });
+        self.inner = outside;
+        done
     }
 }
 

@@ -49,7 +49,7 @@ impl Plan {
     /// Whether the points of an axis read elements that lie side by side.
     pub fn has_columns(&self, axis: &mono::Axis, leaf: &mono::Body) -> bool {
         let s = self.shape(leaf, axis.var);
-        s.lanes && s.reads.contiguous > 0 && s.reads.strided == 0
+        s.lanes && s.reads.contiguous + s.inner.contiguous > 0 && s.reads.strided + s.inner.strided == 0
     }
 
     /// Arrays of the space's sizes, then the number of tiles, for partial results.

@@ -288,6 +288,12 @@ impl Scan<'_> {
 }
 
 impl Shape {
+    /// In how many lanes points run: a short body with a loop reads several vectors of a row at once; a long one has work
+    /// enough in one.
+    pub fn lanes_of_points(&self) -> u32 {
+        lanes(self.widest, if self.loops && self.ops <= 24 { 2 } else { 1 })
+    }
+
     /// Whether lanes of the variable pay: its reads are contiguous, or the same for all lanes.
     pub fn pays(&self) -> bool {
         let r = if self.loops { &self.inner } else { &self.reads };
@@ -301,13 +307,44 @@ pub(crate) fn lanes(widest: u32, vectors: u32) -> u32 {
     VECTOR_BYTES / widest.clamp(1, 8) * vectors
 }
 
-/// In how many lanes a reduction's body may run along its own variable, if at all: straight-line code,
-/// most of whose reads are contiguous. Four vectors hide the latency of the combination.
+/// In how many lanes straight-line code may run along its own variable, if at all: where most of its reads are contiguous.
+/// Four vectors hide the latency of the combination.
 pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
-    let vars = &l.plan.flat.vars;
-    let s = shape(body, var, &|v| vars[v].ty.clone());
+    let s = shape_of(l, body, var);
     let pays = s.reads.strided == 0 || s.reads.contiguous >= s.reads.strided;
-    (s.lanes && !s.loops && pays).then(|| lanes(s.widest, if s.ops > 24 { 1 } else { 4 }))
+    (s.lanes && !s.loops && pays).then(|| vectors(&s, 4))
+}
+
+/// As [`lanes_of_body`], for a reduction, whose body may also have loops inside: where what these read is contiguous along
+/// its variable, as in sums of the sums of columns. Those loops are serial then, and of many lanes, each round of one reads
+/// a long run of a row.
+pub(crate) fn lanes_of_reduction(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
+    let s = shape_of(l, body, var);
+    let around = s.lanes && s.loops && s.inner.contiguous > 0 && s.inner.strided + s.reads.strided == 0;
+    if around { Some(vectors(&s, 8)) } else { lanes_of_body(l, body, var) }
+}
+
+/// In how many lanes the points of a map inside a leaf may run along its last axis, if at all. What a leaf makes is one
+/// after the other in memory, as the results of a kernel are.
+pub(crate) fn lanes_of_map(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
+    let s = shape_of(l, body, var);
+    s.pays().then(|| s.lanes_of_points())
+}
+
+/// Whether a loop over an axis of this size is worth lanes. One of few iterations, as many as are known, is unrolled
+/// instead: what it makes may then live in registers.
+pub(crate) fn fills_lanes(n: crate::ir::Atom) -> bool {
+    n.as_int().is_none_or(|n| n > super::leaf::MOST_PRIVATE)
+}
+
+fn shape_of(l: &Leaf, body: &Body, var: Var) -> Shape {
+    let vars = &l.plan.flat.vars;
+    shape(body, var, &|v| vars[v].ty.clone())
+}
+
+/// The lanes of so many vectors, or of one where a body has enough to do.
+fn vectors(s: &Shape, count: u32) -> u32 {
+    lanes(s.widest, if s.ops > 24 { 1 } else { count })
 }
 
 /// An estimate of the operations of a body: a number, times the sizes of the loops inside that are known

@@ -56,13 +56,9 @@ impl Points {
                 let s = p.shape(leaf, a.var);
                 s.lanes && s.inner.shared > 0
             });
-        // A jammed loop reads several vectors of a row at once; a long body has work enough in one.
-        let vectors = match (jam, shape.loops && shape.ops <= 24) {
-            (true, _) => 4,
-            (_, true) => 2,
-            _ => 1,
-        };
-        Points::Lanes { width: schedule::lanes(shape.widest, vectors), jam, contraction: shape.loops }
+        // A jammed loop reads several vectors of a row at once.
+        let width = if jam { schedule::lanes(shape.widest, 4) } else { shape.lanes_of_points() };
+        Points::Lanes { width, jam, contraction: shape.loops }
     }
 }
 
