@@ -328,7 +328,7 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
     }
 
     /// The helper function of a name, which `body` writes on its first use.
-    fn helper(
+    pub(crate) fn helper(
         &self,
         name: &str,
         result: BasicTypeEnum<'ctx>,
@@ -348,8 +348,23 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
         Ok(f)
     }
 
+    /// An operator on scalars, by a call of a function that is made for it: for code whose length counts, not its time.
+    pub fn op_called(&self, op: ScalarOp, tys: &[BaseTy], args: &[Value<'ctx>]) -> Emitted<'ctx> {
+        let Some(result) = op.result_ty(tys) else {
+            return Err(EmitError::WrongOperands { op, tys: tys.to_vec() });
+        };
+        let name = tys.iter().fold(format!("remc.{}", op.info().name), |name, ty| format!("{name}.{ty}"));
+        let parameters: Vec<_> = args.iter().map(Value::get_type).collect();
+        let f = self.helper(&name, self.llvm_ty(result, None), &parameters, |e, f| {
+            let value = e.op(op, tys, &f.get_params())?;
+            e.builder.build_return(Some(&value))?;
+            Ok(())
+        })?;
+        self.call(f, args)
+    }
+
     /// Calls a function that gives a value.
-    fn call(&self, f: FunctionValue<'ctx>, args: &[Value<'ctx>]) -> Emitted<'ctx> {
+    pub(crate) fn call(&self, f: FunctionValue<'ctx>, args: &[Value<'ctx>]) -> Emitted<'ctx> {
         let args: Vec<_> = args.iter().map(|a| (*a).into()).collect();
         match self.builder.build_direct_call(f, &args, "")?.try_as_basic_value() {
             inkwell::values::ValueKind::Basic(v) => Ok(v),

@@ -190,6 +190,8 @@ struct Fun<'a, 'ctx> {
     scopes: FxHashMap<Var, Scope<'ctx>>,
     /// Memory for the arguments of calls.
     slots: Option<(PointerValue<'ctx>, usize)>,
+    /// Where a plan returns that has stopped.
+    stopped: Option<BasicBlock<'ctx>>,
 }
 
 impl<'a, 'ctx> Fun<'a, 'ctx> {
@@ -223,6 +225,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             fused: contract::Fused::default(),
             scopes: FxHashMap::default(),
             slots: None,
+            stopped: None,
         })
     }
 

@@ -1,11 +1,22 @@
 //! The plan's function, and the statements that only a plan has.
+//!
+//! ```text
+//! (launch k9 (…) p81)        remc.points.3(n, ny, nx) ── < 0 ──► stop
+//!                                      │ > 0: slots, remc_launch ── ≠ 0 ──► stop: ret 1
+//! ```
+//!
+//! A plan runs once, and is long where nests have versions: what compiling it takes is what counts. So what it does at
+//! every launch is called, and there is one place where it stops.
 
 use super::{Common, Fun, Side, int, parameters, pointer};
 use crate::abi;
 use crate::error::EmitError;
+use crate::scalar::Emit;
 use crate::values::{Value, element_bytes};
 use inkwell::attributes::AttributeLoc;
-use inkwell::values::{IntValue, PointerValue};
+use inkwell::basic_block::BasicBlock;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use remc_base::{BaseTy, Prov};
 use remc_kernel::ir::{Atom, KernelId, Var};
@@ -62,12 +73,33 @@ impl<'ctx> Fun<'_, 'ctx> {
         Ok(())
     }
 
-    /// Goes on if a call was successful, and returns if it was not.
-    fn unless(&mut self, stopped: Value<'ctx>) -> Result<(), EmitError> {
-        let (stop, on) = (self.append(), self.append());
-        self.branch(stopped, stop, on)?;
-        self.position(stop);
+    /// Whether this is the plan's function.
+    pub fn is_plan(&self) -> bool {
+        matches!(self.side, Side::Plan { .. })
+    }
+
+    /// Ends a block in which the plan has stopped.
+    pub fn stop(&mut self) -> Result<(), EmitError> {
+        let to = self.stopped()?;
+        self.jump(to)
+    }
+
+    fn stopped(&mut self) -> Result<BasicBlock<'ctx>, EmitError> {
+        if let Some(stopped) = self.stopped {
+            return Ok(stopped);
+        }
+        let (here, stopped) = (self.here()?, self.append());
+        self.position(stopped);
         self.e.builder.build_return(Some(&self.i32(1)))?;
+        self.position(here);
+        self.stopped = Some(stopped);
+        Ok(stopped)
+    }
+
+    /// Goes on if a call was successful, and stops if it was not.
+    fn unless(&mut self, failed: Value<'ctx>) -> Result<(), EmitError> {
+        let (stop, on) = (self.stopped()?, self.append());
+        self.branch(failed, stop, on)?;
         self.position(on);
         Ok(())
     }
@@ -180,37 +212,25 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// The number of points of a grid: 0 if a size is 0 (or less). Where the product is past 64 bits the
     /// plan stops, as for an array of that shape.
     fn blocks(&mut self, sizes: &[IntValue<'ctx>], prov: Prov) -> Result<IntValue<'ctx>, EmitError> {
-        let mut product = self.i64(1);
-        let mut overflow: Value<'ctx> = self.e.context.bool_type().const_zero().into();
-        let mut empty: Value<'ctx> = self.e.context.bool_type().const_zero().into();
-        for (i, s) in sizes.iter().enumerate() {
-            let none = self.e.icmp(IntPredicate::SLE, (*s).into(), self.i64(0).into())?;
-            empty = self.e.or(empty, none)?;
-            if i == 0 {
-                product = *s;
-                continue;
-            }
-            let limit = self.e.udiv(self.i64(i64::MAX).into(), self.safe(*s)?)?;
-            let over = self.e.icmp(IntPredicate::UGT, product.into(), limit)?;
-            overflow = self.e.or(overflow, over)?;
-            product = int(self.e.mul(product.into(), (*s).into())?)?;
-        }
+        let sizes: Vec<Value<'ctx>> = sizes.iter().map(|s| (*s).into()).collect();
+        let i64t = BasicTypeEnum::from(self.e.context.i64_type());
+        let name = format!("remc.points.{}", sizes.len());
+        let f = self.e.helper(&name, i64t, &vec![i64t; sizes.len()], |e, f| {
+            e.builder.build_return(Some(&points(e, &f.get_params())?))?;
+            Ok(())
+        })?;
+        let blocks = int(self.e.call(f, &sizes)?)?;
         if sizes.len() > 1 {
-            let over = self.e.and(overflow, self.e.xor(empty, self.e.int_like(empty, 1)?)?)?;
-            let (stop, on) = (self.append(), self.append());
-            self.branch(over, stop, on)?;
-            self.position(stop);
-            let dims: Vec<Value<'ctx>> = sizes.iter().map(|s| (*s).into()).collect();
-            self.alloc_call(prov, 1, &dims)?;
-            self.e.builder.build_return(Some(&self.i32(1)))?;
+            let over = self.e.icmp(IntPredicate::SLT, blocks.into(), self.i64(0).into())?;
+            let BasicValueEnum::IntValue(over) = over else { return Err(EmitError::WrongValue("condition")) };
+            let (tell, on) = (self.append(), self.append());
+            self.e.builder.build_conditional_branch(over, tell, on)?;
+            self.position(tell);
+            self.alloc_call(prov, 1, &sizes)?;
+            self.stop()?;
             self.position(on);
         }
-        int(self.e.select(empty, self.i64(0).into(), product.into())?)
-    }
-
-    /// A size as a divisor.
-    fn safe(&self, s: IntValue<'ctx>) -> Result<Value<'ctx>, EmitError> {
-        self.e.intrinsic("llvm.umax", &[], &[s.into(), self.i64(1).into()])
+        Ok(blocks)
     }
 
     pub fn sort(&mut self, keys: &[Var], out: Var) -> Result<(), EmitError> {
@@ -240,4 +260,19 @@ impl<'ctx> Fun<'_, 'ctx> {
         let code = self.call_for(abi::SORT, self.e.context.i32_type().into(), &args)?;
         self.unless_nonzero(code)
     }
+}
+
+/// The number of points of a grid of these sizes: 0 if one is 0 or less, and -1 if the product is past 63 bits.
+fn points<'ctx>(e: &Emit<'_, 'ctx>, sizes: &[Value<'ctx>]) -> Result<Value<'ctx>, EmitError> {
+    let int = |n: i64| Value::from(e.context.i64_type().const_int(n as u64, true));
+    let no = Value::from(e.context.bool_type().const_zero());
+    let (mut product, mut past, mut empty) = (int(1), no, no);
+    for s in sizes {
+        empty = e.or(empty, e.icmp(IntPredicate::SLE, *s, int(0))?)?;
+        let divisor = e.intrinsic("llvm.umax", &[], &[*s, int(1)])?;
+        let limit = e.udiv(int(i64::MAX), divisor)?;
+        past = e.or(past, e.icmp(IntPredicate::UGT, product, limit)?)?;
+        product = e.mul(product, *s)?;
+    }
+    e.select(empty, int(0), e.select(past, int(-1), product)?)
 }

@@ -7,6 +7,7 @@ use crate::error::EmitError;
 use crate::values::{Value, lanes};
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicValueEnum, PhiValue};
+use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Prov, Trap};
 use remc_kernel::ir::{Atom, Carried, Choice, Exp, Space, Stmt, StmtKind, Var};
 
@@ -57,6 +58,11 @@ impl<'ctx> Fun<'_, 'ctx> {
         let value = match exp {
             Exp::Atom(a) => self.atom(*a)?,
             Exp::Op(..) if self.fused.sums.contains_key(&var) => self.multiply_add(self.fused.sums[&var])?,
+            Exp::Op(op @ (ScalarOp::Quotient | ScalarOp::Modulo), args) if self.is_plan() => {
+                let tys = args.iter().map(|a| self.ty(*a)).collect::<Result<Vec<_>, _>>()?;
+                let args = args.iter().map(|a| self.scalar(*a)).collect::<Result<Vec<_>, _>>()?;
+                uniform(self.e.op_called(*op, &tys, &args)?)
+            }
             Exp::Op(op, args) => {
                 let tys = args.iter().map(|a| self.ty(*a)).collect::<Result<Vec<_>, _>>()?;
                 let args = args.iter().map(|a| self.atom(*a)).collect::<Result<Vec<_>, _>>()?;
@@ -334,7 +340,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
             Side::Plan { ctx } => {
                 self.call(abi::STOP, &[&[ctx], &rest[..]].concat())?;
-                self.e.builder.build_return(Some(&self.i32(1)))?;
+                self.stop()?;
             }
         }
         Ok(())
