@@ -1,5 +1,6 @@
 //! Kernel: loops over buffers, and the host plan that launches them. See [`ir`].
 
+pub mod agree;
 pub mod contract;
 pub mod interface;
 pub mod ir;

@@ -49,7 +49,9 @@ impl Plan {
     /// Whether the points of an axis read elements that lie side by side.
     pub fn has_columns(&self, axis: &mono::Axis, leaf: &mono::Body) -> bool {
         let s = self.shape(leaf, axis.var);
-        s.lanes && s.reads.contiguous + s.inner.contiguous > 0 && s.reads.strided + s.inner.strided == 0
+        let reads = [&s.reads, &s.inner];
+        let rows = |n: fn(&schedule::Reads) -> usize| reads.into_iter().map(n).sum::<usize>();
+        s.lanes && !s.branches && rows(|r| r.contiguous) > 0 && rows(|r| r.strided) == 0
     }
 
     /// Arrays of the space's sizes, then the number of tiles, for partial results.

@@ -112,6 +112,8 @@ pub(crate) struct Shape {
     pub lanes: bool,
     /// There is a loop inside.
     pub loops: bool,
+    /// There are branches that lanes take apart from one another, if only at the edges of arrays.
+    pub branches: bool,
     /// What it reads once for each point, and what inside its loops.
     pub reads: Reads,
     pub inner: Reads,
@@ -135,9 +137,11 @@ pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
         stored,
         varying: FxHashSet::from_iter([var]),
         linear: FxHashSet::from_iter([var]),
+        agreeing: FxHashSet::default(),
         shape: Shape {
             lanes: true,
             loops: false,
+            branches: false,
             reads: Reads::default(),
             inner: Reads::default(),
             widest: 1,
@@ -154,6 +158,8 @@ struct Scan<'a> {
     varying: FxHashSet<Var>,
     /// Varies by one from lane to lane.
     linear: FxHashSet<Var>,
+    /// Is the same in all lanes but at the edges of arrays.
+    agreeing: FxHashSet<Var>,
     shape: Shape,
 }
 
@@ -176,6 +182,12 @@ impl Scan<'_> {
     fn body(&mut self, b: &Body, inner: bool) {
         for s in &b.stmts {
             self.stmt(s, inner);
+        }
+        // What grows by one is a vector once it is more than an index.
+        for v in b.results.iter().filter_map(|r| r.as_var()) {
+            if self.linear.contains(&v) {
+                self.note(v);
+            }
         }
         let array = |v: Var| !(self.tys)(v).is_scalar() && !self.stored.contains(&v);
         if b.results.iter().any(|r| r.as_var().is_some_and(array)) {
@@ -217,10 +229,20 @@ impl Scan<'_> {
                         self.is_linear(*a) && !self.varies(*b) || self.is_linear(*b) && !self.varies(*a)
                     }
                     (ScalarOp::Sub, [a, b]) => self.is_linear(*a) && !self.varies(*b),
+                    // An index that wraps round, or is held at an edge, is consecutive but for that place.
+                    (ScalarOp::Select, [c, a, b]) => {
+                        self.is_linear(*a) && self.is_linear(*b) && self.agrees(*c)
+                    }
+                    (ScalarOp::Min2 | ScalarOp::Max2, [a, b]) => {
+                        self.is_linear(*a) && !self.varies(*b) || self.is_linear(*b) && !self.varies(*a)
+                    }
                     _ => false,
                 };
                 if shifted {
                     self.linear.insert(s.pat[0]);
+                }
+                if self.is_about_edges(*op, args) {
+                    self.agreeing.insert(s.pat[0]);
                 }
             }
             Exp::Atom(_) | Exp::Cast(..) | Exp::Check { .. } | Exp::Literal { .. } => {}
@@ -256,10 +278,11 @@ impl Scan<'_> {
                 varies = true;
                 self.body(body, true);
             }
-            Exp::If { then, otherwise, .. } => {
-                // Only an `if` that all lanes decide alike.
+            Exp::If { cond, then, otherwise } => {
+                // Only an `if` that all lanes decide alike, or all but those at an edge.
                 if varies {
-                    self.shape.lanes = false;
+                    self.shape.lanes &= !inner && self.agrees(*cond);
+                    self.shape.branches = true;
                 }
                 self.body(then, inner);
                 self.body(otherwise, inner);
@@ -275,10 +298,30 @@ impl Scan<'_> {
             }
         }
         for v in &s.pat {
-            self.note(*v);
+            // What grows by one from lane to lane is no vector.
+            if !self.linear.contains(v) {
+                self.note(*v);
+            }
             if varies {
                 self.varying.insert(*v);
             }
+        }
+    }
+
+    fn agrees(&self, a: Atom) -> bool {
+        a.as_var().is_none_or(|v| self.agreeing.contains(&v) || !self.varying.contains(&v))
+    }
+
+    /// Whether an operator compares an index that grows with what all lanes share, or joins such comparisons; see
+    /// [`crate::agree`].
+    fn is_about_edges(&self, op: ScalarOp, args: &[Atom]) -> bool {
+        use ScalarOp::{And, Ge, Gt, Le, Lt, Not, Or};
+        match (op, args) {
+            (Lt | Le | Gt | Ge, [a, b]) => {
+                self.is_linear(*a) && !self.varies(*b) || self.is_linear(*b) && !self.varies(*a)
+            }
+            (And | Or | Not, args) => args.iter().all(|a| self.agrees(*a)),
+            _ => false,
         }
     }
 
@@ -312,7 +355,7 @@ pub(crate) fn lanes(widest: u32, vectors: u32) -> u32 {
 pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
     let s = shape_of(l, body, var);
     let pays = s.reads.strided == 0 || s.reads.contiguous >= s.reads.strided;
-    (s.lanes && !s.loops && pays).then(|| vectors(&s, 4))
+    (s.lanes && !s.loops && !s.branches && pays).then(|| vectors(&s, 4))
 }
 
 /// As [`lanes_of_body`], for a reduction, whose body may also have loops inside: where what these read is contiguous along
@@ -320,7 +363,8 @@ pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
 /// a long run of a row.
 pub(crate) fn lanes_of_reduction(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
     let s = shape_of(l, body, var);
-    let around = s.lanes && s.loops && s.inner.contiguous > 0 && s.inner.strided + s.reads.strided == 0;
+    let around =
+        s.lanes && s.loops && !s.branches && s.inner.contiguous > 0 && s.inner.strided + s.reads.strided == 0;
     if around { Some(vectors(&s, 8)) } else { lanes_of_body(l, body, var) }
 }
 

@@ -52,9 +52,10 @@ impl Points {
             return Points::Lanes { width, jam: false, contraction: true };
         }
         let jam = shape.loops
+            && !shape.branches
             && outer.last().is_some_and(|a| {
                 let s = p.shape(leaf, a.var);
-                s.lanes && s.inner.shared > 0
+                s.lanes && !s.branches && s.inner.shared > 0
             });
         // A jammed loop reads several vectors of a row at once.
         let width = if jam { schedule::lanes(shape.widest, 4) } else { shape.lanes_of_points() };
@@ -181,7 +182,7 @@ impl Plan {
     pub fn is_transposition(&self, leaf: &mono::Body, shape: &schedule::Shape, outer: &[mono::Axis]) -> bool {
         let [first] = outer else { return false };
         let r = &shape.reads;
-        let across = shape.lanes && !shape.loops && r.strided > 0 && r.contiguous == 0;
+        let across = shape.lanes && !shape.loops && !shape.branches && r.strided > 0 && r.contiguous == 0;
         across && {
             let other = self.shape(leaf, first.var);
             other.reads.contiguous > 0 && other.reads.strided == 0

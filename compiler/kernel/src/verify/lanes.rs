@@ -1,4 +1,5 @@
-//! Loops in lanes and scans: what they carry is reduced or scanned, and all lanes take the same way.
+//! Loops in lanes and scans: what they carry is reduced or scanned, and all lanes take the same way, or nearly always
+//! ([`crate::agree`]) in a loop that carries nothing.
 //!
 //! Each lane has a carried value of its own, of which the last ones are combined at the end. So nobody
 //! but the operator may see it: its parameter is mentioned in the one statement that makes the next
@@ -57,7 +58,12 @@ impl<'p> Verifier<'p> {
                 break;
             }
         }
-        self.invariant(body, &varying)
+        // Lanes that disagree run one by one, which what is carried in lanes cannot.
+        let branches = match carried {
+            [] => crate::agree::agree(self.p, var, body).branches,
+            _ => FxHashSet::default(),
+        };
+        self.invariant(body, &varying, &branches)
     }
 
     fn reductions(&self, carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Result {
@@ -136,12 +142,13 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
-    fn invariant(&mut self, block: &'p [Stmt], varying: &Varying) -> Result {
+    fn invariant(&mut self, block: &'p [Stmt], varying: &Varying, branches: &FxHashSet<Var>) -> Result {
         let outer = self.prov;
         for s in block {
             self.prov = Some(s.prov);
             let tested: Vec<Atom> = match &s.kind {
                 StmtKind::For { range, .. } => range.atoms(),
+                StmtKind::If { cond: Atom::Var(c), .. } if branches.contains(c) => Vec::new(),
                 StmtKind::While { test: cond, .. } | StmtKind::If { cond, .. } => vec![*cond],
                 _ => Vec::new(),
             };
@@ -149,7 +156,7 @@ impl<'p> Verifier<'p> {
                 return self.broken(Rule::Invariant, format!("{} differs between lanes", self.text(a)));
             }
             for b in s.kind.blocks() {
-                self.invariant(b, varying)?;
+                self.invariant(b, varying, branches)?;
             }
         }
         self.prov = outer;

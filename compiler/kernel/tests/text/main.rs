@@ -1,5 +1,6 @@
 //! The text form of Kernel, its verifier and its race checker, on programs written by hand.
 
+mod agree;
 mod corpus;
 mod keeps;
 mod parts;

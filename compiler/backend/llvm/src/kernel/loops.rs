@@ -28,6 +28,7 @@ use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
 use remc_kernel::{keep, scan};
+use rustc_hash::FxHashSet;
 
 /// The most iterations that are written out.
 const MOST_UNROLLED: i64 = 64;
@@ -95,7 +96,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             How::Lanes(w) if self.lanes.is_none() && w.is_power_of_two() && w > 1 => {
                 let params = carried.iter().flat_map(|c| [c.param, c.result]);
                 let sums = self.sums(carried);
-                if let (Some(set), Some(sums)) = (vary::varying(var, params, body), sums) {
+                let agree = self.agree_on(&l);
+                if let (Some(set), Some(sums)) = (vary::varying(var, params, body, &agree.branches), sums) {
                     self.lane_varying.extend(set);
                     return self.in_lanes(w, &l, &sums);
                 }
@@ -105,14 +107,14 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let sums = self.sums(carried).filter(|s| Self::scannable(s));
                 let phases = scan::phases(carried, body, next).ok();
                 if let (Some(set), Some(sums), Some(phases)) =
-                    (vary::varying(var, params, body), sums, phases)
+                    (vary::varying(var, params, body, &FxHashSet::default()), sums, phases)
                 {
                     self.lane_varying.extend(set);
                     return self.scan(w, &l, &sums, &phases);
                 }
             }
             How::Jam(k) if self.lanes.is_none() && self.jam == 1 && k > 1 && carried.is_empty() => {
-                if let Some(set) = vary::varying(var, [], body) {
+                if let Some(set) = vary::varying(var, [], body, &FxHashSet::default()) {
                     self.jam_varying.extend(set);
                     self.jam_linear.insert(var);
                     return self.jammed(k, &l);
@@ -295,7 +297,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         (widths, ends): (&[u32], &[IntValue<'ctx>]),
         sums: &Sums,
     ) -> Result<Values<'ctx>, EmitError> {
-        let Loop { var, from, carried, body, next, .. } = *l;
+        let Loop { from, carried, body, next, .. } = *l;
+        let agree = self.agree_on(l);
         let mut acc: Values<'ctx> = sums
             .iter()
             .zip(carried)
@@ -309,10 +312,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 f.lanes = Some(*w);
                 f.ahead = l.ragged;
                 let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
-                    f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
                     f.bind_carried(f.params(carried).into_iter(), params);
-                    f.block(body)?;
-                    f.carry(carried, next)
+                    f.agreeing(l, &agree, (i, *w), &mut |f| {
+                        f.block(body)?;
+                        f.carry(carried, next)
+                    })
                 })?;
                 f.lanes = None;
                 f.ahead = false;

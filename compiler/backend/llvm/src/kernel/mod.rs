@@ -17,6 +17,7 @@
 //! | `vary` | nothing: it finds what depends on the variable of a parallel loop |
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
+//! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
 //! | `scan` | `for` whose carried values are scanned in lanes |
@@ -26,6 +27,7 @@
 //! | `transpose` | loads and stores of blocks that are transposed in registers |
 //! | `plan` | the entry: allocation, launches, sorts, results |
 
+mod agree;
 mod ahead;
 mod chain;
 mod keep;
@@ -54,6 +56,7 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use memory::Scope;
 use pieces::{Pieces, uniform};
 use remc_base::{BaseTy, Trap};
+use remc_kernel::agree::Agree;
 use remc_kernel::contract;
 use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Stmt, StmtKind, Ty, Var};
 use remc_kernel::parts::Parts;
@@ -172,6 +175,8 @@ struct Fun<'a, 'ctx> {
     lane_varying: FxHashSet<Var>,
     /// The lanes whose iterations there are, where not all are: for a body that only loads, checks and computes.
     mask: Option<tail::Mask<'ctx>>,
+    /// What is known of all lanes, in the part of a loop where they agree.
+    agree: Agree,
     /// Whether what comes after the consecutive elements that are loaded is asked for, and which follow one another.
     ahead: bool,
     order: ahead::Order,
@@ -215,6 +220,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             lanes: None,
             lane_varying: FxHashSet::default(),
             mask: None,
+            agree: Agree::default(),
             ahead: false,
             order: ahead::Order::default(),
             jam: 1,

@@ -126,6 +126,12 @@ impl<'ctx> Fun<'_, 'ctx> {
         args: &[Piece<'ctx>],
     ) -> Result<Option<Piece<'ctx>>, EmitError> {
         use Piece::{Linear, Uniform};
+        if let (ScalarOp::Select, [Uniform(c), Linear { base: a, stride }, Linear { base: b, stride: other }]) =
+            (op, args)
+            && stride == other
+        {
+            return Ok(Some(Linear { base: self.e.select(*c, *a, *b)?, stride: *stride }));
+        }
         if !tys.iter().all(|t| t.is_integer()) {
             return Ok(None);
         }

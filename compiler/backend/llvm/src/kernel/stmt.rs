@@ -64,6 +64,10 @@ impl<'ctx> Fun<'_, 'ctx> {
                 uniform(self.e.op_called(*op, &tys, &args)?)
             }
             Exp::Op(op, args) => {
+                if let Some(agreed) = self.agreed(var, *op, args)? {
+                    self.env.insert(var, agreed);
+                    return Ok(());
+                }
                 let tys = args.iter().map(|a| self.ty(*a)).collect::<Result<Vec<_>, _>>()?;
                 let args = args.iter().map(|a| self.atom(*a)).collect::<Result<Vec<_>, _>>()?;
                 (0..count(&args))

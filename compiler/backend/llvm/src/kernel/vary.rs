@@ -10,13 +10,14 @@ use remc_kernel::ir::{Atom, Exp, How, Stmt, StmtKind, Var};
 use rustc_hash::FxHashSet;
 
 /// The variables bound in the body of a loop over `var` that depend on it, if several iterations can run
-/// at once.
+/// at once. Of the conditions of `branches` all of them say the same.
 pub(super) fn varying<'p>(
     var: Var,
     carried: impl IntoIterator<Item = Var>,
     body: impl IntoIterator<Item = &'p Stmt> + Clone,
+    branches: &FxHashSet<Var>,
 ) -> Option<FxHashSet<Var>> {
-    let mut v = Varying { set: FxHashSet::from_iter([var]), ok: true, grew: true };
+    let mut v = Varying { set: FxHashSet::from_iter([var]), branches, ok: true, grew: true };
     v.set.extend(carried);
     // A carried value of a loop inside may vary from its second iteration on.
     while v.grew && v.ok {
@@ -26,13 +27,14 @@ pub(super) fn varying<'p>(
     v.ok.then_some(v.set)
 }
 
-struct Varying {
+struct Varying<'b> {
     set: FxHashSet<Var>,
+    branches: &'b FxHashSet<Var>,
     ok: bool,
     grew: bool,
 }
 
-impl Varying {
+impl Varying<'_> {
     fn atom(&self, a: &Atom) -> bool {
         matches!(a, Atom::Var(v) if self.set.contains(v))
     }
@@ -88,7 +90,7 @@ impl Varying {
                 self.ok &= !self.atom(test);
             }
             StmtKind::If { cond, then, otherwise, results } => {
-                self.ok &= !self.atom(cond);
+                self.ok &= !self.atom(cond) || cond.as_var().is_some_and(|c| self.branches.contains(&c));
                 self.block(then);
                 self.block(otherwise);
                 for c in results {

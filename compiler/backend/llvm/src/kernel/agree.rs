@@ -1,0 +1,129 @@
+//! Vectors whose lanes agree ([`remc_kernel::agree`]), and the others.
+//!
+//! ```text
+//! for (lanes 16) i { j = select (i + 1 ≥ n) (i + 1 - n) (i + 1);  ys[i] = xs[j] }
+//!
+//! for i by 16: if (i + 1 ≥ n) = (i + 16 ≥ n)       the first lane and the last
+//!              then: one condition, j … j + 15, a load of consecutive elements
+//!              else: the same with a condition for each lane, and a gather; or, where there are branches, lane by lane
+//! ```
+
+use super::Fun;
+use super::loops::{Loop, Values};
+use super::pieces::{Piece, Pieces, piece};
+use super::stmt::{close, values_of};
+use crate::error::EmitError;
+use crate::values::Value;
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
+use remc_base::ops::ScalarOp;
+use remc_kernel::agree::{Agree, agree};
+use remc_kernel::ir::{Atom, StmtKind, Var};
+
+impl<'a, 'ctx> Fun<'a, 'ctx> {
+    /// What is to be asked of the lanes of a loop. Jammed iterations may each have another answer: nothing of them.
+    /// Lanes that disagree on a branch run one by one, which accumulators in lanes cannot.
+    pub fn agree_on(&self, l: &Loop<'_, 'ctx>) -> Agree {
+        if self.jam > 1 {
+            return Agree::default();
+        }
+        let mut found = agree(self.p, l.var, l.body);
+        if !l.carried.is_empty() {
+            found.branches.clear();
+        }
+        found
+    }
+
+    /// What `emit` makes of a vector of `w` lanes from number `i` on, and what is done instead where they do not agree.
+    pub fn agreeing(
+        &mut self,
+        l: &Loop<'_, 'ctx>,
+        agree: &Agree,
+        (i, w): (IntValue<'ctx>, u32),
+        emit: &mut dyn FnMut(&mut Self) -> Result<Values<'ctx>, EmitError>,
+    ) -> Result<Values<'ctx>, EmitError> {
+        let vector = Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1);
+        if agree.is_empty() {
+            self.env.insert(l.var, vector);
+            return emit(self);
+        }
+        let lanes = self.lanes.take();
+        let last = self.e.builder.build_int_nsw_add(i, self.i64(i64::from(w) - 1), "")?;
+        let (first, last) = (self.ends_of(l.var, agree, i)?, self.ends_of(l.var, agree, last)?);
+        let mut all: Value<'ctx> = self.e.context.bool_type().const_all_ones().into();
+        for (a, b) in first.0.into_iter().zip(last.0) {
+            all = self.e.and(all, self.e.icmp(IntPredicate::EQ, a, b)?)?;
+        }
+        for held in first.1.into_iter().chain(last.1) {
+            all = self.e.and(all, held)?;
+        }
+        self.lanes = lanes;
+        let (yes, no, join) = (self.append(), self.append(), self.append());
+        self.branch(all, yes, no)?;
+        self.position(yes);
+        self.env.insert(l.var, vector.clone());
+        let before = std::mem::replace(&mut self.agree, agree.clone());
+        let together = emit(self)?;
+        self.agree = before;
+        let end = self.here()?;
+        self.jump(join)?;
+        self.position(no);
+        let apart = if agree.branches.is_empty() {
+            self.env.insert(l.var, vector);
+            emit(self)?
+        } else {
+            let to = self.e.builder.build_int_nsw_add(i, self.i64(i64::from(w)), "")?;
+            let lanes = self.lanes.take();
+            self.serial(&Loop { from: i, to, ..*l }, Values::new())?;
+            self.lanes = lanes;
+            Values::new()
+        };
+        let other_end = self.here()?;
+        self.jump(join)?;
+        self.position(join);
+        let phis = self.phis(&together, end)?;
+        close(&phis, &apart, other_end)?;
+        Ok(values_of(&phis))
+    }
+
+    /// What the comparisons say of one iteration, and whether its indices are the operands that grow.
+    #[expect(clippy::type_complexity, reason = "two lists of truth values")]
+    fn ends_of(
+        &mut self,
+        var: Var,
+        agree: &Agree,
+        i: IntValue<'ctx>,
+    ) -> Result<(Vec<Value<'ctx>>, Vec<Value<'ctx>>), EmitError> {
+        self.bind(var, i.into());
+        self.block(&agree.slice)?;
+        let (mut conds, mut held) = (Vec::new(), Vec::new());
+        for s in &agree.slice {
+            let StmtKind::Let { var, .. } = &s.kind else { continue };
+            if agree.conds.contains(var) {
+                conds.push(self.scalar(Atom::Var(*var))?);
+            }
+            if let Some(operand) = agree.clamps.get(var) {
+                let (a, b) = (self.scalar(Atom::Var(*var))?, self.scalar(*operand)?);
+                held.push(self.e.icmp(IntPredicate::EQ, a, b)?);
+            }
+        }
+        Ok((conds, held))
+    }
+
+    /// What an operator gives in a vector whose lanes agree, if that is known without the others.
+    pub fn agreed(&self, var: Var, op: ScalarOp, args: &[Atom]) -> Result<Option<Pieces<'ctx>>, EmitError> {
+        if let Some(operand) = self.agree.clamps.get(&var) {
+            return self.atom(*operand).map(Some);
+        }
+        if !self.agree.conds.contains(&var) {
+            return Ok(None);
+        }
+        let tys = args.iter().map(|a| self.ty(*a)).collect::<Result<Vec<_>, _>>()?;
+        let first = |a: &Atom| match piece(&self.atom(*a)?, 0)? {
+            Piece::Uniform(v) | Piece::Linear { base: v, .. } => Ok(v),
+            Piece::Vector(_) => Err(EmitError::WrongValue("lanes that agree")),
+        };
+        let args = args.iter().map(first).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(super::pieces::uniform(self.e.op(op, &tys, &args)?)))
+    }
+}
