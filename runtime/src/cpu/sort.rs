@@ -1,10 +1,11 @@
 //! The sort of a plan: the stable permutation that puts items in order.
 //!
-//! Every element is encoded as an unsigned number whose order is that of [`remc_base::ops::total_cmp`],
-//! and as many leading elements of an item as fit are packed into one word beside the item's index. Where
-//! that is all of the item, as for one key of any base type, runs are sorted by digits (LSD radix sort,
-//! which is stable; a digit that all items share is skipped). Longer items are compared by that word, and
-//! by the rest of their elements where it says nothing.
+//! Every element is encoded as an unsigned number whose order is that of [`remc_base::ops::total_cmp`], and elements
+//! are packed into words, beside the item's index, in as few bits as their range takes: the numbers of rows and what is
+//! in them fit one as a rule. By one word runs are sorted by digits (LSD radix sort, which is stable; a digit that all
+//! items share is skipped). Items of a few words are sorted by one word after the other, the last first; longer ones
+//! are compared, by their first word, and by the rest of their elements where it says nothing. Items that are in the order
+//! of their first key already, as the rows of ragged data are, are sorted by the other keys among those that share it.
 //!
 //! With several workers each sorts a run, and runs are merged in pairs, each merge cut into pieces along
 //! its output ("Merge Path", Green, Odeh and Birk, 2012). There is one stable permutation, so the number
@@ -41,18 +42,32 @@ const PARALLEL: usize = 1 << 14;
 const DIGITS: usize = 192;
 const DIGIT: u32 = 8;
 
+/// Items of more words are compared; no more elements are looked at.
+const MOST_WORDS: usize = 3;
+const MOST_PACKED: usize = 8;
+
 /// Writes the stable permutation that sorts `out.len()` items by `keys`, compared in turn.
 ///
 /// # Safety
 /// Each key's address holds so many elements of its type for that many items, and they are not written
 /// meanwhile.
 pub unsafe fn grade(pool: &Pool, memory: &Memory, keys: &[Key], out: &mut [i64]) -> Result<(), OutOfMemory> {
-    let order = Order::of(keys);
-    if order.bits <= 32 && out.len() <= u32::MAX as usize {
-        sort::<Narrow>(pool, memory, &order, out)
-    } else {
-        sort::<Wide>(pool, memory, &order, out)
+    if let Some((groups, keys)) = Groups::of(pool, keys, out.len())
+        && let [order] = Order::of(pool, keys, out.len()).as_slice()
+    {
+        return match order.bits <= 32 && out.len() <= u32::MAX as usize {
+            true => sort_groups::<Narrow>(pool, memory, &groups, order, out),
+            false => sort_groups::<Wide>(pool, memory, &groups, order, out),
+        };
     }
+    for (k, order) in Order::of(pool, keys, out.len()).iter().rev().enumerate() {
+        if order.bits <= 32 && out.len() <= u32::MAX as usize {
+            sort::<Narrow>(pool, memory, order, out, k == 0)?;
+        } else {
+            sort::<Wide>(pool, memory, order, out, k == 0)?;
+        }
+    }
+    Ok(())
 }
 
 /// An item as it is sorted: the packed leading elements, and where it was.
@@ -100,14 +115,24 @@ impl Item for Wide {
     }
 }
 
-/// The order of items.
+/// The order of items, as far as one word says it.
+#[derive(Default)]
 struct Order {
-    /// The elements in the word, the most significant first: of which key, which one.
-    packed: Vec<(Key, usize)>,
+    /// The elements in the word, the most significant first.
+    packed: Vec<Element>,
     /// How many low bits of the word are used.
     bits: u32,
     /// What is left of the keys: of each from which element on.
     rest: Vec<(Key, usize)>,
+}
+
+/// An element of a key, encoded, as it is in a word: less the least there is, in so many bits.
+#[derive(Clone, Copy)]
+struct Element {
+    key: Key,
+    number: usize,
+    least: u64,
+    bits: u32,
 }
 
 /// How many bits an encoded element takes.
@@ -116,26 +141,45 @@ fn bits(ty: BaseTy) -> u32 {
 }
 
 impl Order {
-    fn of(keys: &[Key]) -> Order {
-        let mut order = Order { packed: Vec::new(), bits: 0, rest: Vec::new() };
-        for key in keys {
-            let mut taken = 0;
-            while order.rest.is_empty() && taken < key.elements && order.bits + bits(key.ty) <= 64 {
-                order.packed.push((*key, taken));
-                order.bits += bits(key.ty);
-                taken += 1;
+    /// The words of `n` items, the most significant first. If one leaves a rest it is the only one.
+    fn of(pool: &Pool, keys: &[Key], n: usize) -> Vec<Order> {
+        let all = || keys.iter().flat_map(|key| (0..key.elements).map(move |k| (*key, k)));
+        let plain = all().take(MOST_PACKED).map(|(key, _)| bits(key.ty)).sum::<u32>() <= 32;
+        let mut orders = vec![Order::default()];
+        let mut packed = 0;
+        for (key, number) in all().take(MOST_PACKED) {
+            let whole = Element { key, number, least: 0, bits: bits(key.ty) };
+            let element = if plain || n < DIGITS { whole } else { whole.within_range(pool, n) };
+            if orders.last().is_some_and(|o| o.bits + element.bits > 64) {
+                if orders.len() == MOST_WORDS {
+                    break;
+                }
+                orders.push(Order::default());
             }
-            if taken < key.elements {
-                order.rest.push((*key, taken));
+            if let Some(order) = orders.last_mut() {
+                order.packed.push(element);
+                order.bits += element.bits;
+                packed += 1;
             }
         }
-        order
+        if all().nth(packed).is_some() {
+            orders.truncate(1);
+            packed = orders[0].packed.len();
+            for key in keys {
+                let taken = packed.min(key.elements);
+                packed -= taken;
+                if taken < key.elements {
+                    orders[0].rest.push((*key, taken));
+                }
+            }
+        }
+        orders
     }
 
     fn word(&self, item: usize) -> u64 {
-        self.packed.iter().fold(0, |word, (key, k)| {
+        self.packed.iter().fold(0, |word, e| {
             // A shift by 64 replaces the whole word, which is still empty then.
-            word.checked_shl(bits(key.ty)).unwrap_or(0) | key.encoded(item, *k)
+            word.checked_shl(e.bits).unwrap_or(0) | (e.key.encoded(item, e.number) - e.least)
         })
     }
 
@@ -149,6 +193,25 @@ impl Order {
             .map(|(key, k)| key.encoded(a, k).cmp(&key.encoded(b, k)))
             .find(|o| o.is_ne())
             .unwrap_or(Ordering::Equal)
+    }
+}
+
+impl Element {
+    /// The element in as few bits as it takes in `n` items, which is at least one.
+    fn within_range(self, pool: &Pool, n: usize) -> Element {
+        let ends = Mutex::new((u64::MAX, 0));
+        let part = n.div_ceil(if n < PARALLEL { 1 } else { pool.workers() });
+        each(pool, (0..n.div_ceil(part)).collect(), |k| {
+            let items = k * part..((k + 1) * part).min(n);
+            let (least, most) = items.fold((u64::MAX, 0), |(least, most), item| {
+                let x = self.key.encoded(item, self.number);
+                (least.min(x), most.max(x))
+            });
+            let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+            *ends = (ends.0.min(least), ends.1.max(most));
+        });
+        let (least, most) = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Element { least, bits: u64::BITS - (most - least).leading_zeros(), ..self }
     }
 }
 
@@ -204,7 +267,93 @@ fn float(bits: u64, width: u32, nan: bool, zero: bool) -> u64 {
     }
 }
 
-fn sort<T: Item>(pool: &Pool, memory: &Memory, order: &Order, out: &mut [i64]) -> Result<(), OutOfMemory> {
+/// Items in the order of a key, in groups that share it.
+struct Groups {
+    key: Key,
+    /// Where those begin and end that one worker sorts: some groups of about as many items as the others'.
+    cuts: Vec<usize>,
+}
+
+impl Groups {
+    /// The groups by the first of some keys, and the other keys, if the items are in its order, and there is work for
+    /// all workers.
+    fn of<'k>(pool: &Pool, keys: &'k [Key], n: usize) -> Option<(Groups, &'k [Key])> {
+        let (key, rest) = keys.split_first().filter(|(key, rest)| key.elements == 1 && !rest.is_empty())?;
+        let piece = n.div_ceil(4 * pool.workers());
+        let (mut cuts, mut start) = (vec![0], 0);
+        for at in 1..n {
+            match key.encoded(at - 1, 0).cmp(&key.encoded(at, 0)) {
+                Ordering::Greater => return None,
+                Ordering::Equal => continue,
+                Ordering::Less => {}
+            }
+            if at - start > n.div_ceil(pool.workers()) {
+                return None;
+            }
+            start = at;
+            if cuts.last().is_some_and(|cut| at - cut >= piece) {
+                cuts.push(at);
+            }
+        }
+        cuts.push(n);
+        (n - start <= n.div_ceil(pool.workers())).then_some((Groups { key: *key, cuts }, rest))
+    }
+
+    /// How many of some items that follow one another share the key of the first, number `at`.
+    fn first(&self, at: usize, items: usize) -> usize {
+        let key = self.key.encoded(at, 0);
+        (1..items).find(|k| self.key.encoded(at + k, 0) != key).unwrap_or(items)
+    }
+}
+
+/// Sorts the items of each group by a word and what is behind it.
+fn sort_groups<T: Item>(
+    pool: &Pool,
+    memory: &Memory,
+    groups: &Groups,
+    order: &Order,
+    out: &mut [i64],
+) -> Result<(), OutOfMemory> {
+    let n = out.len();
+    let bytes = n.checked_mul(size_of::<T>()).ok_or_else(|| memory.never())?;
+    let (mut items, mut spare) = (memory.buffer(bytes)?, memory.buffer(bytes)?);
+    let (mut items, mut spare, mut out) = (unwritten::<T>(&mut items, n), unwritten::<T>(&mut spare, n), out);
+    let mut parts = Vec::new();
+    for cut in groups.cuts.windows(2) {
+        let (a, b, c);
+        (a, items) = items.split_at_mut(cut[1] - cut[0]);
+        (b, spare) = spare.split_at_mut(cut[1] - cut[0]);
+        (c, out) = out.split_at_mut(cut[1] - cut[0]);
+        parts.push((cut[0], a, b, c));
+    }
+    each(pool, parts, |(from, items, spare, out)| {
+        for (i, (item, spare)) in items.iter_mut().zip(spare.iter_mut()).enumerate() {
+            spare.write(*item.write(T::new(order.word(from + i), from + i)));
+        }
+        // SAFETY: both have just been written.
+        let (mut items, mut spare) = unsafe { (written(items), written(spare)) };
+        let mut places = out.iter_mut();
+        let mut at = from;
+        while !items.is_empty() {
+            let (group, others) = items.split_at_mut(groups.first(at, items.len()));
+            let (beside, more) = spare.split_at_mut(group.len());
+            sort_run(order, group, beside);
+            places.by_ref().zip(&*group).for_each(|(place, item)| *place = item.index() as i64);
+            at += group.len();
+            (items, spare) = (others, more);
+        }
+    });
+    Ok(())
+}
+
+/// Sorts items by one word: those that `out` names, in its order, or the `first` time all in the order they have.
+fn sort<T: Item>(
+    pool: &Pool,
+    memory: &Memory,
+    order: &Order,
+    out: &mut [i64],
+    first: bool,
+) -> Result<(), OutOfMemory> {
     let n = out.len();
     if n == 0 {
         return Ok(());
@@ -213,12 +362,13 @@ fn sort<T: Item>(pool: &Pool, memory: &Memory, order: &Order, out: &mut [i64]) -
     let (mut items, mut spare) = (memory.buffer(bytes)?, memory.buffer(bytes)?);
     let workers = if n < PARALLEL { 1 } else { pool.workers() };
     let run = n.div_ceil(workers);
+    let before = &*out;
     let (mut items, mut spare) = {
         let (items, spare) = (unwritten::<T>(&mut items, n), unwritten::<T>(&mut spare, n));
         let parts = items.chunks_mut(run).zip(spare.chunks_mut(run)).enumerate().collect();
         each(pool, parts, |(k, (items, spare))| {
             for (i, (item, spare)) in items.iter_mut().zip(spare.iter_mut()).enumerate() {
-                let at = k * run + i;
+                let at = if first { k * run + i } else { before[k * run + i] as usize };
                 spare.write(*item.write(T::new(order.word(at), at)));
             }
             // SAFETY: both have just been written.
@@ -271,11 +421,10 @@ fn each<T: Send>(pool: &Pool, tasks: Vec<T>, act: impl Fn(T) + Sync) {
     });
 }
 
-/// Sorts items that are in the order of their indices.
+/// Sorts items; equal ones stay in order.
 fn sort_run<T: Item>(order: &Order, items: &mut [T], spare: &mut [T]) {
     if items.len() < DIGITS || !order.rest.is_empty() {
-        // No two items are equal with the index, so that no order is lost.
-        items.sort_unstable_by(|a, b| order.compare(*a, *b).then(a.index().cmp(&b.index())));
+        items.sort_by(|a, b| order.compare(*a, *b));
         return;
     }
     const VALUES: usize = 1 << DIGIT;

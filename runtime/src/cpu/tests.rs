@@ -349,9 +349,15 @@ fn scalars(ty: BaseTy, n: usize, few: bool, seed: &mut u64) -> Vec<Scalar> {
 fn sorts_as_the_table_of_operators_says() {
     let mut seed = 1;
     let cpus = [cpu(1), cpu(2), cpu(5)];
-    let mut check = |tys: &[(BaseTy, usize)], n: usize, few: bool| {
-        let keys: Vec<Vec<Scalar>> =
+    let mut check_of = |tys: &[(BaseTy, usize)], n: usize, few: bool, groups: usize| {
+        let mut keys: Vec<Vec<Scalar>> =
             tys.iter().map(|(ty, width)| scalars(*ty, n * width, few, &mut seed)).collect();
+        if groups > 0 {
+            // As many items in the last group as in all others.
+            keys[0] = (0..n as i64)
+                .map(|k| Scalar::I64((k * 2 * groups as i64 / n as i64).min(groups as i64)))
+                .collect();
+        }
         let mut want: Vec<i64> = (0..n as i64).collect();
         want.sort_by(|a, b| {
             let (a, b) = (*a as usize, *b as usize);
@@ -385,15 +391,30 @@ fn sorts_as_the_table_of_operators_says() {
             assert_eq!(done.stats.sorts.launches, u64::from(n > 0));
         }
     };
+    use BaseTy::*;
+    for groups in [1, 2, 7, 5000] {
+        for ty in [I64, F64, U8] {
+            check_of(&[(I64, 1), (ty, 1)], 30_011, false, groups);
+            check_of(&[(I64, 1), (ty, 3)], 3_011, true, groups);
+        }
+    }
+    let mut check = |tys: &[(BaseTy, usize)], n: usize, few: bool| check_of(tys, n, few, 0);
     for ty in BaseTy::ALL {
         for n in [0, 1, 2, 100, 1000, 40_001] {
             check(&[(ty, 1)], n, n == 1000);
         }
     }
-    use BaseTy::*;
     check(&[(Bool, 1), (I16, 1), (Char, 1)], 30_000, true);
     check(&[(F64, 1), (F32, 1)], 30_000, true);
     check(&[(F64, 1), (F64, 1), (Bool, 2)], 20_000, true);
+    // Few numbers of a group before what is sorted within it.
+    check(&[(Bool, 1), (F64, 1)], 1000, true);
+    // Two words, three, and more; runs of few items beside long ones.
+    check(&[(I64, 1), (F64, 1)], 30_000, true);
+    check(&[(I64, 1), (F64, 1), (U64, 1)], 40_001, true);
+    check(&[(I64, 1), (F64, 1), (U64, 1)], 40_001, false);
+    check(&[(I64, 1), (F64, 1)], 150, true);
+    check(&[(I64, 1), (F64, 3)], 20_000, true);
     check(&[(Char, 20)], 20_000, true);
     check(&[(I64, 0), (U8, 8)], 20_000, true);
     check(&[(I64, 0)], 20_000, true);

@@ -19,6 +19,7 @@ impl Fuse<'_> {
         if body.results.len() != pat.len() || uses.iter().all(|u| u.sites.is_empty()) {
             return none;
         }
+        let groups = groups(&uses);
         let slices: Vec<Vec<bool>> = (0..pat.len()).map(|k| cost::slice(body, k)).collect();
         let costs: Vec<Cost> = slices.iter().map(|slice| self.cost(body, |n| slice[n])).collect();
         let these = |choice: &[bool]| choice.iter().zip(&costs).map(|(c, cost)| c.then_some(*cost)).collect();
@@ -26,7 +27,7 @@ impl Fuse<'_> {
             let mut sites = uses.iter().flat_map(|u| &u.sites);
             let Some(first) = sites.next() else { return none };
             let fits = first.exact
-                && self.has_room(&uses, inside)
+                && self.has_room(&groups, inside)
                 && sites.all(|s| s.body == first.body && s.at == first.at)
                 && uses.iter().all(|u| u.whole == 0 && !u.sizes);
             return these(&vec![fits; pat.len()]);
@@ -35,7 +36,6 @@ impl Fuse<'_> {
 
         // All those not needed as a whole, if no statement is then evaluated too often; else the trivial.
         let all: Vec<bool> = uses.iter().zip(&trivial).map(|(u, t)| *t || u.whole == 0).collect();
-        let groups = groups(&uses);
         let whole = self.cost(body, |n| slices.iter().any(|s| s[n]));
         let fits = |(n, s): (usize, &Stmt)| {
             let needs = |k: usize| slices[k][n];
@@ -44,21 +44,22 @@ impl Fuse<'_> {
                 return true;
             }
             let reads = || groups.iter().filter(|g| g.results.iter().any(|k| needs(*k)));
-            let repeats = reads()
-                .map(|g| g.times)
-                .chain(stays.then_some(Some(1)))
-                .try_fold(0, |sum: u64, times| sum.checked_add(times?));
+            let repeats = repeats(reads(), stays);
             let one = self.cost_of([s]);
             allowed(one, whole, repeats, reads().all(|g| g.strict))
         };
-        let fits = self.has_room(&uses, inside) && body.stmts.iter().enumerate().all(fits);
+        let fits = self.has_room(&groups, inside) && body.stmts.iter().enumerate().all(fits);
         these(if fits { &all } else { &trivial })
     }
 
-    /// Whether the bodies that read a map can take its own.
-    fn has_room(&self, uses: &[&Uses], inside: Inside) -> bool {
-        let load = |body: usize| self.load[body].saturating_add(inside.weight);
-        readers(uses.iter().copied()).into_iter().all(|body| load(body) <= cost::HEAVIEST)
+    /// Whether the bodies that read a map can take its own, once for each element that they read.
+    fn has_room(&self, groups: &[Group], inside: Inside) -> bool {
+        let mut loads: FxHashMap<usize, usize> = FxHashMap::default();
+        for g in groups {
+            let load = loads.entry(g.body).or_insert(self.load[g.body]);
+            *load = load.saturating_add(inside.weight);
+        }
+        loads.into_values().all(|load| load <= cost::HEAVIEST)
     }
 
     /// The cost of these statements of a body.
@@ -87,8 +88,21 @@ fn allowed(one: Cost, all: Cost, repeats: Option<u64>, strict: bool) -> bool {
     }
 }
 
+/// How often one element is read, at most; once more if the array stays. Reads whose indices differ in constants alone
+/// are of different elements, as the columns of a row are.
+fn repeats<'g>(reads: impl Iterator<Item = &'g Group>, stays: bool) -> Option<u64> {
+    let mut apart: FxHashMap<(usize, Vec<Option<Var>>), u64> = FxHashMap::default();
+    for g in reads {
+        let index = g.at.iter().map(|a| a.as_var()).collect();
+        let most = apart.entry((g.body, index)).or_default();
+        *most = (*most).max(g.times?);
+    }
+    apart.into_values().try_fold(u64::from(stays), |sum, times| sum.checked_add(times))
+}
+
 /// Reads at the same place and index: the element is computed once for all of them.
 struct Group {
+    body: usize,
     at: Vec<Atom>,
     results: Vec<usize>,
     times: Option<u64>,
@@ -106,7 +120,13 @@ fn groups(uses: &[&Uses]) -> Vec<Group> {
                 Some(g) => groups[*g].results.push(k),
                 None => {
                     here.push(groups.len());
-                    groups.push(Group { at: at.clone(), results: vec![k], times: *times, strict: *strict });
+                    groups.push(Group {
+                        body: *body,
+                        at: at.clone(),
+                        results: vec![k],
+                        times: *times,
+                        strict: *strict,
+                    });
                 }
             }
         }

@@ -65,6 +65,31 @@ fn cheap_work_is_repeated_a_few_times_and_no_more() {
     assert_eq!(reads(5), "map1 map1 map1 map1 map1 map1");
 }
 
+/// Reads at different constants are of different elements: each is computed once. One column twice is twice the work.
+#[test]
+fn columns_of_a_row_are_elements_of_their_own() {
+    let doubled = "(let ((%ys float %n 8)) (map ((%i %n) (%j 8))
+        (let ((%x float)) (index %xs %i %j)) (let ((%y float)) (op + %x %x)) (give %y)))";
+    let reads = |at: &[&str]| {
+        let reads: String =
+            (0..at.len()).map(|k| format!("(let ((%e{k} float)) (index %ys %r {}))", at[k])).collect();
+        let gives: String = (0..at.len()).map(|k| format!(" %e{k}")).collect();
+        let zs: String = (0..at.len()).map(|k| format!("(%z{k} float %n) ")).collect();
+        let results: String = (0..at.len()).map(|k| format!(" %z{k}")).collect();
+        let map = format!("(let ({}) (map ((%r %n)) {reads} (give{gives})))", zs.trim_end());
+        fused("(%n int) (%xs float %n 8)", at.len(), &format!("{doubled} {map} (give{results})"))
+    };
+    assert_eq!(reads(&["0", "1", "2", "3", "4", "5", "6", "7"]), "map1:8");
+    // Which columns these are is known when the program runs: they may be one.
+    let five: Vec<String> = (0..5).map(|k| format!("(let ((%v{k} int)) (op % %r {}))", k + 2)).collect();
+    let sites: String = (0..5)
+        .map(|k| format!("(let ((%z{k} float %n)) (map ((%r{k} %n)) {} (let ((%e{k} float)) (index %ys %r{k} %v{k})) (give %e{k})))", five[k].replace("%r", &format!("%r{k}"))))
+        .collect();
+    let apart =
+        fused("(%n int) (%xs float %n 8)", 5, &format!("{doubled} {sites} (give %z0 %z1 %z2 %z3 %z4)"));
+    assert_eq!(apart, "map2 map1 map1 map1 map1 map1");
+}
+
 #[test]
 fn work_is_not_repeated_in_an_iteration_that_the_index_leaves_out() {
     let table = "(let ((%zs float %m %n)) (map ((%k %m) (%j %n)) (let ((%e float)) (index %ys %j))

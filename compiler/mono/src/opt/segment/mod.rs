@@ -30,6 +30,8 @@
 //! | `if` | the iterations of each branch by themselves |
 //! | the rest | one iteration after the other, alone |
 //!
+//! Items that make such arrays, of a reduction say, are a map's before that ([`items`]).
+//!
 //! Blelloch, *Vector Models for Data-Parallel Computing*, 1990, is where segments and their descriptors
 //! come from; that regular parts stay regular, and scalars are not spread over elements: Clifton-Everest,
 //! McDonell, Chakravarty, Keller, *Streaming Irregular Arrays*, Haskell 2017.
@@ -37,6 +39,7 @@
 //! It runs once, when the other passes have nothing left to do: what they fuse needs no array.
 
 mod control;
+mod items;
 mod ops;
 mod space;
 
@@ -62,6 +65,7 @@ const MOST_DEPTH: usize = 12;
 pub fn segment(p: &mut Program) {
     let body = std::mem::take(&mut p.body);
     let mut f = Flat { p, out: Vec::new(), prov: Prov(0), depth: 0 };
+    let body = f.items_apart(body);
     f.host(&body.stmts);
     let stmts = f.out;
     p.body = Body { stmts, results: body.results };
