@@ -87,7 +87,6 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// What the comparisons say of one iteration, and whether its indices are the operands that grow.
-    #[expect(clippy::type_complexity, reason = "two lists of truth values")]
     fn ends_of(
         &mut self,
         var: Var,
