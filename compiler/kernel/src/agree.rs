@@ -38,11 +38,11 @@ impl Agree {
     }
 }
 
-/// What has to be asked of the lanes of a loop over `var` with this body.
-pub fn agree(p: &Program, var: Var, body: &[Stmt]) -> Agree {
+/// What has to be asked of the lanes of a loop over `var` with this body. What it carries is each lane's own.
+pub fn agree(p: &Program, var: Var, carried: &[Carried], body: &[Stmt]) -> Agree {
     let mut f = Find {
         p,
-        varying: FxHashSet::from_iter([var]),
+        varying: carried.iter().map(|c| c.param).chain([var]).collect(),
         linear: FxHashSet::from_iter([var]),
         of: FxHashMap::default(),
         made: FxHashMap::default(),

@@ -60,7 +60,7 @@ impl<'p> Verifier<'p> {
         }
         // Lanes that disagree run one by one, which what is carried in lanes cannot.
         let branches = match carried {
-            [] => crate::agree::agree(self.p, var, body).branches,
+            [] => crate::agree::agree(self.p, var, carried, body).branches,
             _ => FxHashSet::default(),
         };
         self.invariant(body, &varying, &branches)

@@ -8,7 +8,7 @@ fn asked(body: &str) -> (Program, Agree) {
     let text = format!("(for (lanes 16) %i (upto 0 %n) () {body} (store %ys (%i) %y p0) (next) p0)");
     let p = parse(&kernel("", &text));
     let StmtKind::For { var, body, .. } = &p.kernels[KernelId(0)].body[0].kind else { panic!("no loop") };
-    let found = agree(&p, *var, body);
+    let found = agree(&p, *var, &[], body);
     (p, found)
 }
 

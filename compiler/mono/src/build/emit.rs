@@ -270,7 +270,13 @@ impl<'a> Build<'a> {
     pub fn size(&mut self, d: &Dim) -> R<Atom> {
         let d = &*self.plain(d);
         if let Some(c) = d.as_constant() {
-            return Ok(Atom::int(c as i64));
+            if let Ok(c) = i64::try_from(c) {
+                return Ok(Atom::int(c));
+            }
+            // No array is so large: whatever comes of it, the program stops here.
+            let trap = Trap::Overflow { dim: c.to_string().into() };
+            self.check(trap, Atom::Const(Scalar::Bool(false)), &[])?;
+            return Ok(Atom::int(0));
         }
         if let Some(v) = d.as_var().and_then(var_of) {
             return Ok(Atom::Var(v));

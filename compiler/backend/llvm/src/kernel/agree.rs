@@ -27,7 +27,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         if self.jam > 1 {
             return Agree::default();
         }
-        let mut found = agree(self.p, l.var, l.body);
+        let mut found = agree(self.p, l.var, l.carried, l.body);
         if !l.carried.is_empty() {
             found.branches.clear();
         }

@@ -91,9 +91,11 @@ fn sums_over_neighbours() {
     for (wrap, op) in [(INDICES[0], "+"), (INDICES[3], "max2")] {
         let body = format!(
             "(for seq %r (upto 0 %m) ()
-               (for (lanes 16) %i (upto 0 %n) (((%s int) (%o int) 3 {op})) {wrap}
-                 (let (%z int) (op * %y %i) p0) (let (%f int) (op {op} %s %z) p0) (next %f) p0)
-               (for (lanes 16) %k2 (upto 0 %n) () (store %cs (%r %k2) %o p0) (next) p0) (next) p0)"
+               (for (lanes 16) %i (upto 0 %n) (((%s int) (%o int) 3 {op}) ((%s2 int) (%o2 int) 0 +)) {wrap}
+                 (let (%z int) (op * %y %i) p0) (let (%f int) (op {op} %s %z) p0)
+                 (let (%f2 int) (op + %s2 %m) p0) (next %f %f2) p0)
+               (for (lanes 16) %k2 (upto 0 %n) () 
+                 (let (%o3 int) (op + %o %o2) p0) (store %cs (%r %k2) %o3 p0) (next) p0) (next) p0)"
         );
         let p = program_of("int", &body);
         agree(&p, sizes(16).into_iter().filter(|n| *n > 6).map(|n| args(BaseTy::I64, 5, n)));
