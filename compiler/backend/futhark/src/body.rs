@@ -49,6 +49,8 @@ pub struct Printer<'p> {
     uses: FxHashMap<Var, usize>,
     /// The variables that types mention.
     in_types: FxHashSet<Var>,
+    /// The arrays that loops around carry. Futhark knows their sizes only when it has seen all of the loop.
+    states: FxHashSet<Var>,
     defs: FxHashMap<Var, &'p Exp>,
     depth: usize,
 }
@@ -87,6 +89,7 @@ impl<'p> Printer<'p> {
             places,
             uses,
             in_types,
+            states: FxHashSet::default(),
             defs,
             names: Names::default(),
             helpers: Helpers::default(),
@@ -609,9 +612,13 @@ impl<'p> Printer<'p> {
                 start.push(starts[k].clone());
             } else {
                 wants.push(self.declared(*v)?);
-                start.push(self.atom_as(state[k].1, &wants[k])?);
+                let from = self.atom_as(state[k].1, &wants[k])?;
+                // Where the sizes are not known yet, those of this loop would be taken to change.
+                let open = state[k].1.as_var().is_some_and(|v| self.states.contains(&v)) && from.is_name();
+                start.push(if open { from.coerce(ty_text(self.base(*v), &wants[k])) } else { from });
             }
         }
+        self.states.extend(vars.iter().filter(|v| !self.p.ty(**v).is_scalar()));
         let form = match (axis, cond) {
             (Some(axis), _) => Form::For(self.bind(axis.var), Box::new(form.unwrap_or(Tree::name("0")))),
             (None, Some(cond)) => {
@@ -629,6 +636,7 @@ impl<'p> Printer<'p> {
             Ok(pack(results.collect::<R<Vec<_>>>()?))
         })?;
         self.names.leave(mark);
+        self.states.retain(|v| !vars.contains(v));
         vars.iter().chain(axis.map(|a| &a.var)).for_each(|v| self.forget(*v));
         let (pattern, start) = match vars.is_empty() {
             true => ("_".to_owned(), Tree::name("true")),
