@@ -29,6 +29,8 @@ pub struct Agree {
     pub clamps: FxHashMap<Var, Atom>,
     /// The conditions of branches that are made of such comparisons.
     pub branches: FxHashSet<Var>,
+    /// Whether one of those depends on what only the body may load: then lanes cannot be asked first.
+    pub is_late: bool,
 }
 
 impl Agree {
@@ -44,6 +46,7 @@ pub fn agree(p: &Program, var: Var, carried: &[Carried], body: &[Stmt]) -> Agree
         p,
         varying: carried.iter().map(|c| c.param).chain([var]).collect(),
         linear: FxHashSet::from_iter([var]),
+        late: FxHashSet::default(),
         of: FxHashMap::default(),
         made: FxHashMap::default(),
         indices: Vec::new(),
@@ -58,6 +61,8 @@ struct Find<'p> {
     varying: FxHashSet<Var>,
     /// What grows by one from lane to lane, at least where lanes agree.
     linear: FxHashSet<Var>,
+    /// What is made of elements that a check, or a branch, has to come before.
+    late: FxHashSet<Var>,
     /// The comparisons that a condition is made of.
     of: FxHashMap<Var, Vec<Var>>,
     /// What an index that grows is made of: the index before it, and a condition that chooses. What is compared.
@@ -125,17 +130,28 @@ impl Find<'_> {
             Exp::Op(_, args) => args.iter().any(|a| self.varies(a)),
             Exp::Load { at, .. } => {
                 self.indices.extend(at.iter().filter_map(|a| a.as_var()));
-                !always || at.iter().any(|a| self.varies(a))
+                at.iter().any(|a| self.varies(a))
             }
             Exp::Workers => true,
         };
-        if !varies {
-            return self.agree.slice.push(s.clone());
+        let late = |a: &Atom| a.as_var().is_some_and(|v| self.late.contains(&v));
+        let late = match exp {
+            Exp::Atom(a) | Exp::Cast(_, a) => late(a),
+            Exp::Op(_, args) => args.iter().any(late),
+            Exp::Load { at, .. } => !always || at.iter().any(late),
+            Exp::Workers => false,
+        };
+        if late {
+            self.late.insert(var);
         }
-        self.varying.insert(var);
-        if let Exp::Op(op, args) = exp
-            && self.op(var, *op, args)
-        {
+        if varies {
+            self.varying.insert(var);
+            let Exp::Op(op, args) = exp else { return };
+            if !self.op(var, *op, args) {
+                return;
+            }
+        }
+        if !late {
             self.agree.slice.push(s.clone());
         }
     }
@@ -153,7 +169,9 @@ impl Find<'_> {
                 (Some((vec![*grows], None)), None)
             }
             (Sub, [a, b]) if one(a, b) => (Some((vec![*a], None)), None),
-            (Select, [c, a, b]) if self.grows(a) && self.grows(b) && self.conds(c).is_some() => {
+            (Select, [c, a, b])
+                if self.grows(a) && self.grows(b) && (self.conds(c).is_some() || !self.varies(c)) =>
+            {
                 (Some((vec![*a, *b], c.as_var())), None)
             }
             (Lt | Le | Gt | Ge, [a, b]) if one(a, b) || one(b, a) => (None, Some(vec![var])),
@@ -192,7 +210,10 @@ impl Find<'_> {
             todo.extend(from.iter().filter_map(|a| a.as_var()).chain(conds.clone().copied()));
             self.agree.conds.extend(conds);
         }
-        self.agree.clamps.retain(|v, _| needed.contains(v));
+        let parts = self.agree.branches.iter().filter_map(|b| self.of.get(b)).flatten();
+        self.agree.is_late = parts.into_iter().any(|c| self.late.contains(c));
+        self.agree.conds.retain(|c| !self.late.contains(c));
+        self.agree.clamps.retain(|v, _| needed.contains(v) && !self.late.contains(v));
         self.agree
     }
 }

@@ -75,6 +75,13 @@ fn what_may_run_first() {
     is(shift, &[], &["u"], &[]);
     let checked = format!("(let (%o bool) (op > %n 0) p0) (check (index 1 1) %o 0 0 p0) {shift}");
     is(&checked, &[], &[], &[]);
+    // A branch that depends on such an element is one that lanes cannot be asked about.
+    let branch = |first: &str| {
+        let text = "(let (%k int) (load %is 0) p0) (let (%c bool) (op < %i %k) p0)
+            (if %c (then) (else) (((%y float) 1.0 2.0)) p0)";
+        asked(&format!("(let (%o bool) (op > %n 0) p0) {first} {text}")).1.is_late
+    };
+    assert!(branch("(check (index 1 1) %o 0 0 p0)") && !branch(""));
     let (_, found) = asked(shift);
     assert_eq!(found.slice.len(), 3);
 }

@@ -28,7 +28,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             return Agree::default();
         }
         let mut found = agree(self.p, l.var, l.carried, l.body);
-        if !l.carried.is_empty() {
+        if found.is_late || !l.carried.is_empty() {
             found.branches.clear();
         }
         found
