@@ -208,9 +208,21 @@ fn is_parallel(
                 && lambda.params.iter().all(|v| f.p.ty(*v).is_scalar())
                 && f.is_leaf(&lambda.params, &[&lambda.body])
                 && f.is_leaf(&[axis.var], &[body])
+                && makes_sizes_of(f, body, is_size)
         }
         _ => false,
     }
+}
+
+/// Whether the arrays that a body makes are of sizes bound in it, or of such that `is_size` holds of.
+fn makes_sizes_of(f: &Flattener, body: &mono::Body, is_size: &impl Fn(&Atom) -> bool) -> bool {
+    let own: FxHashSet<Var> = body.binders().into_iter().collect();
+    let mut known = true;
+    body.for_each_stmt(&mut |s| {
+        let dims = s.pat.iter().flat_map(|v| &f.p.ty(*v).dims);
+        known &= dims.into_iter().all(|d| d.as_var().is_some_and(|v| own.contains(&v)) || is_size(d));
+    });
+    known
 }
 
 /// Those of the sizes that pieces need to be known outside, and what they are made of.

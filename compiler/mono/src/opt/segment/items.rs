@@ -13,23 +13,33 @@
 
 use super::{Flat, always_stops};
 use crate::ir::*;
+use rustc_hash::FxHashSet;
 
 impl Flat<'_> {
     /// The body with such items made by maps, in all that is inside of it.
     pub(super) fn items_apart(&mut self, body: Body) -> Body {
+        self.apart(body, None)
+    }
+
+    /// The same of a body that is inside of iterations in any order, if there are `inside`: what is bound in the
+    /// outermost of them, of which a size may be another for each iteration.
+    fn apart(&mut self, body: Body, inside: Option<&FxHashSet<Var>>) -> Body {
         let mut stmts = Vec::with_capacity(body.stmts.len());
         for mut s in body.stmts {
+            let outermost = inside.is_none() && !is_of_host(&s.exp) && !s.exp.bodies().is_empty();
+            let own = outermost.then(|| bound_in(&s));
+            let around = inside.or(own.as_ref());
             for b in s.exp.bodies_mut() {
-                *b = self.items_apart(std::mem::take(b));
+                *b = self.apart(std::mem::take(b), around);
             }
-            stmts.extend(self.made_by_map(&mut s));
+            stmts.extend(around.and_then(|around| self.made_by_map(&mut s, around)));
             stmts.push(s);
         }
         Body { stmts, results: body.results }
     }
 
     /// Takes the items of an operator out of it: the map that makes them, if there is to be one.
-    fn made_by_map(&mut self, s: &mut Stmt) -> Option<Stmt> {
+    fn made_by_map(&mut self, s: &mut Stmt, inside: &FxHashSet<Var>) -> Option<Stmt> {
         let (axis, body) = match &s.exp {
             Exp::Reduce { axis, body, .. }
             | Exp::Scan { axis, body, .. }
@@ -38,12 +48,11 @@ impl Flat<'_> {
             | Exp::Scatter { axis, body, .. } => (*axis, body),
             _ => return None,
         };
-        if always_stops(body) || !self.is_irregular(body, vec![axis.var]) {
+        if always_stops(body) || !self.is_irregular_in(body, inside) {
             return None;
         }
-        let inside = body.binders().into_iter().chain([axis.var]).collect();
         let made: Vec<Var> = body.results.iter().filter_map(|a| a.as_var()).collect();
-        if made.is_empty() || made.iter().any(|v| self.has_dims_of(*v, &inside)) {
+        if made.is_empty() || made.iter().any(|v| self.has_dims_of(*v, inside)) {
             return None;
         }
         let i = self.int("i");
@@ -77,4 +86,14 @@ impl Flat<'_> {
         let exp = Exp::Map { axes: vec![axis], body: Body { stmts, results } };
         Some(Stmt { pat: arrays, exp, prov: s.prov })
     }
+}
+
+fn is_of_host(exp: &Exp) -> bool {
+    matches!(exp, Exp::If { .. } | Exp::For { .. } | Exp::While { .. })
+}
+
+/// All that the bodies of a statement bind, and what is bound around them.
+fn bound_in(s: &Stmt) -> FxHashSet<Var> {
+    let inner = s.exp.bodies().into_iter().flat_map(|b| b.binders());
+    s.exp.inner_binders().into_iter().chain(inner).collect()
 }

@@ -157,8 +157,13 @@ impl Flat<'_> {
     fn is_irregular(&self, body: &Body, binders: Vec<Var>) -> bool {
         let mut inside: FxHashSet<Var> = binders.into_iter().collect();
         inside.extend(body.binders());
+        self.is_irregular_in(body, &inside)
+    }
+
+    /// The same where `inside` is known.
+    fn is_irregular_in(&self, body: &Body, inside: &FxHashSet<Var>) -> bool {
         let mut irregular = false;
-        body.for_each_stmt(&mut |s| irregular |= self.makes_irregular(s, &inside));
+        body.for_each_stmt(&mut |s| irregular |= self.makes_irregular(s, inside));
         irregular
     }
 
