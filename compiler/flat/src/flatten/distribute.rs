@@ -15,6 +15,7 @@
 
 use super::{F, Flattener, Threshold, constant_product, interchange, is_small, seg, wrong};
 use crate::ir::*;
+use crate::legal::makes;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
@@ -214,13 +215,14 @@ fn is_parallel(
     }
 }
 
-/// Whether the arrays that a body makes are of sizes bound in it, or of such that `is_size` holds of.
+/// Whether the arrays that a body makes are of sizes bound in it, or of such that `is_size` holds of: what it makes for
+/// each item has its memory from outside of the space as well.
 fn makes_sizes_of(f: &Flattener, body: &mono::Body, is_size: &impl Fn(&Atom) -> bool) -> bool {
     let own: FxHashSet<Var> = body.binders().into_iter().collect();
     let mut known = true;
     body.for_each_stmt(&mut |s| {
-        let dims = s.pat.iter().flat_map(|v| &f.p.ty(*v).dims);
-        known &= dims.into_iter().all(|d| d.as_var().is_some_and(|v| own.contains(&v)) || is_size(d));
+        let mut dims = s.pat.iter().filter(|_| makes(&s.exp)).flat_map(|v| &f.p.ty(*v).dims);
+        known &= dims.all(|d| d.as_var().is_some_and(|v| own.contains(&v)) || is_size(d));
     });
     known
 }
