@@ -1,7 +1,8 @@
 //! Items that make arrays are made by a map.
 //!
 //! What reduces, scans, filters, scatters or sorts items whose computation needs an array of a size of its own would
-//! compute them one after the other. A map of them is distributed, and what is left reads what it gives:
+//! compute them one after the other. So it would where all items of a row share the size, but other rows have another.
+//! A map of them is distributed, and what is left reads what it gives:
 //!
 //! ```text
 //! (let (%s) (reduce i k                          (let (%a) (map ((i k))
@@ -21,8 +22,8 @@ impl Flat<'_> {
         self.apart(body, None)
     }
 
-    /// The same of a body that is inside of iterations in any order, if there are `inside`: what is bound in the
-    /// outermost of them, of which a size may be another for each iteration.
+    /// The same of a body in iterations in any order, if there is `inside`: what the outermost of them binds. A size
+    /// among that may be another for each iteration.
     fn apart(&mut self, body: Body, inside: Option<&FxHashSet<Var>>) -> Body {
         let mut stmts = Vec::with_capacity(body.stmts.len());
         for mut s in body.stmts {
@@ -88,6 +89,7 @@ impl Flat<'_> {
     }
 }
 
+/// Whether the host goes through the bodies in order: what is bound there is the same for all that runs in any order.
 fn is_of_host(exp: &Exp) -> bool {
     matches!(exp, Exp::If { .. } | Exp::For { .. } | Exp::While { .. })
 }
