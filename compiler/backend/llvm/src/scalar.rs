@@ -10,7 +10,7 @@
 //! | `bool` | `i1` | `i8`, 0 or 1 |
 //! | `char` | `i32`, a Unicode scalar value | `i32` |
 //! | integers | `iN`; the sign is in the operator | `iN` |
-//! | `f16` | `half`, computed in `float` | `half` |
+//! | `f16` | `half`, computed in `float`, compared in integers | `half` |
 //! | `f32`, `f64` | `float`, `double` | the same |
 //!
 //! A vector `<W x T>` is computed lane by lane with the same code. What LLVM has no vector instruction for
@@ -21,6 +21,7 @@
 mod cast;
 mod expt;
 mod float;
+mod half;
 mod int;
 mod real;
 #[cfg(test)]
@@ -177,6 +178,7 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
     fn unary(&self, op: ScalarOp, ty: BaseTy, x: Value<'ctx>) -> Emitted<'ctx> {
         use ScalarOp::*;
         match op {
+            Sign if ty == BaseTy::F16 => self.sign_of_half(x),
             Negate | Abs | Sign | Floor | Ceiling | Round | Truncate => {
                 if ty.is_float() {
                     self.through_f32(ty, &[x], |a| self.float_unary(op, a[0]))
@@ -213,15 +215,16 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
                 let (x, y) = (self.cast(ty, BaseTy::F64, x)?, self.cast(ty, BaseTy::F64, y)?);
                 self.fdiv(x, y)
             }
-            Min2 | Max2 if ty == BaseTy::F16 => {
-                self.through_f32(ty, &[x, y], |a| self.least_or_greatest(op, a[0], a[1]))
-            }
+            Min2 | Max2 if ty == BaseTy::F16 => self.least_or_greatest_half(op, x, y),
             _ if ty.is_float() => self.through_f32(ty, &[x, y], |a| self.float_binary(op, a[0], a[1])),
             _ => self.int_binary(op, ty, x, y),
         }
     }
 
     fn compare(&self, op: ScalarOp, ty: BaseTy, x: Value<'ctx>, y: Value<'ctx>) -> Emitted<'ctx> {
+        if ty == BaseTy::F16 {
+            return self.compare_halves(op, x, y);
+        }
         if ty.is_float() {
             let p = match op {
                 ScalarOp::Eq => FloatPredicate::OEQ,
@@ -231,7 +234,6 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
                 ScalarOp::Gt => FloatPredicate::OGT,
                 _ => FloatPredicate::OGE,
             };
-            let (x, y) = (self.widened(ty, x)?, self.widened(ty, y)?);
             return self.fcmp(p, x, y);
         }
         let signed = ty.is_signed();
@@ -267,8 +269,7 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
             }
             (ScalarOp::Expt, &[base, exponent], &[_, e]) if base.is_integer() => {
                 if exponent.is_float() {
-                    let e = self.widened(exponent, e)?;
-                    Some(self.fcmp(FloatPredicate::OLT, e, self.float_like(e, 0.0)?)?)
+                    Some(self.compare(ScalarOp::Lt, exponent, e, self.float_like(e, 0.0)?)?)
                 } else if exponent.is_signed() {
                     Some(self.icmp(IntPredicate::SLT, e, self.int_like(e, 0)?)?)
                 } else {

@@ -1,10 +1,9 @@
-//! Operators of `f32` and `f64` (and of `f16` in `f32`) that are exact or rounded once.
+//! Operators of `f32` and `f64` (and of `f16` in `f32`) that are exact or rounded once. What compares `f16` is in `half`.
 
 use super::Emit;
 use crate::error::EmitError;
-use crate::values::{Emitted, Value, element};
+use crate::values::{Emitted, Value};
 use inkwell::FloatPredicate;
-use inkwell::types::BasicTypeEnum;
 use remc_base::ops::ScalarOp;
 
 impl<'ctx> Emit<'_, 'ctx> {
@@ -42,23 +41,6 @@ impl<'ctx> Emit<'_, 'ctx> {
             ScalarOp::Quotient => self.float_quotient(x, y),
             _ => Err(EmitError::WrongOperands { op, tys: vec![] }),
         }
-    }
-
-    /// `min2` or `max2` without LLVM's intrinsic, for `f16` (in `f32`): for vectors of halves that a
-    /// processor does not have, LLVM 19 expands `llvm.minimum` into code that can lose a NaN.
-    pub(super) fn least_or_greatest(&self, op: ScalarOp, x: Value<'ctx>, y: Value<'ctx>) -> Emitted<'ctx> {
-        let int: BasicTypeEnum<'ctx> = self.context.i32_type().into();
-        let (xb, yb) = (self.bitcast(x, int)?, self.bitcast(y, int)?);
-        // Equal numbers have equal bits but for the sign of zero: any minus is the least, any plus the
-        // greatest.
-        let (order, equal) = match op {
-            ScalarOp::Min2 => (FloatPredicate::OLT, self.or(xb, yb)?),
-            _ => (FloatPredicate::OGT, self.and(xb, yb)?),
-        };
-        let chosen = self.select(self.fcmp(order, x, y)?, x, y)?;
-        let equal = self.bitcast(equal, element(x))?;
-        let chosen = self.select(self.fcmp(FloatPredicate::OEQ, x, y)?, equal, chosen)?;
-        self.select(self.fcmp(FloatPredicate::UNO, x, y)?, self.float_like(x, f64::NAN)?, chosen)
     }
 
     /// `fmod`, which is exact, moved into the divisor's sign.

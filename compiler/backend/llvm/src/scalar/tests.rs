@@ -90,3 +90,19 @@ fn distances_count_floats_between() {
     assert_eq!(ulp_distance(Scalar::I64(1 << 62), Scalar::I64((1 << 62) + 1024)), Some(1));
     assert_eq!(ulp_distance(Scalar::Bool(true), Scalar::Bool(false)), None);
 }
+
+/// LLVM compares halves one lane after the other where there are no instructions for them.
+#[test]
+fn halves_are_compared_as_integers() {
+    use ScalarOp::*;
+    for lanes in [None, Some(32)] {
+        for op in [Eq, Ne, Lt, Le, Gt, Ge, Min2, Max2, Sign] {
+            let n = if op == Sign { 1 } else { 2 };
+            let ir = text(&[(BaseTy::F16, lanes)].repeat(n), |e, a| {
+                e.op(op, &[BaseTy::F16].repeat(n), a).map(|_| ())
+            })
+            .unwrap();
+            assert!(ir.contains("i16") && !ir.contains("fcmp") && !ir.contains("fpext"), "{op}: {ir}");
+        }
+    }
+}
