@@ -6,6 +6,7 @@
 //! touch is found from the indices alone, by *ownership*. An index is owned
 //!
 //! - by a variable that it is;
+//! - by what owns `a`, where it is `(op - a x)` and `x` the same for all values of the owner;
 //! - by what owns `b`, where it is the variable of a loop over `(tile b size limit)`: tiles of one size
 //!   have no index in common. The size must be the same for all values of the owner.
 //!
@@ -256,6 +257,8 @@ struct Checker<'p> {
     /// Of a loop over a thread's share of a tile also the thread, and how many there are.
     shares: FxHashMap<Var, (Atom, Atom)>,
     points: Vec<Point<'p>>,
+    /// Differences `a - x`.
+    shifted: FxHashMap<Var, (Var, Atom)>,
     /// Products `b · c`, and the variables of loops below a constant.
     products: FxHashMap<Var, (Atom, i64)>,
     below: FxHashMap<Var, i64>,
@@ -288,6 +291,7 @@ impl<'p> Checker<'p> {
             tiles: FxHashMap::default(),
             shares: FxHashMap::default(),
             points: Vec::new(),
+            shifted: FxHashMap::default(),
             products: FxHashMap::default(),
             below: FxHashMap::default(),
             ends: FxHashMap::default(),
@@ -465,7 +469,7 @@ impl<'p> Checker<'p> {
         self.accesses.push(Access { buffer, at, write, prov, around: around.to_vec(), phase, single });
     }
 
-    /// Notes products, and sums that are a number of a tile.
+    /// Notes products and differences, and sums that are a number of a tile.
     fn number_in_tile(&mut self, var: Var, op: remc_base::ops::ScalarOp, args: &[Atom]) {
         use remc_base::ops::ScalarOp;
         match (op, args) {
@@ -488,6 +492,9 @@ impl<'p> Checker<'p> {
                 if k.as_int() == Some(size) {
                     self.ends.insert(var, (b, size));
                 }
+            }
+            (ScalarOp::Sub, [Atom::Var(a), x]) => {
+                self.shifted.insert(var, (*a, *x));
             }
             (ScalarOp::Max2, args) => {
                 let first = args.iter().find_map(|a| self.products.get(&a.as_var()?));
@@ -560,10 +567,20 @@ impl<'p> Checker<'p> {
     fn owned(&self, a: Atom, owner: &Parallel) -> Option<Vec<Atom>> {
         let mut sizes = Vec::new();
         let mut at = self.origin(a);
-        for _ in 0..=self.tiles.len() {
+        for _ in 0..=self.tiles.len() + self.shifted.len() {
             let Atom::Var(v) = at else { return None };
             if v == owner.var {
                 return Some(sizes);
+            }
+            if let Some((a, x)) = self.shifted.get(&v) {
+                let x = self.origin(*x);
+                if x.as_var().is_some_and(|x| !owner.fixed.contains(&x)) {
+                    return None;
+                }
+                // No size of a tile: that is how the two differ.
+                sizes.extend([Atom::int(-1), x]);
+                at = self.origin(Atom::Var(*a));
+                continue;
             }
             if let Some((thread, threads)) = self.shares.get(&v)
                 && self.origin(*thread) == Atom::Var(owner.var)

@@ -83,6 +83,7 @@ impl KernelBuilder {
         Place {
             buffer: self.import(p, place.buffer),
             prefix: place.prefix.iter().map(|a| self.import_atom(p, *a)).collect(),
+            lane: place.lane.map(|a| self.import_atom(p, a)),
         }
     }
 

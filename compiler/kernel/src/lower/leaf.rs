@@ -10,6 +10,7 @@
 
 use super::build::{Blocks, Emit, KernelBuilder, upto};
 use super::plan::Plan;
+use super::strips::{Beside, Strip};
 use super::{Bound, Env, L, Place, schedule, wrong};
 use crate::ir::*;
 use remc_base::Prov;
@@ -34,6 +35,8 @@ pub(crate) struct Leaf<'l> {
     pub blocks: Blocks,
     pub env: Env,
     pub inner: Inner,
+    /// Where points run side by side, which of them this is.
+    pub strip: Option<Strip>,
     prov: Prov,
     /// Where the arrays that variables are bound to are to be made.
     dests: FxHashMap<Var, Place>,
@@ -68,6 +71,7 @@ impl<'l> Leaf<'l> {
             blocks,
             env: Env::default(),
             inner: Inner::Serial,
+            strip: None,
             prov,
             dests: FxHashMap::default(),
             sizes: FxHashMap::default(),
@@ -170,9 +174,7 @@ impl<'l> Leaf<'l> {
             self.emit(StmtKind::Alloc { buffer });
             return Ok(Place::whole(buffer));
         }
-        let outer = self.plan.scratch(info.name.as_str(), info.ty.base, &dims)?;
-        let buffer = self.kernel.import(&mut self.plan.out, outer);
-        Ok(Place { buffer, prefix: vec![Atom::Var(self.kernel.worker)] })
+        self.part(info.name.as_str(), info.ty.base, &dims)
     }
 
     /// Copies an array of these dims.
@@ -554,10 +556,20 @@ impl<'l> Leaf<'l> {
         let n = self.atom(axis.size)?;
         let name = self.plan.flat.vars[axis.var].name.clone();
         let outside = self.inner;
-        let how = match rest.is_empty() && outside == Inner::Lanes && schedule::fills_lanes(n) {
-            true => schedule::lanes_of_map(self, body, axis.var).map_or(How::Seq, How::Lanes),
-            false => How::Seq,
-        };
+        let mut how = How::Seq;
+        if rest.is_empty() && outside == Inner::Lanes && schedule::fills_lanes(n) {
+            let pays = schedule::lanes_of_map(self, body, axis.var);
+            let sizes = self.sizes.clone();
+            match (pays, self.plan.beside(body, axis.var, &sizes)?) {
+                (Some(w), _) => how = How::Lanes(w),
+                // Long rows are better off in lanes themselves.
+                (None, Some(Beside { short: true, cond: Some(_), .. })) | (None, None) => {}
+                (None, Some(b)) if b.arrays || b.cond.is_some() => {
+                    return self.map_in_strips(*axis, b, body, to, at);
+                }
+                (None, Some(b)) => how = How::Lanes(b.width),
+            }
+        }
         if how != How::Seq {
             self.inner = Inner::Serial;
         }
@@ -570,6 +582,35 @@ impl<'l> Leaf<'l> {
         });
         self.inner = outside;
         done
+    }
+}
+
+impl Leaf<'_> {
+    /// The points of an axis side by side, or one by one where the plan finds that better.
+    fn map_in_strips(
+        &mut self,
+        axis: mono::Axis,
+        beside: Beside,
+        body: &mono::Body,
+        to: &[Place],
+        at: &mut Vec<Atom>,
+    ) -> L<()> {
+        let n = self.atom(axis.size)?;
+        let name = self.plan.flat.vars[axis.var].name.clone();
+        let all = Atom::int(i64::from(beside.width));
+        let width = match beside.cond {
+            Some(c) => self.plan.op(ScalarOp::Select, &[c, all, Atom::int(1)])?,
+            None => all,
+        };
+        let size = self.outer(width);
+        let count = self.tiles(n, size)?;
+        self.in_strips(name.as_str(), upto(count), (beside.width, width, n), &mut |l, i| {
+            l.set(axis.var, i);
+            at.push(i);
+            let done = l.map_loops(&[], body, to, at);
+            at.pop();
+            done
+        })
     }
 }
 

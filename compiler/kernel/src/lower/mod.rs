@@ -36,6 +36,7 @@ mod plan;
 mod reduce;
 mod scan;
 mod schedule;
+mod strips;
 mod seg;
 mod threads;
 mod views;
@@ -107,24 +108,27 @@ pub fn lower_with(p: &flat::Program, target: Target) -> L<Program> {
     Ok(out)
 }
 
-/// An array, or a cell of one: the elements of `buffer` whose first indices are `prefix`.
+/// An array, or a cell of one: the elements of `buffer` whose first indices are `prefix`, and whose last one is `lane`
+/// where several points have such an array side by side.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Place {
     pub buffer: Var,
     pub prefix: Vec<Atom>,
+    pub lane: Option<Atom>,
 }
 
 impl Place {
     pub fn whole(buffer: Var) -> Place {
-        Place { buffer, prefix: Vec::new() }
+        Place { buffer, prefix: Vec::new(), lane: None }
     }
 
     pub fn at(&self, indices: &[Atom]) -> Vec<Atom> {
-        self.prefix.iter().chain(indices).copied().collect()
+        self.prefix.iter().chain(indices).chain(&self.lane).copied().collect()
     }
 
     pub fn cell(&self, indices: &[Atom]) -> Place {
-        Place { buffer: self.buffer, prefix: self.at(indices) }
+        let prefix = self.prefix.iter().chain(indices).copied().collect();
+        Place { buffer: self.buffer, prefix, lane: self.lane }
     }
 }
 

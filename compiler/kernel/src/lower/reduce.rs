@@ -14,7 +14,7 @@ impl Plan {
     pub fn axis_tiles(&mut self, n: Atom, leaf: &mono::Body) -> L<Tiles> {
         let cost = self.cost(leaf);
         let points = schedule::points(self, &cost)?;
-        let points = schedule::round(self, points)?;
+        let points = schedule::round(self, points, schedule::ROUND)?;
         Ok(Tiles { size: points, count: self.tiles(n, points)? })
     }
 

@@ -110,6 +110,8 @@ pub(crate) struct Reads {
 pub(crate) struct Shape {
     /// Straight-line, with counted loops: what may run in lanes of the variable.
     pub lanes: bool,
+    /// The same of a body that makes arrays: what may run in lanes if each of them has memory of its own.
+    pub alike: bool,
     /// There is a loop inside.
     pub loops: bool,
     /// There are branches that lanes take apart from one another, if only at the edges of arrays.
@@ -138,8 +140,10 @@ pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
         varying: FxHashSet::from_iter([var]),
         linear: FxHashSet::from_iter([var]),
         agreeing: FxHashSet::default(),
+        own: FxHashSet::default(),
         shape: Shape {
             lanes: true,
+            alike: true,
             loops: false,
             branches: false,
             reads: Reads::default(),
@@ -160,6 +164,8 @@ struct Scan<'a> {
     linear: FxHashSet<Var>,
     /// Is the same in all lanes but at the edges of arrays.
     agreeing: FxHashSet<Var>,
+    /// Arrays that are made here, and cells of them.
+    own: FxHashSet<Var>,
     shape: Shape,
 }
 
@@ -176,6 +182,20 @@ impl Scan<'_> {
         // An array that a leaf makes has memory of its own: not one per lane.
         if !ty.is_scalar() && !self.stored.contains(&v) {
             self.shape.lanes = false;
+            self.shape.alike &= !ty.dims.iter().any(|d| self.varies(*d));
+            self.own.insert(v);
+        }
+    }
+
+    /// What lanes cannot do together, with or without memory of their own.
+    fn refuse(&mut self) {
+        self.shape.lanes = false;
+        self.shape.alike = false;
+    }
+
+    fn size(&mut self, axis: &Axis) {
+        if self.varies(axis.size) {
+            self.refuse();
         }
     }
 
@@ -202,8 +222,12 @@ impl Scan<'_> {
         match &s.exp {
             Exp::Index { array, at } => {
                 let cell = !(self.tys)(s.pat[0]).is_scalar();
+                let own = self.own.contains(array);
                 // A cell of an array in scope is no memory of its own.
                 if cell {
+                    if own {
+                        self.own.insert(s.pat[0]);
+                    }
                     let depends = at.iter().any(|a| self.varies(*a)) || self.varying.contains(array);
                     if depends {
                         self.varying.insert(s.pat[0]);
@@ -212,8 +236,9 @@ impl Scan<'_> {
                 }
                 let last = at.last().is_some_and(|a| a.as_var().is_some_and(|v| self.linear.contains(&v)));
                 let others = at.iter().rev().skip(1).any(|a| self.varies(*a)) || self.varying.contains(array);
+                let beside = own && !at.iter().any(|a| self.varies(*a));
                 let reads = if inner { &mut self.shape.inner } else { &mut self.shape.reads };
-                match (varies, last && !others) {
+                match (varies, last && !others || beside) {
                     (false, _) => reads.shared += 1,
                     (true, true) => reads.contiguous += 1,
                     (true, false) => reads.strided += 1,
@@ -222,7 +247,11 @@ impl Scan<'_> {
             Exp::Op(op, args) => {
                 // Vectors of these have no instruction worth the name.
                 if matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar) {
-                    self.shape.lanes = false;
+                    self.refuse();
+                }
+                // Nor has a division of integers, which takes longer than what lanes save.
+                if varies && matches!(op, ScalarOp::Quotient | ScalarOp::Modulo) {
+                    self.shape.alike = false;
                 }
                 let shifted = match (op, args.as_slice()) {
                     (ScalarOp::Add, [a, b]) => {
@@ -248,9 +277,7 @@ impl Scan<'_> {
             Exp::Atom(_) | Exp::Cast(..) | Exp::Check { .. } | Exp::Literal { .. } => {}
             Exp::Reduce { axis, body, op } => {
                 self.shape.loops = true;
-                if self.varies(axis.size) {
-                    self.shape.lanes = false;
-                }
+                self.size(axis);
                 // Accumulators vary if what is added does.
                 self.body(body, true);
                 let any = varies || body.results.iter().any(|r| self.varies(*r));
@@ -270,9 +297,7 @@ impl Scan<'_> {
             }
             Exp::For { axis, state, body } => {
                 self.shape.loops = true;
-                if self.varies(axis.size) {
-                    self.shape.lanes = false;
-                }
+                self.size(axis);
                 // A state may vary from the second iteration on: taken to.
                 self.varying.extend(state.iter().map(|(v, _)| *v));
                 varies = true;
@@ -281,15 +306,37 @@ impl Scan<'_> {
             Exp::If { cond, then, otherwise } => {
                 // Only an `if` that all lanes decide alike, or all but those at an edge.
                 if varies {
-                    self.shape.lanes &= !inner && self.agrees(*cond);
+                    if inner || !self.agrees(*cond) {
+                        self.refuse();
+                    }
                     self.shape.branches = true;
                 }
                 self.body(then, inner);
                 self.body(otherwise, inner);
                 varies |= then.results.iter().chain(&otherwise.results).any(|r| self.varies(*r));
             }
-            _ => {
+            Exp::Map { axes, body } => {
+                self.shape.loops = true;
                 self.shape.lanes = false;
+                axes.iter().for_each(|a| self.size(a));
+                self.body(body, true);
+                varies = true;
+            }
+            Exp::Scan { axis, body, op, .. } => {
+                self.shape.loops = true;
+                self.shape.lanes = false;
+                self.size(axis);
+                self.varying.extend(&op.lambda.params);
+                self.body(body, true);
+                self.body(&op.lambda.body, true);
+                varies = true;
+            }
+            Exp::View { .. } => {
+                self.shape.lanes = false;
+                varies = true;
+            }
+            _ => {
+                self.refuse();
                 self.shape.loops = true;
                 for b in s.exp.bodies() {
                     self.body(b, true);
@@ -381,7 +428,7 @@ pub(crate) fn fills_lanes(n: crate::ir::Atom) -> bool {
     n.as_int().is_none_or(|n| n > super::leaf::MOST_PRIVATE)
 }
 
-fn shape_of(l: &Leaf, body: &Body, var: Var) -> Shape {
+pub(crate) fn shape_of(l: &Leaf, body: &Body, var: Var) -> Shape {
     let vars = &l.plan.flat.vars;
     shape(body, var, &|v| vars[v].ty.clone())
 }
@@ -467,12 +514,12 @@ pub(crate) fn points<E: Emit>(e: &mut E, cost: &Cost) -> super::L<crate::ir::Ato
     e.int(ScalarOp::Max2, n, A::int(1))
 }
 
-/// The number rounded up to whole vectors.
-pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom) -> super::L<crate::ir::Atom> {
+/// The number rounded up to a multiple.
+pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom, of: i64) -> super::L<crate::ir::Atom> {
     use crate::ir::Atom as A;
-    let up = e.int(ScalarOp::Add, n, A::int(ROUND - 1))?;
-    let q = e.int(ScalarOp::Quotient, up, A::int(ROUND))?;
-    e.int(ScalarOp::Mul, q, A::int(ROUND))
+    let up = e.int(ScalarOp::Add, n, A::int(of - 1))?;
+    let q = e.int(ScalarOp::Quotient, up, A::int(of))?;
+    e.int(ScalarOp::Mul, q, A::int(of))
 }
 
 #[cfg(test)]

@@ -19,10 +19,11 @@ use super::scan::Scan;
 use super::schedule::{self, Cost};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
-use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Scalar};
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
+use rustc_hash::FxHashMap;
 
 /// What the tiles of a grid are.
 #[derive(Clone, Copy)]
@@ -39,6 +40,8 @@ enum Points {
     /// In lanes along the last axis. A contraction has a loop inside; jammed, it shares what it reads
     /// between several points of the axis before.
     Lanes { width: u32, jam: bool, contraction: bool },
+    /// In lanes along the last axis, each with arrays of its own.
+    Strips { width: u32 },
     /// In square blocks that are transposed in registers.
     Transposed,
 }
@@ -133,25 +136,46 @@ impl Plan {
         }
         // Rows that are reduced run in lanes along the row, if that is long enough for a vector, and else
         // many rows at once.
-        let short = self.short_row(leaf, &shape);
-        match inner {
-            None => self.fill_with(name, outs, space, leaf, Points::Serial),
-            Some(n) if n.as_int().is_some_and(|n| n < short) => {
-                self.fill_with(name, outs, space, leaf, Points::lanes(self, leaf, last, outer))
-            }
-            Some(n) if n.as_int().is_some() => self.fill_with(name, outs, space, leaf, Points::Serial),
-            Some(n) => {
-                let cond = self.int(ScalarOp::Ge, n, Atom::int(short))?;
-                self.blocks.open();
-                self.fill_with(name, outs, space, leaf, Points::Serial)?;
-                let then = self.blocks.close();
-                self.blocks.open();
-                self.fill_with(name, outs, space, leaf, Points::lanes(self, leaf, last, outer))?;
-                let otherwise = self.blocks.close();
-                self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
-                Ok(())
-            }
+        let Some(n) = inner else {
+            return match self.beside(leaf, last.var, &FxHashMap::default())? {
+                None => self.fill_with(name, outs, space, leaf, Points::Serial),
+                Some(b) => {
+                    let side_by_side = match b.arrays {
+                        true => Points::Strips { width: b.width },
+                        false => Points::lanes(self, leaf, last, outer),
+                    };
+                    self.fill_if(name, outs, space, leaf, b.cond, (side_by_side, Points::Serial))
+                }
+            };
+        };
+        let long = self.int(ScalarOp::Ge, n, Atom::int(self.short_row(leaf, &shape)))?;
+        let lanes = Points::lanes(self, leaf, last, outer);
+        match long {
+            Atom::Const(Scalar::Bool(true)) => self.fill_with(name, outs, space, leaf, Points::Serial),
+            Atom::Const(_) => self.fill_with(name, outs, space, leaf, lanes),
+            long => self.fill_if(name, outs, space, leaf, Some(long), (Points::Serial, lanes)),
         }
+    }
+
+    /// One kernel, or one of two by a condition.
+    fn fill_if(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+        cond: Option<Atom>,
+        (then, otherwise): (Points, Points),
+    ) -> L<()> {
+        let Some(cond) = cond else { return self.fill_with(name, outs, space, leaf, then) };
+        self.blocks.open();
+        self.fill_with(name, outs, space, leaf, then)?;
+        let then = self.blocks.close();
+        self.blocks.open();
+        self.fill_with(name, outs, space, leaf, otherwise)?;
+        let otherwise = self.blocks.close();
+        self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
+        Ok(())
     }
 
     /// The length of the one reduction in a leaf that could run in lanes of its space, but reads across
@@ -204,13 +228,22 @@ impl Plan {
         let n = self.atom(last.size)?;
         let wide = match how {
             Points::Serial => points,
-            Points::Lanes { .. } => schedule::round(self, points)?,
+            Points::Lanes { .. } => schedule::round(self, points, schedule::ROUND)?,
+            Points::Strips { width } => schedule::round(self, points, width.into())?,
             Points::Transposed => Atom::int(schedule::TRANSPOSED),
         };
-        let tile = Tiles { size: wide, count: self.tiles(n, wide)? };
+        let tile = match how {
+            // So many strips.
+            Points::Strips { width } => {
+                let all = self.tiles(n, Atom::int(width.into()))?;
+                let size = self.int(ScalarOp::Quotient, wide, Atom::int(width.into()))?;
+                Tiles { size, count: self.tiles(all, size)? }
+            }
+            _ => Tiles { size: wide, count: self.tiles(n, wide)? },
+        };
         let rows = self.row_tiles(outer, how, points, n, wide)?;
         let (lanes, jam) = match how {
-            Points::Serial => (How::Seq, How::Seq),
+            Points::Serial | Points::Strips { .. } => (How::Seq, How::Seq),
             Points::Lanes { width, jam: false, .. } => (How::Lanes(width), How::Seq),
             Points::Lanes { width, jam: true, .. } => (How::Lanes(width), How::Jam(schedule::JAM)),
             Points::Transposed => {
@@ -243,8 +276,24 @@ impl Plan {
             }
             let n = l.atom(last.size)?;
             let size = l.outer(tile.size);
+            if let Points::Strips { width } = how {
+                let all = Atom::int(width.into());
+                let limit = l.tiles(n, all)?;
+                let strips = Range::Tile { index: last_tile, size, limit };
+                let name = l.plan.flat.vars[last.var].name.clone();
+                return l.point_loops(&loops, &mut Vec::new(), &mut |l, at| {
+                    l.in_strips(name.as_str(), strips, (width, all, n), &mut |l, i| {
+                        l.set(last.var, i);
+                        let cells: Vec<Place> = outs.iter().map(|o| o.cell(&[at, &[i]].concat())).collect();
+                        l.body_into(leaf, &cells)
+                    })
+                });
+            }
             loops.push((*last, lanes, Range::Tile { index: last_tile, size, limit: n }));
-            l.point_loops(&loops, leaf, &outs, &mut Vec::new())
+            l.point_loops(&loops, &mut Vec::new(), &mut |l, at| {
+                let cells: Vec<Place> = outs.iter().map(|o| o.cell(at)).collect();
+                l.body_into(leaf, &cells)
+            })
         })
     }
 
@@ -398,19 +447,15 @@ impl Leaf<'_> {
     fn point_loops(
         &mut self,
         loops: &[(mono::Axis, How, Range)],
-        leaf: &mono::Body,
-        outs: &[Place],
         at: &mut Vec<Atom>,
+        point: &mut dyn FnMut(&mut Self, &[Atom]) -> L<()>,
     ) -> L<()> {
-        let [(axis, how, range), rest @ ..] = loops else {
-            let cells: Vec<Place> = outs.iter().map(|o| o.cell(at)).collect();
-            return self.body_into(leaf, &cells);
-        };
+        let [(axis, how, range), rest @ ..] = loops else { return point(self, at) };
         let name = self.plan.flat.vars[axis.var].name.clone();
         self.each(*how, name.as_str(), *range, |l, i| {
             l.set(axis.var, i);
             at.push(i);
-            let done = l.point_loops(rest, leaf, outs, at);
+            let done = l.point_loops(rest, at, point);
             at.pop();
             done
         })

@@ -47,6 +47,14 @@ fn what_is_owned_in_other_ways_is_accepted() {
         ),
         // Serial loops need not own; nor does the one block of an empty grid.
         ("", "(for seq %i (upto 0 %n) () (let (%k int) (load %is %i) p0) (store %ys (%k) 0.0 p0) (next) p0)"),
+        // The number of a lane, in a part of memory that all lanes share.
+        (
+            "(%b %nb)",
+            "(for seq %s (tile %b 4 %m) () (let (%f int) (op * %s 8) p0)
+               (for (lanes 8) %i (tile %s 8 %n) () (let (%l int) (op - %i %f) p0)
+                 (store %tmp (%w %l) 1.0 p0) (let (%x float) (load %tmp %w %l) p0) (store %ys (%i) %x p0)
+                 (next) p0) (next) p0)",
+        ),
         // What is only read.
         (
             "(%b %nb)",
@@ -143,6 +151,22 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "(for seq %i (tile %c 64 %n) () (store %as (%i %c) 1.0 p0) (next) p0)",
         &["`store %as (%i %c)`"],
         "%b (blocks)",
+    ),
+    (
+        "the number of a lane, counted from where data say",
+        "(%b %nb)",
+        "(for (lanes 8) %i (tile %b 8 %n) () (let (%f int) (load %is %i) p0) (let (%l int) (op - %i %f) p0)
+           (store %tmp (%w %l) 1.0 p0) (next) p0)",
+        &["`store %tmp (%w %l)`"],
+        "%i (lanes)",
+    ),
+    (
+        "the number of a lane beside what it is counted from",
+        "(%b %nb)",
+        "(for (lanes 8) %i (tile %b 8 %n) () (let (%l int) (op - %i 8) p0)
+           (store %tmp (%w %l) 1.0 p0) (let (%x float) (load %tmp %w %i) p0) (next) p0)",
+        &["`store %tmp (%w %l)`", "`load %tmp (%w %i)`"],
+        "%i (lanes)",
     ),
     (
         "off by one",

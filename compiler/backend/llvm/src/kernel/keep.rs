@@ -16,7 +16,7 @@ use super::Fun;
 use super::loops::Loop;
 use super::memory::Offset;
 use super::pieces::{Piece, Pieces, piece, uniform};
-use super::vary;
+use super::vary::{self, Known};
 use crate::error::EmitError;
 use crate::values::Value;
 use inkwell::IntPredicate;
@@ -25,7 +25,6 @@ use inkwell::values::IntValue;
 use remc_base::BaseTy;
 use remc_kernel::ir::{Atom, Stmt, StmtKind};
 use remc_kernel::keep::Keep;
-use rustc_hash::FxHashSet;
 
 /// Registers of that many bits have an instruction that moves the lanes of a mask to the front; lanes of at least so
 /// many bits.
@@ -37,7 +36,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn keep(&mut self, l: &Loop<'_, 'ctx>, keep: &Keep<'_>) -> Result<bool, EmitError> {
         let [carried] = l.carried else { return Ok(false) };
         let before = keep.before.iter().copied();
-        let Some(varying) = vary::varying(l.var, [], before, &FxHashSet::default()) else { return Ok(false) };
+        let Some(varying) = vary::varying(l.var, [], before, &Known::default()) else { return Ok(false) };
         let varies = |a: &Atom| a.as_var().is_some_and(|v| varying.contains(&v));
         let rows = |s: &Stmt| matches!(&s.kind, StmtKind::Store { at, .. } if !at.iter().any(varies));
         if !varies(&keep.cond) || !keep.stores.iter().all(rows) {

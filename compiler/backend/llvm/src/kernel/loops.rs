@@ -19,7 +19,8 @@
 
 use super::pieces::{Piece, Pieces};
 use super::stmt::{close, values_of};
-use super::{Fun, tail, vary};
+use super::vary::{self, Known};
+use super::{Fun, tail};
 use crate::error::EmitError;
 use crate::values::{Value, lanes as width};
 use inkwell::IntPredicate;
@@ -28,7 +29,6 @@ use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
 use remc_kernel::{keep, scan};
-use rustc_hash::FxHashSet;
 
 /// The most iterations that are written out.
 const MOST_UNROLLED: i64 = 64;
@@ -97,7 +97,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let params = carried.iter().flat_map(|c| [c.param, c.result]);
                 let sums = self.sums(carried);
                 let agree = self.agree_on(&l);
-                if let (Some(set), Some(sums)) = (vary::varying(var, params, body, &agree.branches), sums) {
+                let known = Known { branches: Some(&agree.branches), own: vary::private(body) };
+                if let (Some(set), Some(sums)) = (vary::varying(var, params, body, &known), sums) {
                     self.lane_varying.extend(set);
                     return self.in_lanes(w, &l, &sums);
                 }
@@ -107,14 +108,14 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let sums = self.sums(carried).filter(|s| Self::scannable(s));
                 let phases = scan::phases(carried, body, next).ok();
                 if let (Some(set), Some(sums), Some(phases)) =
-                    (vary::varying(var, params, body, &FxHashSet::default()), sums, phases)
+                    (vary::varying(var, params, body, &Known::default()), sums, phases)
                 {
                     self.lane_varying.extend(set);
                     return self.scan(w, &l, &sums, &phases);
                 }
             }
             How::Jam(k) if self.lanes.is_none() && self.jam == 1 && k > 1 && carried.is_empty() => {
-                if let Some(set) = vary::varying(var, [], body, &FxHashSet::default()) {
+                if let Some(set) = vary::varying(var, [], body, &Known::default()) {
                     self.jam_varying.extend(set);
                     self.jam_linear.insert(var);
                     return self.jammed(k, &l);

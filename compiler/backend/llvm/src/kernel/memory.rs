@@ -11,6 +11,8 @@
 //! | contiguous in jammed iterations, strided in the lanes | of blocks, transposed (`super::transpose`) |
 //! | anything else | of each lane's element (LLVM's gathers are measured to be no faster) |
 //!
+//! Private memory that a body in lanes makes is each lane's own (`super::own`).
+//!
 //! A kernel's buffers do not overlap where one of them is written (the race checker proves it); LLVM is
 //! told so by an alias scope for each.
 
@@ -81,6 +83,9 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at) = (at, self.indices(at)?);
         let ahead = self.ahead && self.order.follows(atoms);
+        if self.own.contains(&buffer) {
+            return self.load_own(buffer, &at);
+        }
         if let Some(mask) = self.mask {
             return self.load_masked(buffer, &at, (mask, ahead));
         }
@@ -111,6 +116,9 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn store(&mut self, buffer: Var, at: &[Atom], value: Atom) -> Result<(), EmitError> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at, value) = (at, self.indices(at)?, self.atom(value)?);
+        if self.own.contains(&buffer) {
+            return self.store_own(buffer, &at, &value);
+        }
         if let Some(mask) = self.mask {
             return self.store_masked(buffer, &at, piece(&value, 0)?, mask);
         }

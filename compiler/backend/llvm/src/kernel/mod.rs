@@ -33,6 +33,7 @@ mod chain;
 mod keep;
 mod loops;
 mod memory;
+mod own;
 mod pieces;
 mod plan;
 mod scan;
@@ -173,6 +174,8 @@ struct Fun<'a, 'ctx> {
     /// The number of lanes of the loop around, and the variables that differ from lane to lane.
     lanes: Option<u32>,
     lane_varying: FxHashSet<Var>,
+    /// The private buffers that each lane has for itself.
+    own: FxHashSet<Var>,
     /// The lanes whose iterations there are, where not all are: for a body that only loads, checks and computes.
     mask: Option<tail::Mask<'ctx>>,
     /// What is known of all lanes, in the part of a loop where they agree.
@@ -219,6 +222,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             params: FxHashSet::default(),
             lanes: None,
             lane_varying: FxHashSet::default(),
+            own: FxHashSet::default(),
             mask: None,
             agree: Agree::default(),
             ahead: false,

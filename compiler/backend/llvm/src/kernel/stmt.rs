@@ -108,11 +108,18 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// A few elements of stack.
+    /// Memory on the stack; in lanes one for each ([`super::own`]).
     fn private(&mut self, buffer: Var) -> Result<(), EmitError> {
         let (ty, wrong) = (self.buffer_ty(buffer), EmitError::Program("a private buffer's dims".into()));
         let Some(ty) = ty else { return Err(wrong) };
         let elements = ty.dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?));
-        let Some(elements) = elements.and_then(|n| u32::try_from(n).ok()) else { return Err(wrong) };
+        let lanes = i64::from(self.lanes.unwrap_or(1));
+        let elements = elements.and_then(|n| u32::try_from(n.checked_mul(lanes)?).ok());
+        let Some(elements) = elements else { return Err(wrong) };
+        match self.lanes {
+            Some(_) => self.own.insert(buffer),
+            None => self.own.remove(&buffer),
+        };
         let memory = self.stack(ty.base, elements.max(1))?;
         self.bind(buffer, memory.into());
         Ok(())

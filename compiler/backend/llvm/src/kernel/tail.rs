@@ -62,6 +62,11 @@ impl<'ctx> Mask<'ctx> {
     pub fn or_off(&self, e: &Emit<'_, 'ctx>, cond: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
         e.select(self.lanes, cond, e.constant(Scalar::Bool(true), crate::values::lanes(cond)))
     }
+
+    /// Integers, and zero where there is no iteration.
+    pub fn or_zero(&self, e: &Emit<'_, 'ctx>, ints: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
+        e.select(self.lanes, ints, e.constant(Scalar::I64(0), crate::values::lanes(ints)))
+    }
 }
 
 impl<'ctx> Fun<'_, 'ctx> {
@@ -96,6 +101,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_polynomial(*op),
             StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..), .. } | StmtKind::Check { .. } => true,
             StmtKind::For { body, .. } => self.only_computes(body),
+            StmtKind::Alloc { .. } => true,
             _ => false,
         })
     }

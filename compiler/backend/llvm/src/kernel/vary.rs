@@ -4,20 +4,29 @@
 //! once. Which ones do has to be known before the body is emitted: a loop inside needs vectors for the
 //! values it carries from the start. Here too is decided whether the body can run that way at all: where a
 //! condition or the bounds of a loop inside depend on the variable, or memory would be needed for each
-//! iteration, the loop is emitted one iteration after the other, which is always right.
+//! iteration that is not private, the loop is emitted one iteration after the other, which is always right.
 
 use remc_kernel::ir::{Atom, Exp, How, Stmt, StmtKind, Var};
 use rustc_hash::FxHashSet;
 
+/// What else is known of the iterations of a loop.
+#[derive(Default)]
+pub(super) struct Known<'k> {
+    /// The conditions of which all of them say the same.
+    pub branches: Option<&'k FxHashSet<Var>>,
+    /// The buffers that each of them has for itself.
+    pub own: FxHashSet<Var>,
+}
+
 /// The variables bound in the body of a loop over `var` that depend on it, if several iterations can run
-/// at once. Of the conditions of `branches` all of them say the same.
+/// at once.
 pub(super) fn varying<'p>(
     var: Var,
     carried: impl IntoIterator<Item = Var>,
     body: impl IntoIterator<Item = &'p Stmt> + Clone,
-    branches: &FxHashSet<Var>,
+    known: &Known<'_>,
 ) -> Option<FxHashSet<Var>> {
-    let mut v = Varying { set: FxHashSet::from_iter([var]), branches, ok: true, grew: true };
+    let mut v = Varying { set: FxHashSet::from_iter([var]), known, ok: true, grew: true };
     v.set.extend(carried);
     // A carried value of a loop inside may vary from its second iteration on.
     while v.grew && v.ok {
@@ -27,14 +36,34 @@ pub(super) fn varying<'p>(
     v.ok.then_some(v.set)
 }
 
+/// The private buffers that a block makes, those of loops inside too.
+pub(super) fn private(block: &[Stmt]) -> FxHashSet<Var> {
+    let mut all = FxHashSet::default();
+    for s in block {
+        if let StmtKind::Alloc { buffer } = &s.kind {
+            all.insert(*buffer);
+        }
+        s.kind.blocks().into_iter().for_each(|b| all.extend(private(b)));
+    }
+    all
+}
+
 struct Varying<'b> {
     set: FxHashSet<Var>,
-    branches: &'b FxHashSet<Var>,
+    known: &'b Known<'b>,
     ok: bool,
     grew: bool,
 }
 
 impl Varying<'_> {
+    fn agree_on(&self, cond: &Atom) -> bool {
+        cond.as_var().zip(self.known.branches).is_some_and(|(c, all)| all.contains(&c))
+    }
+
+    fn is_own(&self, buffer: Var) -> bool {
+        self.known.own.contains(&buffer)
+    }
+
     fn atom(&self, a: &Atom) -> bool {
         matches!(a, Atom::Var(v) if self.set.contains(v))
     }
@@ -59,7 +88,7 @@ impl Varying<'_> {
                 let varies = match exp {
                     Exp::Atom(a) | Exp::Cast(_, a) => self.atom(a),
                     Exp::Op(_, args) => self.any(args),
-                    Exp::Load { at, .. } => self.any(at),
+                    Exp::Load { buffer, at } => self.is_own(*buffer) || self.any(at),
                     Exp::Workers => false,
                 };
                 if varies {
@@ -67,7 +96,8 @@ impl Varying<'_> {
                 }
             }
             // A place that all iterations share is written in their order.
-            StmtKind::Store { at, .. } => self.ok &= self.any(at),
+            StmtKind::Store { buffer, at, .. } => self.ok &= self.is_own(*buffer) || self.any(at),
+            StmtKind::Alloc { buffer } => self.ok &= self.is_own(*buffer),
             StmtKind::For { range, carried, body, next, .. } => {
                 self.ok &= !self.any(&range.atoms());
                 for (c, next) in carried.iter().zip(next) {
@@ -90,7 +120,7 @@ impl Varying<'_> {
                 self.ok &= !self.atom(test);
             }
             StmtKind::If { cond, then, otherwise, results } => {
-                self.ok &= !self.atom(cond) || cond.as_var().is_some_and(|c| self.branches.contains(&c));
+                self.ok &= !self.atom(cond) || self.agree_on(cond);
                 self.block(then);
                 self.block(otherwise);
                 for c in results {

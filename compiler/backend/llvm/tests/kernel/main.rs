@@ -3,6 +3,7 @@
 mod edges;
 mod keep;
 mod lanes;
+mod own;
 mod plans;
 mod runtime;
 mod scan;

@@ -1,0 +1,313 @@
+//! Rows side by side: points that run in lanes though each has loops and arrays of its own.
+//!
+//! A row that is solved by a scan, or folded by an operator that no lanes can combine, waits for each of its elements. But
+//! several rows wait no longer than one. A **strip** is as many points as there are lanes; what a point keeps in memory
+//! has a last axis more, of the strip's lanes, so that the same element of all of them is a vector:
+//!
+//! ```text
+//! (for seq %i (tile %b 64 %n) ()                           (for seq %s (tile %b 4 %strips) ()
+//!   (for seq %j (upto 0 %m) (…)                              (let %first (op * %s 16))
+//!     (store %t (%worker %j) %x) …)                          (for (lanes 16) %i (tile %s 16 %n) ()
+//!   …)                                                         (let %lane (op - %i %first))
+//!                                                              (for seq %j (upto 0 %m) (…)
+//!                                                                (store %t (%worker %j %lane) %x) …) …))
+//! ```
+//!
+//! Lanes take the same way, so sizes and conditions must be the same for all ([`Shape::alike`]). What is loaded or
+//! stored across rows is so one lane after the other, no slower than row after row; but for rows that are long and lie a
+//! power of two apart, which no cache keeps side by side: hence [`MOST_BYTES`].
+//!
+//! | the innermost loop of a point | its points run |
+//! | --- | --- |
+//! | waits for itself: a scan, a fold, a `for` | side by side |
+//! | may run in lanes, and reads nothing across rows then | side by side |
+//! | may run in lanes | side by side where it is shorter than a vector, else one after the other, it in lanes |
+//!
+//! Of points inside points, the innermost run side by side: they need least memory.
+
+use super::build::Emit;
+use super::leaf::{Inner, Leaf, MOST_PRIVATE};
+use super::plan::Plan;
+use super::schedule::{self, Shape, lane_ops};
+use super::{L, Place};
+use crate::ir::{Atom, How, Range};
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Scalar};
+use remc_mono::ir as mono;
+use rustc_hash::FxHashMap;
+
+/// The bytes that the arrays of a strip may have, and of those on the stack: half of a core's own cache at least.
+const MOST_BYTES: i64 = 1 << 19;
+const MOST_STACK: i64 = 1 << 15;
+
+/// The lanes of a strip under way.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Strip {
+    /// The number of this one.
+    pub lane: Atom,
+    /// How many there are, as the plan knows it.
+    pub width: Atom,
+}
+
+/// How the points of an axis run side by side.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Beside {
+    pub width: u32,
+    /// Whether they make arrays.
+    pub arrays: bool,
+    /// Whether that is so for short rows alone, of which long ones run in lanes themselves.
+    pub short: bool,
+    /// Only if this holds, which the plan knows.
+    pub cond: Option<Atom>,
+}
+
+/// The loop that a body spends its time in.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Innermost {
+    /// How many loops it is in, with itself.
+    depth: usize,
+    /// Whether each iteration waits for the one before; else they may run in lanes.
+    waits: bool,
+    size: mono::Atom,
+}
+
+impl Innermost {
+    /// Of two loops the one inside more; of loops as deep as each other, one that waits takes longer.
+    fn max(a: Innermost, b: Innermost) -> Innermost {
+        if (b.depth, b.waits) > (a.depth, a.waits) { b } else { a }
+    }
+}
+
+impl Plan {
+    fn innermost(&self, body: &mono::Body) -> Option<Innermost> {
+        body.stmts.iter().filter_map(|s| self.loop_of(&s.exp)).reduce(Innermost::max)
+    }
+
+    fn loop_of(&self, exp: &mono::Exp) -> Option<Innermost> {
+        use mono::Exp as E;
+        let inside = exp.bodies().into_iter().filter_map(|b| self.innermost(b)).reduce(Innermost::max);
+        let (depth, size, in_lanes) = match exp {
+            E::Map { axes, body } => {
+                let last = axes.last()?;
+                (axes.len(), last.size, self.shape(body, last.var).pays())
+            }
+            E::Reduce { axis, body, op } => {
+                let s = self.shape(body, axis.var);
+                let pays = s.reads.strided == 0 || s.reads.contiguous >= s.reads.strided;
+                (1, axis.size, self.is_combined_in_lanes(op) && s.lanes && !s.branches && pays)
+            }
+            E::Scan { axis, body, op, .. } => {
+                (1, axis.size, self.is_combined_in_lanes(op) && self.shape(body, axis.var).pays())
+            }
+            E::For { axis, .. } => (1, axis.size, false),
+            _ => return inside,
+        };
+        // So few iterations are written out.
+        if size.as_int().is_some_and(|n| n <= MOST_PRIVATE) {
+            return inside;
+        }
+        Some(match inside {
+            Some(l) => Innermost { depth: l.depth + depth, ..l },
+            None => Innermost { depth, waits: !in_lanes, size },
+        })
+    }
+
+    fn is_combined_in_lanes(&self, op: &mono::Combine) -> bool {
+        let count = op.lambda.body.results.len().min(op.lambda.params.len());
+        let accs: Vec<&mono::Ty> = op.lambda.params[..count].iter().map(|v| &self.flat.vars[*v].ty).collect();
+        let tys: Vec<BaseTy> = accs.iter().map(|t| t.base).collect();
+        accs.iter().all(|t| t.is_scalar()) && lane_ops(op, &tys).is_some()
+    }
+
+    /// Whether points of a map inside may run side by side, and wait for loops inside of them.
+    fn has_points_inside(&self, body: &mono::Body) -> bool {
+        body.stmts.iter().any(|s| {
+            let here = match &s.exp {
+                mono::Exp::Map { axes, body } => axes.last().is_some_and(|last| {
+                    last.size.as_int().is_none_or(|n| n > MOST_PRIVATE)
+                        && self.shape(body, last.var).alike
+                        && self.innermost(body).is_some_and(|l| l.waits)
+                }),
+                _ => false,
+            };
+            here || s.exp.bodies().into_iter().any(|b| self.has_points_inside(b))
+        })
+    }
+}
+
+/// The arrays that a body makes, those of loops inside too, and how scalars that may be their sizes are computed.
+#[derive(Default)]
+struct Made {
+    arrays: Vec<mono::Var>,
+    sizes: FxHashMap<mono::Var, mono::Exp>,
+}
+
+impl Made {
+    fn body(&mut self, plan: &Plan, body: &mono::Body) {
+        for s in &body.stmts {
+            let scalar = |v: &mono::Var| plan.flat.vars[*v].ty.is_scalar();
+            match (&s.exp, s.pat.as_slice()) {
+                (mono::Exp::Index { .. }, _) => {}
+                (mono::Exp::Op(..) | mono::Exp::Atom(_), [v]) if scalar(v) => {
+                    self.sizes.insert(*v, s.exp.clone());
+                }
+                _ => self.arrays.extend(s.pat.iter().filter(|v| !scalar(v))),
+            }
+            if let mono::Exp::Reduce { op, .. } | mono::Exp::Scan { op, .. } = &s.exp {
+                self.arrays.extend(op.lambda.params.iter().filter(|v| !scalar(v)));
+            }
+            s.exp.bodies().into_iter().for_each(|b| self.body(plan, b));
+        }
+    }
+}
+
+impl Plan {
+    /// How the points of an axis run side by side, if they may: each is a `body`. `sizes` are those that the leaf around
+    /// has made.
+    pub fn beside(
+        &mut self,
+        body: &mono::Body,
+        var: mono::Var,
+        sizes: &FxHashMap<mono::Var, mono::Exp>,
+    ) -> L<Option<Beside>> {
+        let shape = self.shape(body, var);
+        if !shape.alike || shape.lanes && !shape.loops || self.has_points_inside(body) {
+            return Ok(None);
+        }
+        // What a condition takes is emitted only if there is one.
+        self.blocks.open();
+        let found = self.beside_if(body, &shape, sizes)?;
+        let stmts = self.blocks.close();
+        if found.is_some_and(|b| b.cond.is_some()) {
+            stmts.into_iter().for_each(|s| self.blocks.push(s));
+        }
+        Ok(found)
+    }
+
+    fn beside_if(
+        &mut self,
+        body: &mono::Body,
+        shape: &Shape,
+        sizes: &FxHashMap<mono::Var, mono::Exp>,
+    ) -> L<Option<Beside>> {
+        let mut made = Made { sizes: sizes.clone(), ..Made::default() };
+        made.body(self, body);
+        let width = schedule::lanes(shape.widest, 1);
+        let Some(mut bytes) = self.bytes_of(&made)? else { return Ok(None) };
+        let mut cond = None;
+        let array = |a: &mono::Atom| a.as_var().is_some_and(|v| !self.flat.vars[v].ty.is_scalar());
+        let across = shape.inner.strided + shape.reads.strided > 0 || body.results.iter().any(array);
+        if across && let Some(l) = self.innermost(body) {
+            let Some(n) = self.known(l.size, &made.sizes)? else { return Ok(None) };
+            if l.waits {
+                // The rows that are read are side by side in the cache, too.
+                let row = self.less(n, i64::from(shape.widest))?;
+                bytes = self.int(ScalarOp::Add, bytes, row)?;
+            } else {
+                cond = Some(self.int(ScalarOp::Lt, n, Atom::int(i64::from(width).min(schedule::SHORT)))?);
+            }
+        }
+        let fits = self.int(ScalarOp::Le, bytes, Atom::int(MOST_BYTES / i64::from(width)))?;
+        let short = cond.is_some();
+        let cond = match cond {
+            Some(short) => self.int(ScalarOp::And, short, fits)?,
+            None => fits,
+        };
+        let found = |cond| Beside { width, arrays: !made.arrays.is_empty(), short, cond };
+        Ok(match cond {
+            Atom::Const(Scalar::Bool(false)) => None,
+            Atom::Const(_) => Some(found(None)),
+            cond => Some(found(Some(cond))),
+        })
+    }
+
+    /// So many bytes for each of `n`, but no more than are of interest.
+    fn less(&mut self, n: Atom, bytes: i64) -> L<Atom> {
+        let n = self.int(ScalarOp::Max2, n, Atom::int(0))?;
+        let n = self.int(ScalarOp::Min2, n, Atom::int(MOST_BYTES))?;
+        self.int(ScalarOp::Mul, n, Atom::int(bytes))
+    }
+
+    /// How many bytes these arrays have, or more than are of interest; `None` if their sizes are not known before the
+    /// launch.
+    fn bytes_of(&mut self, made: &Made) -> L<Option<Atom>> {
+        let (mut all, mut stack) = (Atom::int(0), 0i64);
+        for v in &made.arrays {
+            let ty = self.flat.vars[*v].ty.clone();
+            let mut bytes = Atom::int(i64::from(ty.base.bits().max(8) / 8));
+            for d in &ty.dims {
+                let Some(n) = self.known(*d, &made.sizes)? else { return Ok(None) };
+                let n = self.less(n, 1)?;
+                bytes = self.int(ScalarOp::Mul, bytes, n)?;
+                bytes = self.int(ScalarOp::Min2, bytes, Atom::int(MOST_BYTES))?;
+            }
+            stack = stack.saturating_add(bytes.as_int().unwrap_or(0));
+            all = self.int(ScalarOp::Add, all, bytes)?;
+        }
+        Ok((stack <= MOST_STACK).then_some(all))
+    }
+
+    /// A size that the plan can compute: one of its own, or a sum or product of such.
+    fn known(&mut self, a: mono::Atom, sizes: &FxHashMap<mono::Var, mono::Exp>) -> L<Option<Atom>> {
+        let Some(v) = a.as_var() else { return Ok(Some(a)) };
+        if let Ok(a) = self.atom(a) {
+            return Ok(Some(a));
+        }
+        match sizes.get(&v).cloned() {
+            Some(mono::Exp::Atom(a)) => self.known(a, sizes),
+            Some(mono::Exp::Op(op, args)) if never_fails(op) => {
+                let mut known = Vec::new();
+                for a in args {
+                    let Some(a) = self.known(a, sizes)? else { return Ok(None) };
+                    known.push(a);
+                }
+                Ok(Some(self.op(op, &known)?))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Whether an operator of sizes gives something for all operands: the plan computes it before what the leaf checks.
+fn never_fails(op: ScalarOp) -> bool {
+    use ScalarOp::*;
+    matches!(op, Add | Sub | Mul | Min2 | Max2)
+}
+
+impl Leaf<'_> {
+    /// Loops over strips of `width` points below `n`, in so many lanes at most; `body` is a point. The plan's name for the width.
+    pub fn in_strips(
+        &mut self,
+        name: &str,
+        strips: Range,
+        (lanes, width, n): (u32, Atom, Atom),
+        body: &mut dyn FnMut(&mut Self, Atom) -> L<()>,
+    ) -> L<()> {
+        let size = self.outer(width);
+        self.each(How::Seq, "strip", strips, |l, strip| {
+            let first = l.int(ScalarOp::Mul, strip, size)?;
+            let points = Range::Tile { index: strip, size, limit: n };
+            l.each(How::Lanes(lanes), name, points, |l, i| {
+                let lane = l.int(ScalarOp::Sub, i, first)?;
+                let around = (l.strip.replace(Strip { lane, width }), l.inner);
+                l.inner = Inner::Serial;
+                let done = body(l, i);
+                (l.strip, l.inner) = around;
+                done
+            })
+        })
+    }
+
+    /// Memory of a part of a scratch buffer: of a worker, and there of a lane.
+    pub fn part(&mut self, name: &str, base: BaseTy, dims: &[Atom]) -> L<Place> {
+        let strip = self.strip;
+        let mut dims = dims.to_vec();
+        if let Some(s) = strip {
+            dims.push(s.width);
+        }
+        let outer = self.plan.scratch(name, base, &dims)?;
+        let buffer = self.kernel.import(&mut self.plan.out, outer);
+        let prefix = vec![Atom::Var(self.kernel.worker)];
+        Ok(Place { buffer, prefix, lane: strip.map(|s| s.lane) })
+    }
+}
