@@ -19,6 +19,7 @@
 //! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
+//! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
 //! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
 //!
@@ -36,8 +37,8 @@ mod plan;
 mod reduce;
 mod scan;
 mod schedule;
-mod strips;
 mod seg;
+mod strips;
 mod threads;
 mod views;
 mod writes;
