@@ -36,9 +36,10 @@ use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
-/// The bytes that the arrays of a strip may have, and of those on the stack: half of a core's own cache at least.
+/// The bytes that the arrays of a strip may have: half of a core's own cache, as large as most are.
 const MOST_BYTES: i64 = 1 << 19;
-const MOST_STACK: i64 = 1 << 15;
+/// Those that are on the stack.
+const MOST_STACK: i64 = 1 << 17;
 
 /// The lanes of a strip under way.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -193,6 +194,9 @@ impl Plan {
         let mut made = Made { sizes: sizes.clone(), ..Made::default() };
         made.body(self, body);
         let width = schedule::lanes(shape.widest, 1);
+        if self.bytes_on_stack(&made).saturating_mul(width.into()) > MOST_STACK {
+            return Ok(None);
+        }
         let Some(mut bytes) = self.bytes_of(&made)? else { return Ok(None) };
         let mut cond = None;
         let array = |a: &mono::Atom| a.as_var().is_some_and(|v| !self.flat.vars[v].ty.is_scalar());
@@ -231,7 +235,7 @@ impl Plan {
     /// How many bytes these arrays have, or more than are of interest; `None` if their sizes are not known before the
     /// launch.
     fn bytes_of(&mut self, made: &Made) -> L<Option<Atom>> {
-        let (mut all, mut stack) = (Atom::int(0), 0i64);
+        let mut all = Atom::int(0);
         for v in &made.arrays {
             let ty = self.flat.vars[*v].ty.clone();
             let mut bytes = Atom::int(i64::from(ty.base.bits().max(8) / 8));
@@ -241,10 +245,19 @@ impl Plan {
                 bytes = self.int(ScalarOp::Mul, bytes, n)?;
                 bytes = self.int(ScalarOp::Min2, bytes, Atom::int(MOST_BYTES))?;
             }
-            stack = stack.saturating_add(bytes.as_int().unwrap_or(0));
             all = self.int(ScalarOp::Add, all, bytes)?;
         }
-        Ok((stack <= MOST_STACK).then_some(all))
+        Ok(Some(all))
+    }
+
+    /// How many bytes those of them have that are small enough for the stack.
+    fn bytes_on_stack(&self, made: &Made) -> i64 {
+        let small = made.arrays.iter().filter_map(|v| {
+            let ty = &self.flat.vars[*v].ty;
+            let elements = ty.dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?))?;
+            (elements <= MOST_PRIVATE).then(|| elements * i64::from(ty.base.bits().max(8) / 8))
+        });
+        small.fold(0, i64::saturating_add)
     }
 
     /// A size that the plan can compute: one of its own, or a sum or product of such.
