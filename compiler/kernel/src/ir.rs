@@ -85,8 +85,8 @@
 //! - **race freedom**: for every buffer that a kernel writes and for every parallel variable (a grid
 //!   variable, that of the threads, the variable of a `lanes`, `scan` or `jam` loop) around a write, there is
 //!   one position at which every access of the kernel to this buffer is owned by that variable: indexed by the variable
-//!   itself, or by the variable of a loop over its `tile` of one and the same size. So two iterations
-//!   never touch the same place, unless both only read. After Syntactic Control of Interference
+//!   itself, or by the variable of a loop over its `tile` of one and the same size, or by either less what is the same
+//!   for all of its values. So two iterations never touch the same place, unless both only read. After Syntactic Control of Interference
 //!   (Reynolds; DPIA). A `Scratch` buffer is instead addressed by `worker` first, in every access;
 //! - in the plan each buffer is allocated once, freed once, handed on once (as a carried value or a
 //!   result) and never used after; parameters are borrowed: not freed, not written;

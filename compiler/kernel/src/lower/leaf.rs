@@ -21,6 +21,12 @@ use rustc_hash::FxHashMap;
 /// The most elements of an array on the stack.
 pub(crate) const MOST_PRIVATE: i64 = 64;
 
+/// How many elements an array of these dims has, if they are few enough for the stack.
+pub(crate) fn few_elements(dims: &[Atom]) -> Option<i64> {
+    let all = dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?))?;
+    (all <= MOST_PRIVATE).then_some(all)
+}
+
 /// How the innermost loops of a leaf may run; see [`super::schedule`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Inner {
@@ -167,8 +173,7 @@ impl<'l> Leaf<'l> {
             let n = self.plan_size(*d)?;
             dims.push(self.plan.op(ScalarOp::Max2, &[n, Atom::int(0)])?);
         }
-        let small = dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?));
-        if small.is_some_and(|n| n <= MOST_PRIVATE) {
+        if few_elements(&dims).is_some() {
             let ty = BufferTy { base: info.ty.base, dims, space: Space::Private };
             let buffer = self.plan.out.buffer(info.name.as_str(), ty);
             self.emit(StmtKind::Alloc { buffer });
@@ -558,16 +563,15 @@ impl<'l> Leaf<'l> {
         let outside = self.inner;
         let mut how = How::Seq;
         if rest.is_empty() && outside == Inner::Lanes && schedule::fills_lanes(n) {
-            let pays = schedule::lanes_of_map(self, body, axis.var);
-            let sizes = self.sizes.clone();
-            match (pays, self.plan.beside(body, axis.var, &sizes)?) {
-                (Some(w), _) => how = How::Lanes(w),
-                // Long rows are better off in lanes themselves.
-                (None, Some(Beside { short: true, cond: Some(_), .. })) | (None, None) => {}
-                (None, Some(b)) if b.arrays || b.cond.is_some() => {
-                    return self.map_in_strips(*axis, b, body, to, at);
+            if let Some(w) = schedule::lanes_of_map(self, body, axis.var) {
+                how = How::Lanes(w);
+            } else if let Some(b) = self.plan.beside(body, axis.var, &self.sizes)? {
+                match b {
+                    // Long rows are better off in lanes themselves.
+                    Beside { short: true, cond: Some(_), .. } => {}
+                    Beside { arrays: false, cond: None, width, .. } => how = How::Lanes(width),
+                    b => return self.map_in_strips(*axis, b, body, to, at),
                 }
-                (None, Some(b)) => how = How::Lanes(b.width),
             }
         }
         if how != How::Seq {

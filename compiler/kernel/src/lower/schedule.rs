@@ -390,6 +390,22 @@ impl Shape {
         let r = if self.loops { &self.inner } else { &self.reads };
         self.lanes && (r.strided == 0 || !self.loops && r.contiguous >= r.strided)
     }
+
+    /// In how many lanes straight-line code may run along the variable, if at all: where most of its reads are contiguous.
+    /// Four vectors hide the latency of the combination.
+    pub fn in_lanes(&self) -> Option<u32> {
+        let pays = self.reads.strided == 0 || self.reads.contiguous >= self.reads.strided;
+        (self.lanes && !self.loops && !self.branches && pays).then(|| vectors(self, 4))
+    }
+
+    /// As [`Shape::in_lanes`], for a reduction, whose body may also have loops inside: where what these read is contiguous
+    /// along its variable, as in sums of the sums of columns. Those loops are serial then, and of many lanes, each round of
+    /// one reads a long run of a row.
+    pub fn reduced_in_lanes(&self) -> Option<u32> {
+        let across = self.inner.strided + self.reads.strided;
+        let around = self.lanes && self.loops && !self.branches && self.inner.contiguous > 0 && across == 0;
+        if around { Some(vectors(self, 8)) } else { self.in_lanes() }
+    }
 }
 
 /// In how many lanes values of this size run: one vector, or several where a loop inside waits for its
@@ -398,22 +414,14 @@ pub(crate) fn lanes(widest: u32, vectors: u32) -> u32 {
     VECTOR_BYTES / widest.clamp(1, 8) * vectors
 }
 
-/// In how many lanes straight-line code may run along its own variable, if at all: where most of its reads are contiguous.
-/// Four vectors hide the latency of the combination.
+/// In how many lanes straight-line code may run along its own variable, if at all; see [`Shape::in_lanes`].
 pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
-    let s = shape_of(l, body, var);
-    let pays = s.reads.strided == 0 || s.reads.contiguous >= s.reads.strided;
-    (s.lanes && !s.loops && !s.branches && pays).then(|| vectors(&s, 4))
+    shape_of(l, body, var).in_lanes()
 }
 
-/// As [`lanes_of_body`], for a reduction, whose body may also have loops inside: where what these read is contiguous along
-/// its variable, as in sums of the sums of columns. Those loops are serial then, and of many lanes, each round of one reads
-/// a long run of a row.
+/// The same of a reduction; see [`Shape::reduced_in_lanes`].
 pub(crate) fn lanes_of_reduction(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
-    let s = shape_of(l, body, var);
-    let around =
-        s.lanes && s.loops && !s.branches && s.inner.contiguous > 0 && s.inner.strided + s.reads.strided == 0;
-    if around { Some(vectors(&s, 8)) } else { lanes_of_body(l, body, var) }
+    shape_of(l, body, var).reduced_in_lanes()
 }
 
 /// In how many lanes the points of a map inside a leaf may run along its last axis, if at all. What a leaf makes is one
@@ -429,7 +437,7 @@ pub(crate) fn fills_lanes(n: crate::ir::Atom) -> bool {
     n.as_int().is_none_or(|n| n > super::leaf::MOST_PRIVATE)
 }
 
-pub(crate) fn shape_of(l: &Leaf, body: &Body, var: Var) -> Shape {
+fn shape_of(l: &Leaf, body: &Body, var: Var) -> Shape {
     let vars = &l.plan.flat.vars;
     shape(body, var, &|v| vars[v].ty.clone())
 }

@@ -276,6 +276,10 @@ impl Plan {
             }
             let n = l.atom(last.size)?;
             let size = l.outer(tile.size);
+            let mut point = |l: &mut Leaf<'_>, at: &[Atom]| {
+                let cells: Vec<Place> = outs.iter().map(|o| o.cell(at)).collect();
+                l.body_into(leaf, &cells)
+            };
             if let Points::Strips { width } = how {
                 let all = Atom::int(width.into());
                 let limit = l.tiles(n, all)?;
@@ -284,16 +288,12 @@ impl Plan {
                 return l.point_loops(&loops, &mut Vec::new(), &mut |l, at| {
                     l.in_strips(name.as_str(), strips, (width, all, n), &mut |l, i| {
                         l.set(last.var, i);
-                        let cells: Vec<Place> = outs.iter().map(|o| o.cell(&[at, &[i]].concat())).collect();
-                        l.body_into(leaf, &cells)
+                        point(l, &[at, &[i]].concat())
                     })
                 });
             }
             loops.push((*last, lanes, Range::Tile { index: last_tile, size, limit: n }));
-            l.point_loops(&loops, &mut Vec::new(), &mut |l, at| {
-                let cells: Vec<Place> = outs.iter().map(|o| o.cell(at)).collect();
-                l.body_into(leaf, &cells)
-            })
+            l.point_loops(&loops, &mut Vec::new(), &mut point)
         })
     }
 

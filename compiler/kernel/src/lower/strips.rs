@@ -26,7 +26,7 @@
 //! Of points inside points, the innermost run side by side: they need least memory.
 
 use super::build::Emit;
-use super::leaf::{Inner, Leaf, MOST_PRIVATE};
+use super::leaf::{Inner, Leaf, MOST_PRIVATE, few_elements};
 use super::plan::Plan;
 use super::schedule::{self, Shape, lane_ops};
 use super::{L, Place};
@@ -36,9 +36,9 @@ use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
-/// The bytes that the arrays of a strip may have: half of a core's own cache, as large as most are.
+/// The bytes that the arrays of a strip may have, with the rows that it reads: half of a core's own cache of 1 MiB.
 const MOST_BYTES: i64 = 1 << 19;
-/// Those that are on the stack.
+/// The bytes of those arrays that are on the stack.
 const MOST_STACK: i64 = 1 << 17;
 
 /// The lanes of a strip under way.
@@ -93,12 +93,12 @@ impl Plan {
                 (axes.len(), last.size, self.shape(body, last.var).pays())
             }
             E::Reduce { axis, body, op } => {
-                let s = self.shape(body, axis.var);
-                let pays = s.reads.strided == 0 || s.reads.contiguous >= s.reads.strided;
-                (1, axis.size, self.is_combined_in_lanes(op) && s.lanes && !s.branches && pays)
+                let lanes = self.shape(body, axis.var).reduced_in_lanes();
+                (1, axis.size, self.is_combined_in_lanes(op) && lanes.is_some())
             }
             E::Scan { axis, body, op, .. } => {
-                (1, axis.size, self.is_combined_in_lanes(op) && self.shape(body, axis.var).pays())
+                let lanes = self.shape(body, axis.var).in_lanes();
+                (1, axis.size, self.is_combined_in_lanes(op) && lanes.is_some())
             }
             E::For { axis, .. } => (1, axis.size, false),
             _ => return inside,
@@ -205,7 +205,7 @@ impl Plan {
             let Some(n) = self.known(l.size, &made.sizes)? else { return Ok(None) };
             if l.waits {
                 // The rows that are read are side by side in the cache, too.
-                let row = self.less(n, i64::from(shape.widest))?;
+                let row = self.capped(n, i64::from(shape.widest))?;
                 bytes = self.int(ScalarOp::Add, bytes, row)?;
             } else {
                 cond = Some(self.int(ScalarOp::Lt, n, Atom::int(i64::from(width).min(schedule::SHORT)))?);
@@ -226,7 +226,7 @@ impl Plan {
     }
 
     /// So many bytes for each of `n`, but no more than are of interest.
-    fn less(&mut self, n: Atom, bytes: i64) -> L<Atom> {
+    fn capped(&mut self, n: Atom, bytes: i64) -> L<Atom> {
         let n = self.int(ScalarOp::Max2, n, Atom::int(0))?;
         let n = self.int(ScalarOp::Min2, n, Atom::int(MOST_BYTES))?;
         self.int(ScalarOp::Mul, n, Atom::int(bytes))
@@ -241,7 +241,7 @@ impl Plan {
             let mut bytes = Atom::int(i64::from(ty.base.bits().max(8) / 8));
             for d in &ty.dims {
                 let Some(n) = self.known(*d, &made.sizes)? else { return Ok(None) };
-                let n = self.less(n, 1)?;
+                let n = self.capped(n, 1)?;
                 bytes = self.int(ScalarOp::Mul, bytes, n)?;
                 bytes = self.int(ScalarOp::Min2, bytes, Atom::int(MOST_BYTES))?;
             }
@@ -254,8 +254,7 @@ impl Plan {
     fn bytes_on_stack(&self, made: &Made) -> i64 {
         let small = made.arrays.iter().filter_map(|v| {
             let ty = &self.flat.vars[*v].ty;
-            let elements = ty.dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?))?;
-            (elements <= MOST_PRIVATE).then(|| elements * i64::from(ty.base.bits().max(8) / 8))
+            Some(few_elements(&ty.dims)? * i64::from(ty.base.bits().max(8) / 8))
         });
         small.fold(0, i64::saturating_add)
     }
@@ -288,7 +287,8 @@ fn never_fails(op: ScalarOp) -> bool {
 }
 
 impl Leaf<'_> {
-    /// Loops over strips of `width` points below `n`, in so many lanes at most; `body` is a point. The plan's name for the width.
+    /// Loops over strips of `width` points below `n`, in so many lanes; `body` is a point. The width is a size of the plan:
+    /// that of a vector, or 1 where the plan finds rows too long.
     pub fn in_strips(
         &mut self,
         name: &str,

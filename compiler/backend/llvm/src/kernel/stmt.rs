@@ -107,8 +107,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             .collect()
     }
 
-    /// A few elements of stack.
-    /// Memory on the stack; in lanes one for each ([`super::own`]).
+    /// A few elements of stack; in lanes as many for each ([`super::own`]).
     fn private(&mut self, buffer: Var) -> Result<(), EmitError> {
         let (ty, wrong) = (self.buffer_ty(buffer), EmitError::Program("a private buffer's dims".into()));
         let Some(ty) = ty else { return Err(wrong) };

@@ -18,14 +18,18 @@ fn columns(by: &str) -> String {
     )
 }
 
-/// The same in all lanes: a constant, one of a loop; and one that differs, of data.
-const INDICES: [&str; 3] = [
+/// The same in all lanes: a constant, one of a loop; and one that differs, of data; and one that lies far outside in the
+/// lanes that have no iteration.
+const INDICES: [&str; 4] = [
     "(let (%y TY) (load %four 1 1) p0)",
     "(for seq %l (upto 0 2) (((%s TY) (%y TY) %x)) (let (%e TY) (load %four %l 1) p0)
        (let (%f TY) (load %four 1 %l) p0) (let (%g TY) (op min2 %e %f) p0) (let (%h TY) (op max2 %s %g) p0)
        (next %h) p0)",
     "(let (%p int) (load %is %i) p0) (let (%q int) (op min2 %p 1) p0)
      (let (%d TY) (load %four %q 0) p0) (store %four (%q %q) %d p0) (let (%y TY) (load %four 1 %q) p0)",
+    "(let (%p int) (op - %i %n) p0) (let (%o int) (op + %p 1) p0) (let (%q int) (op max2 %o 0) p0)
+     (let (%w int) (op * %q 1099511627776) p0)
+     (store %four (%w %w) %x p0) (let (%y TY) (load %four %w 0) p0)",
 ];
 
 #[test]
