@@ -56,7 +56,8 @@ impl Checker<'_> {
         Ok(Typed::new(Expr::new(ExprKind::Box { witnesses, value: t.expr }, ty, node)))
     }
 
-    /// `(box e)`: as the context says, else every dim is hidden.
+    /// `(box e)`: as the context says, else every dim is hidden. A single box stays what it is: `(box (iota1 n))`
+    /// hides the length. A box of one is written with its type, as `(box () τ e)`.
     pub(super) fn infer_box_by_context(
         &mut self,
         node: NodeId,
@@ -83,6 +84,15 @@ impl Checker<'_> {
                 .collect();
             let want = s.arr(&sigma.body);
             self.s.node = Some(value.id);
+            // What is such a box already, since it opens something: `(box (append xs (iota1 n)))`.
+            let ty = self.s.zonk(&t.expr.ty);
+            if ty.shape.is_scalar()
+                && matches!(&ty.atom, AtomTy::Sigma(own) if own.params.len() == sigma.params.len())
+                && !matches!(want.atom, AtomTy::Sigma(_))
+                && self.s.unify(&ArrTy::scalar(AtomTy::Sigma(sigma.clone())), &ty).is_ok()
+            {
+                return Ok(t);
+            }
             if let Err(e) = self.s.unify(&want, &t.expr.ty) {
                 return self.wrong_witness(e, &want, &t.expr, &[]);
             }
@@ -97,7 +107,10 @@ impl Checker<'_> {
                     .help("write the witnesses: (box ((n 3)) [int n] e)"),
             );
         };
-        self.box_dims(t.expr, count, node)
+        match self.scalar_box(&t.expr) {
+            Some(_) => Ok(t),
+            None => self.box_dims(t.expr, count, node),
+        }
     }
 
     /// A box that hides the first `count` dims of an array.

@@ -137,7 +137,15 @@ impl Checker<'_> {
                 })
             }
             A::Values(es) => {
-                let parts: Vec<_> = es.iter().map(|e| self.infer(e, None)).collect();
+                let hints = match expected.map(|t| self.s.zonk(t)) {
+                    Some(ArrTy { atom: AtomTy::Tuple(t), shape })
+                        if t.fields.len() == es.len() && shape.is_scalar() =>
+                    {
+                        t.fields.iter().map(|(_, t)| Some(t.clone())).collect()
+                    }
+                    _ => vec![None; es.len()],
+                };
+                let parts: Vec<_> = es.iter().zip(&hints).map(|(e, t)| self.infer(e, t.as_ref())).collect();
                 let parts: Vec<Expr> = parts.into_iter().map(|t| t.map(|t| t.expr)).collect::<Check<_>>()?;
                 let atom = AtomTy::tuple(parts.iter().map(|p| (None, p.ty.clone())).collect());
                 self.small(&ArrTy::scalar(atom.clone()), node)?;
@@ -587,26 +595,18 @@ impl Checker<'_> {
             if c.s.unify(&ArrTy::base(BaseTy::Bool), &test.ty).is_err() {
                 return c.bad_condition(&test, cond, None);
             }
-            let next = c.behind_barrier(|c| Ok(c.infer(body, None)?.expr))?;
+            // What the condition opens of the state is its own: the body sees another state.
+            let test = c.close_part(&vars, test)?;
             let state = match init.as_slice() {
                 [one] => one.ty.clone(),
                 many => ArrTy::scalar(AtomTy::tuple(many.iter().map(|e| (None, e.ty.clone())).collect())),
             };
+            let next = c.behind_barrier(|c| Ok(c.infer(body, Some(&state))?.expr))?;
+            let next = c.close_part(&vars, next)?;
             c.s.node = Some(next.node);
             if let Err(e) = c.s.unify(&state, &next.ty) {
                 let names: Vec<Name> = bindings.iter().map(|b| b.param.name.clone()).collect();
                 return c.state_changes(e, &names, &init, &next, body);
-            }
-            let opened = vars.iter().any(|v| c.local(*v).opened.is_some() || c.local(*v).lifted.is_some());
-            if opened {
-                return c.fail(
-                    Diagnostic::error(
-                        codes::ESCAPE,
-                        "a box or size of the loop's state has to be opened inside the body",
-                    )
-                    .primary(Loc::Node(body.id), "opens part of the state")
-                    .help("open it with unbox or lift in the body and box the next state again"),
-                );
             }
             let locals = vars.iter().map(|v| c.local(*v).local.clone()).zip(init).collect();
             Ok(Typed::new(Expr::new(ExprKind::Loop { locals, cond: test, body: next }, state, node)))

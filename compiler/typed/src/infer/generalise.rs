@@ -77,7 +77,8 @@ impl Checker<'_> {
     }
 
     /// Decides shape equations with one known side, for existentials at least this deep: the shapes of
-    /// parameters without annotation first, then other cells, are empty; padding takes the rest.
+    /// parameters without annotation first, then other cells, are empty; padding takes the rest. So does a shape
+    /// whose rank is a parameter's length: `(λ ([m 2] [at 1]) (index m at))` takes a number for each axis.
     pub(super) fn decide_pads(&mut self, depth: u32) -> Check<()> {
         loop {
             let mut choice: Option<MetaId> = None;
@@ -91,8 +92,9 @@ impl Checker<'_> {
                 };
                 let rank = |m: &MetaId| match self.s.meta(*m).kind {
                     MetaKind::Shape { bare: true, .. } => 0,
+                    MetaKind::Shape { pad: false, .. } if self.is_rank_of_parameter(*m) => 2,
                     MetaKind::Shape { pad: false, .. } => 1,
-                    _ => 2,
+                    _ => 3,
                 };
                 if open.iter().any(|m| self.s.meta(*m).depth < depth) {
                     continue;
@@ -104,6 +106,15 @@ impl Checker<'_> {
             self.s.decide(m, Solution::Shape(Shape::scalar()));
             self.settle_or_report()?;
         }
+    }
+
+    /// Whether the length of a variable is the rank of an existential.
+    fn is_rank_of_parameter(&self, m: MetaId) -> bool {
+        let rank = |v: &DimVar| *v == DimVar::RankOf(ShapeVar::Meta(m));
+        self.locals.iter().any(|l| {
+            let shape = self.s.zonk_shape(&l.local.ty.shape);
+            shape.items().iter().any(|i| matches!(i, ShapeItem::Dim(d) if d.vars().any(rank)))
+        })
     }
 
     /// A parameter without annotation whose frame meets a hidden index is a scalar: with any longer frame

@@ -290,6 +290,17 @@ impl Checker<'_> {
         Ok(body)
     }
 
+    /// Ends one part of the scope of several variables: what is opened of them in the next part is opened anew.
+    pub(super) fn close_part(&mut self, vars: &[VarId], body: Expr) -> Check<Expr> {
+        let mut body = self.hide(vars, body)?;
+        for v in vars.iter().rev() {
+            body = self.close_local(*v, body)?;
+            let local = &mut self.locals[v.0 as usize];
+            (local.opened, local.lifted) = (None, None);
+        }
+        Ok(body)
+    }
+
     /// Boxes a result that mentions any of the indices, which go out of scope.
     pub(super) fn rebox(&mut self, mut e: Expr, indices: &[IVar]) -> Check<Expr> {
         self.settle_or_report()?;
