@@ -126,6 +126,19 @@ pub struct Expr {
     pub kind: Box<ExprKind>,
 }
 
+impl Expr {
+    /// What gives this expression its value: the last body of the bindings that it consists of.
+    pub fn end(&self) -> &Expr {
+        match &*self.kind {
+            ExprKind::Let { body, .. }
+            | ExprKind::LetValues { body, .. }
+            | ExprKind::Unbox { body, .. }
+            | ExprKind::Lift { body, .. } => body.end(),
+            _ => self,
+        }
+    }
+}
+
 /// One binding of a `let`, or a `define` inside a body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Binding {

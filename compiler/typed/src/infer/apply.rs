@@ -250,6 +250,8 @@ impl Checker<'_> {
             self.flow_atom(&mut slots, i, &op)?;
         }
 
+        self.goes_on_with_boxes(&slots, &sources);
+
         // 2. Function-typed arguments fix cell shapes.
         let mut grows = None;
         for (slot, source) in slots.iter_mut().zip(&mut sources) {
@@ -368,6 +370,29 @@ impl Checker<'_> {
             shape.0.push(ShapeItem::Dim(size.sub(start)));
         }
         Index::Shape(shape)
+    }
+
+    /// What a λ that ends in `(box …)` goes on from is a box, where the argument for that is one, as in
+    /// `(fold (λ (x b) (box (append b [x]))) (box [0]) xs)`: so it is not opened.
+    fn goes_on_with_boxes(&mut self, slots: &[Slot], sources: &[Option<Source>]) {
+        for (function, source) in slots.iter().zip(sources) {
+            let Some(Source::Ast(e)) = source else { continue };
+            let (ast::ExprKind::Lam { body, .. }, AtomTy::Fn(f)) =
+                (&*e.kind, self.s.zonk_atom(&function.param.atom))
+            else {
+                continue;
+            };
+            if !matches!(&*body.end().kind, ast::ExprKind::BoxInfer(_) | ast::ExprKind::Box { .. }) {
+                continue;
+            }
+            let same = |slot: &&Slot| self.s.zonk(&slot.param) == self.s.zonk(&f.ret);
+            if let Some(arg) = slots.iter().find(same).and_then(|slot| slot.arg.as_ref())
+                && self.scalar_box(&arg.expr).is_some()
+            {
+                let ty = arg.expr.ty.clone();
+                let _ = self.s.unify(&f.ret, &ty);
+            }
+        }
     }
 
     /// Whether a scalar box fits the parameter as it is.

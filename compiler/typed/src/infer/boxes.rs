@@ -65,6 +65,7 @@ impl Checker<'_> {
         expected: Option<&ArrTy>,
     ) -> Check<Typed> {
         let t = self.infer(value, None)?;
+        self.single_box(&t.expr);
         let expected = expected.map(|t| self.s.zonk(t));
         if let Some(ArrTy { atom: AtomTy::Sigma(sigma), .. }) = &expected {
             let mut s = Subst::new();

@@ -111,7 +111,9 @@ impl Checker<'_> {
                 format!("the hidden index `{}` would leave its scope", v.name),
             )
             .primary(Loc::Node(node), "its type mentions an index that is known only inside")
-            .help("box the value where the index is in scope, or move the use inside the unbox or lift"),
+            .help(
+                "box what leaves the scope of the index, as (box e), or say of what comes from outside that it has this size, as (as-shape [n] x)",
+            ),
             Mismatch::NoPart(t, part) => {
                 let shown = self.show_atom(&t);
                 Diagnostic::error(codes::COMPONENT, format!("`{shown}` has no component `{part}`"))

@@ -22,7 +22,7 @@ use super::*;
 use crate::codes;
 use crate::scheme::Resolved;
 use counts::by_count;
-use order::{bracketed_orders, brackets, orders, other_ranks, other_sizes, swaps, with_zero};
+use order::{boxed_ends, bracketed_orders, brackets, orders, other_ranks, other_sizes, swaps, with_zero};
 use remc_syntax::ast::{self, ExprKind as A, Rank};
 use remc_syntax::brief::brief;
 use shapes::{by_frames, by_rank, by_shape};
@@ -184,7 +184,10 @@ impl Checker<'_> {
             codes::NOT_AN_INDEX => [other_ranks(&parts), brackets(&parts), orders(&parts)].concat(),
             codes::NEGATIVE_DIM => [orders(&parts), with_zero(&parts).into_iter().collect()].concat(),
             codes::SIZES => [other_sizes(&parts), orders(&parts)].concat(),
-            codes::ATOM_TYPE | codes::CLASS | codes::NOT_A_FUNCTION | codes::FUNCTION_SHAPE => {
+            codes::FUNCTION_SHAPE => {
+                [boxed_ends(&parts), swaps(&parts), brackets(&parts), bracketed_orders(&parts)].concat()
+            }
+            codes::ATOM_TYPE | codes::CLASS | codes::NOT_A_FUNCTION => {
                 [swaps(&parts), brackets(&parts), bracketed_orders(&parts)].concat()
             }
             _ => Vec::new(),

@@ -261,12 +261,10 @@ impl Checker<'_> {
 
 /// The node of the value with this position, of so many, that a body ends with.
 fn last_value(body: &ast::Expr, i: usize, of: usize) -> NodeId {
-    match &*body.kind {
-        A::Let { body, .. } | A::LetValues { body, .. } | A::Unbox { body, .. } | A::Lift { body, .. } => {
-            last_value(body, i, of)
-        }
+    let end = body.end();
+    match &*end.kind {
         A::Values(es) if of > 1 && es.len() == of => es[i].id,
-        _ => body.id,
+        _ => end.id,
     }
 }
 

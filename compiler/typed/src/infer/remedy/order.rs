@@ -93,6 +93,25 @@ pub(super) fn with_zero(p: &Parts) -> Option<Candidate> {
     Some(candidate("give the value of no items", with_it))
 }
 
+/// A λ that ends in a box, so that it goes on from one: from an argument that is one already, or is made one.
+pub(super) fn boxed_ends(p: &Parts) -> Vec<Candidate> {
+    let boxed = |e: &ast::Expr| make(e.id, A::BoxInfer(e.clone()));
+    let mut found = Vec::new();
+    for (i, arg) in p.args.iter().enumerate() {
+        let A::Lam { params, ret: None, body } = &*arg.kind else { continue };
+        let mut args = p.args.to_vec();
+        let lambda = A::Lam { params: params.clone(), ret: None, body: boxed(body) };
+        args[i] = make(arg.id, lambda);
+        found.push(candidate("with a box as what it gives it goes on from one", p.with_args(args.clone())));
+        for j in (0..args.len()).filter(|j| p.rank(*j).is_some_and(|r| r > 0)) {
+            let mut args = args.clone();
+            args[j] = boxed(&p.args[j]);
+            found.push(candidate("boxes may grow and shrink", p.with_args(args)));
+        }
+    }
+    found
+}
+
 /// A λ whose parameters take cells of one rank less.
 pub(super) fn lower_parameters(p: &Parts) -> Vec<Candidate> {
     let lower = |(i, arg): (usize, &ast::Expr)| {
