@@ -123,7 +123,7 @@ impl Checker<'_> {
         for (i, item) in ty.shape.items().iter().enumerate() {
             match item {
                 ShapeItem::Dim(d) if i < count => {
-                    let p = self.s.fresh_ivar(Sort::Dim, ["n", "m", "k", "l"][i.min(3)], 0);
+                    let p = self.s.fresh_ivar(Sort::Dim, &super::open::another("n", &params), 0);
                     witnesses.push(Index::Dim(d.clone()));
                     items.push(ShapeItem::Dim(Dim::rigid(p.clone())));
                     params.push(p);

@@ -205,6 +205,9 @@ impl Checker<'_> {
                     continue;
                 }
                 let mut t = c.demanding(is_val, |c| c.infer(arg, None))?;
+                if opens && rank != Rank::All {
+                    c.single_box(&t.expr);
+                }
                 if opens && rank == Rank::Of(0) && c.scalar_box(&t.expr).is_some() {
                     t = Typed::new(c.open_box(t.expr));
                 }

@@ -36,7 +36,7 @@ mod zonk;
 use crate::ir::{self, Expr};
 use crate::scheme::{Environment, Part};
 use remc_base::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use solver::Solver;
 
 pub use errors::{elsewhere, near};
@@ -173,6 +173,8 @@ pub struct Checker<'e> {
     rows: Vec<parts::Row>,
     /// Names by id that a message shows in place of a variable's own, which another one has.
     shown_as: FxHashMap<u32, Name>,
+    /// The hidden indices, by id, of boxes that no program wrote: results that were boxed again.
+    reboxed: FxHashSet<u32>,
     /// The positions of errors about applications whose parts are right ([`remedy`]).
     blamed: Vec<usize>,
     /// Whether a candidate is being tried, on a copy.
@@ -200,6 +202,7 @@ impl<'e> Checker<'e> {
             named_sizes: Vec::new(),
             rows: Vec::new(),
             shown_as: FxHashMap::default(),
+            reboxed: FxHashSet::default(),
             blamed: Vec::new(),
             trying: false,
             tries: remedy::TRIES,

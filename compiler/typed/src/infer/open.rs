@@ -311,9 +311,13 @@ impl Checker<'_> {
             self.decide_stuck(depth)?;
             ty = self.s.zonk(&e.ty);
         }
-        let hidden: Vec<_> = indices.iter().filter(|v| mentions(&ty, v)).cloned().collect();
+        let mut hidden: Vec<_> = indices.iter().filter(|v| mentions(&ty, v)).cloned().collect();
         if hidden.is_empty() {
             return Ok(Expr { ty, ..e });
+        }
+        // What was boxed again before is hidden by one box with what is hidden now.
+        if self.is_reboxed(&ty) && may_widen(&e) {
+            return self.widen(e, &hidden);
         }
         // The components of `(values …)` are boxed one by one.
         match *e.kind {
@@ -336,6 +340,7 @@ impl Checker<'_> {
         // hidden as they are: what is left of `[int (+ n m)]` is `(Σ (k) [int k])`.
         let mut dims = Vec::new();
         dims_of(&ty, &mut dims);
+        hidden.sort_by_key(|v| dims.iter().position(|d| dim_mentions(d, v)));
         let mut params: Vec<IVar> = Vec::new();
         let mut witnesses: Vec<Index> = Vec::new();
         let mut replaced: Vec<(Dim, Dim)> = Vec::new();
@@ -347,14 +352,14 @@ impl Checker<'_> {
                 || deep_mention(&ty, &v)
                 || of_v.iter().any(|d| d.as_var() == Some(&DimVar::Rigid(v.clone())));
             if whole {
-                let p = self.s.fresh_ivar(v.sort, v.name.as_str(), 0);
+                let p = self.s.fresh_ivar(v.sort, &another(v.name.as_str(), &params), 0);
                 s.bind_index(&v, p.clone().into());
                 params.push(p);
                 witnesses.push(Index::from(v));
             } else {
                 for d in of_v {
                     if !replaced.iter().any(|(old, _)| *old == d) {
-                        let p = self.s.fresh_ivar(Sort::Dim, v.name.as_str(), 0);
+                        let p = self.s.fresh_ivar(Sort::Dim, &another(v.name.as_str(), &params), 0);
                         replaced.push((d.clone(), Dim::rigid(p.clone())));
                         params.push(p);
                         witnesses.push(Index::Dim(d));
@@ -362,12 +367,91 @@ impl Checker<'_> {
                 }
             }
         }
+        self.reboxed.extend(params.iter().map(|p| p.id));
         let hidden_ty = s.arr(&replace_dims(&ty, &replaced));
         let sigma = AtomTy::sigma(params, hidden_ty);
         let node = e.node;
         let value = Expr { ty, ..e };
         Ok(Expr::new(ExprKind::Box { witnesses, value }, ArrTy::scalar(sigma), node))
     }
+
+    /// Whether a type is that of one box that no program wrote.
+    fn is_reboxed(&self, ty: &ArrTy) -> bool {
+        matches!(&ty.atom, AtomTy::Sigma(s) if ty.shape.is_scalar() && s.params.iter().all(|p| self.reboxed.contains(&p.id)))
+    }
+
+    /// Hides more indices by the box that an expression ends in.
+    fn widen(&mut self, e: Expr, more: &[IVar]) -> Check<Expr> {
+        let node = e.node;
+        let kind = match *e.kind {
+            ExprKind::Box { witnesses, value } => {
+                let mut all = more.to_vec();
+                witnesses.iter().for_each(|w| rigid_of(self.s.zonk_index(w), &mut all));
+                return self.rebox(value, &all);
+            }
+            ExprKind::Lift { kind, indices, value, body } => {
+                ExprKind::Lift { kind, indices, value, body: self.widen(body, more)? }
+            }
+            ExprKind::Unbox { boxes, indices, local, body } => {
+                ExprKind::Unbox { boxes, indices, local, body: self.widen(body, more)? }
+            }
+            ExprKind::Let { local, value, body } => {
+                ExprKind::Let { local, value, body: self.widen(body, more)? }
+            }
+            kind => return Ok(Expr { kind: Box::new(kind), ..e }),
+        };
+        let ty = match &kind {
+            ExprKind::Lift { body, .. } | ExprKind::Unbox { body, .. } | ExprKind::Let { body, .. } => {
+                body.ty.clone()
+            }
+            _ => e.ty,
+        };
+        Ok(Expr::new(kind, ty, node))
+    }
+}
+
+/// Whether an expression ends in a box, past what is opened for it.
+fn may_widen(e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Box { .. } => true,
+        ExprKind::Lift { body, .. } | ExprKind::Let { body, .. } => may_widen(body),
+        ExprKind::Unbox { boxes, body, .. } => boxes.ty.shape.is_scalar() && may_widen(body),
+        _ => false,
+    }
+}
+
+/// The variables that an index mentions.
+fn rigid_of(i: Index, out: &mut Vec<IVar>) {
+    let shape = match i {
+        Index::Dim(d) => Shape::of_dims([d]),
+        Index::Shape(s) => s,
+    };
+    let mut found: Vec<&ShapeVar> = Vec::new();
+    for item in shape.items() {
+        match item {
+            ShapeItem::Var(v) => found.push(v),
+            ShapeItem::Dim(d) => d.vars().for_each(|v| match v {
+                DimVar::Rigid(w) if !out.contains(w) => out.push(w.clone()),
+                DimVar::RankOf(v) | DimVar::SizeOf(v) => found.push(v),
+                _ => {}
+            }),
+        }
+    }
+    for v in found {
+        if let ShapeVar::Rigid(w) = v
+            && !out.contains(w)
+        {
+            out.push(w.clone());
+        }
+    }
+}
+
+/// A name like this that none of the indices has, which one box hides.
+pub(super) fn another(name: &str, taken: &[IVar]) -> String {
+    let free = |n: &String| !taken.iter().any(|v| v.name.as_str() == n);
+    let usual = if name.starts_with('@') { &[][..] } else { &["n", "m", "k", "l"][..] };
+    let given = std::iter::once(name).chain(usual.iter().copied()).map(String::from);
+    given.chain((2..).map(|i| format!("{name}{i}"))).find(free).unwrap_or_default()
 }
 
 /// Whether a function type or box inside the type mentions the variable.
