@@ -25,6 +25,7 @@ use crate::ir::*;
 use remc_base::IdVec;
 use remc_base::ops::ScalarOp;
 use remc_base::pass::PassInfo;
+use rustc_hash::FxHashMap;
 
 pub const PASS: PassInfo =
     PassInfo { name: "hoist", from: "mono", to: "mono", summary: "moves what does not change out of loops" };
@@ -35,7 +36,8 @@ pub fn hoist(p: &mut Program) {
     p.vars.iter().for_each(|_| {
         vars.push(Info { level: 0, size_from: NEVER, axis: None });
     });
-    let mut h = Hoist { p, vars, scopes: Vec::new(), sizes: vec![Vec::new()] };
+    let mut h =
+        Hoist { p, vars, scopes: Vec::new(), sizes: vec![Vec::new()], products: FxHashMap::default() };
     for v in p.params.clone() {
         h.bind(v, 0);
     }
@@ -94,6 +96,8 @@ struct Hoist<'p> {
     /// The variables that are known not to be negative from a level on, for each level: only until the
     /// scope of that level ends.
     sizes: Vec<Vec<Var>>,
+    /// The variables that are the product of two others.
+    products: FxHashMap<Var, (Atom, Atom)>,
 }
 
 impl Hoist<'_> {
@@ -134,9 +138,17 @@ impl Hoist<'_> {
     fn stmt(&mut self, mut s: Stmt) {
         let here = self.scopes.len() - 1;
         self.enter(&mut s.exp, here + 1);
+        if let (Exp::Op(ScalarOp::Mul, args), [v]) = (&s.exp, &s.pat[..])
+            && let [a, b] = args[..]
+        {
+            self.products.insert(*v, (a, b));
+        }
         let mut to = here;
+        let alike = self.keeps_elements(&s.exp);
         let movable = match s.exp {
             _ if here == 0 => Movable::No,
+            // It is the same memory.
+            _ if alike => Movable::Free,
             _ => movable(&s.exp),
         };
         if !matches!(movable, Movable::No) {
@@ -146,7 +158,12 @@ impl Hoist<'_> {
             }
         }
         for v in &s.pat {
-            self.bind(*v, to);
+            // The sizes of a reshape that has gone outside are none yet: they are products, perhaps, which are
+            // sure not to wrap only where the array has elements.
+            match to < here && alike {
+                true => self.vars[*v].level = to,
+                false => self.bind(*v, to),
+            }
         }
         let scope = &mut self.scopes[to];
         scope.stops |= s.exp.can_stop();
@@ -217,6 +234,27 @@ impl Hoist<'_> {
         }
     }
 
+    /// Whether an expression is a reshape that is known to have as many elements as its array.
+    fn keeps_elements(&self, exp: &Exp) -> bool {
+        let Exp::View { view: View::Reshape { dims }, array } = exp else { return false };
+        self.factors(&self.p.ty(*array).dims) == self.factors(dims)
+    }
+
+    /// What a number of elements is the product of: a constant, and variables that are no products.
+    fn factors(&self, dims: &[Atom]) -> (i64, Vec<Var>) {
+        let (mut constant, mut vars) = (1i64, Vec::new());
+        let mut todo = dims.to_vec();
+        while let Some(a) = todo.pop() {
+            match (a, a.as_var().and_then(|v| self.products.get(&v))) {
+                (_, Some((a, b))) => todo.extend([*a, *b]),
+                (Atom::Var(v), None) => vars.push(v),
+                (Atom::Const(_), None) => constant = constant.wrapping_mul(a.as_int().unwrap_or(0)),
+            }
+        }
+        vars.sort();
+        (constant, vars)
+    }
+
     /// Whether what a statement takes for granted holds at a level.
     fn is_safe(&self, s: &Stmt, level: usize) -> bool {
         let size = |a: &Atom| match a {
@@ -240,13 +278,8 @@ impl Hoist<'_> {
                 Exp::Scan { axis, op, .. } | Exp::Reduce { axis, op, .. } => {
                     size(&axis.size) && (op.start.is_some() || axis.size.as_int().is_some_and(|n| n > 0))
                 }
-                // Of another number of elements it is behind a check that is sure to fail.
-                Exp::View { view: View::Reshape { dims }, array } => {
-                    match (elements(&self.p.ty(*array).dims), elements(dims)) {
-                        (Some(from), Some(to)) => from == to,
-                        _ => true,
-                    }
-                }
+                // Of what may be another number of elements it is behind a check.
+                Exp::View { view: View::Reshape { .. }, .. } => self.keeps_elements(exp),
                 Exp::View { view, .. } => {
                     !matches!(view, View::Slice { .. } | View::Wrap { .. } | View::Cycle { .. })
                 }

@@ -16,13 +16,16 @@
 //! stays, and is copied when the program runs; views of views are composed there too.
 //!
 //! Divisions are avoided where they can be. What a reshape leaves alone, common dims in front and behind,
-//! takes no part in its arithmetic, and where a division would remain, the array stays reshaped unless it
+//! takes no part in its arithmetic. A reshape goes through the `map` that computes its array ([`through`]), and
+//! where a division would remain, the array stays reshaped unless it
 //! is computed by a `map` that fusion may bring here: in memory both are the same; a rotation is brought into its range once and then subtracts where it
 //! wraps round; an axis of size 1 has the index 0. An element of `append` is an `if`, since only one of
 //! the two indices is in bounds.
 //!
 //! A cell of a view (fewer indices than axes) is a cell of the array where cells stay whole, else a `map`
 //! over the rest of the axes.
+
+mod through;
 
 use super::facts::{Facts, Mark};
 use super::hoist::is_cheap;
@@ -31,8 +34,9 @@ use remc_base::ids::Id;
 use remc_base::ops::ScalarOp;
 use remc_base::pass::PassInfo;
 use remc_base::{BaseTy, Prov};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+use through::Made;
 
 pub const PASS: PassInfo = PassInfo {
     name: "views",
@@ -52,8 +56,16 @@ pub fn views(p: &mut Program) {
             *n += 1;
         }
     });
-    let mut v = Views { p, facts, views: FxHashMap::default(), computed: FxHashMap::default(), uses };
+    let mut reshaped = FxHashSet::default();
+    body.for_each_stmt(&mut |s| {
+        if let Exp::View { view: View::Reshape { .. }, array } = &s.exp {
+            reshaped.insert(*array);
+        }
+    });
+    let (views, computed, made, cells) = Default::default();
+    let mut v = Views { p, facts, views, computed, reshaped, made, cells, uses, depth: 0 };
     v.body(&mut body);
+    v.results_by_element(&mut body);
     p.body = body;
 }
 
@@ -65,8 +77,15 @@ struct Views<'p> {
     /// The arrays whose elements need not be in memory: views, and results of maps that fusion may bring
     /// to their one use, or, where that is said here, to any number of uses.
     computed: FxHashMap<Var, bool>,
+    /// The arrays that are reshaped somewhere, and how maps make those of them that they make.
+    reshaped: FxHashSet<Var>,
+    made: FxHashMap<Var, Rc<Made>>,
+    /// Those that are cells.
+    cells: FxHashMap<Var, (Var, Vec<Atom>)>,
     /// How often each variable was used at the start.
     uses: Vec<usize>,
+    /// How many bodies there are around.
+    depth: usize,
 }
 
 impl Views<'_> {
@@ -78,11 +97,13 @@ impl Views<'_> {
 
     fn body_of(&mut self, body: &mut Body, facts: impl FnOnce(&mut Facts)) {
         facts(&mut self.facts);
+        self.depth += 1;
         let mut out = Vec::with_capacity(body.stmts.len());
         for s in std::mem::take(&mut body.stmts) {
             self.stmt(s, &mut out);
         }
         body.stmts = out;
+        self.depth -= 1;
     }
 
     fn stmt(&mut self, mut s: Stmt, out: &mut Vec<Stmt>) {
@@ -97,6 +118,13 @@ impl Views<'_> {
                     && let Some(both) = self.compose(view, &inner, source)
                 {
                     (*view, *array) = (both, source);
+                }
+                if let View::Reshape { dims } = view {
+                    let other = self.through(*v, *array, dims, s.prov);
+                    if let Some(stmts) = other.or_else(|| self.of_whole(*v, *array, dims, s.prov)) {
+                        stmts.into_iter().for_each(|s| self.push(s, out));
+                        return;
+                    }
                 }
                 self.views.insert(*v, Rc::new((view.clone(), *array)));
             }
@@ -137,21 +165,42 @@ impl Views<'_> {
     /// are one nest).
     fn result_by_element(&mut self, axes: &[Axis], body: &mut Body) {
         let [Atom::Var(r)] = body.results[..] else { return };
-        let Some(s) = body.stmts.iter().rev().find(|s| s.pat == [r]) else { return };
-        if !matches!(&s.exp, Exp::View { view, .. } if !matches!(view, View::Reshape { .. } | View::Cycle { .. }))
+        if let Some(view) = body.stmts.iter().rev().find(|s| s.pat == [r])
+            && arranges(&view.exp)
         {
-            return;
+            let prov = view.prov;
+            let mark = self.facts.mark();
+            axes.iter().for_each(|a| self.facts.axis(a));
+            body.results = vec![self.by_element(r, prov, &mut body.stmts)];
+            self.facts.rollback(mark);
         }
-        let (ty, prov) = (self.p.ty(r).clone(), s.prov);
-        let name = self.p.vars[r].name.clone();
-        let cell = self.p.fresh(name.as_str(), ty.clone());
-        let mark = self.facts.mark();
-        axes.iter().for_each(|a| self.facts.axis(a));
-        let mut stmts = Vec::new();
-        self.cell(cell, r, Vec::new(), ty.dims, prov, &mut stmts);
-        self.facts.rollback(mark);
-        body.stmts.extend(stmts);
-        body.results = vec![Atom::Var(cell)];
+    }
+
+    /// What the program gives is copied once: a view of a view as a map, since it cannot be one view. An array after
+    /// another is copied there as it is.
+    fn results_by_element(&mut self, body: &mut Body) {
+        let mut results = std::mem::take(&mut body.results);
+        for r in &mut results {
+            let Some(v) = r.as_var() else { continue };
+            let appends = |exp: &Exp| matches!(exp, Exp::View { view: View::Append { .. }, .. });
+            let view =
+                |v: Var| body.stmts.iter().find(|s| s.pat == [v] && arranges(&s.exp) && !appends(&s.exp));
+            if let Some(Stmt { exp: Exp::View { array, .. }, prov, .. }) = view(v)
+                && view(*array).is_some()
+            {
+                let prov = *prov;
+                *r = self.by_element(v, prov, &mut body.stmts);
+            }
+        }
+        body.results = results;
+    }
+
+    /// A copy of an array, of its elements one by one.
+    fn by_element(&mut self, array: Var, prov: Prov, out: &mut Vec<Stmt>) -> Atom {
+        let (name, ty) = (self.p.vars[array].name.clone(), self.p.ty(array).clone());
+        let copy = self.p.fresh(name.as_str(), ty.clone());
+        self.cell(copy, array, Vec::new(), ty.dims, prov, out);
+        copy.into()
     }
 
     fn push(&mut self, s: Stmt, out: &mut Vec<Stmt>) {
@@ -162,6 +211,12 @@ impl Views<'_> {
         };
         if let Some(anywhere) = anywhere {
             self.computed.extend(s.pat.iter().map(|v| (*v, anywhere)));
+        }
+        self.made.extend(Made::of(&s, &self.reshaped));
+        if let (Exp::Index { array, at }, [v]) = (&s.exp, &s.pat[..])
+            && self.reshaped.contains(v)
+        {
+            self.cells.insert(*v, (*array, at.clone()));
         }
         self.facts.bind(self.p, &s);
         out.push(s);
@@ -336,6 +391,11 @@ impl Views<'_> {
         let (then, otherwise) = (branch(self, true), branch(self, false));
         self.push(Stmt { pat: vec![v], exp: Exp::If { cond, then, otherwise }, prov }, out);
     }
+}
+
+/// Whether an expression puts elements elsewhere, each at a place that is found without a division.
+fn arranges(exp: &Exp) -> bool {
+    matches!(exp, Exp::View { view, .. } if !matches!(view, View::Reshape { .. } | View::Cycle { .. }))
 }
 
 /// The indices of an array, from those of its permutation; of a cell, if it is a whole cell of the array.
