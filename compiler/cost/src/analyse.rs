@@ -5,6 +5,7 @@ use crate::leaf::{Access, Read, Walk};
 use crate::report::*;
 use crate::scope::{Count, Scope};
 use remc_base::Prov;
+use remc_flat::across::{COLUMNS, ROWS, across, reduction};
 use remc_flat::appends::homes;
 use remc_flat::ir::*;
 use remc_mono::ir as mono;
@@ -325,7 +326,16 @@ impl<'p> Analysis<'p> {
 
     fn read(&self, s: &Stmt, array: Var, elements: Formula, exact: bool) -> Read {
         let bytes = self.scope.p.vars[array].ty.base.bits() / 8;
-        Read { array, elements, bytes, access: Access::Regular, exact, again: false, prov: s.prov }
+        Read {
+            array,
+            elements,
+            bytes,
+            access: Access::Regular,
+            exact,
+            again: false,
+            turned: None,
+            prov: s.prov,
+        }
     }
 
     /// Copies of those of two arrays that are not made in the result, where one follows the other.
@@ -375,7 +385,7 @@ impl<'p> Analysis<'p> {
                 known: known.as_ref().map(|k| self.scope.int(k.every)),
             },
         };
-        self.step(s, what, |w| {
+        let node = self.step(s, what, |w| {
             let at = w.scope.enter_all(&Count::once(), &seg.space);
             match &seg.kind {
                 SegKind::Map => w.body(&seg.body, &at),
@@ -387,7 +397,27 @@ impl<'p> Analysis<'p> {
                     w.take(&before, &at);
                 }
             }
-        })
+        });
+        if seg.kind == SegKind::Map {
+            self.turned(seg);
+        }
+        node
+    }
+
+    /// Marks the arrays of the last step that are turned for it.
+    fn turned(&mut self, seg: &Seg) {
+        let Some((inner, axis)) = reduction(&seg.space, &seg.body) else { return };
+        let [.., rows, columns] = &seg.space[..] else { return };
+        let sizes = [rows, columns].map(|a| self.scope.int(a.size));
+        let few = |(n, least): (&Formula, i64)| n.constant().is_some_and(|n| n < i128::from(least));
+        if sizes.iter().zip([ROWS, COLUMNS]).any(few) {
+            return;
+        }
+        for s in &inner.stmts {
+            let Some(read) = across(&self.scope.p.vars, &seg.space, axis, &s.exp) else { continue };
+            let reads = self.out.steps.last_mut().map(|s| s.reads.iter_mut()).into_iter().flatten();
+            reads.filter(|r| r.array == read.array).for_each(|r| r.turned = Some(sizes.clone()));
+        }
     }
 
     fn scatter(
@@ -439,6 +469,7 @@ impl<'p> Analysis<'p> {
                     access: Access::Gather,
                     exact: false,
                     again: false,
+                    turned: None,
                     prov: s.prov,
                 });
             }

@@ -14,6 +14,7 @@
 
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
+use super::operands::Turned;
 use super::plan::Plan;
 use super::scan::Scan;
 use super::schedule::{self, Cost};
@@ -21,6 +22,7 @@ use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
+use remc_flat::across::{Across, COLUMNS, ROWS};
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
@@ -134,8 +136,6 @@ impl Plan {
         if self.is_transposition(leaf, &shape, outer) {
             return self.fill_with(name, outs, space, leaf, Points::Transposed);
         }
-        // Rows that are reduced run in lanes along the row, if that is long enough for a vector, and else
-        // many rows at once.
         let Some(n) = inner else {
             return match self.beside(leaf, last.var, &FxHashMap::default())? {
                 None => self.fill_with(name, outs, space, leaf, Points::Serial),
@@ -148,6 +148,46 @@ impl Plan {
                 }
             };
         };
+        let Some(turned) = self.turned(space, leaf) else {
+            return self.fill_along(name, outs, space, leaf, n);
+        };
+        let mut all = Atom::Const(Scalar::Bool(true));
+        for (a, least) in outer.last().into_iter().chain([last]).zip([ROWS, COLUMNS]) {
+            let size = self.atom(a.size)?;
+            let enough = self.int(ScalarOp::Ge, size, Atom::int(least))?;
+            all = match (all, enough) {
+                (Atom::Const(Scalar::Bool(true)), a) | (a, Atom::Const(Scalar::Bool(true))) => a,
+                (a @ Atom::Const(_), _) | (_, a @ Atom::Const(_)) => a,
+                (a, b) => self.op(ScalarOp::And, &[a, b])?,
+            };
+        }
+        match all {
+            Atom::Const(Scalar::Bool(true)) => self.fill_turned(name, outs, space, turned),
+            Atom::Const(_) => self.fill_along(name, outs, space, leaf, n),
+            cond => {
+                self.blocks.open();
+                self.fill_turned(name, outs, space, turned)?;
+                let then = self.blocks.close();
+                self.blocks.open();
+                self.fill_along(name, outs, space, leaf, n)?;
+                let otherwise = self.blocks.close();
+                self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
+                Ok(())
+            }
+        }
+    }
+
+    /// Points that reduce a row of length `n` each: in lanes along the row if it is long, else many rows at once.
+    fn fill_along(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+        n: Atom,
+    ) -> L<()> {
+        let Some((last, outer)) = space.split_last() else { return wrong("no axis") };
+        let shape = self.shape(leaf, last.var);
         let long = self.int(ScalarOp::Ge, n, Atom::int(self.short_row(leaf, &shape)))?;
         let lanes = Points::lanes(self, leaf, last, outer);
         match long {
@@ -155,6 +195,13 @@ impl Plan {
             Atom::Const(_) => self.fill_with(name, outs, space, leaf, lanes),
             long => self.fill_if(name, outs, space, leaf, Some(long), (Points::Serial, lanes)),
         }
+    }
+
+    fn fill_turned(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], turned: Turned) -> L<()> {
+        for (v, Across { array, order }) in turned.arrays {
+            self.view_copy(v, &mono::View::Permute { perm: order }, array)?;
+        }
+        self.fill(name, outs, space, &turned.leaf)
     }
 
     /// One kernel, or one of two by a condition.

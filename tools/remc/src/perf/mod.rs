@@ -44,7 +44,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     };
     let entry = program.get(&global).and_then(|d| d.entry.as_ref()).map(|_| global.name.to_string());
     let what = words::What { entry, device };
-    let words = words::Words::new(&session, &flat, &report);
+    let words = words::Words::new(&session, &flat, &report, args.device == PerfDevice::Cpu);
     to_stdout(&match args.format {
         PerfFormat::Text => text::text(&what, &words),
         PerfFormat::Json => json::json(&what, &words),

@@ -126,7 +126,7 @@ impl Text<'_, '_> {
         let mut reads = Vec::new();
         for r in &step.reads {
             let bytes = self.w.bytes(&r.elements, r.bytes);
-            reads.push(vec![self.w.array(r.array), bytes, self.w.access(r).to_owned()]);
+            reads.push(vec![self.w.array(r.array), bytes, self.w.access(r)]);
         }
         self.list(depth, "reads", &reads);
         let mut writes = Vec::new();

@@ -8,6 +8,7 @@ use remc_cost::leaf::{Access, Inner, InnerKind, Read};
 use remc_cost::report::{Made, Report, Step, What as Kind, Why};
 use remc_driver::Session;
 use remc_driver::render::line_column;
+use remc_flat::across::{COLUMNS, ROWS};
 use remc_flat::ir::{Program, ScanKind, Var};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub struct Words<'a> {
     session: &'a Session,
     p: &'a Program,
     pub report: &'a Report,
+    /// Whether the device turns arrays that are read across their rows: a GPU's blocks load tiles, in any order.
+    turns: bool,
     /// The names of symbols, in the order of their first use.
     names: RefCell<Vec<(Symbol, String)>>,
 }
@@ -41,8 +44,8 @@ pub struct Piece {
 }
 
 impl<'a> Words<'a> {
-    pub fn new(session: &'a Session, p: &'a Program, report: &'a Report) -> Words<'a> {
-        let words = Words { session, p, report, names: RefCell::default() };
+    pub fn new(session: &'a Session, p: &'a Program, report: &'a Report, turns: bool) -> Words<'a> {
+        let words = Words { session, p, report, turns, names: RefCell::default() };
         // Parameters have the first right to their names.
         for v in words.p.params.iter().filter(|v| words.p.vars[**v].ty.is_scalar()) {
             words.symbol(Symbol::Value(*v));
@@ -220,15 +223,23 @@ impl<'a> Words<'a> {
     }
 
     /// What is special in how an array is read.
-    pub fn access(&self, r: &Read) -> &'static str {
-        match (r.access, r.again, r.exact) {
+    pub fn access(&self, r: &Read) -> String {
+        let how = match (r.access, r.again, r.exact) {
             (Access::Gather, ..) => "gather: one by one, at computed places",
             (Access::Runs, ..) => "at computed places, neighbours beside each other",
             (Access::Regular, true, true) => "each element several times, counted once",
             (Access::Regular, true, false) => "at most; each element several times, counted once",
             (Access::Regular, false, false) => "at most",
             (Access::Regular, false, true) => "",
-        }
+        };
+        let Some(sizes) = r.turned.as_ref().filter(|_| self.turns) else { return how.to_owned() };
+        let open = sizes.iter().zip([ROWS, COLUMNS]).filter(|(n, _)| n.constant().is_none());
+        let tests: Vec<String> = open.map(|(n, least)| format!("{} ≥ {least}", self.formula(n))).collect();
+        let copy = match tests.is_empty() {
+            true => "from a transposed copy".to_owned(),
+            false => format!("if {} from a transposed copy", tests.join(" and ")),
+        };
+        if how.is_empty() { copy } else { format!("{how}; {copy}") }
     }
 
     pub fn why(&self, m: &Made) -> String {
