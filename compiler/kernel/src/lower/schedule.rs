@@ -230,7 +230,7 @@ impl Scan<'_> {
                         self.own.insert(s.pat[0]);
                     }
                     let depends = at.iter().any(|a| self.varies(*a)) || self.varying.contains(array);
-                    if depends {
+                    if depends || own {
                         self.varying.insert(s.pat[0]);
                     }
                     return;
@@ -244,6 +244,8 @@ impl Scan<'_> {
                     (true, true) => reads.contiguous += 1,
                     (true, false) => reads.strided += 1,
                 }
+                // What is in memory that each lane has for itself is taken to differ, even if no lane made it so.
+                varies |= own;
             }
             Exp::Op(op, args) => {
                 // Vectors of these have no instruction worth the name.
