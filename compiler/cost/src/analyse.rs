@@ -406,7 +406,7 @@ impl<'p> Analysis<'p> {
 
     /// Marks the arrays of the last step that are turned for it.
     fn turned(&mut self, seg: &Seg) {
-        let Some((inner, axis)) = reduction(&seg.space, &seg.body) else { return };
+        let Some((inner, axis)) = reduction(&seg.body) else { return };
         let [.., rows, columns] = &seg.space[..] else { return };
         let sizes = [rows, columns].map(|a| self.scope.int(a.size));
         let few = |(n, least): (&Formula, i64)| n.constant().is_some_and(|n| n < i128::from(least));

@@ -31,13 +31,10 @@ pub struct Across {
     pub order: Vec<usize>,
 }
 
-/// The one reduction that the points of a space with rows have.
-pub fn reduction<'l>(space: &[Axis], leaf: &'l mono::Body) -> Option<(&'l mono::Body, Axis)> {
-    if space.len() < 2 {
-        return None;
-    }
-    let mut inner = leaf.stmts.iter().filter(|s| !s.exp.bodies().is_empty());
-    match (inner.next().map(|s| &s.exp), inner.next()) {
+/// The reduction of a leaf that has that one loop.
+pub fn reduction(leaf: &mono::Body) -> Option<(&mono::Body, Axis)> {
+    let mut loops = leaf.stmts.iter().filter(|s| !s.exp.bodies().is_empty());
+    match (loops.next().map(|s| &s.exp), loops.next()) {
         (Some(mono::Exp::Reduce { axis, body, .. }), None) => Some((body, *axis)),
         _ => None,
     }

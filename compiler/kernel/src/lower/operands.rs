@@ -15,7 +15,7 @@ impl Plan {
     /// The leaf of a space with the arrays turned that it reads across their rows; if then it reads nothing across rows,
     /// and runs in lanes.
     pub(super) fn turned(&mut self, space: &[mono::Axis], leaf: &mono::Body) -> Option<Turned> {
-        let (_, axis) = reduction(space, leaf)?;
+        let (_, axis) = reduction(leaf)?;
         let mut turned = Turned { arrays: Vec::new(), leaf: leaf.clone() };
         let inner = turned.leaf.stmts.iter_mut().flat_map(|s| s.exp.bodies_mut().into_iter().take(1));
         for s in inner.flat_map(|b| &mut b.stmts) {

@@ -22,7 +22,7 @@ use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
-use remc_flat::across::{Across, COLUMNS, ROWS};
+use remc_flat::across::{Across, COLUMNS, ROWS, reduction};
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
@@ -151,30 +151,21 @@ impl Plan {
         let Some(turned) = self.turned(space, leaf) else {
             return self.fill_along(name, outs, space, leaf, n);
         };
-        let mut all = Atom::Const(Scalar::Bool(true));
+        let mut enough = Atom::Const(Scalar::Bool(true));
         for (a, least) in outer.last().into_iter().chain([last]).zip([ROWS, COLUMNS]) {
             let size = self.atom(a.size)?;
-            let enough = self.int(ScalarOp::Ge, size, Atom::int(least))?;
-            all = match (all, enough) {
-                (Atom::Const(Scalar::Bool(true)), a) | (a, Atom::Const(Scalar::Bool(true))) => a,
-                (a @ Atom::Const(_), _) | (_, a @ Atom::Const(_)) => a,
+            let test = self.int(ScalarOp::Ge, size, Atom::int(least))?;
+            enough = match (enough, test) {
+                (Atom::Const(Scalar::Bool(true)), t) | (t, Atom::Const(Scalar::Bool(true))) => t,
+                (no @ Atom::Const(_), _) | (_, no @ Atom::Const(_)) => no,
                 (a, b) => self.op(ScalarOp::And, &[a, b])?,
             };
         }
-        match all {
-            Atom::Const(Scalar::Bool(true)) => self.fill_turned(name, outs, space, turned),
-            Atom::Const(_) => self.fill_along(name, outs, space, leaf, n),
-            cond => {
-                self.blocks.open();
-                self.fill_turned(name, outs, space, turned)?;
-                let then = self.blocks.close();
-                self.blocks.open();
-                self.fill_along(name, outs, space, leaf, n)?;
-                let otherwise = self.blocks.close();
-                self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
-                Ok(())
-            }
-        }
+        self.either(
+            enough,
+            |p| p.fill_turned(name, outs, space, turned),
+            |p| p.fill_along(name, outs, space, leaf, n),
+        )
     }
 
     /// Points that reduce a row of length `n` each: in lanes along the row if it is long, else many rows at once.
@@ -190,11 +181,7 @@ impl Plan {
         let shape = self.shape(leaf, last.var);
         let long = self.int(ScalarOp::Ge, n, Atom::int(self.short_row(leaf, &shape)))?;
         let lanes = Points::lanes(self, leaf, last, outer);
-        match long {
-            Atom::Const(Scalar::Bool(true)) => self.fill_with(name, outs, space, leaf, Points::Serial),
-            Atom::Const(_) => self.fill_with(name, outs, space, leaf, lanes),
-            long => self.fill_if(name, outs, space, leaf, Some(long), (Points::Serial, lanes)),
-        }
+        self.fill_if(name, outs, space, leaf, Some(long), (Points::Serial, lanes))
     }
 
     fn fill_turned(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], turned: Turned) -> L<()> {
@@ -215,11 +202,30 @@ impl Plan {
         (then, otherwise): (Points, Points),
     ) -> L<()> {
         let Some(cond) = cond else { return self.fill_with(name, outs, space, leaf, then) };
+        self.either(
+            cond,
+            |p| p.fill_with(name, outs, space, leaf, then),
+            |p| p.fill_with(name, outs, space, leaf, otherwise),
+        )
+    }
+
+    /// What either of two makes, as a condition says; the one alone where it is known.
+    fn either(
+        &mut self,
+        cond: Atom,
+        then: impl FnOnce(&mut Self) -> L<()>,
+        otherwise: impl FnOnce(&mut Self) -> L<()>,
+    ) -> L<()> {
+        match cond {
+            Atom::Const(Scalar::Bool(true)) => return then(self),
+            Atom::Const(_) => return otherwise(self),
+            Atom::Var(_) => {}
+        }
         self.blocks.open();
-        self.fill_with(name, outs, space, leaf, then)?;
+        then(self)?;
         let then = self.blocks.close();
         self.blocks.open();
-        self.fill_with(name, outs, space, leaf, otherwise)?;
+        otherwise(self)?;
         let otherwise = self.blocks.close();
         self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
         Ok(())
@@ -228,12 +234,8 @@ impl Plan {
     /// The length of the one reduction in a leaf that could run in lanes of its space, but reads across
     /// its arrays then.
     pub fn strided_reduction(&self, leaf: &mono::Body, shape: &schedule::Shape) -> Option<Atom> {
-        let mut loops = leaf.stmts.iter().filter(|s| !s.exp.bodies().is_empty());
-        let (Some(only), None) = (loops.next(), loops.next()) else { return None };
-        match &only.exp {
-            mono::Exp::Reduce { axis, .. } if shape.lanes => self.atom(axis.size).ok(),
-            _ => None,
-        }
+        let (_, axis) = reduction(leaf).filter(|_| shape.lanes)?;
+        self.atom(axis.size).ok()
     }
 
     /// How long the row of such a reduction has to be to run in lanes along the row: a vector, if an operator combines

@@ -21,6 +21,7 @@
 //!   must hold outside: its sizes are known not to be negative there, its indices are its own. A map of a
 //!   few operators stays, and is fused into what uses it. A `while` stays: it may not end.
 
+use super::poly::Poly;
 use crate::ir::*;
 use remc_base::IdVec;
 use remc_base::ops::ScalarOp;
@@ -96,8 +97,8 @@ struct Hoist<'p> {
     /// The variables that are known not to be negative from a level on, for each level: only until the
     /// scope of that level ends.
     sizes: Vec<Vec<Var>>,
-    /// The variables that are the product of two others.
-    products: FxHashMap<Var, (Atom, Atom)>,
+    /// What variables are that are products.
+    products: FxHashMap<Var, Poly>,
 }
 
 impl Hoist<'_> {
@@ -139,9 +140,9 @@ impl Hoist<'_> {
         let here = self.scopes.len() - 1;
         self.enter(&mut s.exp, here + 1);
         if let (Exp::Op(ScalarOp::Mul, args), [v]) = (&s.exp, &s.pat[..])
-            && let [a, b] = args[..]
+            && let Some(product) = self.product(args)
         {
-            self.products.insert(*v, (a, b));
+            self.products.insert(*v, product);
         }
         let mut to = here;
         let alike = self.keeps_elements(&s.exp);
@@ -237,22 +238,17 @@ impl Hoist<'_> {
     /// Whether an expression is a reshape that is known to have as many elements as its array.
     fn keeps_elements(&self, exp: &Exp) -> bool {
         let Exp::View { view: View::Reshape { dims }, array } = exp else { return false };
-        self.factors(&self.p.ty(*array).dims) == self.factors(dims)
+        self.product(dims).is_some_and(|n| self.product(&self.p.ty(*array).dims) == Some(n))
     }
 
-    /// What a number of elements is the product of: a constant, and variables that are no products.
-    fn factors(&self, dims: &[Atom]) -> (i64, Vec<Var>) {
-        let (mut constant, mut vars) = (1i64, Vec::new());
-        let mut todo = dims.to_vec();
-        while let Some(a) = todo.pop() {
-            match (a, a.as_var().and_then(|v| self.products.get(&v))) {
-                (_, Some((a, b))) => todo.extend([*a, *b]),
-                (Atom::Var(v), None) => vars.push(v),
-                (Atom::Const(_), None) => constant = constant.wrapping_mul(a.as_int().unwrap_or(0)),
-            }
-        }
-        vars.sort();
-        (constant, vars)
+    fn product(&self, atoms: &[Atom]) -> Option<Poly> {
+        atoms.iter().try_fold(Poly::constant(1), |product, a| match a {
+            Atom::Var(v) => match self.products.get(v) {
+                Some(known) => product.times(known),
+                None => product.times(&Poly::var(*v)),
+            },
+            Atom::Const(_) => product.times(&Poly::constant(a.as_int()?)),
+        })
     }
 
     /// Whether what a statement takes for granted holds at a level.

@@ -381,32 +381,20 @@ impl Checker<'_> {
     }
 
     /// Hides more indices by the box that an expression ends in.
-    fn widen(&mut self, e: Expr, more: &[IVar]) -> Check<Expr> {
-        let node = e.node;
-        let kind = match *e.kind {
+    fn widen(&mut self, mut e: Expr, more: &[IVar]) -> Check<Expr> {
+        match &mut *e.kind {
+            ExprKind::Lift { body, .. } | ExprKind::Unbox { body, .. } | ExprKind::Let { body, .. } => {
+                *body = self.widen(body.clone(), more)?;
+                e.ty = body.ty.clone();
+                Ok(e)
+            }
             ExprKind::Box { witnesses, value } => {
                 let mut all = more.to_vec();
                 witnesses.iter().for_each(|w| rigid_of(self.s.zonk_index(w), &mut all));
-                return self.rebox(value, &all);
+                self.rebox(value.clone(), &all)
             }
-            ExprKind::Lift { kind, indices, value, body } => {
-                ExprKind::Lift { kind, indices, value, body: self.widen(body, more)? }
-            }
-            ExprKind::Unbox { boxes, indices, local, body } => {
-                ExprKind::Unbox { boxes, indices, local, body: self.widen(body, more)? }
-            }
-            ExprKind::Let { local, value, body } => {
-                ExprKind::Let { local, value, body: self.widen(body, more)? }
-            }
-            kind => return Ok(Expr { kind: Box::new(kind), ..e }),
-        };
-        let ty = match &kind {
-            ExprKind::Lift { body, .. } | ExprKind::Unbox { body, .. } | ExprKind::Let { body, .. } => {
-                body.ty.clone()
-            }
-            _ => e.ty,
-        };
-        Ok(Expr::new(kind, ty, node))
+            _ => Ok(e),
+        }
     }
 }
 
