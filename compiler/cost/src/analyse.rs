@@ -333,7 +333,7 @@ impl<'p> Analysis<'p> {
             access: Access::Regular,
             exact,
             again: false,
-            turned: None,
+            transposed: None,
             prov: s.prov,
         }
     }
@@ -399,13 +399,13 @@ impl<'p> Analysis<'p> {
             }
         });
         if seg.kind == SegKind::Map {
-            self.turned(seg);
+            self.transposed(seg);
         }
         node
     }
 
-    /// Marks the arrays of the last step that are turned for it.
-    fn turned(&mut self, seg: &Seg) {
+    /// Marks the arrays of the last step that are transposed for it.
+    fn transposed(&mut self, seg: &Seg) {
         let Some((inner, axis)) = reduction(&seg.body) else { return };
         let [.., rows, columns] = &seg.space[..] else { return };
         let sizes = [rows, columns].map(|a| self.scope.int(a.size));
@@ -416,7 +416,7 @@ impl<'p> Analysis<'p> {
         for s in &inner.stmts {
             let Some(read) = across(&self.scope.p.vars, &seg.space, axis, &s.exp) else { continue };
             let reads = self.out.steps.last_mut().map(|s| s.reads.iter_mut()).into_iter().flatten();
-            reads.filter(|r| r.array == read.array).for_each(|r| r.turned = Some(sizes.clone()));
+            reads.filter(|r| r.array == read.array).for_each(|r| r.transposed = Some(sizes.clone()));
         }
     }
 
@@ -469,7 +469,7 @@ impl<'p> Analysis<'p> {
                     access: Access::Gather,
                     exact: false,
                     again: false,
-                    turned: None,
+                    transposed: None,
                     prov: s.prov,
                 });
             }

@@ -52,9 +52,9 @@ pub struct Read {
     pub exact: bool,
     /// It is read inside loops that its indices do not depend on: each element several times.
     pub again: bool,
-    /// A processor turns it first, where these are as many as [`remc_flat::across`] says: the rows of points, and the
+    /// A processor transposes it first, where these are as many as [`remc_flat::across`] says: the rows of points, and the
     /// points of each.
-    pub turned: Option<[Formula; 2]>,
+    pub transposed: Option<[Formula; 2]>,
     pub prov: Prov,
 }
 
@@ -413,7 +413,7 @@ impl<'s, 'p> Walk<'s, 'p> {
             access,
             exact: exact && !at.conditional,
             again: at.all().iter().any(|l| !loops.contains(l)),
-            turned: None,
+            transposed: None,
             prov: self.prov,
         };
         let old = self.found.reads.iter_mut().find(|p| p.array == array && p.at == indices);

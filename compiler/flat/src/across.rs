@@ -1,4 +1,4 @@
-//! Which arrays the points of many rows read across their rows: on a processor they are turned first.
+//! Which arrays the points of many rows read across their rows: on a processor they are transposed first.
 //!
 //! ```text
 //! (seg-map grid ((%i n) (%j m))                             (let (%t l m) (view (permute 1 0) %b))
@@ -8,17 +8,17 @@
 //! ```
 //!
 //! A product with a transposed matrix, or the distances of all pairs of rows. Element by element each point could only
-//! reduce along its own row, and would load two elements for each operation. Turned, the points of a row are lanes and
-//! several rows share what is loaded. To turn the array takes as long as a few rows of points do, and lanes have to have
+//! reduce along its own row, and would load two elements for each operation. Transposed, the points of a row are lanes and
+//! several rows share what is loaded. To transpose the array takes as long as a few rows of points do, and lanes have to have
 //! points: so it is done where there are [`ROWS`] at least, of [`COLUMNS`] at least.
 //!
-//! This only says which arrays these are; lowering turns them, and the cost model tells.
+//! This only says which arrays these are; lowering transposes them, and the cost model tells.
 
 use crate::ir::*;
 use remc_base::IdVec;
 use remc_mono::ir as mono;
 
-/// So many rows of points read what is turned for them.
+/// So many rows of points read what is transposed for them.
 pub const ROWS: i64 = 64;
 /// So many points has each of those rows.
 pub const COLUMNS: i64 = 16;

@@ -6,7 +6,7 @@
 //! | [`flatten`] | Mono → Flat |
 //! | [`legal`] | what one thread may do |
 //! | [`appends`] | which arrays are made in the result of an append |
-//! | [`across`] | which arrays are turned for those who read them across their rows |
+//! | [`across`] | which arrays are transposed for those who read them across their rows |
 //! | [`meaning`] | Flat → Mono: what each form stands for |
 //! | [`verify`] | the rules, those of Mono among them |
 //! | [`mod@print`], [`parse`] | the text form |

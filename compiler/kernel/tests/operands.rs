@@ -1,4 +1,4 @@
-//! Which arrays are turned for the points of many rows.
+//! Which arrays are transposed for the points of many rows.
 
 use remc_flat::parse::parse_program;
 use remc_kernel::lower::{Target, lower_with};
@@ -39,44 +39,44 @@ fn lowered(rows: &str, m: &str, right: &str, target: Target) -> String {
 const ACROSS: &str = "(let ((%y.11 float)) (index %b.4 %j.7 %k.9) p0)";
 const ALONG: &str = "(let ((%y.11 float)) (index %a.3 %i.6 %k.9) p0)";
 
-/// How many arrays are turned, in how many cases.
-fn turned(rows: &str, m: &str, right: &str, target: Target) -> (usize, usize) {
+/// How many arrays are transposed, in how many cases.
+fn transposed(rows: &str, m: &str, right: &str, target: Target) -> (usize, usize) {
     let text = lowered(rows, m, right, target);
-    (text.matches("(alloc (%turned").count(), text.matches("(if ").count())
+    (text.matches("(alloc (%transposed").count(), text.matches("(if ").count())
 }
 
 #[test]
-fn what_many_rows_read_across_is_turned() {
+fn what_many_rows_read_across_is_transposed() {
     let text = lowered("100", "40", ACROSS, Target::default());
     let (before, after) = text.split_once("(launch k0").unwrap_or_else(|| panic!("{text}"));
-    assert!(before.contains("(alloc (%turned") && after.contains("(launch k1"), "{text}");
+    assert!(before.contains("(alloc (%transposed") && after.contains("(launch k1"), "{text}");
     // Then rows share what they load.
     assert!(text.contains("(for (jam 4)") && text.contains("(for (lanes 32)"), "{text}");
-    assert_eq!(turned("100", "40", ACROSS, Target::default()), (1, 0));
+    assert_eq!(transposed("100", "40", ACROSS, Target::default()), (1, 0));
 }
 
 #[test]
 fn a_few_rows_reduce_along_what_they_read() {
-    assert_eq!(turned("63", "40", ACROSS, Target::default()).0, 0);
-    assert_eq!(turned("64", "40", ACROSS, Target::default()).0, 1);
-    assert_eq!(turned("64", "15", ACROSS, Target::default()).0, 0);
-    assert_eq!(turned("64", "16", ACROSS, Target::default()).0, 1);
+    assert_eq!(transposed("63", "40", ACROSS, Target::default()).0, 0);
+    assert_eq!(transposed("64", "40", ACROSS, Target::default()).0, 1);
+    assert_eq!(transposed("64", "15", ACROSS, Target::default()).0, 0);
+    assert_eq!(transposed("64", "16", ACROSS, Target::default()).0, 1);
 }
 
 #[test]
 fn the_plan_decides_where_the_number_of_rows_is_not_known() {
     let text = lowered("%n.0", "%m.1", ACROSS, Target::default());
     assert!(text.contains("(op >= %n.0 64)") && text.contains("(op >= %m.1 16)"), "{text}");
-    let (cases, others) = (text.matches("(alloc (%turned").count(), text.matches("(for (jam 4)").count());
+    let (cases, others) = (text.matches("(alloc (%transposed").count(), text.matches("(for (jam 4)").count());
     assert!(cases == 1 && others >= 1, "{text}");
 }
 
 #[test]
 fn what_is_read_along_rows_stays() {
-    assert_eq!(turned("100", "40", ALONG, Target::default()).0, 0);
+    assert_eq!(transposed("100", "40", ALONG, Target::default()).0, 0);
 }
 
 #[test]
 fn threads_stage_their_tiles_and_turn_nothing() {
-    assert_eq!(turned("100", "40", ACROSS, Target::GPU).0, 0);
+    assert_eq!(transposed("100", "40", ACROSS, Target::GPU).0, 0);
 }

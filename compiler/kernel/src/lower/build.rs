@@ -137,6 +137,9 @@ pub(crate) trait Emit {
             (ScalarOp::Mul, [a, b]) if b.as_int() == Some(1) => return Ok(*a),
             (ScalarOp::Mul, [a, b]) if a.as_int() == Some(1) => return Ok(*b),
             (ScalarOp::Quotient, [a, b]) if b.as_int() == Some(1) => return Ok(*a),
+            (ScalarOp::And, [a, Atom::Const(b)] | [Atom::Const(b), a]) => {
+                return Ok(if *b == Scalar::Bool(true) { *a } else { Atom::Const(*b) });
+            }
             _ => {}
         }
         let tys = args.iter().map(|a| self.program().scalar_ty(*a)).collect::<Option<Vec<_>>>();

@@ -19,7 +19,7 @@
 //! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
-//! | [`operands`] | arrays that are turned for those who read them across their rows |
+//! | [`operands`] | arrays that are transposed for those who read them across their rows |
 //! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
 //! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |

@@ -14,7 +14,7 @@
 
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
-use super::operands::Turned;
+use super::operands::Transposed;
 use super::plan::Plan;
 use super::scan::Scan;
 use super::schedule::{self, Cost};
@@ -148,22 +148,18 @@ impl Plan {
                 }
             };
         };
-        let Some(turned) = self.turned(space, leaf) else {
+        let Some(transposed) = self.transposed(space, leaf) else {
             return self.fill_along(name, outs, space, leaf, n);
         };
         let mut enough = Atom::Const(Scalar::Bool(true));
         for (a, least) in outer.last().into_iter().chain([last]).zip([ROWS, COLUMNS]) {
             let size = self.atom(a.size)?;
             let test = self.int(ScalarOp::Ge, size, Atom::int(least))?;
-            enough = match (enough, test) {
-                (Atom::Const(Scalar::Bool(true)), t) | (t, Atom::Const(Scalar::Bool(true))) => t,
-                (no @ Atom::Const(_), _) | (_, no @ Atom::Const(_)) => no,
-                (a, b) => self.op(ScalarOp::And, &[a, b])?,
-            };
+            enough = self.op(ScalarOp::And, &[enough, test])?;
         }
         self.either(
             enough,
-            |p| p.fill_turned(name, outs, space, turned),
+            |p| p.fill_transposed(name, outs, space, transposed),
             |p| p.fill_along(name, outs, space, leaf, n),
         )
     }
@@ -184,11 +180,17 @@ impl Plan {
         self.fill_if(name, outs, space, leaf, Some(long), (Points::Serial, lanes))
     }
 
-    fn fill_turned(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], turned: Turned) -> L<()> {
-        for (v, Across { array, order }) in turned.arrays {
+    fn fill_transposed(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        transposed: Transposed,
+    ) -> L<()> {
+        for (v, Across { array, order }) in transposed.arrays {
             self.view_copy(v, &mono::View::Permute { perm: order }, array)?;
         }
-        self.fill(name, outs, space, &turned.leaf)
+        self.fill(name, outs, space, &transposed.leaf)
     }
 
     /// One kernel, or one of two by a condition.

@@ -17,7 +17,8 @@
 //! - an index goes where it is certain to be in bounds: because of what is indexed (an index variable of an
 //!   axis of the array's size), or because the loop that it leaves runs at least once and comes to the
 //!   index before any check;
-//! - so does an array that does not change, if its work is worth to be shared. What it mentions inside
+//! - a reshape goes anywhere if it is known to have as many elements as its array, since both are the same memory;
+//! - an array goes as an index does, if it does not change and its work is worth to be shared. What it mentions inside
 //!   must hold outside: its sizes are known not to be negative there, its indices are its own. A map of a
 //!   few operators stays, and is fused into what uses it. A `while` stays: it may not end.
 

@@ -29,8 +29,8 @@ pub struct Words<'a> {
     session: &'a Session,
     p: &'a Program,
     pub report: &'a Report,
-    /// Whether the device turns arrays that are read across their rows: a GPU's blocks load tiles, in any order.
-    turns: bool,
+    /// Whether the device transposes arrays that are read across their rows: a GPU's blocks load tiles, in any order.
+    transposes: bool,
     /// The names of symbols, in the order of their first use.
     names: RefCell<Vec<(Symbol, String)>>,
 }
@@ -44,8 +44,8 @@ pub struct Piece {
 }
 
 impl<'a> Words<'a> {
-    pub fn new(session: &'a Session, p: &'a Program, report: &'a Report, turns: bool) -> Words<'a> {
-        let words = Words { session, p, report, turns, names: RefCell::default() };
+    pub fn new(session: &'a Session, p: &'a Program, report: &'a Report, transposes: bool) -> Words<'a> {
+        let words = Words { session, p, report, transposes, names: RefCell::default() };
         // Parameters have the first right to their names.
         for v in words.p.params.iter().filter(|v| words.p.vars[**v].ty.is_scalar()) {
             words.symbol(Symbol::Value(*v));
@@ -232,7 +232,7 @@ impl<'a> Words<'a> {
             (Access::Regular, false, false) => "at most",
             (Access::Regular, false, true) => "",
         };
-        let Some(sizes) = r.turned.as_ref().filter(|_| self.turns) else { return how.to_owned() };
+        let Some(sizes) = r.transposed.as_ref().filter(|_| self.transposes) else { return how.to_owned() };
         let open = sizes.iter().zip([ROWS, COLUMNS]).filter(|(n, _)| n.constant().is_none());
         let tests: Vec<String> = open.map(|(n, least)| format!("{} ≥ {least}", self.formula(n))).collect();
         let copy = match tests.is_empty() {
