@@ -233,8 +233,12 @@ impl<'a> Words<'a> {
             (Access::Regular, false, true) => "",
         };
         let Some(sizes) = r.transposed.as_ref().filter(|_| self.transposes) else { return how.to_owned() };
-        let open = sizes.iter().zip([ROWS, COLUMNS]).filter(|(n, _)| n.constant().is_none());
-        let tests: Vec<String> = open.map(|(n, least)| format!("{} ≥ {least}", self.formula(n))).collect();
+        let mut open: Vec<(&Formula, i64)> = sizes.iter().zip([ROWS, COLUMNS]).collect();
+        open.retain(|(n, _)| n.constant().is_none());
+        // Of one size the larger bound, which comes first.
+        open.dedup_by_key(|(n, _)| *n);
+        let tests: Vec<String> =
+            open.into_iter().map(|(n, least)| format!("{} ≥ {least}", self.formula(n))).collect();
         let copy = match tests.is_empty() {
             true => "from a transposed copy".to_owned(),
             false => format!("if {} from a transposed copy", tests.join(" and ")),

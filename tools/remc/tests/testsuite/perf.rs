@@ -7,12 +7,13 @@ use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
 
 /// The name of the golden file, the program, and the device.
-const GOLDENS: [(&str, &str, &str); 10] = [
+const GOLDENS: [(&str, &str, &str); 11] = [
     ("dot", "tools/bench/programs/dot.remora", "cpu"),
     ("matmul", "tools/bench/programs/matmul.remora", "cpu"),
     ("matmul-cuda", "tools/bench/programs/matmul.remora", "cuda"),
     ("blur", "examples/blur.remora", "cpu"),
     ("covariance", "examples/covariance.remora", "cpu"),
+    ("covariance-cuda", "examples/covariance.remora", "cuda"),
     ("k-means", "examples/k-means.remora", "cpu"),
     ("sparse", "examples/sparse.remora", "cpu"),
     ("needleman-wunsch", "examples/needleman-wunsch.remora", "cpu"),
