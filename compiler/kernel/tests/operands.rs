@@ -72,6 +72,14 @@ fn the_plan_decides_where_the_number_of_rows_is_not_known() {
 }
 
 #[test]
+fn a_number_that_is_known_is_not_asked_for() {
+    let text = lowered("100", "%m.1", ACROSS, Target::default());
+    assert!(text.contains("(op >= %m.1 16)") && !text.contains("(op and "), "{text}");
+    assert_eq!(transposed("100", "%m.1", ACROSS, Target::default()).0, 1);
+    assert_eq!(transposed("63", "%m.1", ACROSS, Target::default()).0, 0);
+}
+
+#[test]
 fn what_is_read_along_rows_stays() {
     assert_eq!(transposed("100", "40", ALONG, Target::default()).0, 0);
 }
