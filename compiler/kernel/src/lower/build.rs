@@ -123,7 +123,8 @@ pub(crate) trait Emit {
         Atom::Var(var)
     }
 
-    /// An operator of scalars, folded where it is of constants, and sizes where it changes nothing.
+    /// An operator of scalars, folded where it is of constants, and where it changes nothing. What forgets an operand
+    /// is left: lanes combine an accumulator by an operator of it.
     fn op(&mut self, op: ScalarOp, args: &[Atom]) -> L<Atom> {
         if let Some(consts) = args.iter().map(|a| a.constant()).collect::<Option<Vec<Scalar>>>()
             && let Ok(value) = remc_base::ops::apply(op, &consts)
@@ -137,9 +138,8 @@ pub(crate) trait Emit {
             (ScalarOp::Mul, [a, b]) if b.as_int() == Some(1) => return Ok(*a),
             (ScalarOp::Mul, [a, b]) if a.as_int() == Some(1) => return Ok(*b),
             (ScalarOp::Quotient, [a, b]) if b.as_int() == Some(1) => return Ok(*a),
-            (ScalarOp::And, [a, Atom::Const(b)] | [Atom::Const(b), a]) => {
-                return Ok(if *b == Scalar::Bool(true) { *a } else { Atom::Const(*b) });
-            }
+            (ScalarOp::And, [a, Atom::Const(Scalar::Bool(true))]) => return Ok(*a),
+            (ScalarOp::And, [Atom::Const(Scalar::Bool(true)), a]) => return Ok(*a),
             _ => {}
         }
         let tys = args.iter().map(|a| self.program().scalar_ty(*a)).collect::<Option<Vec<_>>>();

@@ -155,6 +155,9 @@ impl Plan {
         for (a, least) in outer.last().into_iter().chain([last]).zip([ROWS, COLUMNS]) {
             let size = self.atom(a.size)?;
             let test = self.int(ScalarOp::Ge, size, Atom::int(least))?;
+            if test == Atom::Const(Scalar::Bool(false)) {
+                return self.fill_along(name, outs, space, leaf, n);
+            }
             enough = self.op(ScalarOp::And, &[enough, test])?;
         }
         self.either(
