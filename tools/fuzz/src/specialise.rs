@@ -61,6 +61,14 @@ pub fn file(session: &Session, program: &LinkedProgram, file: SourceFile) -> Str
     out
 }
 
+/// The words of a check without the name of its size, which an annotation gives.
+fn nameless(why: &str) -> String {
+    match why.split_once("a size `").and_then(|(before, rest)| Some((before, rest.split_once('`')?.1))) {
+        Some((before, after)) => format!("{before}a size{after}"),
+        None => why.to_string(),
+    }
+}
+
 /// What the variables of a place stand for.
 #[derive(Clone, Default)]
 struct Scope<'p> {
@@ -237,7 +245,7 @@ impl<'p> Walk<'p> {
                 if holds {
                     return body;
                 }
-                ExprKind::Check { fact, why: why.clone(), body }
+                ExprKind::Check { fact, why: nameless(why).into(), body }
             }
             ExprKind::ReifyDim(d) => match s.dim(d) {
                 d if d.as_constant().is_some() => literal(Lit::Int(d.as_constant().unwrap_or_default()), &ty),

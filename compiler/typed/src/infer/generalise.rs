@@ -458,6 +458,8 @@ impl Checker<'_> {
             metas_of(&ty, &mut metas);
             let mut taken: Vec<Name> = ivars.iter().map(|v| v.name.clone()).collect();
             taken.extend(self.scope.iter().map(|((_, n), _)| n.clone()));
+            let named = self.named_by_hand(&taken);
+            taken.extend(self.named_sizes.iter().map(|n| n.name.clone()));
             for m in metas {
                 let meta = self.s.meta(m).clone();
                 if meta.depth < depth || meta.is_solved() {
@@ -465,7 +467,10 @@ impl Checker<'_> {
                 }
                 match meta.kind {
                     MetaKind::Dim => {
-                        let name = fresh_name(meta.name.as_ref(), &["n", "m", "k", "l", "d"], &mut taken);
+                        let name = match named.get(&m) {
+                            Some(name) => name.to_string(),
+                            None => fresh_name(meta.name.as_ref(), &["n", "m", "k", "l", "d"], &mut taken),
+                        };
                         let v = self.s.fresh_ivar(Sort::Dim, &name, 0);
                         self.s.decide(m, Solution::Dim(Dim::rigid(v.clone())));
                         ivars.push(v);
@@ -571,6 +576,21 @@ impl Checker<'_> {
         }
     }
 
+    /// What a person called the sizes that are still unknown: each by its first name, and no two by one.
+    fn named_by_hand(&self, taken: &[Name]) -> FxHashMap<MetaId, Name> {
+        let mut named: FxHashMap<MetaId, Name> = FxHashMap::default();
+        for n in &self.named_sizes {
+            if let Some((m, 0)) = n.unknown(&self.s)
+                && !named.contains_key(&m)
+                && !taken.contains(&n.name)
+                && !named.values().any(|name| *name == n.name)
+            {
+                named.insert(m, n.name.clone());
+            }
+        }
+        named
+    }
+
     /// Requires an expression to have a type.
     pub(super) fn expect(&mut self, e: &Expr, want: &ArrTy, at: NodeId) -> Check<()> {
         self.s.node = Some(e.node);
@@ -581,7 +601,7 @@ impl Checker<'_> {
     }
 }
 
-/// The name a person gave, else the first of the list that is free.
+/// The name wished for, else the first of the list that is free.
 fn fresh_name(hint: Option<&Name>, list: &[&str], taken: &mut Vec<Name>) -> String {
     let mut candidates: Vec<String> = hint.iter().map(|n| n.to_string()).collect();
     candidates.extend(list.iter().map(|s| s.to_string()));

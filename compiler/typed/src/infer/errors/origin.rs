@@ -26,7 +26,7 @@ pub(in crate::infer) struct NamedSize {
 
 impl NamedSize {
     /// The existential that the size is, up to a number that is added to it.
-    fn unknown(&self, s: &Solver) -> Option<(MetaId, i128)> {
+    pub(in crate::infer) fn unknown(&self, s: &Solver) -> Option<(MetaId, i128)> {
         let size = s.zonk_dim(&self.size);
         let mut vars = size.vars();
         let (Some(DimVar::Meta(m)), None) = (vars.next().cloned(), vars.next()) else { return None };
