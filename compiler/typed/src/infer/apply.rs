@@ -225,7 +225,8 @@ impl Checker<'_> {
         let mut lifted = false;
         let mut done_vals = Vec::new();
         for (index, source, position) in vals {
-            let (found, t) = self.val_argument(&index, source, &op)?;
+            let rank = self.rank_wanted(&index, &op, &slots);
+            let (found, t) = self.val_argument(&index, rank, source, &op)?;
             lifted |= found.is_none();
             indices.push((index, found));
             done_vals.push((position, t));
@@ -355,10 +356,37 @@ impl Checker<'_> {
         results.into_iter().collect()
     }
 
+    /// Whether it is `subarray` or one of its kin, which take an array, a start and a shape.
+    fn takes_part(op: &Operator) -> bool {
+        op.global.as_ref().is_some_and(|g| g.name.as_str().starts_with("subarray"))
+    }
+
+    /// How many sizes a vector of sizes needs, where the operator or its other arguments say it. The shape of a part
+    /// has a size for each number of the start, and both one for each axis if the start's length is not known either.
+    fn rank_wanted(&self, want: &Index, op: &Operator, slots: &[Slot]) -> Option<usize> {
+        let Index::Shape(want) = want else { return None };
+        if let Some(dims) = self.s.zonk_shape(want).dims() {
+            return Some(dims.len());
+        }
+        let [xs, start, ..] = slots else { return None };
+        let dims = |slot: &Slot| self.s.zonk_shape(&slot.arg.as_ref()?.expr.ty.shape).dims();
+        if !Self::takes_part(op) {
+            return None;
+        }
+        match (dims(start)?.as_slice(), dims(xs)) {
+            ([length], axes) => match (length.as_constant(), length.as_var()) {
+                (Some(length), _) => usize::try_from(length).ok(),
+                (None, Some(DimVar::Meta(_))) => Some(axes?.len()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// `(subarray a [1 0 2] [2])`: the axes that the shape does not name run to their end.
     fn whole_axes(&self, op: &Operator, slots: &[Slot], found: Index) -> Index {
         let (Index::Shape(given), [xs, start, ..]) = (&found, slots) else { return found };
-        let subarray = op.global.as_ref().is_some_and(|g| g.name.as_str().starts_with("subarray"));
+        let subarray = Self::takes_part(op);
         let starts = match start.arg.as_ref().map(|t| &t.known) {
             Some(Some(Index::Shape(s))) => self.s.zonk_shape(s).dims(),
             _ => None,

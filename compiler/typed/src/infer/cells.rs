@@ -383,10 +383,12 @@ impl Checker<'_> {
         })
     }
 
-    /// The index that a `Val` argument stands for; `None` if the argument has a frame.
+    /// The index that a `Val` argument stands for; `None` if the argument has a frame. A vector whose length nothing
+    /// says has `rank` sizes.
     pub(super) fn val_argument(
         &mut self,
         want: &Index,
+        rank: Option<usize>,
         source: Source,
         op: &Operator,
     ) -> Check<(Option<Index>, Typed)> {
@@ -439,6 +441,11 @@ impl Checker<'_> {
             }
             Index::Shape(_) if shape.items().len() == 1 => {
                 let ShapeItem::Dim(n) = &shape.items()[0] else { return Ok((None, t)) };
+                let mut n = n.clone();
+                if let (Some(rank), Some(DimVar::Meta(_))) = (rank, n.as_var()) {
+                    let _ = self.s.unify_dim(&n, &Dim::constant(rank as i128));
+                    n = self.s.zonk_dim(&n);
+                }
                 let count = n.as_constant().and_then(|c| usize::try_from(c).ok()).filter(|c| *c <= 64);
                 let found = match count {
                     Some(r) => {
@@ -489,7 +496,7 @@ impl Checker<'_> {
                 continue;
             }
             let dim = Index::Dim(Dim::zero());
-            match self.val_argument(&dim, Source::Ast(item), op)? {
+            match self.val_argument(&dim, None, Source::Ast(item), op)? {
                 (Some(Index::Dim(d)), _) => {
                     if let Some(c) = d.as_constant()
                         && c < 0

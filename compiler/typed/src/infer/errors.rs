@@ -90,10 +90,11 @@ impl Checker<'_> {
                     .primary(Loc::Node(node), "shapes that have to be equal")
                     .shapes(c)
             }
-            Mismatch::Dims(a, b) => {
-                let (a, b) = (self.show_dim(&a), self.show_dim(&b));
-                Diagnostic::error(codes::SIZES, format!("the sizes {a} and {b} do not agree"))
-                    .primary(Loc::Node(node), format!("{a} on one side, {b} on the other"))
+            Mismatch::Dims(p, q) => {
+                let (a, b) = (self.show_dim(&p), self.show_dim(&q));
+                let d = Diagnostic::error(codes::SIZES, format!("the sizes {a} and {b} do not agree"))
+                    .primary(Loc::Node(node), format!("{a} on one side, {b} on the other"));
+                self.explain_rank(d, &[&p, &q])
             }
             Mismatch::Class(AtomTy::Fn(_), _) => {
                 Diagnostic::error(codes::NOT_A_FUNCTION, "a function is wanted here, not a number")

@@ -304,7 +304,7 @@ impl Checker<'_> {
         let want = if scalar { Index::Dim(Dim::zero()) } else { Index::Shape(Shape::scalar()) };
         let shown = self.show(&t.expr.ty);
         let op = Operator { name: "as-shape".into(), ..Operator::plain(t.expr.clone()) };
-        match self.val_argument(&want, Source::Done(t), &op)? {
+        match self.val_argument(&want, None, Source::Done(t), &op)? {
             (Some(index), _) => Ok(index),
             (None, _) => self.fail(
                 Diagnostic::error(codes::NOT_AN_INDEX, "a size is an int, and a shape a vector of ints")
