@@ -4,6 +4,7 @@
 //! the one with the parameter's name. A tuple or record is written as one array for each field, under the
 //! field's label, or as `arr_0`, `arr_1` … as NumPy names what has no name.
 
+use super::output::opened;
 use super::source::Source;
 use super::zip::{self, ZipError};
 use super::{DataError, fit_numpy, of_npy};
@@ -65,6 +66,7 @@ pub fn parts(value: &Value) -> Option<Vec<(String, Value)>> {
         }
         let shape = [value.shape.as_slice(), &cell?].concat();
         let part = Value { atom: ty.atom.clone(), shape, data };
+        let part = opened(&part).clone();
         if !npy::can_write(&part) {
             return None;
         }

@@ -4,11 +4,29 @@ use super::{Format, csv, futhark, json, npz, raw};
 use crate::npy;
 use crate::text::{self, Style};
 use remc_base::Value;
+use remc_base::value::Data;
 use std::fmt;
 use std::io::{self, Write};
 
+/// What a single box holds, and in it; other values as they are. A box hides sizes, which an array of a file has.
+pub(super) fn opened(value: &Value) -> &Value {
+    match (&value.data, value.shape.is_empty()) {
+        (Data::Box(boxes), true) => boxes.first().map_or(value, |b| opened(&b.value)),
+        _ => value,
+    }
+}
+
+/// The value as a format takes it: where types are not told, without a box around it.
+fn as_told(value: &Value, format: Format) -> &Value {
+    match format {
+        Format::Remora | Format::Json => value,
+        _ => opened(value),
+    }
+}
+
 /// What a format cannot hold of a value, as the end of a sentence: "cannot hold …".
 pub fn refusal(value: &Value, format: Format) -> Option<String> {
+    let value = as_told(value, format);
     let plain = |ok: bool| (!ok).then(|| value.atom.to_string());
     match format {
         Format::Remora => None,
@@ -33,6 +51,7 @@ pub fn is_text(format: Format) -> bool {
 /// Writes a value that the format does not refuse.
 pub fn write(value: &Value, format: Format, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let precision = style.precision;
+    let value = as_told(value, format);
     match format {
         Format::Remora => lines(out, |out| text::write_value(value, style, out)),
         Format::Json => lines(out, |out| json::write(value, precision, out)),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::text::{self, Style};
 use proptest::prelude::*;
+use remc_base::value::{BoxValue, IndexValue};
 use remc_base::{Dim, IVar, Name, Scalar};
 use std::sync::Arc;
 
@@ -445,6 +446,28 @@ fn archives() {
 }
 
 /// A member whose archive claims 2⁵⁰ bytes of it does not get the memory for them.
+/// A box of what has these sizes.
+fn boxed(value: Value) -> Value {
+    let indices = value.shape.iter().map(|n| IndexValue::Dim(*n as i64)).collect();
+    let params: Vec<IVar> = (0..value.shape.len()).map(|k| IVar::dim(k as u32, "n")).collect();
+    let shape = Shape::of_dims(params.iter().cloned().map(Dim::rigid));
+    let atom = AtomTy::sigma(params, ArrTy::new(value.atom.clone(), shape));
+    Value { atom, shape: vec![], data: Data::Box(vec![Arc::new(BoxValue { indices, value })]) }
+}
+
+#[test]
+fn a_single_box_is_the_array_in_it() {
+    let inside = numbers(BaseTy::I32, &[2, 3], 0..6);
+    for format in [Format::Npy, Format::Npz, Format::Csv, Format::Tsv, Format::Futhark, Format::Raw] {
+        let plain = bytes_of(&inside, format);
+        assert_eq!(bytes_of(&boxed(inside.clone()), format), plain, "{format:?}");
+        assert_eq!(bytes_of(&boxed(boxed(inside.clone())), format), plain, "{format:?}");
+    }
+    assert!(text::print(&boxed(inside.clone())).starts_with("(box "));
+    let several = Value { shape: vec![1], ..boxed(inside) };
+    assert!(output::refusal(&several, Format::Npy).is_some());
+}
+
 #[test]
 fn claims_are_not_believed() {
     let v = numbers(BaseTy::U8, &[4], [1, 2, 3, 4]);

@@ -140,7 +140,9 @@ impl Checker<'_> {
         };
         let Some(v) = dims.iter().flat_map(|d| d.vars()).find_map(rank) else { return d };
         let d = match self.origins.get(&v.id) {
-            Some(o) => label_also(d, &o.at, format!("how many axes `{}` has is known only when it runs", v.name)),
+            Some(o) => {
+                label_also(d, &o.at, format!("how many axes `{}` has is known only when it runs", v.name))
+            }
             None => d,
         };
         d.help("give the vector of sizes a length, and arrays a rank: [sizes [int 2]], [xs 2]")
