@@ -16,8 +16,14 @@ use remc_kernel::parts::{Parts, parts};
 use remc_llvm::{EmitError, Host, Loaded, Pipeline};
 use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, KernelFn, Kernels, Size, Touched};
 use std::cell::OnceCell;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A program's machine code: the plan's part loaded, the others as they are needed.
+/// How much stack a thread that compiles has, in bytes: LLVM goes down into what it compiles.
+const STACK: usize = 64 << 20;
+
+/// A program's machine code: the plan's group loaded, the others as they are needed.
 pub struct Code {
     program: Program,
     interface: Interface,
@@ -26,6 +32,7 @@ pub struct Code {
     parts: Parts,
     /// What was found in the cache goes there; `None` if the code is not kept.
     cache: Option<crate::cache::Entry>,
+    /// By group.
     loaded: Vec<OnceCell<Loaded>>,
 }
 
@@ -55,39 +62,72 @@ impl Code {
         parts: Parts,
         cache: Option<crate::cache::Entry>,
     ) -> Outcome<Code> {
-        let loaded = (0..parts.count()).map(|_| OnceCell::new()).collect();
+        let loaded = (0..parts.groups()).map(|_| OnceCell::new()).collect();
         let (interface, host) = (interface(&program), remc_llvm::jit::host());
         let code = Code { program, interface, host, pipeline, parts, cache, loaded };
-        code.part(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
+        code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
         Ok(code)
     }
 
-    /// A part of the program, compiled now if it has not been before.
-    fn part(&self, session: &Session, part: usize) -> Result<&Loaded, EmitError> {
-        let place = self.loaded.get(part).ok_or_else(|| EmitError::Program(format!("no part {part}")))?;
+    /// A group of the program's parts, compiled now if it has not been before.
+    fn group(&self, session: &Session, group: usize) -> Result<&Loaded, EmitError> {
+        let place = self.loaded.get(group).ok_or_else(|| EmitError::Program(format!("no group {group}")))?;
         if let Some(loaded) = place.get() {
             return Ok(loaded);
         }
         let _timed = session.db.timings().enter(Stage::Codegen);
         let symbols = remc_runtime::cpu::symbols();
+        let parts = self.parts.in_group(group);
         // What the cache holds may be of a build that went wrong; then it is made anew.
-        if let Some(object) = self.cache.as_ref().and_then(|c| c.get(part))
-            && let Ok(loaded) = Loaded::new(&object, &symbols)
+        let kept =
+            self.cache.as_ref().and_then(|c| parts.clone().map(|p| c.get(p)).collect::<Option<Vec<_>>>());
+        if let Some(objects) = kept
+            && let Ok(loaded) = Loaded::new(&objects, &symbols)
         {
             return Ok(place.get_or_init(|| loaded));
         }
-        let object = remc_llvm::compile_part(&self.program, &self.host, self.pipeline, &self.parts, part)?;
+        let objects = self.compile(parts.clone())?;
         if let Some(cache) = &self.cache {
-            cache.put(part, &object);
+            parts.zip(&objects).for_each(|(part, object)| cache.put(part, object));
         }
-        let loaded = Loaded::new(&object, &symbols)?;
+        let loaded = Loaded::new(&objects, &symbols)?;
         Ok(place.get_or_init(|| loaded))
+    }
+
+    /// The objects of some parts, compiled side by side on the processors that there are.
+    fn compile(&self, parts: Range<usize>) -> Result<Vec<Vec<u8>>, EmitError> {
+        let (first, count) = (parts.start, parts.len());
+        let (p, host, pipeline, parts) = (&self.program, &self.host, self.pipeline, &self.parts);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut made = Vec::new();
+            loop {
+                let nth = next.fetch_add(1, Ordering::Relaxed);
+                if nth >= count {
+                    return made;
+                }
+                made.push((nth, remc_llvm::compile_part(p, host, pipeline, parts, first + nth)));
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(count);
+        let mut made = std::thread::scope(|scope| {
+            let start = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
+            // Where no thread can be started, this one does all of it.
+            let others: Vec<_> = (1..threads).filter_map(start).collect();
+            let mut made = work();
+            for other in others {
+                made.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            made
+        });
+        made.sort_by_key(|(nth, _)| *nth);
+        made.into_iter().map(|(_, object)| object).collect()
     }
 
     /// The code of a kernel.
     fn kernel(&self, session: &Session, kernel: u32) -> Result<KernelFn, EmitError> {
-        let part = self.part(session, self.parts.of(KernelId(kernel)))?;
-        let address = part.lookup(&remc_llvm::abi::kernel_symbol(kernel))?;
+        let group = self.group(session, self.parts.group(KernelId(kernel)))?;
+        let address = group.lookup(&remc_llvm::abi::kernel_symbol(kernel))?;
         // SAFETY: the address is that of a kernel's function, and `self` keeps its code.
         #[expect(unsafe_code, reason = "an address becomes the function that it is")]
         Ok(unsafe { std::mem::transmute::<usize, KernelFn>(address) })
@@ -135,7 +175,7 @@ pub fn run(
             },
         }
     }
-    let plan = code.part(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
+    let plan = code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
     let address = plan.lookup(remc_llvm::abi::ENTRY).map_err(|e| bug(Stage::Execute, e))?;
     // SAFETY: the address is that of the entry's function in code that is loaded for as long as `code` is.
     #[expect(unsafe_code, reason = "an address becomes the function that it is")]

@@ -220,7 +220,7 @@ fn outputs_that_cannot_be() {
     let folder = Folder::new("refused");
     for (value, name, says) in [
         ("\"abc\"", "a.npy", "the format npy cannot hold char"),
-        ("(filter [#t] [1])", "a.npz", "the format npz cannot hold"),
+        ("(split [1] [1])", "a.npz", "the format npz cannot hold"),
         ("(values 1 2)", "a.csv", "the format csv cannot hold"),
         ("(array [1 1 1] 1)", "a.csv", "an array of 3 axes"),
         ("\"abc\"", "a.data", "the format futhark cannot hold char"),

@@ -206,15 +206,15 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Loaded {
-    /// Loads an object. `symbols` are names and addresses of what the code may refer to beside the
-    /// process's own symbols; they come first.
+    /// Loads objects that refer to none of each other. `symbols` are names and addresses of what the code may refer to
+    /// beside the process's own symbols; they come first.
     ///
-    /// Linking happens at the first [`Loaded::lookup`]. An object that comes from a file must have been
+    /// An object is linked when a name of it is looked up for the first time. One that comes from a file must have been
     /// checked against its hash: its code is trusted.
     ///
     /// # Errors
     /// If the bytes are no object for this machine, or a name contains a zero byte or is given twice.
-    pub fn new(object: &[u8], symbols: &[(&str, usize)]) -> Result<Loaded, EmitError> {
+    pub fn new<O: AsRef<[u8]>>(objects: &[O], symbols: &[(&str, usize)]) -> Result<Loaded, EmitError> {
         Target::initialize_native(&InitializationConfig::default()).map_err(EmitError::Llvm)?;
         let mut jit: LLVMOrcLLJITRef = ptr::null_mut();
         // SAFETY: a null builder asks for the defaults; `jit` is a place for the result.
@@ -231,7 +231,9 @@ impl Loaded {
         }
         loaded.define(symbols)?;
         loaded.search_process()?;
-        loaded.add(object)?;
+        for object in objects {
+            loaded.add(object.as_ref())?;
+        }
         Ok(loaded)
     }
 
@@ -394,7 +396,7 @@ mod tests {
     fn code_calls_back_into_the_runtime() {
         let context = Context::create();
         let object = object(&caller(&context, "remc_seven"), &host(), Pipeline::default()).unwrap();
-        let loaded = Loaded::new(&object, &[("remc_seven", seven as *const () as usize)]).unwrap();
+        let loaded = Loaded::new(&[&object], &[("remc_seven", seven as *const () as usize)]).unwrap();
         let address = loaded.lookup("f").unwrap();
         // SAFETY: `f` was built above with this signature, and `loaded` is alive.
         let f: extern "C" fn(i64) -> i64 = unsafe { std::mem::transmute(address) };
@@ -406,12 +408,12 @@ mod tests {
     fn failures_are_values() {
         let context = Context::create();
         let object = object(&caller(&context, "remc_nowhere"), &host(), Pipeline::default()).unwrap();
-        let loaded = Loaded::new(&object, &[]).unwrap();
+        let loaded = Loaded::new(&[&object], &[]).unwrap();
         let error = loaded.lookup("f").unwrap_err().to_string();
         assert!(error.contains("remc_nowhere"), "{error}");
-        assert!(Loaded::new(b"no object", &[]).and_then(|l| l.lookup("f")).is_err());
-        assert!(Loaded::new(&object, &[("a", 1), ("a", 2)]).is_err());
-        assert!(Loaded::new(&object, &[("a\0b", 1)]).is_err());
+        assert!(Loaded::new(&[b"no object"], &[]).and_then(|l| l.lookup("f")).is_err());
+        assert!(Loaded::new(&[&object], &[("a", 1), ("a", 2)]).is_err());
+        assert!(Loaded::new(&[&object], &[("a\0b", 1)]).is_err());
     }
 
     /// A loop over `n` that adds to four vectors in an array, by an inner loop over the array.

@@ -444,7 +444,7 @@ fn compare(host: &Host, pipeline: Pipeline) {
     let start = std::time::Instant::now();
     let object = jit::object(&module, host, pipeline).unwrap();
     println!("{} {} functions, {} bytes of object, {:?}", host.cpu, all.len(), object.len(), start.elapsed());
-    let compiled = Compiled { loaded: Loaded::new(&object, &[]).unwrap() };
+    let compiled = Compiled { loaded: Loaded::new(&[&object], &[]).unwrap() };
 
     let mut random = Random(1);
     let mut wrong: Vec<String> = Vec::new();

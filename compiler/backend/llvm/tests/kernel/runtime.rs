@@ -214,7 +214,7 @@ impl Machine {
             (abi::SORT, sort as *const () as usize),
             (abi::WORKERS, workers as *const () as usize),
         ];
-        let loaded = Loaded::new(&code.object, &symbols).expect("loads");
+        let loaded = Loaded::new(&[&code.object], &symbols).expect("loads");
         Machine { code, loaded }
     }
 
