@@ -74,7 +74,7 @@ impl Checker<'_> {
         match &*e.kind {
             ast::ExprKind::Var(name) => self.named_head(name, e.id, args),
             ast::ExprKind::IApp { func, args: indices } => {
-                let Some(mut head) = self.head(func, None)? else { return self.no_instance(func, "index") };
+                let mut head = self.polymorphic_head(func, "index")?;
                 for i in indices {
                     let index = self.index(i)?;
                     head.indices.push((index, i.id));
@@ -83,7 +83,7 @@ impl Checker<'_> {
                 Ok(Some(head))
             }
             ast::ExprKind::TApp { func, args: types } => {
-                let Some(mut head) = self.head(func, None)? else { return self.no_instance(func, "type") };
+                let mut head = self.polymorphic_head(func, "type")?;
                 for t in types {
                     let ty = self.array_type(t)?;
                     head.types.push((TyArg::Array(ty), t.id));
@@ -113,19 +113,23 @@ impl Checker<'_> {
         })
     }
 
-    fn no_instance(&mut self, func: &ast::Expr, what: &str) -> Check<Option<Head>> {
-        // The operand may be any expression of polymorphic type.
+    /// The head of what gets explicit arguments: a name, or any expression of polymorphic type.
+    fn polymorphic_head(&mut self, func: &ast::Expr, what: &str) -> Check<Head> {
+        if let Some(head) = self.head(func, None)? {
+            return Ok(head);
+        }
         let t = self.infer(func, None)?;
-        if matches!(t.expr.ty.atom, AtomTy::Pi(_) | AtomTy::Forall(_)) {
-            return Ok(Some(Head {
+        let ty = self.s.zonk(&t.expr.ty);
+        if is_polymorphic(&ty.atom) {
+            return Ok(Head {
                 node: func.id,
-                expr: t.expr,
+                expr: Expr { ty, ..t.expr },
                 scheme: None,
                 indices: vec![],
                 types: vec![],
                 explicit: false,
                 parts: vec![],
-            }));
+            });
         }
         let shown = self.show(&t.expr.ty);
         self.fail(
