@@ -200,7 +200,8 @@ impl Checker<'_> {
             let mut cuts = Vec::new();
             let mut sources: Vec<Result<&ast::Expr, usize>> = Vec::new();
             for ((function, is_val, opens, rank), arg) in plan.into_iter().zip(args) {
-                if function {
+                // An array of them is data, each of whose cells is one.
+                if function && !(rank == Rank::Of(0) && c.holds_functions(arg)) {
                     sources.push(Ok(arg));
                     continue;
                 }
@@ -534,8 +535,18 @@ impl Checker<'_> {
             match (slot.arg, source) {
                 (Some(arg), _) => {
                     let name = Name::new("x");
-                    let cell = arg.expr.ty.clone();
-                    cuts.push((slot.position, Cut { name, cell, arg, frame: Shape::scalar() }));
+                    // As without the frame: what the operator takes of any shape is one cell, whole.
+                    let rank = self.s.zonk_shape(&slot.param.shape).dims().map(|dims| dims.len() as u32);
+                    let axes = self.s.zonk_shape(&arg.expr.ty.shape).dims().map(|dims| dims.len() as u32);
+                    let cut = match rank {
+                        Some(rank) if axes > Some(rank) => self.cut_at_rank(&name, arg, rank, node)?,
+                        _ => Cut { name, cell: arg.expr.ty.clone(), arg, frame: Shape::scalar() },
+                    };
+                    cuts.push((slot.position, cut));
+                }
+                (None, Some(Source::Ast(e))) if self.holds_functions(e) => {
+                    let arg = self.infer(e, None)?;
+                    cuts.push((slot.position, self.cut_at_rank(&Name::new("x"), arg, 0, node)?));
                 }
                 (None, Some(Source::Ast(e))) => functions.push((slot.position, e)),
                 _ => return Err(Reported),

@@ -367,24 +367,35 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether the expression is an array of functions, in brackets or by its name.
+    pub(super) fn holds_functions(&self, e: &ast::Expr) -> bool {
+        let A::Var(name) = &*e.kind else { return self.is_array_of_functions(e) };
+        self.type_of_name(name).is_some_and(|ty| {
+            let body = instance(&ty);
+            matches!(body.atom, AtomTy::Fn(_)) && !body.shape.is_scalar() && body.shape.dims().is_some()
+        })
+    }
+
     fn names_function(&self, name: &Name) -> bool {
-        fn gives_function(t: &ArrTy) -> bool {
-            match &t.atom {
-                AtomTy::Fn(_) => true,
-                AtomTy::Pi(q) => gives_function(&q.body),
-                AtomTy::Forall(q) => gives_function(&q.body),
-                _ => false,
-            }
-        }
+        let is_val = || match self.env.value(name) {
+            Some(crate::scheme::Resolved::Value { scheme, .. }) => !scheme.vals.is_empty(),
+            _ => false,
+        };
+        let ty = self.type_of_name(name);
+        ty.is_some_and(|ty| {
+            matches!(instance(&ty).atom, AtomTy::Fn(_)) || self.find_value(name).is_none() && is_val()
+        })
+    }
+
+    /// The type of a local value or a definition, with its binders.
+    fn type_of_name(&self, name: &Name) -> Option<ArrTy> {
         match self.find_value(name) {
-            Some(Binding::Local(v)) => gives_function(&self.s.zonk(&self.local(*v).local.ty)),
-            Some(_) => false,
-            None if self.find_index(name).is_some() => false,
+            Some(Binding::Local(v)) => Some(self.s.zonk(&self.local(*v).local.ty)),
+            Some(_) => None,
+            None if self.find_index(name).is_some() => None,
             None => match self.env.value(name) {
-                Some(crate::scheme::Resolved::Value { scheme, .. }) => {
-                    gives_function(&scheme.ty) || !scheme.vals.is_empty()
-                }
-                _ => false,
+                Some(crate::scheme::Resolved::Value { scheme, .. }) => Some(scheme.ty.clone()),
+                _ => None,
             },
         }
     }
@@ -614,6 +625,15 @@ fn fresh_name(hint: Option<&Name>, list: &[&str], taken: &mut Vec<Name>) -> Stri
     let name = candidates.into_iter().find(|c| !taken.iter().any(|t| t.as_str() == c)).unwrap_or(base);
     taken.push(Name::new(&name));
     name
+}
+
+/// What stands under the binders of a type.
+fn instance(t: &ArrTy) -> &ArrTy {
+    match &t.atom {
+        AtomTy::Pi(q) => instance(&q.body),
+        AtomTy::Forall(q) => instance(&q.body),
+        _ => t,
+    }
 }
 
 /// The existentials of a zonked type, in order of appearance.
