@@ -416,7 +416,12 @@ impl Checker<'_> {
                     format!("`{}` takes an int here, to be a size", op.name),
                 )
                 .primary(Loc::Node(node), format!("has type `{shown}`"))
-                .help("convert it, for instance with float->int"),
+                .help(match self.s.zonk_atom(&t.expr.ty.atom) {
+                    AtomTy::Meta(_) => "convert it: (float->int e)",
+                    AtomTy::Base(b) if b.is_float() => "convert it: (float->int e)",
+                    AtomTy::Base(b) if b.is_in(Class::Int) => "convert it: (cast int e)",
+                    _ => "a size is a number of items: an int",
+                }),
             );
         }
         let mut shape = self.s.zonk_shape(&t.expr.ty.shape);

@@ -289,7 +289,10 @@ impl Checker<'_> {
             self.diagnostics.push(
                 Diagnostic::error(codes::LITERAL_RANGE, format!("{n} does not fit `{b}`"))
                     .primary(Loc::Node(node), format!("`{b}` holds {lo} to {hi}"))
-                    .help("use a wider type, for instance by a suffix such as `i64` on one operand"),
+                    .help(match n {
+                        n if n > i64::MAX.into() => "`u64` holds it: give it or its neighbours the suffix `u64`",
+                        _ => "use a wider type, for instance by a suffix such as `i64` on one operand",
+                    }),
             );
         }
         l

@@ -273,6 +273,8 @@ impl Solver {
                 };
                 let default = match (d, f) {
                     (Some(BaseTy::F64), _) | (_, Some(BaseTy::F64)) => Some(BaseTy::F64),
+                    // That of a literal past `int`'s range.
+                    (Some(BaseTy::U64), _) | (_, Some(BaseTy::U64)) => Some(BaseTy::U64),
                     (d, f) => d.or(f),
                 };
                 let default =
