@@ -13,12 +13,14 @@
 //! | [`kept`] | no array of what a filter keeps where it is only reduced |
 //! | [`siblings`] | one iteration where neighbours had the same axes |
 //! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
-//! | [`compact`] | tables without what is left over; once, after the rounds of the others |
+//! | [`choose`] | selections in the place of branches where elements run side by side; once, after the rounds of the others |
+//! | [`compact`] | tables without what is left over; once, last |
 //!
 //! No pass changes what a program means: a `check` runs where it ran before or not at all (if it is known
 //! to hold), and what runs is what ran before, or cannot stop the program. Sums of floats keep their
 //! order.
 
+pub mod choose;
 pub mod compact;
 pub mod cse;
 pub mod dce;
@@ -50,7 +52,7 @@ pub struct Pass {
     pub run: fn(&mut Program),
 }
 
-/// Every pass, in the order in which they run: all but the last two in rounds, until nothing changes.
+/// Every pass, in the order in which they run: all but the last three in rounds, until nothing changes.
 pub const PASSES: &[Pass] = &[
     Pass { info: simplify::PASS, run: simplify::simplify },
     // Once copies are gone, an index of a view sees the view.
@@ -72,6 +74,8 @@ pub const PASSES: &[Pass] = &[
     Pass { info: siblings::PASS, run: siblings::siblings },
     // When there is nothing left to fuse: what it takes apart is not put together again.
     Pass { info: segment::PASS, run: segment::segment },
+    // What a branch reads, and what only it may know, is of use to the passes before.
+    Pass { info: choose::PASS, run: choose::choose },
     // When all is done: what the others left behind is for nobody.
     Pass { info: compact::PASS, run: compact::compact },
 ];

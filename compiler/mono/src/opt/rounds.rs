@@ -1,5 +1,5 @@
-//! The order in which passes run: the list without its last two passes, again and again, until a round changes
-//! nothing; then [`super::segment`], once, and rounds again if it did something; then the last one.
+//! The order in which passes run: the list without its last three passes, again and again, until a round changes
+//! nothing; then [`super::segment`], once, and rounds again if it did something; then the last two.
 
 use super::{PASSES, key};
 use crate::ir::Program;
@@ -14,17 +14,18 @@ pub struct Rounds {
     pass: usize,
     before: Option<key::Key>,
     segmented: bool,
-    done: bool,
+    /// How many of the last passes have run.
+    finished: usize,
 }
 
 impl Rounds {
     /// The place in [`PASSES`] of the pass to run now on the program as it is; `None` when there is
     /// nothing left to do.
     pub fn next(&mut self, p: &Program) -> Option<usize> {
-        if self.done {
-            return None;
+        let segment = PASSES.len() - 3;
+        if self.finished > 0 {
+            return self.finish(segment);
         }
-        let (segment, last) = (PASSES.len() - 2, PASSES.len() - 1);
         if self.pass == segment {
             self.pass = 0;
             self.round += 1;
@@ -34,8 +35,7 @@ impl Rounds {
             // Not by `==`, to which a NaN is another each time.
             if self.round == MOST_ROUNDS || self.before.as_ref() == Some(&now) {
                 if std::mem::replace(&mut self.segmented, true) {
-                    self.done = true;
-                    return Some(last);
+                    return self.finish(segment);
                 }
                 self.round = 0;
                 self.before = Some(now);
@@ -45,5 +45,11 @@ impl Rounds {
         }
         self.pass += 1;
         Some(self.pass - 1)
+    }
+
+    /// The next of the passes behind that one.
+    fn finish(&mut self, segment: usize) -> Option<usize> {
+        self.finished += 1;
+        Some(segment + self.finished).filter(|k| *k < PASSES.len())
     }
 }

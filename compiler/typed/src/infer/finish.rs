@@ -290,7 +290,9 @@ impl Checker<'_> {
                 Diagnostic::error(codes::LITERAL_RANGE, format!("{n} does not fit `{b}`"))
                     .primary(Loc::Node(node), format!("`{b}` holds {lo} to {hi}"))
                     .help(match n {
-                        n if n > i64::MAX.into() => "`u64` holds it: give it or its neighbours the suffix `u64`",
+                        n if n > i64::MAX.into() => {
+                            "`u64` holds it: give it or its neighbours the suffix `u64`"
+                        }
                         _ => "use a wider type, for instance by a suffix such as `i64` on one operand",
                     }),
             );
