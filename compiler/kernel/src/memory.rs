@@ -6,7 +6,7 @@
 //!
 //! A buffer belongs to the block that allocates it, receives it as a carried value, or is given it by an
 //! `if` or loop. Where it is handed on (as the first or next state of a loop, the value of a branch, a
-//! result) it is not freed. The runtime keeps freed memory for the next buffer of that size, so that a
+//! result) it is not freed; where one branch of an `if` does, the other frees it. The runtime keeps freed memory for the next buffer of that size, so that a
 //! loop that allocates in every iteration uses the same memory again and again.
 
 use crate::ir::*;
@@ -71,8 +71,16 @@ impl Frees {
                 }
                 StmtKind::If { then, otherwise, results, .. } => {
                     let (a, b): (Vec<_>, Vec<_>) = results.iter().map(|c| (c.then, c.otherwise)).unzip();
-                    self.block(then, &[], &a);
-                    self.block(otherwise, &[], &b);
+                    // What one branch hands on is the other's to free.
+                    let mut handed_on = FxHashSet::default();
+                    self.hands_on(then, &a, &mut handed_on);
+                    self.hands_on(otherwise, &b, &mut handed_on);
+                    let mut given: Vec<Var> =
+                        handed_on.into_iter().filter(|v| owned.contains_key(v)).collect();
+                    given.sort_unstable();
+                    self.block(then, &given, &a);
+                    self.block(otherwise, &given, &b);
+                    moved.extend(given);
                     for c in results {
                         if self.is_buffer.contains(&c.var) {
                             owned.insert(c.var, k);
@@ -104,6 +112,24 @@ impl Frees {
         // Those that an empty block is given.
         stmts.extend(frees.map(|(_, buffer)| free(buffer, self.prov)));
         *block = stmts;
+    }
+
+    /// The buffers that a block hands on, its own among them.
+    fn hands_on(&self, block: &[Stmt], gives: &[Atom], all: &mut FxHashSet<Var>) {
+        all.extend(gives.iter().filter_map(|a| a.as_var()).map(|v| self.root(v)));
+        for s in block {
+            match &s.kind {
+                StmtKind::For { carried, .. } | StmtKind::While { carried, .. } => {
+                    all.extend(carried.iter().filter_map(|c| c.init.as_var()).map(|v| self.root(v)));
+                }
+                StmtKind::If { then, otherwise, results, .. } => {
+                    let (a, b): (Vec<_>, Vec<_>) = results.iter().map(|c| (c.then, c.otherwise)).unzip();
+                    self.hands_on(then, &a, all);
+                    self.hands_on(otherwise, &b, all);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn loop_(

@@ -318,6 +318,14 @@ fn scatters_in_place() {
     assert_eq!(copies("(scatter/into ys at (* 2 at))"), 0);
     assert_eq!(copies("(values ys (scatter/into ys at (* 2 at)))"), 1);
     assert_eq!(copies("(scatter/into ys at (gather ys at))"), 1);
+    // In a loop: in branches, laid out otherwise, and where what was there is read once more.
+    let rounds = |state: &str| {
+        copies(&format!("(proj 1 (loop ((i 0) (t ys)) while (< i n) do (values (+ i 1) {state})))"))
+    };
+    assert_eq!(rounds("(if (> (index-item xs i) 4) (scatter/into t [i] [0]) t)"), 0);
+    assert_eq!(rounds("(if (> (index-item t i) 4) (scatter/into t [i] [0]) (scatter/into t [0] [i]))"), 0);
+    assert_eq!(rounds("(ravel (scatter/into (reshape [n 1] t) [i] [[0]]))"), 0);
+    assert!(rounds("(* t (if (> (index-item xs i) 4) (scatter/into t [i] [0]) t))") > 0);
 }
 
 /// What is not compiled is refused where the cpu device was asked for, and says so where it was not.

@@ -273,20 +273,33 @@ impl Plan {
             Bound::Array(p) => p,
         };
         let Some(scope) = self.scopes.last() else { return wrong("no block") };
-        let used_later = || {
-            let names = self.names.get(&place.buffer).map(Vec::as_slice).unwrap_or_default();
-            names.iter().any(|n| scope.last_use.get(n).is_some_and(|at| *at > scope.now))
-        };
+        let root = self.root(place.buffer);
         let whole = place.prefix.is_empty()
+            && !self.slices.contains(&place.buffer)
             && self.out.buffer_ty(place.buffer).is_some_and(|t| t.space == Space::Global);
-        if whole && scope.owned.contains(&place.buffer) && !moved.contains(&place.buffer) && !used_later() {
-            moved.insert(place.buffer);
+        if whole && scope.owned.contains(&root) && !moved.contains(&root) && !self.is_used_later(scope, root)
+        {
+            moved.insert(root);
             return Ok(Atom::Var(place.buffer));
         }
         let copy = self.alloc_for(v)?;
         self.copy(v, &copy)?;
         moved.insert(copy.buffer);
         Ok(Atom::Var(copy.buffer))
+    }
+
+    /// The buffers of the innermost block that nothing uses after the statement that stands there now.
+    fn dying(&self) -> Vec<Var> {
+        let Some(scope) = self.scopes.last() else { return Vec::new() };
+        let mut dying: Vec<Var> =
+            scope.owned.iter().copied().filter(|b| !self.is_used_later(scope, *b)).collect();
+        dying.sort_unstable();
+        dying
+    }
+
+    fn is_used_later(&self, scope: &Scope, buffer: Var) -> bool {
+        let names = self.names.get(&buffer).map(Vec::as_slice).unwrap_or_default();
+        names.iter().any(|n| scope.last_use.get(n).is_some_and(|at| *at > scope.now))
     }
 
     /// Copies the array `v` to a place, by a kernel.
@@ -429,8 +442,13 @@ impl Plan {
         then: &flat::Body,
         otherwise: &flat::Body,
     ) -> L<()> {
-        let (then, yes) = self.block(then, [])?;
-        let (otherwise, no) = self.block(otherwise, [])?;
+        // What nothing uses after the branches is theirs: they may write to it, and hand it on.
+        let dying = self.dying();
+        let (then, yes) = self.block(then, dying.iter().copied())?;
+        let (otherwise, no) = self.block(otherwise, dying.iter().copied())?;
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.owned.retain(|b| !dying.contains(b));
+        }
         let mut results = Vec::new();
         for ((v, a), b) in pat.iter().zip(yes).zip(no) {
             let var = self.like(*v)?;
