@@ -22,8 +22,8 @@
 //! between the two forbids the latter: it may be what makes the second's reads safe.
 //!
 //! What stays apart, besides: an iteration that can stop the program and what follows it, whose reads its
-//! checks may make safe; two iterations that share no array and hold iterations of their own, as there is
-//! nothing to gain; contractions, such as products of matrices, which a backend tiles one by one; and what
+//! checks may make safe; two iterations that hold iterations of their own and share no array, or take one's rows and the
+//! other's columns, as there is nothing to gain; contractions, such as products of matrices, which a backend tiles one by one; and what
 //! would be too much for one function ([`cost::HEAVIEST`]).
 
 #[cfg(test)]
@@ -127,7 +127,8 @@ impl Merge<'_> {
         let both = |f: fn(&Exp) -> bool| f(&a.exp) && f(&b.exp);
         same && scalars
             && !a.exp.can_stop()
-            && (both(is_flat) || !is_contraction(&a.exp) && self.shares(&a.exp, &b.exp))
+            && (both(is_flat)
+                || !is_contraction(&a.exp) && self.shares(&a.exp, &b.exp) && alike(&a.exp, &b.exp))
             && a.pat.len() + b.pat.len() <= RESULTS
             && self.weight(&a.exp).saturating_add(self.weight(&b.exp)) <= cost::HEAVIEST
     }
@@ -183,6 +184,31 @@ impl Merge<'_> {
         }
         joined(&mut into.pat, from.pat);
     }
+}
+
+/// Whether the two take the same of each array that both read: not the rows of a square matrix and its columns.
+fn alike(a: &Exp, b: &Exp) -> bool {
+    let (x, y) = (taken(a), taken(b));
+    x.iter().all(|(array, of_a)| y.get(array).is_none_or(|of_b| !of_a.is_disjoint(of_b)))
+}
+
+/// For each array that is read, which axes of the iteration its indices are.
+fn taken(e: &Exp) -> FxHashMap<Var, FxHashSet<Vec<Option<usize>>>> {
+    let axes: Vec<Var> = match e {
+        Exp::Map { axes, .. } => axes.iter().map(|a| a.var).collect(),
+        Exp::Reduce { axis, .. } | Exp::Scan { axis, .. } => vec![axis.var],
+        _ => Vec::new(),
+    };
+    let mut taken: FxHashMap<Var, FxHashSet<_>> = FxHashMap::default();
+    for b in e.bodies() {
+        b.for_each_stmt(&mut |s| {
+            if let Exp::Index { array, at } = &s.exp {
+                let of = |a: &Atom| a.as_var().and_then(|v| axes.iter().position(|x| *x == v));
+                taken.entry(*array).or_default().insert(at.iter().map(of).collect());
+            }
+        });
+    }
+    taken
 }
 
 /// Whether every accumulator is a scalar: others are for interchange.

@@ -118,3 +118,24 @@ fn merged_maps_fuse_into_their_reader() {
     );
     assert_eq!(shape(&after(program(PARAMS, 1, &text), &[siblings, fuse])), "map1");
 }
+
+#[test]
+fn rows_and_columns_stay_apart() {
+    let sums = |name: &str, at: &str| {
+        "(let ((%sNAME float %n)) (map ((%iNAME %n))
+           (let ((%rNAME float)) (reduce (%jNAME %n)
+             (let ((%eNAME float)) (index %a AT)) (give %eNAME)
+             (assoc ((%pNAME float) (%qNAME float)) (start 0.0)
+               (let ((%cNAME float)) (op + %pNAME %qNAME)) (give %cNAME))))
+           (give %rNAME)))"
+            .replace("AT", at)
+            .replace("NAME", name)
+    };
+    let both = |x: &str, y: &str| {
+        let body = format!("{} {} (give %sx %sy)", sums("x", x), sums("y", y));
+        merged("(%n int) (%a float %n %n)", 2, &body)
+    };
+    assert_eq!(both("%ix %jx", "%iy %jy"), both("%jx %ix", "%jy %iy"));
+    assert_eq!(both("%ix %jx", "%iy %jy").matches("map").count(), 1);
+    assert_eq!(both("%ix %jx", "%jy %iy").matches("map").count(), 2);
+}
