@@ -430,10 +430,10 @@ impl<'p> Analysis<'p> {
         now: usize,
     ) -> Node {
         let p = self.scope.p;
-        // As the plan does: what is the program's own and not mentioned again is written into.
+        // As the plan does: what is the program's or a loop's own and not mentioned again is written into.
         let moved = |d: &Var| {
             !self.cells.contains_key(d)
-                && !self.same.contains_key(d)
+                && (!self.same.contains_key(d) || self.out.states.contains(d))
                 && !self.params.contains(d)
                 && self.last.get(d) == Some(&now)
         };

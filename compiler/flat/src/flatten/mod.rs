@@ -27,6 +27,7 @@ mod epilogue;
 mod host;
 mod interchange;
 mod partition;
+mod rounds;
 mod tiles;
 
 use crate::ir::*;
@@ -425,14 +426,11 @@ impl Flattener {
         if parallel {
             return self.fold_leaf(s, fold, out);
         }
-        let exp = if op_leaf {
-            self.point(s)
-        } else {
-            let stmts = host::fold_as_loop(self, s, &fold)?;
-            return self.stmts(&stmts, out);
-        };
-        out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
-        Ok(())
+        if op_leaf {
+            return rounds::rounds(self, s, fold, accs, out);
+        }
+        let stmts = host::fold_as_loop(self, s, &fold)?;
+        self.stmts(&stmts, out)
     }
 
     /// All of it over the axis, each element by one thread.

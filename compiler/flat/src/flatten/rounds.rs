@@ -1,0 +1,79 @@
+//! Serial combinations of arrays: the work of one thread, or rounds that run in parallel one after the other.
+//!
+//! ```text
+//! (reduce (%i %k) … (serial ((%acc float %n) …)      if n ≥ par.inner: (for (%i %k) (((%acc float %n) …))
+//!   (let (%new float %n) (map ((%j %n)) …))                               (let (%new float %n) (seg-map …))
+//!   (give %new)))                                                          (give %new))
+//!                                                    otherwise: (seg-map grid () (leaf (reduce …)))
+//! ```
+//!
+//! A round is worth a launch if it makes as many elements as an iteration of a loop inside a nest has to. As a loop
+//! of the host it has what those have: memory that is written where it is, and all threads.
+
+use super::distribute::points_of;
+use super::*;
+
+/// Adds a serial combination that one thread may do; `accs` are its accumulators.
+pub(super) fn rounds(
+    f: &mut Flattener,
+    s: &mono::Stmt,
+    fold: Fold<'_>,
+    accs: &[Var],
+    out: &mut Vec<Stmt>,
+) -> F<()> {
+    let arrays: Vec<Vec<Atom>> = accs
+        .iter()
+        .map(|v| f.p.vars[*v].ty.dims.clone())
+        .filter(|dims| !dims.is_empty() && !is_small(dims))
+        .collect();
+    match worth(f, &arrays, f.is_wide(&fold.op.lambda.body)) {
+        Version::Outer => {
+            let exp = f.point(s);
+            out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+            Ok(())
+        }
+        Version::Inner => {
+            let stmts = host::fold_as_loop(f, s, &fold)?;
+            f.stmts(&stmts, out)
+        }
+        Version::Both => {
+            f.versions += 1;
+            f.nest_versions += 1;
+            let mut tests = Vec::new();
+            for dims in &arrays {
+                let size = points_of(f, dims, s.prov, out);
+                tests.push(f.test(size, Compare::AtLeast, Threshold::ParInner));
+            }
+            let (looped, alone) = (f.like(&s.pat), f.like(&s.pat));
+            let of = |pat: &[Var]| mono::Stmt { pat: pat.to_vec(), ..s.clone() };
+            let stmts = host::fold_as_loop(f, &of(&looped), &fold)?;
+            let mut then = Vec::new();
+            f.stmts(&stmts, &mut then)?;
+            let exp = f.point(&of(&alone));
+            let otherwise = vec![Stmt { pat: alone.clone(), exp, prov: s.prov }];
+            let body =
+                |stmts, pat: Vec<Var>| Body { stmts, results: pat.into_iter().map(Atom::Var).collect() };
+            let exp = Exp::Branch {
+                guard: Guard { tests },
+                then: body(then, looped),
+                otherwise: body(otherwise, alone),
+            };
+            out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+            Ok(())
+        }
+    }
+}
+
+/// Whether it is one thread's ([`Version::Outer`]), rounds ([`Version::Inner`]), or to be seen from its sizes.
+fn worth(f: &Flattener, arrays: &[Vec<Atom>], wide: bool) -> Version {
+    let least = f.thresholds.par_inner;
+    let sizes: Option<Vec<i64>> = arrays.iter().map(|dims| constant_product(dims)).collect();
+    match sizes {
+        _ if arrays.is_empty() || !wide || least == NEVER => Version::Outer,
+        _ if least <= ALWAYS => Version::Inner,
+        Some(sizes) if sizes.iter().any(|n| *n >= least) => Version::Inner,
+        Some(_) => Version::Outer,
+        None if f.versions >= MOST_IN_ALL || f.nest_versions + 1 >= MOST_VERSIONS => Version::Outer,
+        None => Version::Both,
+    }
+}
