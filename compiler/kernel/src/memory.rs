@@ -6,8 +6,9 @@
 //!
 //! A buffer belongs to the block that allocates it, receives it as a carried value, or is given it by an
 //! `if` or loop. Where it is handed on (as the first or next state of a loop, the value of a branch, a
-//! result) it is not freed; where one branch of an `if` does, the other frees it. The runtime keeps freed memory for the next buffer of that size, so that a
-//! loop that allocates in every iteration uses the same memory again and again.
+//! result) it is not freed; where one branch of an `if` does, the other frees it. The runtime keeps freed
+//! memory for the next buffer of that size, so that a loop that allocates in every iteration uses the same
+//! memory again and again.
 
 use crate::ir::*;
 use remc_base::Prov;

@@ -446,9 +446,6 @@ impl Plan {
         let dying = self.dying();
         let (then, yes) = self.block(then, dying.iter().copied())?;
         let (otherwise, no) = self.block(otherwise, dying.iter().copied())?;
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.owned.retain(|b| !dying.contains(b));
-        }
         let mut results = Vec::new();
         for ((v, a), b) in pat.iter().zip(yes).zip(no) {
             let var = self.like(*v)?;
