@@ -2,7 +2,7 @@
 
 use super::scalars::is_number;
 use super::{Form, Maker};
-use crate::differential::term::{Dim, Info, Term, Ty, bracket};
+use crate::differential::term::{Dim, Info, Term, Ty, bracket, exact_to};
 use remc_base::{BaseTy, Class};
 
 pub const FORMS: &[Form] = &[
@@ -298,6 +298,9 @@ pub fn combine(m: &mut Maker, ty: &Ty) -> Option<Term> {
         return None;
     }
     let n = m.size(&d) as f64 + 1.0;
+    if adds && ty.atom.is_float() && n + 1.0 > exact_to(ty.atom) {
+        return None;
+    }
     let (from, dest) =
         if adds { (m.summable(&from, n), m.summable(ty, n)) } else { (m.expr(&from), m.expr(ty)) };
     let at = m.places(std::slice::from_ref(&d), &out);
@@ -389,7 +392,7 @@ fn product(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let mut parts = vec![m.expr(&a), m.expr(&b)];
     let exact = parts[0].info.whole
         && parts[1].info.whole
-        && parts[0].info.most * parts[1].info.most * count <= crate::differential::term::exact_to(ty.atom);
+        && parts[0].info.most * parts[1].info.most * count <= exact_to(ty.atom);
     if ty.atom.is_float() && !exact {
         parts = parts
             .into_iter()
@@ -398,7 +401,7 @@ fn product(m: &mut Maker, ty: &Ty) -> Option<Term> {
                 Term::call(t, Info::whole(1.0), "sign", vec![p])
             })
             .collect();
-        if count > crate::differential::term::exact_to(ty.atom) {
+        if count > exact_to(ty.atom) {
             return None;
         }
     }
@@ -458,6 +461,8 @@ fn reduction(m: &mut Maker, ty: &Ty) -> Option<Term> {
     }
     let name = ["sum", "min", "max", "argmin", "argmax", "product"][m.rng.below(6)];
     match name {
+        // Not even so many ones are added in any order.
+        "sum" if ty.atom.is_float() && count > exact_to(ty.atom) => None,
         "sum" => {
             let part = m.summable(&from, count);
             let info = super::operators::sum_of(ty.atom, part.info, count);
