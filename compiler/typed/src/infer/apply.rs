@@ -138,11 +138,16 @@ impl Checker<'_> {
         result
     }
 
+    /// The name of an operator that is the prelude's, and not a program's own of that name.
+    pub(super) fn in_prelude<'o>(&self, op: &'o Operator) -> Option<&'o Name> {
+        let g = op.global.as_ref()?;
+        let theirs = self.env.prelude(&g.name)?;
+        matches!(theirs, crate::scheme::Resolved::Value { global, .. } if global == *g).then_some(&g.name)
+    }
+
     /// `+`, `-` and `*` of the prelude on known numbers are known.
     fn is_index_arithmetic(&self, op: &Operator) -> bool {
-        let Some(g) = &op.global else { return false };
-        matches!(g.name.as_str(), "+" | "-" | "*")
-            && matches!(self.env.prelude(&g.name), Some(crate::scheme::Resolved::Value { global, .. }) if global == *g)
+        self.in_prelude(op).is_some_and(|name| matches!(name.as_str(), "+" | "-" | "*"))
     }
 
     fn apply_slots(&mut self, op: Operator, args: Vec<Source>, node: NodeId, demand: bool) -> Check<Typed> {
@@ -357,8 +362,8 @@ impl Checker<'_> {
     }
 
     /// Whether it is `subarray` or one of its kin, which take an array, a start and a shape.
-    fn takes_part(op: &Operator) -> bool {
-        op.global.as_ref().is_some_and(|g| g.name.as_str().starts_with("subarray"))
+    fn takes_part(&self, op: &Operator) -> bool {
+        self.in_prelude(op).is_some_and(|name| name.as_str().starts_with("subarray"))
     }
 
     /// How many sizes a vector of sizes needs, where the operator or its other arguments say it. The shape of a part
@@ -370,7 +375,7 @@ impl Checker<'_> {
         }
         let [xs, start, ..] = slots else { return None };
         let dims = |slot: &Slot| self.s.zonk_shape(&slot.arg.as_ref()?.expr.ty.shape).dims();
-        if !Self::takes_part(op) {
+        if !self.takes_part(op) {
             return None;
         }
         match (dims(start)?.as_slice(), dims(xs)) {
@@ -386,7 +391,7 @@ impl Checker<'_> {
     /// `(subarray a [1 0 2] [2])`: the axes that the shape does not name run to their end.
     fn whole_axes(&self, op: &Operator, slots: &[Slot], found: Index) -> Index {
         let (Index::Shape(given), [xs, start, ..]) = (&found, slots) else { return found };
-        let subarray = Self::takes_part(op);
+        let subarray = self.takes_part(op);
         let starts = match start.arg.as_ref().map(|t| &t.known) {
             Some(Some(Index::Shape(s))) => self.s.zonk_shape(s).dims(),
             _ => None,

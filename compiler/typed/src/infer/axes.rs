@@ -16,11 +16,7 @@ use crate::ir::ExprKind;
 impl Checker<'_> {
     /// Solves the shape of the result, if the operator is `transpose/axes`.
     pub(super) fn permuted_axes(&mut self, op: &Operator, node: NodeId) -> Check<()> {
-        let is_it = |g: &GlobalId| {
-            g.name.as_str() == "transpose/axes"
-                && matches!(self.env.prelude(&g.name), Some(crate::scheme::Resolved::Value { global, .. }) if global == *g)
-        };
-        if !op.global.as_ref().is_some_and(is_it) {
+        if self.in_prelude(op).is_none_or(|name| name.as_str() != "transpose/axes") {
             return Ok(());
         }
         let [Index::Shape(axes), Index::Shape(permuted), Index::Shape(order), ..] = index_arguments(&op.expr)

@@ -94,7 +94,11 @@ impl Checker<'_> {
                 let (a, b) = (self.show_dim(&p), self.show_dim(&q));
                 let d = Diagnostic::error(codes::SIZES, format!("the sizes {a} and {b} do not agree"))
                     .primary(Loc::Node(node), format!("{a} on one side, {b} on the other"));
-                self.explain_rank(d, &[&p, &q])
+                let unknown = |v: &DimVar| matches!(v, DimVar::RankOf(ShapeVar::Rigid(_)));
+                match p.vars().chain(q.vars()).any(unknown) {
+                    true => d.help("give the vector of sizes a length, and arrays a rank: [sizes [int 2]], [xs 2]"),
+                    false => d,
+                }
             }
             Mismatch::Class(AtomTy::Fn(_), _) => {
                 Diagnostic::error(codes::NOT_A_FUNCTION, "a function is wanted here, not a number")

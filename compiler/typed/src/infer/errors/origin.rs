@@ -132,22 +132,6 @@ impl Checker<'_> {
         d
     }
 
-    /// Says where a shape comes from whose number of axes would have to be known.
-    pub(super) fn explain_rank(&self, d: Diagnostic<Loc>, dims: &[&Dim]) -> Diagnostic<Loc> {
-        let rank = |v: &DimVar| match v {
-            DimVar::RankOf(ShapeVar::Rigid(v)) => Some(v.clone()),
-            _ => None,
-        };
-        let Some(v) = dims.iter().flat_map(|d| d.vars()).find_map(rank) else { return d };
-        let d = match self.origins.get(&v.id) {
-            Some(o) => {
-                label_also(d, &o.at, format!("how many axes `{}` has is known only when it runs", v.name))
-            }
-            None => d,
-        };
-        d.help("give the vector of sizes a length, and arrays a rank: [sizes [int 2]], [xs 2]")
-    }
-
     /// Labels where the variable that an argument is was defined.
     pub(super) fn label_definition(&self, d: Diagnostic<Loc>, e: &Expr) -> Diagnostic<Loc> {
         let (name, at) = match &*e.kind {
