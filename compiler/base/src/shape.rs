@@ -75,9 +75,17 @@ impl Shape {
         self.dims()?.iter().map(|d| d.as_constant().and_then(|c| u64::try_from(c).ok())).collect()
     }
 
+    /// The dims between the shape variables.
+    pub fn known_dims(&self) -> impl Iterator<Item = &Dim> {
+        self.0.iter().filter_map(|i| match i {
+            ShapeItem::Dim(d) => Some(d),
+            ShapeItem::Var(_) => None,
+        })
+    }
+
     /// How many dims are certain, not counting shape variables.
     pub fn least_rank(&self) -> usize {
-        self.0.iter().filter(|i| matches!(i, ShapeItem::Dim(_))).count()
+        self.known_dims().count()
     }
 
     /// The number of dims, symbolically: a constant when the rank is known.

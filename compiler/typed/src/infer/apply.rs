@@ -337,7 +337,7 @@ impl Checker<'_> {
     }
 
     /// Whether the shape still holds an unknown shape.
-    fn is_open(&self, s: &Shape) -> bool {
+    pub(super) fn is_open(&self, s: &Shape) -> bool {
         self.s.zonk_shape(s).items().iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(_))))
     }
 
@@ -428,11 +428,15 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a scalar box fits the parameter as it is.
-    fn box_fits(&self, param: &ArrTy) -> bool {
+    /// Whether a scalar box fits the parameter as it is. One of an array of boxes does not where such an array is
+    /// wanted.
+    fn box_fits(&self, param: &ArrTy, arg: &Expr) -> bool {
         let param = self.s.zonk(param);
+        let of_boxes = |b: &SigmaTy| matches!(b.body.atom, AtomTy::Sigma(_)) && !b.body.shape.is_scalar();
         match &param.atom {
-            AtomTy::Sigma(_) => true,
+            AtomTy::Sigma(_) => {
+                param.shape.least_rank() == 0 || !self.scalar_box(arg).is_some_and(|b| of_boxes(&b))
+            }
             AtomTy::Meta(_) => self.s.class_of(&param.atom).is_none() && param.shape.is_scalar(),
             _ => false,
         }
@@ -441,7 +445,7 @@ impl Checker<'_> {
     /// The atom type of an argument and its parameter are one, except of a scalar box that will open.
     fn flow_atom(&mut self, slots: &mut [Slot], i: usize, op: &Operator) -> Check<()> {
         let Some(arg) = slots[i].arg.as_ref().map(|t| t.expr.clone()) else { return Ok(()) };
-        if !self.box_fits(&slots[i].param) {
+        if !self.box_fits(&slots[i].param, &arg) {
             self.single_box(&arg);
         }
         if self.scalar_box(&arg).is_some() {
@@ -460,7 +464,7 @@ impl Checker<'_> {
         let param = slots[i].param.clone();
         if let Some(arg) = &slots[i].arg
             && self.scalar_box(&arg.expr).is_some()
-            && !self.box_fits(&param)
+            && !self.box_fits(&param, &arg.expr)
         {
             let opened = self.open_box(arg.expr.clone());
             slots[i].arg = Some(Typed::new(opened));
@@ -517,7 +521,8 @@ impl Checker<'_> {
             && let Some(k) = &known
         {
             // The value itself stands for the call: sizes are never computed from data.
-            return Ok(self.reified(self.s.zonk_index(k), node));
+            let value = self.reified(self.s.zonk_index(k), node);
+            return Ok(self.of_naturals(&op.expr, value));
         }
         let ty = ret.lifted(&frame);
         if slots.is_empty() && !matches!(self.s.zonk_atom(&op.expr.ty.atom), AtomTy::Fn(_)) {
@@ -529,9 +534,32 @@ impl Checker<'_> {
         Ok(Typed { known, ..Typed::new(expr) })
     }
 
-    /// The value of an application as an index: what a function with a `Val` result says, and arithmetic
-    /// on known numbers. Known sizes are added, subtracted and multiplied axis by axis:
-    /// `(- (shape image) (shape mask))`.
+    /// A value made of the sizes of arguments that nothing evaluates: each is one, and so not negative.
+    fn of_naturals(&self, func: &Expr, value: Typed) -> Typed {
+        let Typed { mut expr, known, parts } = value;
+        let mut at = func;
+        let mut args: Vec<&Index> = Vec::new();
+        while let ExprKind::IApp { func, .. }
+        | ExprKind::TApp { func, .. }
+        | ExprKind::Check { body: func, .. } = &*at.kind
+        {
+            if let ExprKind::IApp { args: more, .. } = &*at.kind {
+                args.extend(more);
+            }
+            at = func;
+        }
+        let dims = args.into_iter().flat_map(|i| match self.s.zonk_index(i) {
+            Index::Dim(d) => vec![d],
+            Index::Shape(s) => s.known_dims().cloned().collect(),
+        });
+        for d in dims.filter(|d| !d.is_never_negative()) {
+            let (ty, node) = (expr.ty.clone(), expr.node);
+            let (fact, why) = (Fact::NonNegative(d), "a size would be negative".into());
+            expr = Expr::new(ExprKind::Check { fact, why, body: expr }, ty, node);
+        }
+        Typed { expr, known, parts }
+    }
+
     /// Reports a size that has to equal another one and does not, where both are numbers already.
     fn equal_sizes(&mut self, e: &Expr) -> Check<()> {
         match &*e.kind {
@@ -546,6 +574,9 @@ impl Checker<'_> {
         }
     }
 
+    /// The value of an application as an index: what a function with a `Val` result says, and arithmetic
+    /// on known numbers. Known sizes are added, subtracted and multiplied axis by axis:
+    /// `(- (shape image) (shape mask))`.
     fn known_result(&self, op: &Operator, slots: &[Slot], scalar: bool) -> Option<Index> {
         if let Some(k) = &op.known {
             return scalar.then(|| k.clone());

@@ -100,21 +100,33 @@ impl Checker<'_> {
             let ty = ArrTy::scalar(AtomTy::Sigma(sigma.clone()));
             return Ok(Typed::new(Expr::new(ExprKind::Box { witnesses, value: t.expr }, ty, node)));
         }
-        let count = self.s.zonk_shape(&t.expr.ty.shape).dims().map(|d| d.len());
-        let Some(count) = count else {
+        if self.scalar_box(&t.expr).is_some() {
+            return Ok(t);
+        }
+        let shape = self.s.zonk_shape(&t.expr.ty.shape);
+        if self.has_least_rank(&shape) {
             return self.fail(
                 Diagnostic::error(codes::BOX_CONTEXT, "nothing says which dims this box hides")
                     .primary(Loc::Node(node), "the rank of the contents is not known")
-                    .help("write the witnesses: (box ((n 3)) [int n] e)"),
+                    .help("write the rank of the parameter, [xs 1] or [xs all], or the witnesses: (box ((n 3)) [int n] e)"),
             );
-        };
-        match self.scalar_box(&t.expr) {
-            Some(_) => Ok(t),
-            None => self.box_dims(t.expr, count, node),
         }
+        if shape.least_rank() == 0 && !shape.is_scalar() {
+            return Ok(self.box_shape(t.expr, shape, node));
+        }
+        self.box_dims(t.expr, shape.items().len(), node)
     }
 
-    /// A box that hides the first `count` dims of an array.
+    /// A box that hides the shape of an array of which no dim is known.
+    fn box_shape(&mut self, value: Expr, shape: Shape, node: NodeId) -> Typed {
+        let hidden = self.s.fresh_ivar(Sort::Shape, "@s", 0);
+        let body = ArrTy::new(self.s.zonk(&value.ty).atom, Shape::rigid(hidden.clone()));
+        let sigma = AtomTy::sigma(vec![hidden], body);
+        let witnesses = vec![Index::Shape(shape)];
+        Typed::new(Expr::new(ExprKind::Box { witnesses, value }, ArrTy::scalar(sigma), node))
+    }
+
+    /// A box that hides the dims among the first `count` items of an array's shape.
     fn box_dims(&mut self, value: Expr, count: usize, node: NodeId) -> Check<Typed> {
         let ty = self.s.zonk(&value.ty);
         let mut params = Vec::new();

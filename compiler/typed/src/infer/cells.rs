@@ -60,7 +60,11 @@ impl Checker<'_> {
                 if let Err(e) = self.s.unify_atom(&cell.atom, &arg.expr.ty.atom) {
                     return self.annotation_mismatch(e, node, p.id);
                 }
-                let frame = self.s.fresh_shape(true, false, node, None);
+                // A cell of any shape is the whole argument.
+                let frame = match self.is_open(&cell.shape) {
+                    true => Shape::scalar(),
+                    false => self.s.fresh_shape(true, false, node, None),
+                };
                 let shape = arg.expr.ty.shape.clone();
                 if let Err(e) = self.s.unify_shape(&shape, &frame.concat(&cell.shape)) {
                     return self.annotation_mismatch(e, node, p.id);

@@ -177,14 +177,7 @@ impl Checker<'_> {
     ) {
         let dims: Vec<Dim> = match i {
             Index::Dim(d) => vec![d.clone()],
-            Index::Shape(s) => s
-                .items()
-                .iter()
-                .filter_map(|i| match i {
-                    ShapeItem::Dim(d) => Some(d.clone()),
-                    ShapeItem::Var(_) => None,
-                })
-                .collect(),
+            Index::Shape(s) => s.known_dims().cloned().collect(),
         };
         for d in dims {
             if d.is_never_negative() || checks.iter().any(|(c, _)| *c == d) {

@@ -64,10 +64,7 @@ impl Checker<'_> {
             }
             (Annotation::All, None) => {
                 let atom = self.s.fresh_atom(None, p.id);
-                ArrTy::new(
-                    atom,
-                    self.s.fresh_shape(false, false, p.id, Some(Name::new(format!("@{}", p.name)))),
-                )
+                ArrTy::new(atom, self.s.fresh_whole_shape(p.id, Name::new(format!("@{}", p.name))))
             }
             (Annotation::Rank(r), want) => {
                 let atom = self.s.fresh_atom(None, p.id);

@@ -15,6 +15,7 @@ mod apply;
 mod axes;
 mod boxes;
 mod cells;
+mod decide;
 mod depth;
 mod errors;
 mod expr;

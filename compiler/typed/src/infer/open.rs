@@ -459,10 +459,7 @@ fn dim_mentions(d: &Dim, v: &IVar) -> bool {
 
 /// The dims of a type's shapes, outside of functions and inner binders.
 fn dims_of(t: &ArrTy, out: &mut Vec<Dim>) {
-    out.extend(t.shape.items().iter().filter_map(|i| match i {
-        ShapeItem::Dim(d) => Some(d.clone()),
-        ShapeItem::Var(_) => None,
-    }));
+    out.extend(t.shape.known_dims().cloned());
     if let AtomTy::Tuple(q) = &t.atom {
         q.fields.iter().for_each(|(_, t)| dims_of(t, out));
     }

@@ -110,6 +110,12 @@ impl Parts<'_> {
         make(self.node, A::Bracket(es))
     }
 
+    /// Whether all arguments are known to be numbers.
+    fn are_numbers(&self) -> bool {
+        let number = |t: &ArrTy| matches!(t.atom, AtomTy::Base(b) if b.is_in(Class::Num));
+        self.types.iter().all(|t| t.as_ref().is_some_and(number))
+    }
+
     fn rank(&self, i: usize) -> Option<usize> {
         Some(self.types.get(i)?.as_ref()?.shape.items().len())
     }
@@ -187,6 +193,8 @@ impl Checker<'_> {
             codes::FUNCTION_SHAPE => {
                 [boxed_ends(&parts), swaps(&parts), brackets(&parts), bracketed_orders(&parts)].concat()
             }
+            // Numbers of two types are to be converted, and not to change places.
+            codes::ATOM_TYPE if parts.are_numbers() => [swaps(&parts), brackets(&parts)].concat(),
             codes::ATOM_TYPE | codes::CLASS | codes::NOT_A_FUNCTION => {
                 [swaps(&parts), brackets(&parts), bracketed_orders(&parts)].concat()
             }

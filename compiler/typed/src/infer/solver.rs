@@ -55,6 +55,8 @@ pub struct Meta {
     /// Of a bare shape: it is that of what an unknown function gives, and stays open unless its uses ask for a
     /// rank.
     pub result: bool,
+    /// Of a shape that a parameter's annotation leaves to the arguments, `all` or by a name: no rule gives it a rank.
+    pub whole: bool,
     /// Replaced by an equal one when it is looked up: see [`Solver::zonk_dim`].
     pub(super) solution: RefCell<Option<Solution>>,
 }
@@ -154,7 +156,7 @@ impl Solver {
 
     fn new_meta(&mut self, kind: MetaKind, origin: NodeId, name: Option<Name>) -> MetaId {
         let (depth, branch, solution) = (self.depth, self.branch, RefCell::default());
-        self.metas.push(Meta { kind, depth, branch, origin, name, result: false, solution });
+        self.metas.push(Meta { kind, depth, branch, origin, name, result: false, whole: false, solution });
         MetaId(self.metas.len() as u32 - 1)
     }
 
@@ -179,6 +181,13 @@ impl Solver {
     pub fn fresh_result_shape(&mut self, origin: NodeId) -> Shape {
         let m = self.new_meta(MetaKind::Shape { bare: true, pad: false }, origin, None);
         self.meta_mut(m).result = true;
+        Shape::meta(m)
+    }
+
+    /// The shape of a parameter that is written to have any rank.
+    pub fn fresh_whole_shape(&mut self, origin: NodeId, name: Name) -> Shape {
+        let m = self.new_meta(MetaKind::Shape { bare: false, pad: false }, origin, Some(name));
+        self.meta_mut(m).whole = true;
         Shape::meta(m)
     }
 
@@ -243,6 +252,17 @@ impl Solver {
     /// Solves an existential by decree (a default, or a variable it is generalised to).
     pub fn decide(&mut self, m: MetaId, s: Solution) {
         self.solve(m, s);
+    }
+
+    /// A shape of so many unknown sizes.
+    pub fn decide_rank(&mut self, m: MetaId, rank: usize) {
+        let (origin, depth) = (self.meta(m).origin, self.meta(m).depth);
+        let dims: Vec<MetaId> = (0..rank).map(|_| self.new_meta(MetaKind::Dim, origin, None)).collect();
+        for d in &dims {
+            let dim = self.meta_mut(*d);
+            dim.depth = dim.depth.min(depth);
+        }
+        self.solve(m, Solution::Shape(Shape::of_dims(dims.into_iter().map(Dim::meta))));
     }
 
     pub(super) fn postpone(&mut self, constraint: Constraint) {
@@ -437,11 +457,7 @@ impl Solver {
                     if !(0..=64).contains(&r) {
                         return Err(Mismatch::Negative(solution));
                     }
-                    let (origin, depth) = (self.meta(*m).origin, self.meta(*m).depth);
-                    let dims: Vec<_> = (0..r).map(|_| self.fresh_dim(origin, None)).collect();
-                    let shape = Shape::of_dims(dims);
-                    self.sink_shape(&shape, depth)?;
-                    self.solve(*m, Solution::Shape(shape));
+                    self.decide_rank(*m, r as usize);
                     return Ok(Step::Done);
                 }
                 _ => {}
@@ -532,10 +548,13 @@ impl Solver {
                 let branch = self.meta(*m).branch.min(self.meta(*n).branch);
                 let name = self.meta(*n).name.clone().or(self.meta(*m).name.clone());
                 let result = (self.meta(*m).result || !b1) && (self.meta(*n).result || !b2);
-                // What an operator pads with takes the rest, whatever else it meets.
+                // What an operator pads with takes the rest, whatever else it meets; what any shape is written for has
+                // any, and what has to equal it, too.
                 let pad = p1 || p2;
+                let whole = self.meta(*m).whole || self.meta(*n).whole;
                 let target = self.meta_mut(*n);
-                target.kind = MetaKind::Shape { bare: (b1 || b2) && !pad, pad };
+                target.kind = MetaKind::Shape { bare: (b1 || b2) && !pad && !whole, pad };
+                target.whole = whole;
                 target.depth = depth;
                 target.branch = branch;
                 target.name = name;

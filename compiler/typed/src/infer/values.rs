@@ -81,12 +81,30 @@ impl Checker<'_> {
         Typed { known: Some(index), ..Typed::new(expr) }
     }
 
+    /// Numbers, as a vector of whatever type its context wants.
+    fn reified_vector(&mut self, dims: &[Dim], node: NodeId) -> Typed {
+        let atom = self.s.fresh_number(Class::Num, BaseTy::I64, node);
+        let number = |d: &Dim| match d.as_constant() {
+            Some(n) => ExprKind::Lit(Lit::Int(n)),
+            None => ExprKind::ReifyDim(d.clone()),
+        };
+        let elems = dims.iter().map(|d| Expr::new(number(d), ArrTy::scalar(atom.clone()), node)).collect();
+        let length = Dim::constant(dims.len() as i128);
+        let ty = ArrTy::new(atom, Shape::of_dims([length.clone()]));
+        let expr = Expr::new(ExprKind::Frame { dims: vec![length], elems }, ty, node);
+        Typed { known: Some(Index::Shape(Shape::of_dims(dims.to_vec()))), ..Typed::new(expr) }
+    }
+
     pub(super) fn use_local(&mut self, var: VarId, node: NodeId) -> Check<Typed> {
         let lv = self.local(var).clone();
         if lv.adapts
             && let Some(known) = &lv.known
         {
-            return Ok(self.reified(self.s.zonk_index(known), node));
+            let known = self.s.zonk_index(known);
+            return Ok(match &known {
+                Index::Shape(s) if let Some(dims) = s.dims() => self.reified_vector(&dims, node),
+                _ => self.reified(known, node),
+            });
         }
         let mut known = lv.known.clone();
         if known.is_none() && self.demand {

@@ -1,6 +1,10 @@
 //! Messages about functions as arguments, and about the forms that are no applications.
 
 use super::*;
+use crate::infer::decide::Ranks;
+
+/// The most ways of writing ranks that a message lists.
+const MOST_CANDIDATES: usize = 3;
 
 /// Whether the operator's function gets an element, then an accumulator.
 fn is_fold(name: &str) -> bool {
@@ -247,31 +251,47 @@ impl Checker<'_> {
     }
 
     /// `bare` are the shapes of parameters without annotation that could have the rank.
-    pub(in crate::infer) fn ambiguous_rank<T>(&mut self, node: NodeId, bare: &[(MetaId, usize)]) -> Check<T> {
-        let d = Diagnostic::error(codes::AMBIGUOUS_RANK, "several ranks fit here, with different results")
-            .primary(Loc::Node(node), "which arguments have the longer frame is open");
-        let names: Vec<(String, usize)> = bare
-            .iter()
-            .filter_map(|(m, rank)| {
-                let name = self.s.meta(*m).name.as_ref()?;
-                Some((name.as_str().trim_start_matches('@').to_string(), *rank))
-            })
-            .collect();
-        let write = |longer: &dyn Fn(usize) -> bool| -> String {
-            let params = names
-                .iter()
-                .enumerate()
-                .map(|(i, (name, rank))| format!("[{name} {}]", if longer(i) { *rank } else { 0 }));
-            params.collect::<Vec<_>>().join(" ")
+    pub(in crate::infer) fn ambiguous_rank<T>(&mut self, node: NodeId, ranks: &[Ranks]) -> Check<T> {
+        let mut written: Vec<String> = Vec::new();
+        for ranks in ranks {
+            let params =
+                ranks.iter().filter_map(|(m, r)| Some(format!("[{} {r}]", self.parameter_of_shape(*m)?)));
+            let params = params.collect::<Vec<_>>().join(" ");
+            if !params.is_empty() && !written.contains(&params) {
+                written.push(params);
+            }
+        }
+        let mut open: Vec<MetaId> = ranks.iter().flatten().map(|(m, _)| *m).collect();
+        open.retain(|m| self.parameter_of_shape(*m).is_some());
+        open.dedup();
+        let label = match open.as_slice() {
+            [m] => format!(
+                "`{}` may have more than one rank here",
+                self.parameter_of_shape(*m).unwrap_or_default()
+            ),
+            _ => "which arguments have the longer frame is open".to_string(),
         };
-        self.fail(if names.len() < 2 {
-            d.help("write the ranks of the parameters: (λ ([x 1] [y 0]) …), or `all` for the whole argument")
-        } else {
-            let mut candidates = vec![write(&|_| true)];
-            candidates.extend((0..names.len().min(3)).map(|i| write(&|j| i == j)));
-            d.note(format!("the candidates are: {}", candidates.join(", or ")))
-                .help(format!("write the ranks of the parameters: (… {} …)", candidates[0]))
+        let d = Diagnostic::error(codes::AMBIGUOUS_RANK, "several ranks fit here, with different results")
+            .primary(Loc::Node(node), label);
+        self.fail(match written.as_slice() {
+            [first, _, ..] => {
+                let more = if written.len() > MOST_CANDIDATES { ", or …" } else { "" };
+                let listed = written[..written.len().min(MOST_CANDIDATES)].join(", or ");
+                d.note(format!("the candidates are: {listed}{more}"))
+                    .help(format!("write the ranks of the parameters: (… {first} …)"))
+            }
+            _ => d.help(
+                "write the ranks of the parameters: (λ ([x 1] [y 0]) …), or `all` for the whole argument",
+            ),
         })
+    }
+
+    /// The parameter that has a shape, by what the program calls it.
+    fn parameter_of_shape(&self, m: MetaId) -> Option<String> {
+        let whole = [ShapeItem::Var(ShapeVar::Meta(m))];
+        let named = self.locals.iter().find(|l| self.s.zonk_shape(&l.local.ty.shape).items() == whole);
+        let name = named.map(|l| &l.local.name).or(self.s.meta(m).name.as_ref())?;
+        Some(name.as_str().trim_start_matches('@').to_string())
     }
 }
 

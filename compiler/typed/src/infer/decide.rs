@@ -1,0 +1,398 @@
+//! Shapes that no equation decides, decided by rule.
+//!
+//! Rules, in order: of an equation whose one side is known, unknown cell shapes are nothing and the item padding is
+//! the rest; a parameter without annotation takes the least rank that its uses allow, which is found by trying
+//! ([`Checker::fitting_ranks`]); the frames of whole arguments that meet are one. Where several ranks fit and none is
+//! the least, or a rank would have to be chosen for a parameter that is written to have any, the program has to say
+//! which is meant (E0309): no rule takes one.
+
+use super::solver::{Constraint, MetaKind, Solution};
+use super::*;
+
+/// The highest rank that is tried, and the most parameters that are tried together.
+const MOST_RANK: usize = 3;
+const MOST_TOGETHER: usize = 3;
+
+/// Ranks of parameters, one way for all of them to fit.
+pub(super) type Ranks = Vec<(MetaId, usize)>;
+
+/// What a rule makes of a postponed constraint.
+enum Decision {
+    /// The shape of an existential.
+    Shape(MetaId, Shape),
+    /// As many unknown sizes for each.
+    Ranks(Ranks),
+    Equal(Shape, Shape, NodeId),
+    /// These all fit, and none is less than all others. Another constraint may still decide it.
+    Ambiguous(NodeId, Vec<Ranks>),
+}
+
+impl Checker<'_> {
+    pub(super) fn unsolved_in(&self, s: &Shape) -> Vec<MetaId> {
+        self.s
+            .zonk_shape(s)
+            .items()
+            .iter()
+            .filter_map(|i| match i {
+                ShapeItem::Var(ShapeVar::Meta(m)) => Some(*m),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The same, and those in its dims.
+    fn metas_in(&self, s: &Shape) -> Vec<MetaId> {
+        let mut found = Vec::new();
+        super::generalise::metas_of(&ArrTy::new(AtomTy::INT, self.s.zonk_shape(s)), &mut found);
+        found
+    }
+
+    /// Decides shape equations with one known side, for existentials at least this deep: the shapes of
+    /// parameters without annotation first, then other cells, are empty; padding takes the rest. So does a shape
+    /// whose rank is a parameter's length: `(λ ([m 2] [at 1]) (index m at))` takes a number for each axis.
+    pub(super) fn decide_pads(&mut self, depth: u32) -> Check<()> {
+        while let Some(decision) = self.pending_pads(depth) {
+            self.take(decision)?;
+            self.settle_or_report()?;
+        }
+        Ok(())
+    }
+
+    fn pending_pads(&self, depth: u32) -> Option<Decision> {
+        self.s.pending.iter().find_map(|p| {
+            let Constraint::Shapes(a, b) = &p.constraint else { return None };
+            let (x, y) = (self.unsolved_in(a), self.unsolved_in(b));
+            let open = match (x.is_empty(), y.is_empty()) {
+                (true, false) => y,
+                (false, true) => x,
+                _ => return None,
+            };
+            if open.iter().any(|m| self.s.meta(*m).depth < depth) {
+                return None;
+            }
+            match self.ranks_of(&open, depth, p.node) {
+                Some(Decision::Ambiguous(..)) => None,
+                Some(ranks) => Some(ranks),
+                None => {
+                    let order = |m: &MetaId| match self.s.meta(*m).kind {
+                        MetaKind::Shape { bare: true, .. } => 0,
+                        MetaKind::Shape { pad: false, .. } if self.is_rank_of_parameter(*m) => 2,
+                        MetaKind::Shape { pad: false, .. } => 1,
+                        _ => 3,
+                    };
+                    open.iter().copied().min_by_key(order).map(nothing)
+                }
+            }
+        })
+    }
+
+    /// Whether the length of a variable is the rank of an existential.
+    fn is_rank_of_parameter(&self, m: MetaId) -> bool {
+        let rank = |v: &DimVar| *v == DimVar::RankOf(ShapeVar::Meta(m));
+        self.locals.iter().any(|l| {
+            let shape = self.s.zonk_shape(&l.local.ty.shape);
+            shape.items().iter().any(|i| matches!(i, ShapeItem::Dim(d) if d.vars().any(rank)))
+        })
+    }
+
+    /// A parameter without annotation whose frame meets a hidden index is a scalar: with any longer frame
+    /// the index would leave its scope.
+    pub(super) fn decide_bare_beside(&mut self, hidden: &[IVar]) -> Check<()> {
+        for p in self.s.pending.clone() {
+            let Constraint::Join { frames, .. } = &p.constraint else { continue };
+            let frames: Vec<Shape> = frames.iter().map(|f| self.s.zonk_shape(f)).collect();
+            let meets = |f: &Shape| {
+                let ty = ArrTy::new(AtomTy::INT, f.clone());
+                hidden.iter().any(|v| super::open::mentions(&ty, v))
+            };
+            if !frames.iter().any(meets) {
+                continue;
+            }
+            let bare: Vec<MetaId> =
+                frames.iter().filter(|f| self.is_bare(f)).flat_map(|f| self.unsolved_in(f)).collect();
+            for m in bare {
+                if !self.s.meta(m).is_solved() {
+                    self.s.decide(m, Solution::Shape(Shape::scalar()));
+                }
+            }
+        }
+        self.settle_or_report()
+    }
+
+    /// Decides everything that is stuck among existentials deeper than `depth`.
+    pub(super) fn decide_stuck(&mut self, depth: u32) -> Check<()> {
+        loop {
+            self.settle_or_report()?;
+            self.decide_pads(depth)?;
+            let (mut chosen, mut ambiguous) = (None, None);
+            for p in &self.s.pending {
+                let decision = match &p.constraint {
+                    Constraint::Join { frames, result } => self.of_join(frames, result, depth, p.node),
+                    Constraint::Shapes(a, b) => self.of_shapes(a, b, depth, p.node),
+                    _ => None,
+                };
+                match decision {
+                    Some(Decision::Ambiguous(node, ranks)) => ambiguous = Some((node, ranks)),
+                    None => {}
+                    decision => {
+                        chosen = decision;
+                        break;
+                    }
+                }
+            }
+            match chosen.or_else(|| self.pad_between_pads(depth).map(nothing)) {
+                Some(decision) => {
+                    if !self.take(decision)? {
+                        return Ok(());
+                    }
+                }
+                None => match ambiguous {
+                    Some((node, ranks)) => return self.ambiguous_rank(node, &ranks),
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+
+    /// Whether a decision changes anything. An equation that is itself stuck does not: it is left to be reported.
+    fn take(&mut self, decision: Decision) -> Check<bool> {
+        match decision {
+            Decision::Shape(m, shape) => self.s.decide(m, Solution::Shape(shape)),
+            Decision::Ranks(ranks) => ranks.into_iter().for_each(|(m, rank)| self.s.decide_rank(m, rank)),
+            Decision::Equal(a, b, node) => {
+                self.s.node = Some(node);
+                if let Err(e) = self.s.unify_shape(&a, &b) {
+                    return self.mismatch(e, node);
+                }
+                return Ok(self.s.zonk_shape(&a) == self.s.zonk_shape(&b));
+            }
+            Decision::Ambiguous(..) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What frames that join decide.
+    fn of_join(&self, frames: &[Shape], result: &Shape, depth: u32, node: NodeId) -> Option<Decision> {
+        let open: Vec<MetaId> = frames.iter().flat_map(|f| self.unsolved_in(f)).collect();
+        let deep = |m: &MetaId| self.s.meta(*m).depth >= depth;
+        let mut bare: Vec<MetaId> =
+            open.iter().copied().filter(|m| self.is_bare_meta(*m) && deep(m)).collect();
+        bare.dedup();
+        let beside = |f: &Shape| {
+            let f = self.s.zonk_shape(f);
+            f.items().len() > 1 && self.unsolved_in(&f).iter().any(|m| bare.contains(m))
+        };
+        if frames.iter().any(beside)
+            && let Some(ranks) = self.ranks_of(&bare, depth, node)
+        {
+            return Some(ranks);
+        }
+        let certain = frames.iter().map(|f| self.s.zonk_shape(f).least_rank()).max().unwrap_or(0);
+        let wanted = self.s.zonk_shape(result).least_rank();
+        if wanted > certain && !bare.is_empty() {
+            // Some frame has to be longer than it is known to be.
+            if let [one] = bare.as_slice() {
+                return Some(Decision::Shape(*one, self.s.zonk_shape(result)));
+            }
+            let longer =
+                |k: usize| bare.iter().enumerate().map(move |(i, m)| (*m, if i == k { wanted } else { 0 }));
+            let mut ranks: Vec<Ranks> = vec![bare.iter().map(|m| (*m, wanted)).collect()];
+            ranks.extend((0..bare.len()).map(|k| longer(k).collect()));
+            return Some(Decision::Ambiguous(node, ranks));
+        }
+        if let Some(m) = bare.first() {
+            return Some(nothing(*m));
+        }
+        // A parameter of an enclosing function whose frame meets one of this function has the least rank: only then
+        // is the shape that they join to this function's own.
+        let outer = open.iter().find(|m| self.is_bare_meta(**m));
+        let meets = frames.iter().any(|f| self.metas_in(f).iter().any(deep));
+        if let Some(m) = outer
+            && (meets || self.unsolved_in(result).iter().any(deep))
+        {
+            return Some(nothing(*m));
+        }
+        // What is left of a parameter's items, as in `(sum xs)`, meets an array: the least rank leaves nothing.
+        let closed = |f: &&Shape| self.unsolved_in(f).is_empty();
+        let left = |m: &&MetaId| deep(m) && !self.is_whole(**m);
+        if wanted <= certain
+            && frames.iter().filter(closed).any(|f| !self.s.zonk_shape(f).is_scalar())
+            && let Some(m) = open.iter().find(left)
+        {
+            return Some(nothing(*m));
+        }
+        // Whole arguments (`all`) that meet have one shape.
+        let first = open.iter().find(|m| deep(m))?;
+        let mut whole: Vec<Shape> = Vec::new();
+        for f in frames.iter().map(|f| self.s.zonk_shape(f)) {
+            if !f.is_scalar() && !whole.contains(&f) {
+                whole.push(f);
+            }
+        }
+        let plain = |f: &Shape| f.items().len() == 1 || self.unsolved_in(f).is_empty();
+        if let [a, b, ..] = whole.as_slice()
+            && plain(a)
+            && plain(b)
+        {
+            return Some(Decision::Equal(a.clone(), b.clone(), node));
+        }
+        self.ranks_of(&open, depth, node).or(Some(nothing(*first)))
+    }
+
+    /// What an equation of shapes decides.
+    fn of_shapes(&self, a: &Shape, b: &Shape, depth: u32, node: NodeId) -> Option<Decision> {
+        let all = [self.unsolved_in(a), self.unsolved_in(b)].concat();
+        if let Some(ranks) = self.ranks_of(&all, depth, node) {
+            return Some(ranks);
+        }
+        // The side that is certain to be longer is so without more; the other has to grow.
+        let longer = |s: &Shape| std::cmp::Reverse(self.s.zonk_shape(s).least_rank());
+        let mut sides = [a, b];
+        sides.sort_by_key(|s| longer(s));
+        let differ = longer(sides[0]) != longer(sides[1]);
+        let one = usize::from(differ && !self.deep_in(sides[0], depth).is_empty());
+        let open: Vec<_> = sides[..2 - one].iter().flat_map(|s| self.unsolved_in(s)).collect();
+        let deep = |m: &&MetaId| self.s.meta(**m).depth >= depth;
+        let bare = open.iter().find(|m| self.is_bare_meta(**m) && deep(m));
+        let other = open
+            .iter()
+            .find(|m| matches!(self.s.meta(**m).kind, MetaKind::Shape { pad: false, .. }) && deep(m));
+        bare.or(other).copied().map(nothing)
+    }
+
+    /// The ranks that parameters among these existentials have to have: of one that is written to have any rank, the
+    /// only one that fits, and of one without annotation, the least. Nothing if there are none, or no ranks that are
+    /// tried fit.
+    fn ranks_of(&self, open: &[MetaId], depth: u32, node: NodeId) -> Option<Decision> {
+        let of_parameter = |m: &MetaId| self.s.meta(*m).whole || self.is_bare_meta(*m) || self.is_whole(*m);
+        let mut params: Vec<MetaId> = open.iter().copied().filter(of_parameter).collect();
+        params.sort_unstable();
+        params.dedup();
+        let deep = params.iter().any(|m| self.s.meta(*m).depth >= depth);
+        if !deep || params.len() > MOST_TOGETHER {
+            return None;
+        }
+        let fits = self.fitting_ranks(&params);
+        let first = fits.first()?;
+        let open = |i: usize| self.s.meta(params[i]).whole && fits.iter().any(|f| f[i] != first[i]);
+        if (0..params.len()).any(open) {
+            return Some(Decision::Ambiguous(node, fits));
+        }
+        let below = |a: &Ranks, b: &Ranks| a != b && a.iter().zip(b).all(|(x, y)| x.1 <= y.1);
+        let least: Vec<Ranks> = fits.iter().filter(|f| !fits.iter().any(|g| below(g, f))).cloned().collect();
+        match <[Ranks; 1]>::try_from(least) {
+            Ok([ranks]) => Some(Decision::Ranks(ranks)),
+            Err(least) => Some(Decision::Ambiguous(node, least)),
+        }
+    }
+
+    /// The ranks up to [`MOST_RANK`] of these existentials with which every equation still may hold, the least first.
+    fn fitting_ranks(&self, params: &[MetaId]) -> Vec<Ranks> {
+        let mut all: Vec<Ranks> = vec![Vec::new()];
+        for m in params {
+            let longer = |ranks: Ranks| (0..=MOST_RANK).map(move |r| [&ranks[..], &[(*m, r)]].concat());
+            all = all.into_iter().flat_map(longer).collect();
+        }
+        all.sort_by_key(|ranks| ranks.iter().map(|(_, r)| r).sum::<usize>());
+        all.retain(|ranks| {
+            let mut s = self.s.clone();
+            ranks.iter().for_each(|(m, r)| s.decide_rank(*m, *r));
+            s.settle().is_ok()
+        });
+        all
+    }
+
+    /// Whether a shape has a part that will be decided as that of a parameter without annotation.
+    pub(super) fn has_least_rank(&self, s: &Shape) -> bool {
+        self.unsolved_in(s).iter().any(|m| self.is_bare_meta(*m))
+    }
+
+    fn is_bare_meta(&self, m: MetaId) -> bool {
+        matches!(self.s.meta(m).kind, MetaKind::Shape { bare: true, .. })
+    }
+
+    /// The existentials of a shape that are at least this deep, but for padding.
+    fn deep_in(&self, s: &Shape, depth: u32) -> Vec<MetaId> {
+        let mut found = self.unsolved_in(s);
+        found.retain(|m| {
+            let meta = self.s.meta(*m);
+            meta.depth >= depth && matches!(meta.kind, MetaKind::Shape { pad: false, .. })
+        });
+        found
+    }
+
+    /// Whether an existential is the shape of a variable, and not of a part of one.
+    fn is_whole(&self, m: MetaId) -> bool {
+        let whole = [ShapeItem::Var(ShapeVar::Meta(m))];
+        self.locals.iter().any(|l| self.s.zonk_shape(&l.local.ty.shape).items() == whole)
+    }
+
+    /// Of an equation of shapes in which padding alone is open, the padding that is to be empty. Generalised, the
+    /// equation would hold of none: in `(reduce + (iscan/zero + x [x x]))` the padding of `iscan/zero` is the shape
+    /// of `x`, and `[@p 2 @p]` has to be `[?n @q]`.
+    fn pad_between_pads(&self, depth: u32) -> Option<MetaId> {
+        self.s.pending.iter().find_map(|p| {
+            let Constraint::Shapes(a, b) = &p.constraint else { return None };
+            let open: Vec<MetaId> = self.unsolved_in(a).into_iter().chain(self.unsolved_in(b)).collect();
+            if let Some(Decision::Ambiguous(..)) = self.ranks_of(&open, depth, p.node) {
+                return None;
+            }
+            let times = |m: &MetaId| open.iter().filter(|n| *n == m).count();
+            let deep = open.iter().copied().filter(|m| self.s.meta(*m).depth >= depth);
+            // What stands there more than once is the longer for it; of those that do as often, the first.
+            deep.min_by_key(|m| std::cmp::Reverse(times(m)))
+        })
+    }
+
+    /// Parameters without annotation whose rank nothing decided are scalars; so is what unknown functions give,
+    /// unless it may stay open.
+    fn decide_bare(&mut self, depth: u32, results: bool) -> Check<()> {
+        for i in 0..self.s.metas.len() {
+            let m = MetaId(i as u32);
+            let meta = self.s.meta(m);
+            if !meta.is_solved()
+                && meta.depth >= depth
+                && matches!(meta.kind, MetaKind::Shape { bare: true, .. })
+                && (results || !meta.result)
+            {
+                self.s.decide(m, Solution::Shape(Shape::scalar()));
+            }
+        }
+        self.settle_or_report()
+    }
+
+    /// A type whose quotient is a known float type is taken to be that type.
+    fn decide_quotients(&mut self, depth: u32) -> Check<()> {
+        let pending = self.s.pending.clone();
+        for p in pending {
+            let Constraint::Quot(a, u) = p.constraint else { continue };
+            if let (AtomTy::Meta(m), u @ AtomTy::Base(_)) = (self.s.zonk_atom(&a), self.s.zonk_atom(&u))
+                && self.s.meta(m).depth >= depth
+                && !matches!(self.s.meta(m).kind, MetaKind::Atom { class: Some(Class::Int), .. })
+            {
+                self.s.decide(m, Solution::Atom(u));
+            }
+        }
+        self.settle_or_report()
+    }
+
+    /// Everything at least as deep as `depth` that rules decide.
+    pub(super) fn decide_all(&mut self, depth: u32) -> Check<()> {
+        self.decide_but_results(depth)?;
+        self.decide_bare(depth, true)?;
+        self.decide_stuck(depth)
+    }
+
+    /// The same before a function is generalised, over the shapes of what unknown functions give, too.
+    pub(super) fn decide_but_results(&mut self, depth: u32) -> Check<()> {
+        self.decide_stuck(depth)?;
+        self.decide_bare(depth, false)?;
+        self.decide_quotients(depth)?;
+        self.decide_stuck(depth)
+    }
+}
+
+/// The decision that an existential is the shape of a scalar.
+fn nothing(m: MetaId) -> Decision {
+    Decision::Shape(m, Shape::scalar())
+}
