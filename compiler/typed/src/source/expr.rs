@@ -84,7 +84,10 @@ impl Printer<'_> {
             ExprKind::Lift { kind, indices, value, body } => self.lift(*kind, indices, value, body),
             ExprKind::Check { .. } => {
                 let body = self.unchecked(e);
-                self.expr(body)
+                match *body.kind {
+                    ExprKind::ReifyDim(_) | ExprKind::ReifyShape(_) => self.size_of_none(e, body),
+                    _ => self.expr(body),
+                }
             }
             ExprKind::ReifyDim(d) => self.reify_dim(d, &e.ty),
             ExprKind::ReifyShape(s) => self.reify_shape(s, &e.ty),
@@ -337,6 +340,33 @@ impl Printer<'_> {
             }
         };
         if ty.atom == AtomTy::INT { value } else { annotated(value, self.ty(ty)) }
+    }
+
+    /// What sizes give, `body`, where they are checked first: those of an array that nothing evaluates.
+    fn size_of_none(&mut self, mut checked: &Expr, body: &Expr) -> Doc {
+        let mut sizes = Vec::new();
+        while let ExprKind::Check { fact, body, .. } = &*checked.kind {
+            if let Fact::NonNegative(d) = fact {
+                sizes.insert(0, d.clone());
+            }
+            checked = body;
+        }
+        let asked = |p: &Self, word: &str, s: &Shape| {
+            let none = braces(&p.prelude("iota"), vec![], vec![brackets(Style::Fill, p.items(s.items()))]);
+            form(&p.prelude(word), 1, vec![none])
+        };
+        let value = match &*body.kind {
+            ExprKind::ReifyDim(d) if sizes == [d.clone()] => asked(self, "length", &Shape::of_dims(sizes)),
+            ExprKind::ReifyShape(s) if s.known_dims().filter(|d| !d.is_never_negative()).eq(&sizes) => {
+                asked(self, "shape", s)
+            }
+            _ => {
+                let first =
+                    parens(1, vec![parens(1, vec![text("_"), asked(self, "shape", &Shape::of_dims(sizes))])]);
+                return form("let", 1, vec![first, self.expr(body)]);
+            }
+        };
+        if body.ty.atom == AtomTy::INT { value } else { annotated(value, self.ty(&body.ty)) }
     }
 
     /// A vector of numbers where these are all known, or may be negative.
