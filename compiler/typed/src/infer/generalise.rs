@@ -11,6 +11,14 @@ use crate::ir::ExprKind;
 use remc_syntax::ast::{self, ExprKind as A};
 use std::sync::Arc;
 
+/// What a definition is quantified over.
+pub(super) struct Binders {
+    pub ivars: Vec<IVar>,
+    pub tparams: Vec<TParam>,
+    /// Whether the program binds all of it itself.
+    pub written: bool,
+}
+
 impl Checker<'_> {
     /// Tries postponed constraints; the first failure is reported.
     pub(super) fn settle_or_report(&mut self) -> Check<()> {
@@ -27,7 +35,7 @@ impl Checker<'_> {
     /// Existentials that a postponed constraint ties to one from outside are not generalised: what decides that
     /// one decides them. In `(λ (x) (let (((g y) (append [1] (* x [5 9])))) …))`, so many items as are appended
     /// are 2 whether `x` is a number or a vector of two, and not any number of them.
-    fn sink_tied(&mut self, depth: u32) {
+    pub(super) fn sink_tied(&mut self, depth: u32) {
         loop {
             let mut sunk = false;
             for i in 0..self.s.pending.len() {
@@ -153,22 +161,22 @@ impl Checker<'_> {
             || (matches!(&*inner.kind, A::Var(_) | A::TApp { .. } | A::IApp { .. })
                 || self.is_array_of_functions(inner))
                 && matches!(self.s.zonk_atom(&t.ty.atom), AtomTy::Fn(_));
-        self.generalise(t, ivars, tparams, function, depth, e.id)
+        let written = !(ivars.is_empty() && tparams.is_empty());
+        self.generalise(t, Binders { ivars, tparams, written }, function, depth, e.id)
     }
 
     /// Quantifies over the existentials of the type that are at least as deep as `depth`.
-    fn generalise(
+    pub(super) fn generalise(
         &mut self,
         e: Expr,
-        mut ivars: Vec<IVar>,
-        mut tparams: Vec<TParam>,
+        mut binders: Binders,
         function: bool,
         depth: u32,
         node: NodeId,
     ) -> Check<Typed> {
         let (mut e, mut parts) = (e, Vec::new());
         if function {
-            if ivars.is_empty() && tparams.is_empty() {
+            if !binders.written {
                 (e, parts) = self.abstract_parts(e, depth, node);
             } else {
                 // Written binders bind every type variable: numbers take their defaults.
@@ -177,43 +185,10 @@ impl Checker<'_> {
             let ty = self.s.zonk(&e.ty);
             let mut metas = Vec::new();
             metas_of(&ty, &mut metas);
-            let mut taken: Vec<Name> = ivars.iter().map(|v| v.name.clone()).collect();
-            taken.extend(self.scope.iter().map(|((_, n), _)| n.clone()));
-            let named = self.named_by_hand(&taken);
-            taken.extend(self.named_sizes.iter().map(|n| n.name.clone()));
-            for m in metas {
-                let meta = self.s.meta(m).clone();
-                if meta.depth < depth || meta.is_solved() {
-                    continue;
-                }
-                match meta.kind {
-                    MetaKind::Dim => {
-                        let name = match named.get(&m) {
-                            Some(name) => name.to_string(),
-                            None => fresh_name(meta.name.as_ref(), &["n", "m", "k", "l", "d"], &mut taken),
-                        };
-                        let v = self.s.fresh_ivar(Sort::Dim, &name, 0);
-                        self.s.decide(m, Solution::Dim(Dim::rigid(v.clone())));
-                        ivars.push(v);
-                    }
-                    MetaKind::Shape { pad, .. } => {
-                        let hint = if pad { Some(Name::new("@item-pad")) } else { meta.name.clone() };
-                        let name = fresh_name(hint.as_ref(), &["@s", "@c", "@p"], &mut taken);
-                        let v = self.s.fresh_ivar(Sort::Shape, &name, 0);
-                        self.s.decide(m, Solution::Shape(Shape::rigid(v.clone())));
-                        ivars.push(v);
-                    }
-                    MetaKind::Atom { class, .. } => {
-                        let name = fresh_name(meta.name.as_ref(), &["t", "u", "v", "w"], &mut taken);
-                        let var = TVar { id: self.s.fresh_id(), name: Name::new(name) };
-                        self.s.tvar_class.insert(var.id, class);
-                        self.s.decide(m, Solution::Atom(AtomTy::Var(var.clone())));
-                        tparams.push(TParam { var, shape: None, class });
-                    }
-                }
-            }
+            self.quantify(metas, depth, &mut binders);
             self.settle_or_report()?;
         }
+        let Binders { ivars, tparams, .. } = binders;
         if !tparams.is_empty() {
             let ty = ArrTy::scalar(AtomTy::Forall(Arc::new(ForallTy {
                 params: tparams.clone(),
@@ -227,6 +202,45 @@ impl Checker<'_> {
             e = Expr::new(ExprKind::ILam { params: ivars, body: e }, ty, node);
         }
         Ok(Typed { parts, ..Typed::new(e) })
+    }
+
+    /// Binders for those of the existentials that are open and at least as deep as `depth`.
+    pub(super) fn quantify(&mut self, metas: Vec<MetaId>, depth: u32, binders: &mut Binders) {
+        let mut taken: Vec<Name> = binders.ivars.iter().map(|v| v.name.clone()).collect();
+        taken.extend(self.scope.iter().map(|((_, n), _)| n.clone()));
+        let named = self.named_by_hand(&taken);
+        taken.extend(self.named_sizes.iter().map(|n| n.name.clone()));
+        for m in metas {
+            let meta = self.s.meta(m).clone();
+            if meta.depth < depth || meta.is_solved() {
+                continue;
+            }
+            match meta.kind {
+                MetaKind::Dim => {
+                    let name = match named.get(&m) {
+                        Some(name) => name.to_string(),
+                        None => fresh_name(meta.name.as_ref(), &["n", "m", "k", "l", "d"], &mut taken),
+                    };
+                    let v = self.s.fresh_ivar(Sort::Dim, &name, 0);
+                    self.s.decide(m, Solution::Dim(Dim::rigid(v.clone())));
+                    binders.ivars.push(v);
+                }
+                MetaKind::Shape { pad, .. } => {
+                    let hint = if pad { Some(Name::new("@item-pad")) } else { meta.name.clone() };
+                    let name = fresh_name(hint.as_ref(), &["@s", "@c", "@p"], &mut taken);
+                    let v = self.s.fresh_ivar(Sort::Shape, &name, 0);
+                    self.s.decide(m, Solution::Shape(Shape::rigid(v.clone())));
+                    binders.ivars.push(v);
+                }
+                MetaKind::Atom { class, .. } => {
+                    let name = fresh_name(meta.name.as_ref(), &["t", "u", "v", "w"], &mut taken);
+                    let var = TVar { id: self.s.fresh_id(), name: Name::new(name) };
+                    self.s.tvar_class.insert(var.id, class);
+                    self.s.decide(m, Solution::Atom(AtomTy::Var(var.clone())));
+                    binders.tparams.push(TParam { var, shape: None, class });
+                }
+            }
+        }
     }
 
     /// Literals at least this deep that nothing decided take their defaults.

@@ -1,5 +1,6 @@
 //! One top-level item, from its Ast to its scheme and definition.
 
+use super::generalise::Binders;
 use super::polymorphic::is_written_function;
 use super::values::is_sizes;
 use super::*;
@@ -226,7 +227,8 @@ impl Checker<'_> {
         any.then_some(f)
     }
 
-    /// A definition with `Val` parameters: they are index variables in the body, not variables.
+    /// A definition with `Val` parameters: they are index variables in the body, not variables. Where it binds nothing
+    /// itself it is polymorphic in what it leaves open, as any function is, and in what its `Val` parameters name.
     fn define_with_vals(
         &mut self,
         global: &GlobalId,
@@ -234,20 +236,33 @@ impl Checker<'_> {
         f: ValFunction,
         out: &mut Checked,
     ) -> Check<()> {
-        self.param_implicit = Implicit::No;
-        let ivars = self.bind_iparams(f.iparams, 0);
-        let tparams = self.bind_tparams(f.tparams);
-        let (params, vals) = self.split_vals(f.params)?;
+        let written = !(f.iparams.is_empty() && f.tparams.is_empty());
+        let mark = self.scope.len();
+        self.param_implicit = if written { Implicit::No } else { Implicit::Flexible };
+        let (ivars, tparams) = (self.bind_iparams(f.iparams, 0), self.bind_tparams(f.tparams));
+        let mut binders = Binders { ivars, tparams, written };
+        self.s.depth += 1;
+        let depth = self.s.depth;
+        let outside = std::mem::replace(&mut self.implicit, self.param_implicit);
+        let split = self.split_vals(f.params);
+        self.implicit = outside;
+        let (params, vals) = split?;
+        for ((_, index), name) in vals.iter().zip(f.params.iter().filter(|p| is_val_param(p))) {
+            self.bind(&name.name, Binding::Index(index.clone()));
+        }
+        if !written {
+            // The result is in terms of what the parameters' types name.
+            for p in &params {
+                if let Annotation::Type(t) = &p.ann {
+                    self.param_array_type(t)?;
+                }
+            }
+        }
         let known = match f.ret.map(|t| &*t.kind) {
             Some(TypeKind::Val(i)) => Some(self.index(i)?),
             _ => None,
         };
-        for ((_, index), name) in vals.iter().zip(f.params.iter().filter(|p| is_val_param(p))) {
-            self.bind(&name.name, Binding::Index(index.clone()));
-        }
         let ret = if known.is_some() { None } else { f.ret };
-        self.s.depth += 1;
-        let depth = self.s.depth;
         let body = if params.is_empty() {
             let want = match ret {
                 Some(t) => Some((self.array_type(t)?, t.id)),
@@ -269,17 +284,25 @@ impl Checker<'_> {
                 return self.mismatch(e, inner.node);
             }
         }
-        self.decide_all(depth)?;
-        self.s.depth -= 1;
-        let mut e = body;
-        if !tparams.is_empty() {
-            let ty = AtomTy::Forall(Arc::new(ForallTy { params: tparams.clone(), body: self.s.zonk(&e.ty) }));
-            e = Expr::new(ExprKind::TLam { params: tparams, body: e }, ArrTy::scalar(ty), value.id);
+        if written {
+            self.decide_all(depth)?;
+        } else {
+            self.sink_parts();
+            self.decide_but_results(depth)?;
+            self.sink_tied(depth);
         }
-        let own = ivars.clone();
-        let ty = AtomTy::Pi(Arc::new(PiTy { params: ivars.clone(), body: self.s.zonk(&e.ty) }));
-        e = Expr::new(ExprKind::ILam { params: ivars, body: e }, ArrTy::scalar(ty), value.id);
-        self.complete(global, Typed::new(e), out)?;
+        self.s.depth -= 1;
+        self.scope.truncate(mark);
+        let named = vals.iter().map(|(_, i)| self.unknown_in(i)).collect::<Vec<_>>().concat();
+        self.quantify(named, depth, &mut binders);
+        let t = self.generalise(body, binders, true, depth, value.id)?;
+        let own = match &*t.expr.kind {
+            ExprKind::ILam { params, .. } => params.clone(),
+            _ => Vec::new(),
+        };
+        let vals: Vec<_> = vals.into_iter().map(|(at, i)| (at, self.s.zonk_index(&i))).collect();
+        let known = known.map(|k| self.s.zonk_index(&k));
+        self.complete(global, t, out)?;
         if let Some(scheme) = &out.scheme {
             let s = to_canonical(&own, &scheme.ty);
             let scheme = Scheme {

@@ -162,13 +162,7 @@ impl Checker<'_> {
             e = match &*e.kind {
                 ExprKind::TApp { func, .. } => func,
                 ExprKind::IApp { func, args } => {
-                    for a in args {
-                        let shape = match self.s.zonk_index(a) {
-                            Index::Dim(d) => Shape::of_dims([d]),
-                            Index::Shape(s) => s,
-                        };
-                        super::generalise::metas_of(&ArrTy::new(AtomTy::INT, shape), &mut metas);
-                    }
+                    args.iter().for_each(|a| metas.extend(self.unknown_in(a)));
                     func
                 }
                 ExprKind::App { func, .. } => func,

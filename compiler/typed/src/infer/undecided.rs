@@ -187,7 +187,7 @@ impl Checker<'_> {
     }
 
     /// The existentials of an index that nothing decided.
-    fn unknown_in(&self, i: &Index) -> Vec<MetaId> {
+    pub(super) fn unknown_in(&self, i: &Index) -> Vec<MetaId> {
         let shape = match self.s.zonk_index(i) {
             Index::Dim(d) => Shape::of_dims([d]),
             Index::Shape(s) => s,
