@@ -67,7 +67,9 @@ impl Checker<'_> {
         let t = self.infer(value, None)?;
         self.single_box(&t.expr);
         let expected = expected.map(|t| self.s.zonk(t));
-        if let Some(ArrTy { atom: AtomTy::Sigma(sigma), .. }) = &expected {
+        if let Some(ArrTy { atom: AtomTy::Sigma(sigma), shape }) = &expected
+            && shape.least_rank() == 0
+        {
             let mut s = Subst::new();
             let witnesses: Vec<Index> = sigma
                 .params
@@ -104,7 +106,7 @@ impl Checker<'_> {
             return Ok(t);
         }
         let shape = self.s.zonk_shape(&t.expr.ty.shape);
-        if self.has_least_rank(&shape) {
+        if self.is_undecided(&shape) {
             return self.fail(
                 Diagnostic::error(codes::BOX_CONTEXT, "nothing says which dims this box hides")
                     .primary(Loc::Node(node), "the rank of the contents is not known")

@@ -158,7 +158,13 @@ impl Checker<'_> {
     fn take(&mut self, decision: Decision) -> Check<bool> {
         match decision {
             Decision::Shape(m, shape) => self.s.decide(m, Solution::Shape(shape)),
-            Decision::Ranks(ranks) => ranks.into_iter().for_each(|(m, rank)| self.s.decide_rank(m, rank)),
+            Decision::Ranks(ranks) => {
+                for (m, rank) in ranks {
+                    if !self.s.meta(m).is_solved() {
+                        self.s.decide_rank(m, rank);
+                    }
+                }
+            }
             Decision::Equal(a, b, node) => {
                 self.s.node = Some(node);
                 if let Err(e) = self.s.unify_shape(&a, &b) {
@@ -177,12 +183,15 @@ impl Checker<'_> {
         let deep = |m: &MetaId| self.s.meta(*m).depth >= depth;
         let mut bare: Vec<MetaId> =
             open.iter().copied().filter(|m| self.is_bare_meta(*m) && deep(m)).collect();
+        bare.sort_unstable();
         bare.dedup();
         let beside = |f: &Shape| {
             let f = self.s.zonk_shape(f);
             f.items().len() > 1 && self.unsolved_in(&f).iter().any(|m| bare.contains(m))
         };
-        if frames.iter().any(beside)
+        let several = open.iter().any(|m| *m != open[0]);
+        if !bare.is_empty()
+            && (several || frames.iter().any(beside))
             && let Some(ranks) = self.ranks_of(&bare, depth, node)
         {
             return Some(ranks);
@@ -230,13 +239,28 @@ impl Checker<'_> {
             }
         }
         let plain = |f: &Shape| f.items().len() == 1 || self.unsolved_in(f).is_empty();
-        if let [a, b, ..] = whole.as_slice()
-            && plain(a)
-            && plain(b)
-        {
+        let [a, b, ..] = whole.as_slice() else { return Some(nothing(*first)) };
+        if plain(a) && plain(b) || self.are_alike(a, b) {
             return Some(Decision::Equal(a.clone(), b.clone(), node));
         }
-        self.ranks_of(&open, depth, node).or(Some(nothing(*first)))
+        if let Some(ranks) = self.ranks_of(&open, depth, node) {
+            return Some(ranks);
+        }
+        // What is left of several parameters' items: the least rank leaves nothing of any.
+        let none: Ranks = open.iter().filter(|m| deep(m)).map(|m| (*m, 0)).collect();
+        if self.fits(&none) { Some(Decision::Ranks(none)) } else { Some(nothing(*first)) }
+    }
+
+    /// Whether shapes are of parameters that are written to have any rank, of which as many items were used.
+    fn are_alike(&self, a: &Shape, b: &Shape) -> bool {
+        let rest = |s: &Shape| match s.items().split_last() {
+            Some((ShapeItem::Var(ShapeVar::Meta(m)), dims)) if self.s.meta(*m).whole => Some(dims.len()),
+            _ => None,
+        };
+        a.least_rank() + 1 == a.items().len()
+            && b.least_rank() + 1 == b.items().len()
+            && rest(a).is_some()
+            && rest(a) == rest(b)
     }
 
     /// What an equation of shapes decides.
@@ -264,12 +288,19 @@ impl Checker<'_> {
     /// only one that fits, and of one without annotation, the least. Nothing if there are none, or no ranks that are
     /// tried fit.
     fn ranks_of(&self, open: &[MetaId], depth: u32, node: NodeId) -> Option<Decision> {
-        let of_parameter = |m: &MetaId| self.s.meta(*m).whole || self.is_bare_meta(*m) || self.is_whole(*m);
-        let mut params: Vec<MetaId> = open.iter().copied().filter(of_parameter).collect();
-        params.sort_unstable();
-        params.dedup();
-        let deep = params.iter().any(|m| self.s.meta(*m).depth >= depth);
-        if !deep || params.len() > MOST_TOGETHER {
+        let deep = |m: &MetaId| self.s.meta(*m).depth >= depth;
+        let of_parameter =
+            |m: &MetaId| self.s.meta(*m).whole || deep(m) && (self.is_bare_meta(*m) || self.is_whole(*m));
+        let mut params = self.together(open);
+        params.retain(of_parameter);
+        if !params.iter().any(deep) {
+            return None;
+        }
+        let none: Ranks = params.iter().map(|m| (*m, 0)).collect();
+        if !params.iter().any(|m| self.s.meta(*m).whole) && self.fits(&none) {
+            return Some(Decision::Ranks(none));
+        }
+        if params.len() > MOST_TOGETHER {
             return None;
         }
         let fits = self.fitting_ranks(&params);
@@ -282,8 +313,36 @@ impl Checker<'_> {
         let least: Vec<Ranks> = fits.iter().filter(|f| !fits.iter().any(|g| below(g, f))).cloned().collect();
         match <[Ranks; 1]>::try_from(least) {
             Ok([ranks]) => Some(Decision::Ranks(ranks)),
-            Err(least) => Some(Decision::Ambiguous(node, least)),
+            Err(mut least) => {
+                // What is meant most often is that all of them are as long.
+                let most = |i: usize| least.iter().map(|ranks| ranks[i].1).max().unwrap_or(0);
+                let all: Ranks = params.iter().enumerate().map(|(i, m)| (*m, most(i))).collect();
+                if self.fits(&all) {
+                    least.insert(0, all);
+                }
+                Some(Decision::Ambiguous(node, least))
+            }
         }
+    }
+
+    /// These existentials and all that postponed equations tie to them, one by another.
+    fn together(&self, open: &[MetaId]) -> Vec<MetaId> {
+        let mut found = open.to_vec();
+        let mut tied: Vec<Vec<MetaId>> = (self.s.pending.iter())
+            .map(|p| match &p.constraint {
+                Constraint::Join { frames, result } => {
+                    frames.iter().chain([result]).flat_map(|f| self.unsolved_in(f)).collect()
+                }
+                Constraint::Shapes(a, b) => [self.unsolved_in(a), self.unsolved_in(b)].concat(),
+                _ => Vec::new(),
+            })
+            .collect();
+        while let Some(i) = tied.iter().position(|t| t.iter().any(|m| found.contains(m))) {
+            found.extend(tied.swap_remove(i));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// The ranks up to [`MOST_RANK`] of these existentials with which every equation still may hold, the least first.
@@ -294,17 +353,35 @@ impl Checker<'_> {
             all = all.into_iter().flat_map(longer).collect();
         }
         all.sort_by_key(|ranks| ranks.iter().map(|(_, r)| r).sum::<usize>());
-        all.retain(|ranks| {
-            let mut s = self.s.clone();
-            ranks.iter().for_each(|(m, r)| s.decide_rank(*m, *r));
-            s.settle().is_ok()
-        });
+        all.retain(|ranks| self.fits(ranks));
         all
     }
 
-    /// Whether a shape has a part that will be decided as that of a parameter without annotation.
-    pub(super) fn has_least_rank(&self, s: &Shape) -> bool {
-        self.unsolved_in(s).iter().any(|m| self.is_bare_meta(*m))
+    /// Whether every equation still may hold with these ranks.
+    fn fits(&self, ranks: &Ranks) -> bool {
+        let mut s = self.s.clone();
+        for (m, r) in ranks {
+            if !s.meta(*m).is_solved() {
+                s.decide_rank(*m, *r);
+            }
+        }
+        s.settle().is_ok()
+    }
+
+    /// Whether a part of a shape is still to be decided: it is that of a parameter without annotation, or what frames
+    /// join to.
+    pub(super) fn is_undecided(&self, s: &Shape) -> bool {
+        let open = self.unsolved_in(s);
+        let pending = |m: &MetaId| {
+            self.s.pending.iter().any(|p| match &p.constraint {
+                Constraint::Join { frames, result } => {
+                    frames.iter().chain([result]).any(|f| self.unsolved_in(f).contains(m))
+                }
+                Constraint::Shapes(a, b) => [a, b].iter().any(|s| self.unsolved_in(s).contains(m)),
+                _ => false,
+            })
+        };
+        open.iter().any(|m| self.is_bare_meta(*m) || pending(m))
     }
 
     fn is_bare_meta(&self, m: MetaId) -> bool {

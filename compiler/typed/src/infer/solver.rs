@@ -581,9 +581,15 @@ impl Solver {
                 }) {
                     return Ok(Step::Stuck);
                 }
-                let depth = self.meta(*m).depth;
+                let Meta { depth, whole, .. } = *self.meta(*m);
                 let (solution, equal) = self.within(solution, depth);
                 self.sink_shape(&solution, depth)?;
+                // What is left of a shape that may be any is any, too.
+                for item in solution.items() {
+                    if let (true, ShapeItem::Var(ShapeVar::Meta(rest))) = (whole, item) {
+                        self.meta_mut(*rest).whole = true;
+                    }
+                }
                 self.solve(*m, Solution::Shape(solution));
                 for (p, q) in equal {
                     self.unify_dim(&p, &q).map_err(|e| self.dim_in_shape(e, mismatch(self)))?;

@@ -254,8 +254,10 @@ impl Checker<'_> {
     pub(in crate::infer) fn ambiguous_rank<T>(&mut self, node: NodeId, ranks: &[Ranks]) -> Check<T> {
         let mut written: Vec<String> = Vec::new();
         for ranks in ranks {
-            let params =
-                ranks.iter().filter_map(|(m, r)| Some(format!("[{} {r}]", self.parameter_of_shape(*m)?)));
+            let mut params: Vec<_> =
+                ranks.iter().filter_map(|(m, r)| Some((self.parameter_of_shape(*m)?, r))).collect();
+            params.sort_by_key(|(p, _)| p.position);
+            let params = params.into_iter().map(|(p, r)| format!("[{} {}]", p.name, r + p.before));
             let params = params.collect::<Vec<_>>().join(" ");
             if !params.is_empty() && !written.contains(&params) {
                 written.push(params);
@@ -265,10 +267,9 @@ impl Checker<'_> {
         open.retain(|m| self.parameter_of_shape(*m).is_some());
         open.dedup();
         let label = match open.as_slice() {
-            [m] => format!(
-                "`{}` may have more than one rank here",
-                self.parameter_of_shape(*m).unwrap_or_default()
-            ),
+            [m] if let Some(p) = self.parameter_of_shape(*m) => {
+                format!("`{}` may have more than one rank here", p.name)
+            }
             _ => "which arguments have the longer frame is open".to_string(),
         };
         let d = Diagnostic::error(codes::AMBIGUOUS_RANK, "several ranks fit here, with different results")
@@ -286,13 +287,33 @@ impl Checker<'_> {
         })
     }
 
-    /// The parameter that has a shape, by what the program calls it.
-    fn parameter_of_shape(&self, m: MetaId) -> Option<String> {
-        let whole = [ShapeItem::Var(ShapeVar::Meta(m))];
-        let named = self.locals.iter().find(|l| self.s.zonk_shape(&l.local.ty.shape).items() == whole);
-        let name = named.map(|l| &l.local.name).or(self.s.meta(m).name.as_ref())?;
-        Some(name.as_str().trim_start_matches('@').to_string())
+    /// The parameter whose shape, or the rest of whose shape, this is.
+    fn parameter_of_shape(&self, m: MetaId) -> Option<Parameter> {
+        let of = |(position, l): (usize, &LocalVar)| {
+            let shape = self.s.zonk_shape(&l.local.ty.shape);
+            match shape.items().split_last()? {
+                (ShapeItem::Var(ShapeVar::Meta(n)), dims) if *n == m => {
+                    Some(Parameter { name: l.local.name.to_string(), position, before: dims.len() })
+                }
+                _ => None,
+            }
+        };
+        let named = || {
+            let name = self.s.meta(m).name.as_ref()?.as_str().trim_start_matches('@').to_string();
+            Some(Parameter { name, position: usize::MAX, before: 0 })
+        };
+        self.locals.iter().enumerate().find_map(of).or_else(named)
     }
+}
+
+/// A parameter as a message shows it.
+struct Parameter {
+    /// What the program calls it.
+    name: String,
+    /// Its place among all variables.
+    position: usize,
+    /// How many sizes of its shape come before what is open.
+    before: usize,
 }
 
 /// How a value of one type is made one of another; `literal` if it is one.
