@@ -1,8 +1,5 @@
-//! What stays open: deciding it by rule, or generalising over it.
-//!
-//! Rules, in order: an equation whose one side is known gives unknown cell shapes nothing and the item
-//! padding the rest; a parameter without annotation takes the least rank; then a function becomes
-//! polymorphic in what its type leaves open, and everything else takes its default.
+//! What stays open after all rules for shapes ([`super::decide`]): a function becomes polymorphic in what its type
+//! leaves open, and everything else takes its default.
 
 use super::solver::{Constraint, MetaKind, Solution};
 use super::*;

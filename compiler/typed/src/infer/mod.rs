@@ -4,8 +4,8 @@
 //! and, where the checker knows it, its value as a dim or shape. Existentials and their equations are
 //! the [`solver`]'s. [`apply`] is the heart: an application instantiates its operator, splits each
 //! argument's shape into frame and cell, and joins the frames. [`open`] lets scalar boxes and run-time
-//! integers open by themselves, at the binding they belong to. [`generalise`] turns what a function
-//! leaves open into ∀ and Π; [`finish`] replaces every existential in the term and puts a `check` where
+//! integers open by themselves, at the binding they belong to. [`decide`] has the rules for shapes that no
+//! equation decides; [`generalise`] turns what a function leaves open into ∀ and Π; [`finish`] replaces every existential in the term and puts a `check` where
 //! a dim is not provably natural. [`item`] drives one definition through all of it.
 //!
 //! A failure is reported once, where it is found; [`Reported`] is the proof of that which the caller

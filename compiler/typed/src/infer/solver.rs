@@ -2,7 +2,7 @@
 //!
 //! Equations are solved when they determine an existential and are postponed otherwise; a postponed
 //! equation is tried again whenever something was solved ([`Solver::settle`]). What is still open at
-//! the end of an application or definition is decided by the rules of [`super::generalise`].
+//! the end of an application or definition is decided by the rules of [`super::decide`].
 //!
 //! - Dims: `p = q` is solved for an existential that occurs linearly with a coefficient that divides
 //!   the rest. Where there is a choice, the solution that cannot be negative is taken, so `?n = ?d + 1`
