@@ -296,8 +296,13 @@ impl Checker<'_> {
         if !params.iter().any(deep) {
             return None;
         }
-        let none: Ranks = params.iter().map(|m| (*m, 0)).collect();
-        if !params.iter().any(|m| self.s.meta(*m).whole) && self.fits(&none) {
+        // With the least rank of all others, those of any rank may stay what they are.
+        let (whole, bare): (Vec<MetaId>, Vec<MetaId>) = params.iter().partition(|m| self.s.meta(**m).whole);
+        let none: Ranks = bare.iter().map(|m| (*m, 0)).collect();
+        if !bare.is_empty()
+            && let Some(s) = self.with_ranks(&none)
+            && whole.iter().all(|m| s.zonk_shape(&Shape::meta(*m)).dims().is_none())
+        {
             return Some(Decision::Ranks(none));
         }
         if params.len() > MOST_TOGETHER {
@@ -359,13 +364,18 @@ impl Checker<'_> {
 
     /// Whether every equation still may hold with these ranks.
     fn fits(&self, ranks: &Ranks) -> bool {
+        self.with_ranks(ranks).is_some()
+    }
+
+    /// What follows if these ranks are decided, unless an equation cannot hold then.
+    fn with_ranks(&self, ranks: &Ranks) -> Option<Solver> {
         let mut s = self.s.clone();
         for (m, r) in ranks {
             if !s.meta(*m).is_solved() {
                 s.decide_rank(*m, *r);
             }
         }
-        s.settle().is_ok()
+        s.settle().is_ok().then_some(s)
     }
 
     /// Whether a part of a shape is still to be decided: it is that of a parameter without annotation, or what frames
