@@ -19,7 +19,7 @@ pub fn read_all(entry: &Name, sig: &EntrySignature, inputs: &[(String, String)])
             return fail(usage(codes::SUPERFLUOUS_INPUT, format!("the input `{name}` is given twice")));
         }
         if !names.contains(&name.as_str()) {
-            let d = usage(codes::SUPERFLUOUS_INPUT, format!("{} has no parameter `{name}`", called(entry)));
+            let d = usage(codes::SUPERFLUOUS_INPUT, format!("`{entry}` has no parameter `{name}`"));
             return fail(d.help(parameters(sig)));
         }
     }
@@ -33,7 +33,7 @@ pub fn read_all(entry: &Name, sig: &EntrySignature, inputs: &[(String, String)])
         let plural = if missing.len() == 1 { "" } else { "s" };
         let d = usage(
             codes::MISSING_INPUT,
-            format!("{} needs the input{plural} {}", called(entry), missing.join(" and ")),
+            format!("`{entry}` needs the input{plural} {}", missing.join(" and ")),
         );
         return fail(d.help("give each as `--input NAME=VALUE`, a data file or a literal"));
     }
@@ -41,18 +41,9 @@ pub fn read_all(entry: &Name, sig: &EntrySignature, inputs: &[(String, String)])
         .iter()
         .map(|(name, ty)| match inputs.iter().find(|(given, _)| given == name.as_str()) {
             Some((_, value)) => read(name, ty, value),
-            None => fail(usage(codes::MISSING_INPUT, format!("{} needs the input `{name}`", called(entry)))),
+            None => fail(usage(codes::MISSING_INPUT, format!("`{entry}` needs the input `{name}`"))),
         })
         .collect()
-}
-
-/// What a message calls an entry. The last expression of a program may be a function, too; it has no name that anyone
-/// wrote.
-fn called(entry: &Name) -> String {
-    match entry.as_str().starts_with('#') {
-        true => "the last expression is a function, which".into(),
-        false => format!("`{entry}`"),
-    }
 }
 
 fn parameters(sig: &EntrySignature) -> String {

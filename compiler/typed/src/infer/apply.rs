@@ -338,7 +338,7 @@ impl Checker<'_> {
 
     /// Whether the shape still holds an unknown shape.
     pub(super) fn is_open(&self, s: &Shape) -> bool {
-        self.s.zonk_shape(s).items().iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(_))))
+        !self.unsolved_in(s).is_empty()
     }
 
     fn arity(&self, op: &Operator) -> usize {
@@ -522,7 +522,7 @@ impl Checker<'_> {
         {
             // The value itself stands for the call: sizes are never computed from data.
             let value = self.reified(self.s.zonk_index(k), node);
-            return Ok(self.of_naturals(&op.expr, value));
+            return Ok(self.with_checked_sizes(&op.expr, value));
         }
         let ty = ret.lifted(&frame);
         if slots.is_empty() && !matches!(self.s.zonk_atom(&op.expr.ty.atom), AtomTy::Fn(_)) {
@@ -534,8 +534,9 @@ impl Checker<'_> {
         Ok(Typed { known, ..Typed::new(expr) })
     }
 
-    /// A value made of the sizes of arguments that nothing evaluates: each is one, and so not negative.
-    fn of_naturals(&self, func: &Expr, value: Typed) -> Typed {
+    /// The value of a call that stands for it, such as `(length e)`, where nothing evaluates `e`. So nothing checks that
+    /// the sizes of `e`, which the instance of the function has, are none below 0, unless it is done here.
+    fn with_checked_sizes(&self, func: &Expr, value: Typed) -> Typed {
         let Typed { mut expr, known, parts } = value;
         let mut at = func;
         let mut args: Vec<&Index> = Vec::new();

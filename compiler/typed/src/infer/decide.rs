@@ -6,12 +6,15 @@
 //! the least, or a rank would have to be chosen for a parameter that is written to have any, the program has to say
 //! which is meant (E0309): no rule takes one.
 
-use super::solver::{Constraint, MetaKind, Solution};
+use super::solver::{Constraint, MetaKind, Pending, Solution};
 use super::*;
 
-/// The highest rank that is tried, and the most parameters that are tried together.
+/// The highest rank that is tried.
 const MOST_RANK: usize = 3;
+
+/// Of so many parameters all ranks are tried with all; of more, the same for all, and one for each of the first alone.
 const MOST_TOGETHER: usize = 3;
+const MOST_ALONE: usize = 8;
 
 /// Ranks of parameters, one way for all of them to fit.
 pub(super) type Ranks = Vec<(MetaId, usize)>;
@@ -28,6 +31,7 @@ enum Decision {
 }
 
 impl Checker<'_> {
+    /// The existentials among the items of a shape.
     pub(super) fn unsolved_in(&self, s: &Shape) -> Vec<MetaId> {
         self.s
             .zonk_shape(s)
@@ -124,8 +128,15 @@ impl Checker<'_> {
         loop {
             self.settle_or_report()?;
             self.decide_pads(depth)?;
-            let (mut chosen, mut ambiguous) = (None, None);
+            let (mut chosen, mut ambiguous): (_, Option<(NodeId, Vec<Ranks>)>) = (None, None);
             for p in &self.s.pending {
+                // What is tied to parameters that are open already is open for the same reason.
+                if let Some((node, ranks)) = &mut ambiguous
+                    && self.unsolved_shapes(p).iter().any(|m| ranks[0].iter().any(|(n, _)| n == m))
+                {
+                    *node = p.node;
+                    continue;
+                }
                 let decision = match &p.constraint {
                     Constraint::Join { frames, result } => self.of_join(frames, result, depth, p.node),
                     Constraint::Shapes(a, b) => self.of_shapes(a, b, depth, p.node),
@@ -203,6 +214,7 @@ impl Checker<'_> {
             if let [one] = bare.as_slice() {
                 return Some(Decision::Shape(*one, self.s.zonk_shape(result)));
             }
+            // By more than is tried: each alone may be, or all.
             let longer =
                 |k: usize| bare.iter().enumerate().map(move |(i, m)| (*m, if i == k { wanted } else { 0 }));
             let mut ranks: Vec<Ranks> = vec![bare.iter().map(|m| (*m, wanted)).collect()];
@@ -223,7 +235,7 @@ impl Checker<'_> {
         }
         // What is left of a parameter's items, as in `(sum xs)`, meets an array: the least rank leaves nothing.
         let closed = |f: &&Shape| self.unsolved_in(f).is_empty();
-        let left = |m: &&MetaId| deep(m) && !self.is_whole(**m);
+        let left = |m: &&MetaId| deep(m) && !self.is_shape_of_variable(**m);
         if wanted <= certain
             && frames.iter().filter(closed).any(|f| !self.s.zonk_shape(f).is_scalar())
             && let Some(m) = open.iter().find(left)
@@ -240,6 +252,14 @@ impl Checker<'_> {
         }
         let plain = |f: &Shape| f.items().len() == 1 || self.unsolved_in(f).is_empty();
         let [a, b, ..] = whole.as_slice() else { return Some(nothing(*first)) };
+        // What is known does not say that a parameter of any rank has just this one.
+        let known = |f: &Shape| self.unsolved_in(f).is_empty();
+        let any_rank = |f: &Shape| self.unsolved_in(f).iter().any(|m| self.s.meta(*m).whole);
+        if (known(a) && any_rank(b) || known(b) && any_rank(a))
+            && let Some(ranks) = self.ranks_of(&open, depth, node)
+        {
+            return Some(ranks);
+        }
         if plain(a) && plain(b) || self.are_alike(a, b) {
             return Some(Decision::Equal(a.clone(), b.clone(), node));
         }
@@ -289,8 +309,9 @@ impl Checker<'_> {
     /// tried fit.
     fn ranks_of(&self, open: &[MetaId], depth: u32, node: NodeId) -> Option<Decision> {
         let deep = |m: &MetaId| self.s.meta(*m).depth >= depth;
-        let of_parameter =
-            |m: &MetaId| self.s.meta(*m).whole || deep(m) && (self.is_bare_meta(*m) || self.is_whole(*m));
+        let of_parameter = |m: &MetaId| {
+            self.s.meta(*m).whole || deep(m) && (self.is_bare_meta(*m) || self.is_shape_of_variable(*m))
+        };
         let mut params = self.together(open);
         params.retain(of_parameter);
         if !params.iter().any(deep) {
@@ -304,9 +325,6 @@ impl Checker<'_> {
             && whole.iter().all(|m| s.zonk_shape(&Shape::meta(*m)).dims().is_none())
         {
             return Some(Decision::Ranks(none));
-        }
-        if params.len() > MOST_TOGETHER {
-            return None;
         }
         let fits = self.fitting_ranks(&params);
         let first = fits.first()?;
@@ -333,15 +351,7 @@ impl Checker<'_> {
     /// These existentials and all that postponed equations tie to them, one by another.
     fn together(&self, open: &[MetaId]) -> Vec<MetaId> {
         let mut found = open.to_vec();
-        let mut tied: Vec<Vec<MetaId>> = (self.s.pending.iter())
-            .map(|p| match &p.constraint {
-                Constraint::Join { frames, result } => {
-                    frames.iter().chain([result]).flat_map(|f| self.unsolved_in(f)).collect()
-                }
-                Constraint::Shapes(a, b) => [self.unsolved_in(a), self.unsolved_in(b)].concat(),
-                _ => Vec::new(),
-            })
-            .collect();
+        let mut tied: Vec<Vec<MetaId>> = self.s.pending.iter().map(|p| self.unsolved_shapes(p)).collect();
         while let Some(i) = tied.iter().position(|t| t.iter().any(|m| found.contains(m))) {
             found.extend(tied.swap_remove(i));
         }
@@ -353,9 +363,18 @@ impl Checker<'_> {
     /// The ranks up to [`MOST_RANK`] of these existentials with which every equation still may hold, the least first.
     fn fitting_ranks(&self, params: &[MetaId]) -> Vec<Ranks> {
         let mut all: Vec<Ranks> = vec![Vec::new()];
-        for m in params {
-            let longer = |ranks: Ranks| (0..=MOST_RANK).map(move |r| [&ranks[..], &[(*m, r)]].concat());
-            all = all.into_iter().flat_map(longer).collect();
+        if params.len() <= MOST_TOGETHER {
+            for m in params {
+                let longer = |ranks: Ranks| (0..=MOST_RANK).map(move |r| [&ranks[..], &[(*m, r)]].concat());
+                all = all.into_iter().flat_map(longer).collect();
+            }
+        } else {
+            let of = |rank: &dyn Fn(usize) -> usize| {
+                params.iter().enumerate().map(|(i, m)| (*m, rank(i))).collect()
+            };
+            let alone = (0..MOST_ALONE.min(params.len())).flat_map(|k| (1..=MOST_RANK).map(move |r| (k, r)));
+            all = (0..=MOST_RANK).map(|r| of(&|_| r)).collect();
+            all.extend(alone.map(|(k, r)| of(&|i| if i == k { r } else { 0 })));
         }
         all.sort_by_key(|ranks| ranks.iter().map(|(_, r)| r).sum::<usize>());
         all.retain(|ranks| self.fits(ranks));
@@ -378,20 +397,22 @@ impl Checker<'_> {
         s.settle().is_ok().then_some(s)
     }
 
+    /// The shapes that are open in a postponed equation.
+    fn unsolved_shapes(&self, p: &Pending) -> Vec<MetaId> {
+        let all =
+            |shapes: &mut dyn Iterator<Item = &Shape>| shapes.flat_map(|s| self.unsolved_in(s)).collect();
+        match &p.constraint {
+            Constraint::Join { frames, result } => all(&mut frames.iter().chain([result])),
+            Constraint::Shapes(a, b) => all(&mut [a, b].into_iter()),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether a part of a shape is still to be decided: it is that of a parameter without annotation, or what frames
     /// join to.
     pub(super) fn is_undecided(&self, s: &Shape) -> bool {
-        let open = self.unsolved_in(s);
-        let pending = |m: &MetaId| {
-            self.s.pending.iter().any(|p| match &p.constraint {
-                Constraint::Join { frames, result } => {
-                    frames.iter().chain([result]).any(|f| self.unsolved_in(f).contains(m))
-                }
-                Constraint::Shapes(a, b) => [a, b].iter().any(|s| self.unsolved_in(s).contains(m)),
-                _ => false,
-            })
-        };
-        open.iter().any(|m| self.is_bare_meta(*m) || pending(m))
+        let pending = |m: &MetaId| self.s.pending.iter().any(|p| self.unsolved_shapes(p).contains(m));
+        self.unsolved_in(s).iter().any(|m| self.is_bare_meta(*m) || pending(m))
     }
 
     fn is_bare_meta(&self, m: MetaId) -> bool {
@@ -409,7 +430,7 @@ impl Checker<'_> {
     }
 
     /// Whether an existential is the shape of a variable, and not of a part of one.
-    fn is_whole(&self, m: MetaId) -> bool {
+    fn is_shape_of_variable(&self, m: MetaId) -> bool {
         let whole = [ShapeItem::Var(ShapeVar::Meta(m))];
         self.locals.iter().any(|l| self.s.zonk_shape(&l.local.ty.shape).items() == whole)
     }

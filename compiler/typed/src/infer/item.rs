@@ -125,8 +125,7 @@ impl Checker<'_> {
             parts: t.parts,
             idle: super::undecided::idle(&body),
         }));
-        let entry = entry_signature(&body);
-        out.definition = Some(Arc::new(Definition { name: global.clone(), ty, body, entry }));
+        out.definition = Some(Arc::new(Definition { name: global.clone(), ty, body, entry: None }));
         Ok(())
     }
 
@@ -173,7 +172,12 @@ impl Checker<'_> {
             }
         }
         let t = self.wrap_indices(t, value.id);
-        self.complete(global, t, out)
+        self.complete(global, t, out)?;
+        // A function that is the value of a program is a value as any other.
+        if let Some(definition) = out.definition.as_mut().and_then(Arc::get_mut) {
+            definition.entry = entry_signature(&definition.body);
+        }
+        Ok(())
     }
 
     /// An input comes from a file or a literal: nothing in it is a function.

@@ -85,7 +85,7 @@ impl Printer<'_> {
             ExprKind::Check { .. } => {
                 let body = self.unchecked(e);
                 match *body.kind {
-                    ExprKind::ReifyDim(_) | ExprKind::ReifyShape(_) => self.size_of_none(e, body),
+                    ExprKind::ReifyDim(_) | ExprKind::ReifyShape(_) => self.checked_size(e, body),
                     _ => self.expr(body),
                 }
             }
@@ -342,8 +342,8 @@ impl Printer<'_> {
         if ty.atom == AtomTy::INT { value } else { annotated(value, self.ty(ty)) }
     }
 
-    /// What sizes give, `body`, where they are checked first: those of an array that nothing evaluates.
-    fn size_of_none(&mut self, mut checked: &Expr, body: &Expr) -> Doc {
+    /// A size that is checked before it is given, by a call that checks the same: `(length iota{| [(- n 1)]})`.
+    fn checked_size(&mut self, mut checked: &Expr, body: &Expr) -> Doc {
         let mut sizes = Vec::new();
         while let ExprKind::Check { fact, body, .. } = &*checked.kind {
             if let Fact::NonNegative(d) = fact {
@@ -356,6 +356,7 @@ impl Printer<'_> {
             form(&p.prelude(word), 1, vec![none])
         };
         let value = match &*body.kind {
+            _ if sizes.is_empty() => return self.expr(body),
             ExprKind::ReifyDim(d) if sizes == [d.clone()] => asked(self, "length", &Shape::of_dims(sizes)),
             ExprKind::ReifyShape(s) if s.known_dims().filter(|d| !d.is_never_negative()).eq(&sizes) => {
                 asked(self, "shape", s)

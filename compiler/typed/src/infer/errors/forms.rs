@@ -250,7 +250,7 @@ impl Checker<'_> {
         )
     }
 
-    /// `bare` are the shapes of parameters without annotation that could have the rank.
+    /// Reports that these ranks of parameters all fit: each is a way of writing the program.
     pub(in crate::infer) fn ambiguous_rank<T>(&mut self, node: NodeId, ranks: &[Ranks]) -> Check<T> {
         let mut written: Vec<String> = Vec::new();
         for ranks in ranks {

@@ -20,8 +20,11 @@ pub fn cast(ty: &Ty, part: Term) -> Term {
     if part.ty.atom == ty.atom {
         return part;
     }
+    // What is negative wraps where the type has no sign.
+    let wraps = part.ty.atom.is_signed() && ty.atom.is_integer() && !ty.atom.is_signed();
     let info = match (part.ty.atom.is_float(), ty.atom.is_float()) {
         (true, false) => Info::of(ty.atom),
+        _ if wraps => Info::of(ty.atom),
         _ => part.info.fit(ty.atom),
     };
     Term::new(ty.clone(), info, format!("(cast {} §)", ty.atom.name()), vec![part])
