@@ -40,6 +40,11 @@ impl Exp {
         for b in self.bodies() {
             b.for_each_use(f);
         }
+        self.for_each_operand(f);
+    }
+
+    /// Those outside of its bodies and leaves: what a loop starts from, sizes, conditions.
+    pub fn for_each_operand(&self, f: &mut dyn FnMut(Atom)) {
         let state = |state: &[(Var, Atom)], f: &mut dyn FnMut(Atom)| state.iter().for_each(|(_, a)| f(*a));
         match self {
             Exp::Host(e) => e.for_each_operand(&mut |a| f(a)),

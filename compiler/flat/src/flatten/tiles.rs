@@ -231,9 +231,7 @@ impl<'b> Readers<'b> {
             }
             let mut own = true;
             s.exp.leaves().into_iter().for_each(|b| b.for_each_use(&mut |a| own &= !scan.gives(a)));
-            if s.exp.bodies().is_empty() {
-                s.exp.for_each_use(&mut |a| own &= !scan.gives(a));
-            }
+            s.exp.for_each_operand(&mut |a| own &= !scan.gives(a));
             own && s.exp.bodies().into_iter().all(|b| Readers::of(b).look(table, scan, few, rows))
         };
         self.stmts.iter().all(|s| of(s, rows)) && !self.results.iter().any(|a| scan.gives(*a))
