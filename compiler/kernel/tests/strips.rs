@@ -1,9 +1,12 @@
 //! Which points run side by side though each has loops and arrays of its own.
 
+mod support;
+
 use remc_flat::parse::parse_program;
 use remc_kernel::lower::{Target, lower_with};
 use remc_kernel::print::print_program;
 use remc_kernel::{race, verify};
+use support::renumbered;
 
 /// A scan that no lanes combine, into an array, and the sum of that.
 const WAITS: &str = "
@@ -49,25 +52,6 @@ fn lowered(leaf: &str, m: &str, target: Target) -> String {
     verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
     race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
     print_program(&kernel)
-}
-
-/// The text with the numbers of variables in the order in which they come.
-fn renumbered(text: &str) -> String {
-    let (mut out, mut known) = (String::new(), Vec::new());
-    for (k, part) in text.split('%').enumerate() {
-        let end = part.find([' ', ')']).unwrap_or(part.len());
-        match part[..end].split_once('.') {
-            Some((name, id)) if k > 0 => {
-                let n = known.iter().position(|x| *x == id).unwrap_or(known.len());
-                if n == known.len() {
-                    known.push(id);
-                }
-                out += &format!("%{name}.{n}{}", &part[end..]);
-            }
-            _ => out += part,
-        }
-    }
-    out
 }
 
 /// How many kernels there are, and how many of them have strips.

@@ -266,6 +266,40 @@ impl Body {
         self.results.iter_mut().for_each(f);
     }
 
+    /// The statement that mentions a variable last, inside it too; the body's results count as one more.
+    pub fn last_uses(&self) -> FxHashMap<Var, usize> {
+        let mut last = FxHashMap::default();
+        for (k, s) in self.stmts.iter().enumerate() {
+            let mut at = |a: Atom| {
+                last.extend(a.as_var().map(|v| (v, k)));
+            };
+            s.exp.for_each_operand(&mut at);
+            s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut at));
+        }
+        last.extend(self.results.iter().filter_map(|a| a.as_var()).map(|v| (v, self.stmts.len())));
+        last
+    }
+
+    /// The array from outside of the body that this result of it is, or may be made of where that is.
+    pub fn handed_on(&self, result: Atom) -> Option<Var> {
+        let v = result.as_var()?;
+        let place = |s: &Stmt| s.pat.iter().position(|x| *x == v);
+        let Some((k, s)) = self.stmts.iter().find_map(|s| place(s).map(|k| (k, s))) else {
+            return Some(v);
+        };
+        let from = match &s.exp {
+            Exp::Scatter { dests, .. } => Atom::Var(*dests.get(k)?),
+            Exp::For { state, .. } | Exp::While { state, .. } => state.get(k)?.1,
+            Exp::Reduce { op, .. } => *op.start.as_ref()?.get(k)?,
+            Exp::If { then, otherwise, .. } => {
+                let branches = [then, otherwise].into_iter();
+                Atom::Var(branches.filter_map(|b| b.handed_on(*b.results.get(k)?)).next()?)
+            }
+            _ => return None,
+        };
+        self.handed_on(from)
+    }
+
     /// The variables bound anywhere in the body.
     pub fn binders(&self) -> Vec<Var> {
         let mut all = Vec::new();

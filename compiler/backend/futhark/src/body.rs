@@ -638,6 +638,13 @@ impl<'p> Printer<'p> {
         self.names.leave(mark);
         self.states.retain(|v| !vars.contains(v));
         vars.iter().chain(axis.map(|a| &a.var)).for_each(|v| self.forget(*v));
+        // One state may become another: Futhark has to be told that they are as large as each other.
+        let sized = |k: usize| !changing[k] && !self.p.ty(vars[k]).is_scalar();
+        if (0..vars.len()).filter(|k| sized(*k)).count() > 1 {
+            for k in (0..vars.len()).filter(|k| sized(*k)) {
+                names[k] += &format!(": {}", ty_text(self.base(vars[k]), &wants[k]));
+            }
+        }
         let (pattern, start) = match vars.is_empty() {
             true => ("_".to_owned(), Tree::name("true")),
             false => (pack_names(&names), pack(start)),

@@ -9,13 +9,14 @@
 //!                                               (give %c2)))
 //! ```
 //!
-//! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top
-//! becomes a segmented one; what is nested inside it either stays in its leaf, to run serially, or is
-//! distributed over the space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of
-//! sizes of their own the very long ones run apart (`balance`). At the end maps of a scan's prefixes become part of the
-//! scan (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that
-//! only rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). Nothing is refused: work that no leaf may do (see
-//! [`crate::legal`]) runs on the host, one iteration after the other (`host`).
+//! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top becomes a
+//! segmented one; what is nested inside it either stays in its leaf, to run serially, or is distributed over the
+//! space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of sizes of their
+//! own the very long ones run apart (`balance`). At the end maps of a scan's prefixes become part of the scan
+//! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
+//! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). A loop that
+//! only changes items of the arrays that it carries is one thread's (`narrow`). Nothing is refused: work that no
+//! leaf may do (see [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
@@ -26,6 +27,7 @@ mod distribute;
 mod epilogue;
 mod host;
 mod interchange;
+mod narrow;
 mod partition;
 mod rounds;
 mod tiles;
@@ -258,7 +260,7 @@ impl Flattener {
     /// Whether a conditional or loop of the host is better off as one thread's work.
     fn stays_serial(&self, s: &mono::Stmt) -> bool {
         let one = mono::Body { stmts: vec![s.clone()], results: Vec::new() };
-        if self.is_wide(&one) || !self.is_leaf(&[], &[&one]) {
+        if self.is_wide(&one) && !self.is_narrow_loop(s) || !self.is_leaf(&[], &[&one]) {
             return false;
         }
         let (mut loops, mut reads) = (false, 0);

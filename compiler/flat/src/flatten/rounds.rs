@@ -26,7 +26,8 @@ pub(super) fn rounds(
         .map(|v| f.p.vars[*v].ty.dims.clone())
         .filter(|dims| !dims.is_empty() && !is_small(dims))
         .collect();
-    match worth(f, &arrays, f.is_wide(&fold.op.lambda.body)) {
+    let op = &fold.op.lambda.body;
+    match worth(f, &arrays, f.is_wide(op) && (fold.scan.is_some() || !f.is_narrow_fold(accs, op))) {
         Version::Outer => {
             let exp = f.point(s);
             out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });

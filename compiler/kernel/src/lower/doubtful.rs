@@ -33,11 +33,16 @@ impl Plan {
         pat: &[mono::Var],
         outer: usize,
         leaf: &mono::Body,
+        homes: &[Option<Place>],
     ) -> L<(Vec<Place>, Doubt)> {
         let mut doubt = Doubt { results: Vec::new(), sizes: Vec::new() };
         let mut outs = Vec::with_capacity(pat.len());
         let stops = leaf.can_stop();
-        for v in pat {
+        for (k, v) in pat.iter().enumerate() {
+            if let Some(Some(home)) = homes.get(k) {
+                outs.push(home.clone());
+                continue;
+            }
             let dims = self.flat.vars[*v].ty.dims.clone();
             let cell = dims.iter().skip(outer).filter_map(|d| d.as_var());
             let doubtful: Vec<mono::Var> = cell.filter(|d| stops && !self.is_size(*d)).collect();

@@ -5,6 +5,7 @@
 
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
+use super::own::Move;
 use super::scan::Scan;
 use super::{Bound, L, Place};
 use crate::ir::*;
@@ -55,18 +56,26 @@ impl Leaf<'_> {
         op: &mono::Combine,
     ) -> L<Vec<Place>> {
         let mut accs = Vec::new();
-        for (v, param) in pat.iter().zip(&op.lambda.params) {
+        for (k, (v, param)) in pat.iter().zip(&op.lambda.params).enumerate() {
             // The result of a scan is longer than its accumulator.
             let same = self.plan.flat.vars[*v].ty.rank() == self.plan.flat.vars[*param].ty.rank();
-            let place = if same { self.memory(*v)? } else { self.scratch(*param)? };
+            let first = op.start.as_ref().and_then(|s| s.get(k)?.as_var());
+            let taken =
+                first.and_then(|a| self.take(a, if same { *v } else { *param }, &[body, &op.lambda.body]));
+            let place = match taken {
+                Some(place) => place,
+                None if same => self.memory(*v)?,
+                None => self.scratch(*param)?,
+            };
             accs.push(place);
         }
         match &op.start {
             Some(start) => {
+                let mut moves = Vec::new();
                 for ((a, param), to) in start.iter().zip(&op.lambda.params).zip(&accs) {
-                    let from = self.value(*a)?;
-                    self.copy_value(*param, &from, to)?;
+                    moves.push(Move { like: *param, from: self.value(*a)?, to: to.clone() });
                 }
+                self.settle(moves)?;
             }
             None => {
                 self.set(axis.var, Atom::int(0));
@@ -99,26 +108,9 @@ impl Leaf<'_> {
         for (param, e) in elem_params.iter().zip(elems) {
             self.env.insert(*param, e);
         }
-        let next = self.body(&op.lambda.body)?;
-        // What a result is made of may be an accumulator itself: all are complete before any is replaced.
-        let mut pending = Vec::new();
-        for ((r, param), to) in next.into_iter().zip(acc_params).zip(accs) {
-            match r {
-                Bound::Array(from) if accs.iter().any(|a| a.buffer == from.buffer) && from != *to => {
-                    let tmp = self.scratch(*param)?;
-                    let dims = self.dims(*param)?;
-                    self.copy(&dims, &from, &tmp)?;
-                    pending.push((Bound::Array(tmp), *param, to));
-                }
-                r => pending.push((r, *param, to)),
-            }
-        }
-        for (from, param, to) in pending {
-            if from != Bound::Array(to.clone()) {
-                self.copy_value(param, &from, to)?;
-            }
-        }
-        Ok(())
+        let next = self.body_of(&op.lambda.body, acc_params.iter().copied())?;
+        let moves = next.into_iter().zip(acc_params).zip(accs);
+        self.settle(moves.map(|((from, param), to)| Move { like: *param, from, to: to.clone() }).collect())
     }
 
     /// A reduction with scalar accumulators over a range of `index`; without a start the range is not

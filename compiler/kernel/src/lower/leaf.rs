@@ -9,6 +9,7 @@
 //! A cell of an array is a [`Place`], a buffer with some indices given: reading it copies nothing.
 
 use super::build::{Blocks, Emit, KernelBuilder, upto};
+use super::own::{Move, Scope};
 use super::plan::Plan;
 use super::strips::{Beside, Strip};
 use super::{Bound, Env, L, Place, schedule, wrong};
@@ -45,7 +46,9 @@ pub(crate) struct Leaf<'l> {
     pub strip: Option<Strip>,
     prov: Prov,
     /// Where the arrays that variables are bound to are to be made.
-    dests: FxHashMap<Var, Place>,
+    pub dests: FxHashMap<Var, Place>,
+    /// The bodies under way, the innermost last.
+    pub scopes: Vec<Scope>,
     /// How sizes made here are made, for the plan to make them too.
     sizes: FxHashMap<Var, mono::Exp>,
     /// An upper bound of a size that only the leaf knows: the number that a `filter` keeps.
@@ -80,6 +83,7 @@ impl<'l> Leaf<'l> {
             strip: None,
             prov,
             dests: FxHashMap::default(),
+            scopes: Vec::new(),
             sizes: FxHashMap::default(),
             bounds: FxHashMap::default(),
         }
@@ -217,10 +221,7 @@ impl<'l> Leaf<'l> {
 
     /// The statements of a body; its results.
     pub fn body(&mut self, b: &mono::Body) -> L<Vec<Bound>> {
-        for s in &b.stmts {
-            self.stmt(s)?;
-        }
-        b.results.iter().map(|a| self.value(*a)).collect()
+        self.body_of(b, [])
     }
 
     /// A body that gives scalars.
@@ -262,7 +263,7 @@ impl<'l> Leaf<'l> {
         Ok(())
     }
 
-    fn stmt(&mut self, s: &mono::Stmt) -> L<()> {
+    pub fn stmt(&mut self, s: &mono::Stmt) -> L<()> {
         let before = std::mem::replace(&mut self.prov, s.prov);
         let done = self.exp(&s.pat, &s.exp);
         self.prov = before;
@@ -368,21 +369,23 @@ impl<'l> Leaf<'l> {
         otherwise: &mono::Body,
     ) -> L<()> {
         let cond = self.atom(cond)?;
-        let places = self.memories(pat)?;
+        let dying = self.dying();
+        let places = self.taken_by_branches(pat, [then, otherwise])?;
         let branch = |l: &mut Self, b: &mono::Body| -> L<(Vec<Stmt>, Vec<Option<Atom>>)> {
             l.blocks.open();
-            let results = l.body(b)?;
-            let mut scalars = Vec::new();
+            let results = l.body_of(b, dying.iter().copied())?;
+            let (mut scalars, mut moves) = (Vec::new(), Vec::new());
             for ((v, place), r) in pat.iter().zip(&places).zip(results) {
                 match (place, r) {
                     (None, Bound::Scalar(a)) => scalars.push(Some(a)),
-                    (Some(to), r) => {
-                        l.copy_value(*v, &r, to)?;
+                    (Some(to), from) => {
+                        moves.push(Move { like: *v, from, to: to.clone() });
                         scalars.push(None);
                     }
                     (None, Bound::Array(_)) => return wrong("a branch that gives an array for a scalar"),
                 }
             }
+            l.settle(moves)?;
             Ok((l.blocks.close(), scalars))
         };
         let (yes, a) = branch(self, then)?;
@@ -411,19 +414,15 @@ impl<'l> Leaf<'l> {
         self.plan.out.scalar(name.as_str(), base)
     }
 
-    /// Memory for those of the variables that are arrays.
-    fn memories(&mut self, pat: &[mono::Var]) -> L<Vec<Option<Place>>> {
-        pat.iter()
-            .map(|v| {
-                let array = !self.plan.flat.vars[*v].ty.is_scalar();
-                array.then(|| self.memory(*v)).transpose()
-            })
-            .collect()
-    }
-
     /// The states of a loop: scalars are carried, arrays live in memory that each iteration overwrites.
-    fn loop_state(&mut self, pat: &[mono::Var], state: &[(mono::Var, mono::Atom)]) -> L<State> {
+    fn loop_state(
+        &mut self,
+        pat: &[mono::Var],
+        state: &[(mono::Var, mono::Atom)],
+        inside: &[&mono::Body],
+    ) -> L<State> {
         let mut s = State { carried: Vec::new(), arrays: Vec::new() };
+        let mut starts = Vec::new();
         for (v, (param, init)) in pat.iter().zip(state) {
             let from = self.value(*init)?;
             if self.plan.flat.vars[*v].ty.is_scalar() {
@@ -433,46 +432,38 @@ impl<'l> Leaf<'l> {
                 s.carried.push(Carried { param: inner, result, init, combine: None });
                 s.arrays.push(None);
             } else {
-                let cur = self.memory(*v)?;
-                let dims = self.dims(*v)?;
-                match from {
-                    Bound::Array(from) => self.copy(&dims, &from, &cur)?,
-                    Bound::Scalar(_) => return wrong("a scalar as an array state"),
-                }
-                let next = self.scratch(*v)?;
+                let Bound::Array(from) = from else { return wrong("a scalar as an array state") };
+                let cur = match init.as_var().and_then(|v0| self.take(v0, *v, inside)) {
+                    Some(taken) => taken,
+                    None => self.memory(*v)?,
+                };
+                starts.push(Move { like: *v, from: Bound::Array(from), to: cur.clone() });
                 self.env.insert(*param, Bound::Array(cur.clone()));
-                s.arrays.push(Some((cur, next, dims)));
+                s.arrays.push(Some(cur));
             }
         }
+        self.settle(starts)?;
         Ok(s)
     }
 
-    /// The next states that a body gives: arrays go to `next` and then to where the state lives.
-    fn next_state(&mut self, s: &State, body: &mono::Body) -> L<Vec<Atom>> {
-        let results = self.body(body)?;
-        let mut next = Vec::new();
-        let mut pending = Vec::new();
-        for (r, array) in results.into_iter().zip(&s.arrays) {
+    /// The next states that a body gives: arrays go to where the state lives.
+    fn next_state(
+        &mut self,
+        pat: &[mono::Var],
+        state: &[(mono::Var, mono::Atom)],
+        s: &State,
+        body: &mono::Body,
+    ) -> L<Vec<Atom>> {
+        let results = self.body_of(body, state.iter().map(|(param, _)| *param))?;
+        let (mut next, mut moves) = (Vec::new(), Vec::new());
+        for ((r, v), array) in results.into_iter().zip(pat).zip(&s.arrays) {
             match (r, array) {
                 (Bound::Scalar(a), None) => next.push(a),
-                (Bound::Array(from), Some((cur, tmp, dims))) => {
-                    if from != *cur {
-                        // A state may be made of the others, so none is overwritten before all are read.
-                        let direct = s.arrays.iter().flatten().all(|(c, _, _)| c.buffer != from.buffer);
-                        if direct && s.arrays.iter().flatten().count() == 1 {
-                            pending.push((from, cur.clone(), dims.clone()));
-                        } else {
-                            self.copy(dims, &from, tmp)?;
-                            pending.push((tmp.clone(), cur.clone(), dims.clone()));
-                        }
-                    }
-                }
+                (from @ Bound::Array(_), Some(cur)) => moves.push(Move { like: *v, from, to: cur.clone() }),
                 _ => return wrong("a state of another kind"),
             }
         }
-        for (from, to, dims) in pending {
-            self.copy(&dims, &from, &to)?;
-        }
+        self.settle(moves)?;
         Ok(next)
     }
 
@@ -480,7 +471,7 @@ impl<'l> Leaf<'l> {
         let mut carried = s.carried.iter();
         for (v, array) in pat.iter().zip(&s.arrays) {
             match array {
-                Some((cur, _, _)) => {
+                Some(cur) => {
                     self.env.insert(*v, Bound::Array(cur.clone()));
                 }
                 None => {
@@ -500,11 +491,11 @@ impl<'l> Leaf<'l> {
         body: &mono::Body,
     ) -> L<()> {
         let to = self.atom(axis.size)?;
-        let s = self.loop_state(pat, state)?;
+        let s = self.loop_state(pat, state, &[body])?;
         let var = self.scalar_like(axis.var);
         self.set(axis.var, Atom::Var(var));
         self.blocks.open();
-        let next = self.next_state(&s, body)?;
+        let next = self.next_state(pat, state, &s, body)?;
         let body = self.blocks.close();
         let carried = s.carried.clone();
         self.emit(StmtKind::For { how: How::Seq, var, range: upto(to), carried, body, next });
@@ -519,13 +510,13 @@ impl<'l> Leaf<'l> {
         cond: &mono::Body,
         body: &mono::Body,
     ) -> L<()> {
-        let s = self.loop_state(pat, state)?;
+        let s = self.loop_state(pat, state, &[cond, body])?;
         self.blocks.open();
         let tests = self.scalars(cond)?;
         let Some(test) = tests.first().copied() else { return wrong("a loop without a condition") };
         let cond = self.blocks.close();
         self.blocks.open();
-        let next = self.next_state(&s, body)?;
+        let next = self.next_state(pat, state, &s, body)?;
         let body = self.blocks.close();
         let carried = s.carried.clone();
         self.emit(StmtKind::While { carried, cond, test, body, next });
@@ -621,8 +612,8 @@ impl Leaf<'_> {
 /// The state of a loop under construction.
 struct State {
     carried: Vec<Carried>,
-    /// For an array: where it lives, where the next one is made, its dims.
-    arrays: Vec<Option<(Place, Place, Vec<Atom>)>>,
+    /// Where an array lives.
+    arrays: Vec<Option<Place>>,
 }
 
 /// Whether the statement fills memory of its own, which may then be the destination.

@@ -22,6 +22,7 @@
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
 //! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
 //! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
+//! | [`own`] | arrays of a leaf that are changed where they are |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
 //!
 //! Sizes of tiles depend on sizes of the data alone, never on the number of threads, so that results are
@@ -34,6 +35,7 @@ mod doubtful;
 mod fold;
 mod leaf;
 mod operands;
+mod own;
 mod pack;
 mod plan;
 mod reduce;

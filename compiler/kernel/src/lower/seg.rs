@@ -90,7 +90,12 @@ impl Plan {
     // ---- maps ----
 
     pub fn seg_map(&mut self, pat: &[mono::Var], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
-        let (outs, doubt) = self.alloc_results(pat, space.len(), leaf)?;
+        let alone = if space.is_empty() { self.in_place(leaf)? } else { None };
+        let (leaf, homes) = match &alone {
+            Some((leaf, homes)) => (leaf, homes.as_slice()),
+            None => (leaf, [].as_slice()),
+        };
+        let (outs, doubt) = self.alloc_results(pat, space.len(), leaf, homes)?;
         self.fill("map", &outs, space, leaf)?;
         self.bind_outs(pat, outs)?;
         self.vouch(&doubt, space)

@@ -2,6 +2,7 @@
 
 use super::build::{Emit, upto};
 use super::leaf::Leaf;
+use super::own::Move;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::BaseTy;
@@ -17,13 +18,20 @@ impl Leaf<'_> {
         body: &mono::Body,
         combine: Option<&mono::Lambda>,
     ) -> L<()> {
-        let mut outs = Vec::new();
+        let inside: Vec<&mono::Body> = std::iter::once(body).chain(combine.map(|c| &c.body)).collect();
+        let (mut outs, mut copies) = (Vec::new(), Vec::new());
         for (v, d) in pat.iter().zip(dests) {
-            let (from, to) = (self.place(*d)?, self.memory(*v)?);
-            let dims = self.dims(*d)?;
-            self.copy(&dims, &from, &to)?;
-            self.env.insert(*v, Bound::Array(to.clone()));
+            let from = self.place(*d)?;
+            let to = match self.take(*d, *v, &inside) {
+                Some(taken) => taken,
+                None => self.memory(*v)?,
+            };
+            copies.push(Move { like: *d, from: Bound::Array(from), to: to.clone() });
             outs.push(to);
+        }
+        self.settle(copies)?;
+        for (v, to) in pat.iter().zip(&outs) {
+            self.env.insert(*v, Bound::Array(to.clone()));
         }
         let n = self.atom(axis.size)?;
         self.scatter_loop(upto(n), dests, axis.var, body, combine, &outs)

@@ -20,13 +20,25 @@
 //! - a reshape goes anywhere if it is known to have as many elements as its array, since both are the same memory;
 //! - an array goes as an index does, if it does not change and its work is worth to be shared. What it mentions inside
 //!   must hold outside: its sizes are known not to be negative there, its indices are its own. A map of a
-//!   few operators stays, and is fused into what uses it. A `while` stays: it may not end.
+//!   few operators stays, and is fused into what uses it. A `while` stays: it may not end;
+//! - what none of this allows, but is much work that is the same in each iteration, is done before the loop if that runs
+//!   at all, as long as each iteration would come to it first. Checks before it that are the same, too, go with it:
+//!
+//! ```text
+//! (map ((%i %n))                                 (let (%c) (op > %n 0))
+//!   (let () (check %ok …))                       (let (%s) (if %c
+//!   (let (%s) (scan inclusive (%j %m) …))          (then (let () (check %ok …))
+//!   …                                                    (let (%t) (scan inclusive (%j %m) …)) (give %t))
+//!                                                  (else (let (%z) (map ((%k %m)) (give 0))) (give %z))))
+//!                                                (map ((%i %n)) …
+//! ```
 
 use super::poly::Poly;
 use crate::ir::*;
-use remc_base::IdVec;
-use remc_base::ops::ScalarOp;
+use remc_base::ids::Id;
+use remc_base::ops::{self, ScalarOp};
 use remc_base::pass::PassInfo;
+use remc_base::{BaseTy, IdVec, Name, Scalar};
 use rustc_hash::FxHashMap;
 
 pub const PASS: PassInfo =
@@ -38,12 +50,22 @@ pub fn hoist(p: &mut Program) {
     p.vars.iter().for_each(|_| {
         vars.push(Info { level: 0, size_from: NEVER, axis: None });
     });
-    let mut h =
-        Hoist { p, vars, scopes: Vec::new(), sizes: vec![Vec::new()], products: FxHashMap::default() };
+    let mut h = Hoist {
+        p,
+        vars,
+        scopes: Vec::new(),
+        sizes: vec![Vec::new()],
+        products: FxHashMap::default(),
+        fresh: Vec::new(),
+    };
     for v in p.params.clone() {
         h.bind(v, 0);
     }
     body = h.body(body, Scope::new(Kind::Branch));
+    let fresh = h.fresh;
+    fresh.into_iter().for_each(|info| {
+        p.vars.push(info);
+    });
     p.body = body;
 }
 
@@ -61,10 +83,11 @@ struct Info {
     axis: Option<Atom>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 enum Kind {
-    /// Runs as often as an iteration; whether it is known to run at least once.
-    Loop { runs: bool },
+    /// Runs as often as an iteration: at least once if all these sizes are greater than zero, which they are not known
+    /// to be. `None` if no sizes say so.
+    Loop { if_some: Option<Vec<Atom>> },
     /// Runs only if a condition holds (or is the program).
     Branch,
 }
@@ -72,13 +95,15 @@ enum Kind {
 struct Scope {
     kind: Kind,
     stmts: Vec<Stmt>,
-    /// Whether one of the statements can stop the program.
+    /// Whether one of the statements can stop the program, other than these.
     stops: bool,
+    /// The places of checks that are the same in each iteration, and that nothing comes before that stops.
+    checks: Vec<usize>,
 }
 
 impl Scope {
     fn new(kind: Kind) -> Scope {
-        Scope { kind, stmts: Vec::new(), stops: false }
+        Scope { kind, stmts: Vec::new(), stops: false, checks: Vec::new() }
     }
 }
 
@@ -100,6 +125,8 @@ struct Hoist<'p> {
     sizes: Vec<Vec<Var>>,
     /// What variables are that are products.
     products: FxHashMap<Var, Poly>,
+    /// Variables that the program does not have yet.
+    fresh: Vec<VarInfo>,
 }
 
 impl Hoist<'_> {
@@ -120,9 +147,8 @@ impl Hoist<'_> {
 
     fn bind(&mut self, v: Var, level: usize) {
         self.vars[v].level = level;
-        let p = self.p;
-        for d in &p.ty(v).dims {
-            self.size(*d, level);
+        for d in self.ty(v).dims.clone() {
+            self.size(d, level);
         }
     }
 
@@ -145,6 +171,11 @@ impl Hoist<'_> {
         {
             self.products.insert(*v, product);
         }
+        self.place(s, here);
+    }
+
+    /// Puts a statement of the scope of level `here` where it is to be.
+    fn place(&mut self, s: Stmt, here: usize) {
         let mut to = here;
         let alike = self.keeps_elements(&s.exp);
         let movable = match s.exp {
@@ -153,11 +184,19 @@ impl Hoist<'_> {
             _ if alike => Movable::Free,
             _ => movable(&s.exp),
         };
+        let least = self.needs(&s, here);
         if !matches!(movable, Movable::No) {
-            let least = self.needs(&s, here);
             while to > least && self.may_leave(&s, &movable, to) {
                 to -= 1;
             }
+        }
+        if to == here && least == here && self.pull(&s, here) {
+            return self.place(s, here);
+        }
+        if to > least
+            && let Some(sizes) = self.is_first(&s, to)
+        {
+            return self.place_before(s, sizes, to);
         }
         for v in &s.pat {
             // The sizes of a reshape that has gone outside are none yet: they are products, perhaps, which are
@@ -168,8 +207,123 @@ impl Hoist<'_> {
             }
         }
         let scope = &mut self.scopes[to];
-        scope.stops |= s.exp.can_stop();
+        if !scope.stops && to > least && matches!(s.exp, Exp::Check { .. }) {
+            scope.checks.push(scope.stmts.len());
+        } else {
+            scope.stops |= s.exp.can_stop();
+        }
         scope.stmts.push(s);
+    }
+
+    /// Moves maps of a few operators out of the loop of this level, so that a statement that is much work can follow:
+    /// they stay for those who read them, and it alone does.
+    fn pull(&mut self, s: &Stmt, level: usize) -> bool {
+        if level == 0 || !is_much(&s.exp) {
+            return false;
+        }
+        let here = &self.scopes[level].stmts;
+        let mut pulled: Vec<usize> = Vec::new();
+        let mut rest: Vec<&Stmt> = vec![s];
+        while let Some(next) = rest.pop() {
+            let mut open = true;
+            let mut need = |a: Atom| {
+                let Some(v) = a.as_var().filter(|v| self.vars[*v].level == level) else { return };
+                match here.iter().position(|s| s.pat.contains(&v)) {
+                    Some(k) if pulled.contains(&k) => {}
+                    Some(k)
+                        if matches!(here[k].exp, Exp::Map { .. }) && self.is_safe(&here[k], level - 1) =>
+                    {
+                        pulled.push(k);
+                        rest.push(&here[k]);
+                    }
+                    _ => open = false,
+                }
+            };
+            next.exp.for_each_operand(&mut need);
+            next.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut need));
+            next.pat.iter().flat_map(|v| &self.ty(*v).dims).for_each(|d| need(*d));
+            if !open {
+                return false;
+            }
+        }
+        let leaves = self.is_first(s, level).is_some() || self.may_leave(s, &movable(&s.exp), level);
+        if pulled.is_empty() || !leaves {
+            return false;
+        }
+        pulled.sort_unstable();
+        let scope = &mut self.scopes[level];
+        scope.checks.iter_mut().for_each(|c| *c -= pulled.iter().filter(|k| **k < *c).count());
+        let moved: Vec<Stmt> = pulled.iter().rev().map(|k| scope.stmts.remove(*k)).collect();
+        moved.into_iter().rev().for_each(|s| self.place(s, level - 1));
+        true
+    }
+
+    fn ty(&self, v: Var) -> &Ty {
+        let k = v.index();
+        match k.checked_sub(self.p.vars.len()).and_then(|k| self.fresh.get(k)) {
+            Some(info) => &info.ty,
+            None => self.p.ty(v),
+        }
+    }
+
+    /// The sizes that say whether the loop of this level runs, if a statement that is much work is the first in it that
+    /// matters, and does not change.
+    fn is_first(&self, s: &Stmt, level: usize) -> Option<Vec<Atom>> {
+        let scope = &self.scopes[level];
+        let Kind::Loop { if_some: Some(sizes) } = &scope.kind else { return None };
+        let own = |a: &Atom| a.as_var().is_some_and(|v| s.pat.contains(&v));
+        let closed = s.pat.iter().all(|v| !self.ty(*v).dims.iter().any(own));
+        (!scope.stops && closed && !sizes.is_empty() && is_much(&s.exp)).then(|| sizes.clone())
+    }
+
+    /// Puts a statement before the loop of this level, to be run if the loop is.
+    fn place_before(&mut self, s: Stmt, sizes: Vec<Atom>, level: usize) {
+        let (prov, outer) = (s.prov, level - 1);
+        let mut cond = None;
+        for size in sizes {
+            let op = |h: &mut Self, op, args| {
+                let v = h.fresh_var("some", Ty::scalar(BaseTy::Bool), level);
+                h.place(Stmt { pat: vec![v], exp: Exp::Op(op, args), prov }, outer);
+                Atom::Var(v)
+            };
+            let some = op(self, ScalarOp::Gt, vec![size, Atom::int(0)]);
+            cond = Some(match cond {
+                None => some,
+                Some(all) => op(self, ScalarOp::And, vec![all, some]),
+            });
+        }
+        let cond = cond.unwrap_or(Atom::Const(Scalar::Bool(true)));
+        let scope = &mut self.scopes[level];
+        let checks = std::mem::take(&mut scope.checks);
+        let mut then: Vec<Stmt> = checks.iter().rev().map(|k| scope.stmts.remove(*k)).collect();
+        then.reverse();
+        let (mut results, mut zeros, mut none) = (Vec::new(), Vec::new(), Vec::new());
+        let mut own = s.clone();
+        for (v, inner) in s.pat.iter().zip(&mut own.pat) {
+            let VarInfo { name, ty } = self.p.vars[*v].clone();
+            *inner = self.fresh_var(name.as_str(), ty.clone(), level);
+            results.push(Atom::Var(*inner));
+            let zero = Atom::Const(ops::zero(ty.base));
+            if ty.is_scalar() {
+                zeros.push(zero);
+                continue;
+            }
+            let axes =
+                ty.dims.iter().map(|size| Axis { var: self.fresh_var("i", Ty::int(), level), size: *size });
+            let exp =
+                Exp::Map { axes: axes.collect(), body: Body { stmts: Vec::new(), results: vec![zero] } };
+            let v = self.fresh_var("none", ty, level);
+            none.push(Stmt { pat: vec![v], exp, prov });
+            zeros.push(Atom::Var(v));
+        }
+        then.push(own);
+        let (then, otherwise) = (Body { stmts: then, results }, Body { stmts: none, results: zeros });
+        self.place(Stmt { pat: s.pat, exp: Exp::If { cond, then, otherwise }, prov }, outer);
+    }
+
+    fn fresh_var(&mut self, name: &str, ty: Ty, level: usize) -> Var {
+        self.fresh.push(VarInfo { name: Name::new(name), ty });
+        self.vars.push(Info { level, size_from: NEVER, axis: None })
     }
 
     /// The bodies inside a statement.
@@ -196,11 +350,13 @@ impl Hoist<'_> {
             self.size(Atom::Var(a.var), level);
             self.vars[a.var].axis = Some(a.size);
         }
-        let runs = !axes.is_empty() && axes.iter().all(|a| a.size.as_int().is_some_and(|n| n > 0));
+        let unknown = |a: &Axis| a.size.as_int().is_none_or(|n| n <= 0);
+        let sizes: Vec<Atom> = axes.iter().filter(|a| unknown(a)).map(|a| a.size).collect();
         let kinds = match exp {
-            Exp::If { .. } => [Kind::Branch; 2],
-            Exp::While { .. } => [Kind::Loop { runs: true }, Kind::Loop { runs: false }],
-            _ => [Kind::Loop { runs }, Kind::Loop { runs: false }],
+            Exp::If { .. } => [Kind::Branch, Kind::Branch],
+            // The condition is asked at least once.
+            Exp::While { .. } => [Kind::Loop { if_some: Some(Vec::new()) }, Kind::Loop { if_some: None }],
+            _ => [Kind::Loop { if_some: (!axes.is_empty()).then_some(sizes) }, Kind::Loop { if_some: None }],
         };
         for (b, kind) in exp.bodies_mut().into_iter().zip(kinds) {
             *b = self.body(std::mem::take(b), Scope::new(kind));
@@ -221,14 +377,15 @@ impl Hoist<'_> {
         s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut need));
         // A dim may be a variable of the same statement, whose level is still that of no scope.
         let own = |a: &Atom| a.as_var().is_some_and(|v| s.pat.contains(&v));
-        s.pat.iter().flat_map(|v| &self.p.ty(*v).dims).filter(|d| !own(d)).for_each(|d| need(*d));
+        s.pat.iter().flat_map(|v| &self.ty(*v).dims).filter(|d| !own(d)).for_each(|d| need(*d));
         least
     }
 
     /// Whether a statement may go from this level to the one outside.
     fn may_leave(&self, s: &Stmt, movable: &Movable, from: usize) -> bool {
         let scope = &self.scopes[from];
-        let Kind::Loop { runs } = scope.kind else { return false };
+        let Kind::Loop { if_some } = &scope.kind else { return false };
+        let runs = if_some.as_ref().is_some_and(Vec::is_empty) && scope.checks.is_empty();
         match movable {
             Movable::No => false,
             Movable::Free => true,
@@ -266,7 +423,7 @@ impl Hoist<'_> {
             _ => false,
         };
         // Dims inside may be sizes of the statement's own.
-        let mut safe = s.pat.iter().all(|v| self.p.ty(*v).dims.iter().all(size));
+        let mut safe = s.pat.iter().all(|v| self.ty(*v).dims.iter().all(size));
         let mut check = |exp: &Exp| {
             safe &= match exp {
                 Exp::Index { array, at } => at.iter().zip(&self.p.ty(*array).dims).all(|(a, d)| within(a, d)),
@@ -280,7 +437,8 @@ impl Hoist<'_> {
                 Exp::View { view, .. } => {
                     !matches!(view, View::Slice { .. } | View::Wrap { .. } | View::Cycle { .. })
                 }
-                Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Grade { .. } | Exp::Join { .. } => false,
+                Exp::Grade { axis, .. } => size(&axis.size),
+                Exp::Scatter { .. } | Exp::Filter { .. } | Exp::Join { .. } => false,
                 _ => true,
             };
         };
@@ -309,6 +467,22 @@ fn movable(exp: &Exp) -> Movable {
         }
     }
 }
+
+/// Whether an expression is a loop whose result is rather kept than made again, of more than a few iterations.
+fn is_much(exp: &Exp) -> bool {
+    let long = |a: &Axis| a.size.as_int().is_none_or(|n| n > FEW);
+    match exp {
+        Exp::Reduce { .. }
+        | Exp::Scan { .. }
+        | Exp::Scatter { .. }
+        | Exp::Grade { .. }
+        | Exp::Filter { .. } => exp.axes().iter().any(long),
+        _ => exp.bodies().into_iter().any(|b| b.stmts.iter().any(|s| is_much(&s.exp))),
+    }
+}
+
+/// How many iterations are few.
+const FEW: i64 = 32;
 
 /// How many statements are cheap.
 const CHEAP: usize = 4;

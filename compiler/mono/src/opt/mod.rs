@@ -14,6 +14,7 @@
 //! | [`siblings`] | one iteration where neighbours had the same axes |
 //! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
 //! | [`choose`] | selections in the place of branches where elements run side by side; once, after the rounds of the others |
+//! | [`stage`] | nothing that a scatter reads while it writes, where that would be copied for it; once, too |
 //! | [`compact`] | tables without what is left over; once, last |
 //!
 //! No pass changes what a program means: a `check` runs where it ran before or not at all (if it is known
@@ -37,6 +38,7 @@ pub mod segment;
 mod shorthand;
 pub mod siblings;
 pub mod simplify;
+pub mod stage;
 pub mod unroll;
 pub mod views;
 
@@ -52,7 +54,7 @@ pub struct Pass {
     pub run: fn(&mut Program),
 }
 
-/// Every pass, in the order in which they run: all but the last three in rounds, until nothing changes.
+/// Every pass, in the order in which they run: all but the last four in rounds, until nothing changes.
 pub const PASSES: &[Pass] = &[
     Pass { info: simplify::PASS, run: simplify::simplify },
     // Once copies are gone, an index of a view sees the view.
@@ -76,6 +78,8 @@ pub const PASSES: &[Pass] = &[
     Pass { info: segment::PASS, run: segment::segment },
     // What a branch reads, and what only it may know, is of use to the passes before.
     Pass { info: choose::PASS, run: choose::choose },
+    // Fusion would put what is computed first back to where it is read.
+    Pass { info: stage::PASS, run: stage::stage },
     // When all is done: what the others left behind is for nobody.
     Pass { info: compact::PASS, run: compact::compact },
 ];

@@ -276,6 +276,13 @@ fn scatter(m: &mut Maker, ty: &Ty) -> Option<Term> {
 
 /// Elements put into an array at some places.
 fn into(m: &mut Maker, ty: &Ty) -> Option<Term> {
+    ty.dims.first()?;
+    let dest = m.expr(ty);
+    put(m, ty, dest)
+}
+
+/// Elements put into this array at some places.
+pub fn put(m: &mut Maker, ty: &Ty, dest: Term) -> Option<Term> {
     let out = ty.dims.first()?.clone();
     let d = m.dim();
     let from = ty.item().of(&d);
@@ -284,7 +291,6 @@ fn into(m: &mut Maker, ty: &Ty) -> Option<Term> {
     }
     let from = m.expr(&from);
     let at = m.places(std::slice::from_ref(&d), &out);
-    let dest = m.expr(ty);
     let info = dest.info.or(from.info);
     Some(Term::call(ty.clone(), info, "scatter/into", vec![dest, at, from]))
 }

@@ -2,7 +2,7 @@
 
 use super::operators::zero;
 use super::scalars::{is_number, transcendental};
-use super::{Form, Maker};
+use super::{Form, Maker, states};
 use crate::differential::program::{Output, Tolerance};
 use crate::differential::term::{Dim, Info, Term, Ty};
 use remc_base::BaseTy;
@@ -80,10 +80,18 @@ fn mapped(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let params: Vec<(String, Ty, Info)> =
         cells.iter().zip(&args).map(|((c, _), a)| (m.fresh("p"), c.clone(), a.info)).collect();
     let binders: Vec<String> = params.iter().map(|(n, t, _)| format!("[{n} {t}]")).collect();
-    let body = m.repeated(count, |m| m.with(params, |m| m.form(&result)));
+    let body = m.repeated(count, |m| m.with(params, |m| point(m, &result)));
     let info = body.info;
     let template = format!("((λ ({}) §){})", binders.join(" "), " §".repeat(args.len()));
     Some(Term::new(ty.clone(), info, template, [vec![body], args].concat()))
+}
+
+/// What a function gives for one point of a frame: an array often by a loop, which carries it.
+fn point(m: &mut Maker, result: &Ty) -> Term {
+    let loops: [Form; 3] = [repeat, iterate, fold];
+    let form = loops[m.rng.below(loops.len())];
+    let looped = if !result.dims.is_empty() && m.rng.one_in(3) { form(m, result) } else { None };
+    looped.unwrap_or_else(|| m.form(result))
 }
 
 /// A function that is bound by `let`, and may mention what is around it, over a frame.
@@ -95,7 +103,7 @@ fn local(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let arg = m.expr(&from.framed(&frame));
     let (f, p) = (m.fresh("f"), m.fresh("p"));
     let bound = vec![(p.clone(), from.clone(), arg.info)];
-    let body = m.repeated(count, |m| m.with(bound, |m| m.form(&result)));
+    let body = m.repeated(count, |m| m.with(bound, |m| point(m, &result)));
     let info = body.info;
     let template = format!("(let ((({f} [{p} {from}]) §)) ({f} §))");
     Some(Term::new(ty.clone(), info, template, vec![body, arg]))
@@ -223,7 +231,9 @@ fn folding(m: &mut Maker, result: &Ty, name: &str) -> Option<(Dim, String, Vec<T
     let (x, a) = (m.fresh("p"), m.fresh("a"));
     let params = vec![(x.clone(), cell.clone(), xs.info), (a.clone(), acc.clone(), any(&acc))];
     let times = count * m.atoms(&pad);
-    let body = m.repeated(times, |m| m.with(params, |m| m.form(&acc)));
+    let body = m.repeated(times, |m| {
+        m.with(params, |m| if m.rng.one_in(3) { states::next(m, &a, &acc) } else { m.form(&acc) })
+    });
     let template = format!("({name} (λ ([{x} {cell}] [{a} {acc}]) §) § §)");
     Some((d, template, vec![body, init, xs]))
 }
@@ -250,7 +260,9 @@ fn trace(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let (init, xs) = (m.expr(&item), m.expr(&from));
     let (x, a) = (m.fresh("p"), m.fresh("a"));
     let params = vec![(x.clone(), cell.clone(), xs.info), (a.clone(), item.clone(), any(&item))];
-    let body = m.repeated(count, |m| m.with(params, |m| m.form(&item)));
+    let body = m.repeated(count, |m| {
+        m.with(params, |m| if m.rng.one_in(3) { states::next(m, &a, &item) } else { m.form(&item) })
+    });
     let name = ["trace", "trace-right"][m.rng.below(2)];
     let template = format!("({name} (λ ([{x} {cell}] [{a} {item}]) §) § §)");
     Some(Term::new(ty.clone(), any(ty), template, vec![body, init, xs]))
@@ -271,7 +283,7 @@ fn iterate(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let init = m.expr(ty);
     let x = m.fresh("a");
     let bound = vec![(x.clone(), ty.clone(), any(ty))];
-    let body = m.repeated(4.0, |m| m.with(bound, |m| m.expr(ty)));
+    let body = m.repeated(4.0, |m| m.with(bound, |m| states::next(m, &x, ty)));
     let template = format!("(iterate § (λ ([{x} {ty}]) §) §)");
     Some(Term::new(ty.clone(), any(ty), template, vec![times, body, init]))
 }
@@ -283,7 +295,7 @@ fn repeat(m: &mut Maker, ty: &Ty) -> Option<Term> {
     let (i, n, x) = (m.fresh("i"), m.fresh("y"), m.fresh("a"));
     let bound =
         vec![(i.clone(), Ty::scalar(BaseTy::I64), Info::whole(8.0)), (x.clone(), ty.clone(), any(ty))];
-    let body = m.repeated(4.0, |m| m.with(bound, |m| m.expr(ty)));
+    let body = m.repeated(4.0, |m| m.with(bound, |m| states::next(m, &x, ty)));
     let template = format!(
         "(let (({n} §)) (proj 1 (loop (({i} 0) ({x} §)) while (< {i} {n}) do (values (+ {i} 1) §))))"
     );
@@ -402,7 +414,7 @@ fn folded_tuple(m: &mut Maker, ty: &Ty) -> Option<Term> {
         (a.clone(), ty.clone(), any(ty)),
         (b.clone(), other.clone(), any(&other)),
     ];
-    let next = m.repeated(count, |m| m.with(bound, |m| [m.expr(ty), m.expr(&other)]));
+    let next = m.repeated(count, |m| m.with(bound, |m| [states::next(m, &a, ty), m.expr(&other)]));
     let template = format!(
         "(proj 0 (fold (λ ([{x} {cell}] [{s} (Tuple {ty} {other})]) \
          (let-values ((({a} {b}) {s})) (values § §))) (values § §) §))"

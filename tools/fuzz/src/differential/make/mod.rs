@@ -12,6 +12,7 @@ mod parts;
 mod ragged;
 mod ranks;
 mod scalars;
+mod states;
 
 use super::inputs::{self, Lengths};
 use super::program::{Definition, Output, Param, Program, Statement, Tolerance};

@@ -1,0 +1,114 @@
+//! Loops that change large arrays item by item: there is nothing in them for more than one thread.
+//!
+//! ```text
+//! (while (((%i int) 0) ((%v int %n) %xs))                 (seg-map grid ()
+//!   (cond …)                                                (leaf
+//!   (do (let (%c) …)                                          (while (((%i int) 0) ((%v int %n) %xs))
+//!       (let (%w int %n) (if %c                                 (cond …)
+//!         (then (scatter (%k 2) (%v) …) …)                      (do …))
+//!         (else (give %v))))                                  (give %s.0 %s.1)))
+//!       (give %j %w)))
+//! ```
+//!
+//! As a loop of the host it would launch a kernel for each item. One kernel changes the array where it is, as long as no
+//! round copies or makes a large one: so each array that a statement gives is to be the one that it had, which nothing
+//! mentions afterwards ([`is_narrow`] knows what the lowering of leaves will take).
+
+use super::*;
+use crate::legal::makes;
+use rustc_hash::FxHashSet;
+
+impl Flattener {
+    /// Whether a loop of the host does no more in a round than a few operations, its arrays changed where they are.
+    pub(super) fn is_narrow_loop(&self, s: &mono::Stmt) -> bool {
+        match &s.exp {
+            mono::Exp::For { state, body, .. } | mono::Exp::While { state, body, .. } => {
+                self.carries(&s.pat, state, body)
+                    && s.exp
+                        .bodies()
+                        .into_iter()
+                        .all(|b| b == body || self.is_narrow(b, &FxHashSet::default()))
+            }
+            _ => false,
+        }
+    }
+
+    /// The same of the operator of a reduction, whose accumulators are these.
+    pub(super) fn is_narrow_fold(&self, accs: &[Var], op: &mono::Body) -> bool {
+        self.is_narrow(op, &accs.iter().copied().collect()) && self.goes_back(accs, op)
+    }
+
+    fn is_large(&self, v: Var) -> bool {
+        !is_small(&self.p.vars[v].ty.dims)
+    }
+
+    /// Whether a loop takes the large arrays that it gives from round to round.
+    fn carries(&self, pat: &[Var], state: &[(Var, Atom)], body: &mono::Body) -> bool {
+        let states: Vec<Var> = state.iter().map(|(v, _)| *v).collect();
+        let large = pat
+            .iter()
+            .zip(&states)
+            .all(|(v, s)| self.p.vars[*v].ty == self.p.vars[*s].ty || !self.is_large(*v));
+        large && self.is_narrow(body, &states.iter().copied().collect()) && self.goes_back(&states, body)
+    }
+
+    /// Whether the large ones of these arrays are given by the body in their places.
+    fn goes_back(&self, states: &[Var], body: &mono::Body) -> bool {
+        states.iter().zip(&body.results).all(|(v, r)| !self.is_large(*v) || body.handed_on(*r) == Some(*v))
+    }
+
+    /// Whether a body that owns these arrays makes no large ones: those that it gives are these, changed where they are.
+    fn is_narrow(&self, b: &mono::Body, owned: &FxHashSet<Var>) -> bool {
+        let last = b.last_uses();
+        let mut owned = owned.clone();
+        b.stmts.iter().enumerate().all(|(k, s)| {
+            let dying: FxHashSet<Var> = owned.iter().copied().filter(|v| last.get(v) == Some(&k)).collect();
+            owned.extend(s.pat.iter().copied().filter(|_| makes(&s.exp)));
+            self.changes_alone(s, &dying)
+        })
+    }
+
+    /// Whether a statement makes no large arrays; it may take those that are not mentioned afterwards.
+    fn changes_alone(&self, s: &mono::Stmt, dying: &FxHashSet<Var>) -> bool {
+        use mono::Exp as E;
+        let large: Vec<usize> = (0..s.pat.len()).filter(|k| self.is_large(s.pat[*k])).collect();
+        let taken = |a: Atom, inside: &[&mono::Body]| {
+            a.as_var()
+                .is_some_and(|v| dying.contains(&v) && inside.iter().all(|b| !b.free_vars().contains(&v)))
+        };
+        match &s.exp {
+            E::Index { .. } | E::Atom(_) => true,
+            E::If { then, otherwise, .. } => {
+                let from = |b: &mono::Body, k: usize| b.results.get(k).and_then(|r| b.handed_on(*r));
+                let same = |k: &usize| {
+                    let from = from(then, *k).filter(|v| Some(*v) == from(otherwise, *k));
+                    from.is_some_and(|v| dying.contains(&v) && self.p.vars[v].ty == self.p.vars[s.pat[*k]].ty)
+                };
+                large.iter().all(same) && self.is_narrow(then, dying) && self.is_narrow(otherwise, dying)
+            }
+            E::Scatter { dests, axis, body, combine } => {
+                let bodies: Vec<&mono::Body> = s.exp.bodies();
+                let cell = |k: &usize| is_small(self.p.vars[s.pat[*k]].ty.dims.get(1..).unwrap_or_default());
+                is_small(&[axis.size])
+                    && large
+                        .iter()
+                        .all(|k| cell(k) && dests.get(*k).is_some_and(|d| taken(Atom::Var(*d), &bodies)))
+                    && self.is_narrow(body, &FxHashSet::default())
+                    && combine.as_ref().is_none_or(|c| self.is_narrow(&c.body, &FxHashSet::default()))
+            }
+            E::For { state, body, .. } | E::While { state, body, .. } => {
+                let bodies: Vec<&mono::Body> = s.exp.bodies();
+                large.iter().all(|k| state.get(*k).is_some_and(|(_, init)| taken(*init, &bodies)))
+                    && self.carries(&s.pat, state, body)
+                    && bodies.into_iter().all(|b| b == body || self.is_narrow(b, &FxHashSet::default()))
+            }
+            exp => {
+                let sizes: Vec<Atom> = exp.axes().iter().map(|a| a.size).collect();
+                let none = FxHashSet::default();
+                large.is_empty()
+                    && is_small(&sizes)
+                    && exp.bodies().into_iter().all(|b| self.is_narrow(b, &none))
+            }
+        }
+    }
+}
