@@ -28,7 +28,10 @@ pub fn read(text: &str, wanted: &ArrTy) -> R<Value> {
     let parsed = remc_syntax::parse(ModuleId(u32::MAX), text, false);
     let errors: Vec<_> = parsed.diagnostics.into_iter().filter(|d| d.is_error()).collect();
     if !errors.is_empty() {
-        return Err(LiteralError::Syntax(errors));
+        return match with_element_types(text, &errors, wanted) {
+            Some(text) => read(&text, wanted),
+            None => Err(LiteralError::Syntax(errors)),
+        };
     }
     let value = match parsed.items.as_slice() {
         [one] => match &one.item.kind {
@@ -40,6 +43,39 @@ pub fn read(text: &str, wanted: &ArrTy) -> R<Value> {
     };
     fits(&value.shape, &wanted.shape).map_err(LiteralError::Mismatch)?;
     Ok(value)
+}
+
+/// The text with empty brackets, if nothing else is wrong with it, as arrays of the elements that are wanted. `None` if
+/// the sizes of their other axes are not known either.
+fn with_element_types(text: &str, errors: &[Diagnostic<Span>], wanted: &ArrTy) -> Option<String> {
+    let AtomTy::Base(base) = &wanted.atom else { return None };
+    // Characters may be brackets.
+    if *base == BaseTy::Char && text.contains(['#', '"']) {
+        return None;
+    }
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for e in errors {
+        let span = e.labels.first().filter(|_| e.code == remc_syntax::codes::EMPTY_BRACKET)?.loc;
+        places.push((span.start as usize, span.end as usize));
+    }
+    places.sort_unstable();
+    let (mut out, mut done) = (String::new(), 0);
+    for (start, end) in places {
+        // What is inside so many brackets has so many axes less.
+        let before = text.get(..start)?;
+        let depth = before.matches('[').count().checked_sub(before.matches(']').count())?;
+        let rest = wanted.shape.items().iter().skip(depth + 1);
+        let sizes = rest.filter_map(|item| match item {
+            ShapeItem::Dim(d) => Some(d.as_constant()),
+            _ => None,
+        });
+        let sizes: Vec<String> = sizes.map(|n| Some(n?.to_string())).collect::<Option<_>>()?;
+        let dims: Vec<String> = std::iter::once("0".to_owned()).chain(sizes).collect();
+        out += text.get(done..start)?;
+        out += &format!("(array [{}] {})", dims.join(" "), base.name());
+        done = end;
+    }
+    Some(out + text.get(done..)?)
 }
 
 /// Whether a text can be meant as a literal at all, whatever its type.

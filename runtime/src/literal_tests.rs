@@ -45,6 +45,29 @@ fn shapes_are_checked() {
     );
 }
 
+/// `[]` has the type that is wanted, and the sizes, if these are known.
+#[test]
+fn empty_brackets_take_the_wanted_type() {
+    assert_eq!(shown(" [] ", &vector(BaseTy::I64)), "(array [0] int)");
+    assert_eq!(shown("[ ]", &vector(BaseTy::F32)), "(array [0] f32)");
+    assert_eq!(shown("[]", &vector(BaseTy::Char)), "\"\"");
+    let n = || Dim::rigid(IVar::dim(0, "n"));
+    let rows = ArrTy::new(AtomTy::INT, Shape::of_dims([n(), n()]));
+    assert_eq!(shown("[[] []]", &rows), "(array [2 0] int)");
+    assert_eq!(shown("[]", &rows), "syntax");
+    let of_three = ArrTy::new(AtomTy::INT, Shape::of_dims([n(), Dim::constant(3)]));
+    assert_eq!(shown("[]", &of_three), "(array [0 3] int)");
+    assert_eq!(shown("[[] 1", &rows), "syntax");
+    let three = ArrTy::new(AtomTy::INT, Shape::of_sizes(&[3]));
+    assert_eq!(shown("[]", &three), "found an array of shape [0], whose axis 0 has 0 elements instead of 3");
+    assert_eq!(shown("5", &ArrTy::scalar(AtomTy::INT)), "5");
+    assert_eq!(
+        shown("[]", &ArrTy::scalar(AtomTy::INT)),
+        "found an array of shape [0], of rank 1 instead of rank 0"
+    );
+    assert_eq!(shown("(box [])", &ArrTy::scalar(ragged())), "syntax");
+}
+
 #[test]
 fn boxes_read_back() {
     let one = ArrTy::scalar(ragged());

@@ -50,6 +50,9 @@ impl Plan {
             mono::Exp::Reduce { op, .. } => op.start.clone().unwrap_or_default(),
             _ => return Ok(None),
         };
+        if !leaf.results.iter().all(|r| r.as_var().is_some_and(|v| s.pat.contains(&v))) {
+            return Ok(None);
+        }
         // What the loop itself reads again is not its state's to overwrite.
         let mut moved = FxHashSet::default();
         s.exp.bodies().into_iter().for_each(|b| moved.extend(self.roots_of(b)));

@@ -292,11 +292,12 @@ impl Scan<'_> {
                 // And if what they are combined with does, which only the operator mentions: from its first use on.
                 if !varies && op.lambda.body.results.iter().any(|r| self.varies(*r)) {
                     self.varying.extend(&op.lambda.params);
-                    varies = true;
                     let Shape { reads, inner, ops, .. } = self.shape;
                     self.body(&op.lambda.body, true);
                     self.shape = Shape { reads, inner, ops, ..self.shape };
                 }
+                // What a loop makes is taken to vary where lanes are asked whether they agree.
+                varies = true;
             }
             Exp::For { axis, state, body } => {
                 self.shape.loops = true;

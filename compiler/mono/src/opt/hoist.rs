@@ -22,7 +22,8 @@
 //!   must hold outside: its sizes are known not to be negative there, its indices are its own. A map of a
 //!   few operators stays, and is fused into what uses it. A `while` stays: it may not end;
 //! - what none of this allows, but is much work that is the same in each iteration, is done before the loop if that runs
-//!   at all, as long as each iteration would come to it first. Checks before it that are the same, too, go with it:
+//!   at all, as long as each iteration would come to it first. Checks before it that are the same, too, go with it. An
+//!   array has to be of sizes that there are outside:
 //!
 //! ```text
 //! (map ((%i %n))                                 (let (%c) (op > %n 0))
@@ -230,9 +231,7 @@ impl Hoist<'_> {
                 let Some(v) = a.as_var().filter(|v| self.vars[*v].level == level) else { return };
                 match here.iter().position(|s| s.pat.contains(&v)) {
                     Some(k) if pulled.contains(&k) => {}
-                    Some(k)
-                        if matches!(here[k].exp, Exp::Map { .. }) && self.is_safe(&here[k], level - 1) =>
-                    {
+                    Some(k) if is_plain(&here[k].exp) && self.is_safe(&here[k], level - 1) => {
                         pulled.push(k);
                         rest.push(&here[k]);
                     }
@@ -271,8 +270,9 @@ impl Hoist<'_> {
     fn is_first(&self, s: &Stmt, level: usize) -> Option<Vec<Atom>> {
         let scope = &self.scopes[level];
         let Kind::Loop { if_some: Some(sizes) } = &scope.kind else { return None };
-        let own = |a: &Atom| a.as_var().is_some_and(|v| s.pat.contains(&v));
-        let closed = s.pat.iter().all(|v| !self.ty(*v).dims.iter().any(own));
+        // There is an array of each of these sizes: one for no iteration at all is no more.
+        let is_size = |d: &Atom| d.as_var().is_none_or(|v| self.vars[v].size_from < level);
+        let closed = s.pat.iter().all(|v| self.ty(*v).dims.iter().all(is_size));
         (!scope.stops && closed && !sizes.is_empty() && is_much(&s.exp)).then(|| sizes.clone())
     }
 
@@ -479,6 +479,11 @@ fn is_much(exp: &Exp) -> bool {
         | Exp::Filter { .. } => exp.axes().iter().any(long),
         _ => exp.bodies().into_iter().any(|b| b.stmts.iter().any(|s| is_much(&s.exp))),
     }
+}
+
+/// Whether an expression is a map that stays where it is only because it is rather made again.
+fn is_plain(exp: &Exp) -> bool {
+    matches!(exp, Exp::Map { body, .. } if is_cheap(&body.stmts))
 }
 
 /// How many iterations are few.
