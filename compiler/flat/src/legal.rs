@@ -109,11 +109,6 @@ impl Sizes {
     }
 }
 
-/// Whether a statement's arrays, if it binds any, are made by it: a cell of an array needs no memory of its own.
-pub fn makes(exp: &Exp) -> bool {
-    !matches!(exp, Exp::Index { .. } | Exp::Atom(_))
-}
-
 fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(), Illegal> {
     for s in &body.stmts {
         if matches!(s.exp, Exp::Grade { .. }) {
@@ -123,7 +118,7 @@ fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(
             return Err(Illegal::Join);
         }
         sizes.learn(s);
-        for v in s.pat.iter().filter(|_| makes(&s.exp)) {
+        for v in s.pat.iter().filter(|_| s.exp.makes_arrays()) {
             let dims = vars.get(*v).map(|info| info.ty.dims.as_slice()).unwrap_or_default();
             if dims.iter().any(|d| sizes.of(*d).is_none()) {
                 return Err(Illegal::Size(*v));

@@ -182,6 +182,11 @@ impl Exp {
         }
     }
 
+    /// Whether the arrays that this binds, if any, are made by it: a cell of an array is in memory already.
+    pub fn makes_arrays(&self) -> bool {
+        !matches!(self, Exp::Atom(_) | Exp::Index { .. })
+    }
+
     /// Whether evaluating this can stop the program.
     pub fn can_stop(&self) -> bool {
         matches!(self, Exp::Check { .. }) || self.bodies().into_iter().any(Body::can_stop)
@@ -278,6 +283,19 @@ impl Body {
         }
         last.extend(self.results.iter().filter_map(|a| a.as_var()).map(|v| (v, self.stmts.len())));
         last
+    }
+
+    /// For each statement, what nothing mentions after it of these variables and of what the body itself makes.
+    pub fn dying(&self, owned: impl IntoIterator<Item = Var>) -> Vec<FxHashSet<Var>> {
+        let last = self.last_uses();
+        let made = self.stmts.iter().filter(|s| s.exp.makes_arrays()).flat_map(|s| s.pat.iter().copied());
+        let mut dying = vec![FxHashSet::default(); self.stmts.len()];
+        for v in owned.into_iter().chain(made) {
+            if let Some(at) = last.get(&v).and_then(|k| dying.get_mut(*k)) {
+                at.insert(v);
+            }
+        }
+        dying
     }
 
     /// The array from outside of the body that this result of it is, or may be made of where that is.

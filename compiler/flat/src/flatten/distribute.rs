@@ -15,7 +15,6 @@
 
 use super::{F, Flattener, Threshold, constant_product, interchange, is_small, seg, wrong};
 use crate::ir::*;
-use crate::legal::makes;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
@@ -221,7 +220,7 @@ fn makes_sizes_of(f: &Flattener, body: &mono::Body, is_size: &impl Fn(&Atom) -> 
     let own: FxHashSet<Var> = body.binders().into_iter().collect();
     let mut known = true;
     body.for_each_stmt(&mut |s| {
-        let mut dims = s.pat.iter().filter(|_| makes(&s.exp)).flat_map(|v| &f.p.ty(*v).dims);
+        let mut dims = s.pat.iter().filter(|_| s.exp.makes_arrays()).flat_map(|v| &f.p.ty(*v).dims);
         known &= dims.all(|d| d.as_var().is_some_and(|v| own.contains(&v)) || is_size(d));
     });
     known

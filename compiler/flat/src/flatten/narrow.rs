@@ -12,22 +12,18 @@
 //!
 //! As a loop of the host it would launch a kernel for each item. One kernel changes the array where it is, as long as no
 //! round copies or makes a large one: so each array that a statement gives is to be the one that it had, which nothing
-//! mentions afterwards ([`is_narrow`] knows what the lowering of leaves will take).
+//! mentions afterwards. What is asked here is what the lowering of leaves will find (`kernel/src/lower/own.rs`).
 
 use super::*;
-use crate::legal::makes;
 use rustc_hash::FxHashSet;
 
 impl Flattener {
     /// Whether a loop of the host does no more in a round than a few operations, its arrays changed where they are.
     pub(super) fn is_narrow_loop(&self, s: &mono::Stmt) -> bool {
         match &s.exp {
-            mono::Exp::For { state, body, .. } | mono::Exp::While { state, body, .. } => {
-                self.carries(&s.pat, state, body)
-                    && s.exp
-                        .bodies()
-                        .into_iter()
-                        .all(|b| b == body || self.is_narrow(b, &FxHashSet::default()))
+            mono::Exp::For { state, body, .. } => self.carries(&s.pat, state, body),
+            mono::Exp::While { state, cond, body } => {
+                self.carries(&s.pat, state, body) && self.is_narrow(cond, &FxHashSet::default())
             }
             _ => false,
         }
@@ -59,13 +55,8 @@ impl Flattener {
 
     /// Whether a body that owns these arrays makes no large ones: those that it gives are these, changed where they are.
     fn is_narrow(&self, b: &mono::Body, owned: &FxHashSet<Var>) -> bool {
-        let last = b.last_uses();
-        let mut owned = owned.clone();
-        b.stmts.iter().enumerate().all(|(k, s)| {
-            let dying: FxHashSet<Var> = owned.iter().copied().filter(|v| last.get(v) == Some(&k)).collect();
-            owned.extend(s.pat.iter().copied().filter(|_| makes(&s.exp)));
-            self.changes_alone(s, &dying)
-        })
+        let dying = b.dying(owned.iter().copied());
+        b.stmts.iter().zip(dying).all(|(s, dying)| self.changes_alone(s, &dying))
     }
 
     /// Whether a statement makes no large arrays; it may take those that are not mentioned afterwards.
@@ -96,11 +87,10 @@ impl Flattener {
                     && self.is_narrow(body, &FxHashSet::default())
                     && combine.as_ref().is_none_or(|c| self.is_narrow(&c.body, &FxHashSet::default()))
             }
-            E::For { state, body, .. } | E::While { state, body, .. } => {
-                let bodies: Vec<&mono::Body> = s.exp.bodies();
+            E::For { state, .. } | E::While { state, .. } => {
+                let bodies = s.exp.bodies();
                 large.iter().all(|k| state.get(*k).is_some_and(|(_, init)| taken(*init, &bodies)))
-                    && self.carries(&s.pat, state, body)
-                    && bodies.into_iter().all(|b| b == body || self.is_narrow(b, &FxHashSet::default()))
+                    && self.is_narrow_loop(s)
             }
             exp => {
                 let sizes: Vec<Atom> = exp.axes().iter().map(|a| a.size).collect();

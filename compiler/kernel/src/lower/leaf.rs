@@ -242,7 +242,7 @@ impl<'l> Leaf<'l> {
             // An array that is bound here, and given once, is made in its place.
             let here = r.as_var().filter(|v| {
                 !self.plan.flat.vars[*v].ty.is_scalar()
-                    && b.stmts.iter().any(|s| s.pat.contains(v) && makes_array(&s.exp))
+                    && b.stmts.iter().any(|s| s.pat.contains(v) && s.exp.makes_arrays())
                     && b.results.iter().filter(|x| *x == r).count() == 1
             });
             if let Some(v) = here {
@@ -614,12 +614,6 @@ struct State {
     carried: Vec<Carried>,
     /// Where an array lives.
     arrays: Vec<Option<Place>>,
-}
-
-/// Whether the statement fills memory of its own, which may then be the destination.
-fn makes_array(exp: &mono::Exp) -> bool {
-    use mono::Exp as E;
-    !matches!(exp, E::Atom(_) | E::Index { .. })
 }
 
 /// The indices of element number `k` in row-major order.

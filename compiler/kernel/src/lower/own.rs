@@ -12,7 +12,7 @@
 //! owns what its `if` could have taken. What is owned may be **taken**, by what gives an array like it: a scatter writes
 //! into its destination, a loop or a reduction goes on with what it starts from, an `if` gives what one of its branches
 //! hands on. The array itself is not there any more then, so nothing may mention it, or a cell of it, afterwards. What is
-//! not owned is copied.
+//! not owned is copied. What a kernel that is one loop starts from is the plan's to own, which hands it over.
 
 use super::leaf::Leaf;
 use super::plan::Plan;
@@ -99,7 +99,7 @@ impl Leaf<'_> {
         let done = b.stmts.iter().enumerate().try_for_each(|(k, s)| {
             self.scope().now = k;
             self.stmt(s)?;
-            if !matches!(s.exp, mono::Exp::Atom(_) | mono::Exp::Index { .. }) {
+            if s.exp.makes_arrays() {
                 let made: Vec<mono::Var> = s.pat.iter().copied().filter(|v| self.is_array(*v)).collect();
                 self.scope().owned.extend(made);
             }

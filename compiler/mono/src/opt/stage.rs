@@ -39,18 +39,14 @@ pub fn stage(p: &mut Program) {
 
 /// Stages what is in a body that owns these arrays. `local` is what is bound inside of the outermost iteration that the
 /// body is part of.
-fn walk(p: &mut Program, body: &mut Body, mut owned: FxHashSet<Var>, local: Option<&FxHashSet<Var>>) {
+fn walk(p: &mut Program, body: &mut Body, owned: FxHashSet<Var>, local: Option<&FxHashSet<Var>>) {
     if !has_scatter(body) {
         return;
     }
-    let last = body.last_uses();
+    let dying = body.dying(owned);
     let mut stmts = Vec::with_capacity(body.stmts.len());
-    for (k, mut s) in std::mem::take(&mut body.stmts).into_iter().enumerate() {
-        let dying: FxHashSet<Var> = owned.iter().copied().filter(|v| last.get(v) == Some(&k)).collect();
+    for (mut s, dying) in std::mem::take(&mut body.stmts).into_iter().zip(dying) {
         inside(p, &mut s, &dying, local);
-        if !matches!(s.exp, Exp::Atom(_) | Exp::Index { .. }) {
-            owned.extend(s.pat.iter().copied().filter(|v| !p.ty(*v).is_scalar()));
-        }
         stmts.extend(staged(p, &mut s, &dying, local));
         stmts.push(s);
     }
