@@ -265,6 +265,13 @@ fn literals_are_read() {
         let all = given.iter().map(|g| if g.split('=').next() == Some(name) { with } else { g });
         all.flat_map(|g| ["--input", g]).collect::<Vec<&str>>()
     };
+    // Empty brackets are what the input wants.
+    for with in ["h=[]", "b=[ ]", "d=[[] []]"] {
+        let arguments = replaced(with);
+        let wanted = remc(&[&["run", "--device", "interp", &file], &arguments[..]].concat());
+        assert!(wanted.status.success(), "{with}: {}", text(&wanted.stderr));
+        program.gives(&arguments, &text(&wanted.stdout));
+    }
     for (with, says) in [
         ("b=[#t 1]", "a number of another type"),
         ("c=[1 2]", "a number of another type"),

@@ -9,6 +9,7 @@
 //!
 //! A round is worth a launch if it makes as many elements as an iteration of a loop inside a nest has to. As a loop
 //! of the host it has what those have: memory that is written where it is, and all threads.
+//! A round that only changes some items of the arrays that it carries is worth none (`narrow`).
 
 use super::distribute::points_of;
 use super::*;

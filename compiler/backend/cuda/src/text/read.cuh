@@ -475,6 +475,17 @@ static void remc_evaluate_boxes(const remc_literal *l, const remc_term *t, u32 p
   if (found != wanted) remc_no_literal(l, "the number of boxes is not the product of the dims");
 }
 
+// The sizes of the other axes of empty brackets, which are those of the input's type if it says them.
+static void remc_sizes_of_none(const remc_literal *l, const remc_term *t, u32 part_at, remc_shape *shape) {
+  const remc_input_part *part = remc_input_parts + part_at;
+  const bool is_known = part->kind == '[' && part_at == l->input->part;
+  u32 axis = 1;
+  for (const char *c = l->text; c < t->at; ++c) axis += *c == '[' ? 1 : *c == ']' ? -1 : 0;
+  for (; is_known && axis < part->axes && remc_leaves[part->leaf].dims[axis] >= 0; ++axis)
+    remc_axis(l, shape, remc_leaves[part->leaf].dims[axis]);
+  if (!is_known || axis < part->axes) remc_no_literal(l, "empty brackets have no type: write `(array [0] int)`");
+}
+
 // Reads a term as a value of a part of the input, behind what was read before; its shape.
 static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at, remc_reading *to, remc_shape *shape) {
   const remc_input_part *part = remc_input_parts + part_at;
@@ -484,8 +495,11 @@ static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at
     i64 count = 0;
     rows = t + 1;
     for (const remc_term *e = rows; e->kind; e = l->terms + e->next) ++count;
-    if (count == 0) remc_no_literal(l, "empty brackets have no type: write `(array [0] int)`");
     remc_axis(l, shape, count);
+    if (count == 0) {
+      remc_sizes_of_none(l, t, part_at, shape);
+      return;
+    }
   } else if (t->kind == '(' && remc_is(t + 1, "array")) {
     const remc_term *dims = l->terms + t[1].next;
     if (!dims->kind) remc_no_literal(l, "an array form has no dims");
