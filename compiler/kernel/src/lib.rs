@@ -11,6 +11,7 @@ pub mod parse;
 pub mod parts;
 pub mod print;
 pub mod race;
+pub mod rows;
 pub mod scan;
 pub mod traps;
 pub mod verify;

@@ -28,7 +28,7 @@ use inkwell::values::{BasicValueEnum, IntValue};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
-use remc_kernel::{keep, scan};
+use remc_kernel::{keep, rows, scan};
 
 /// The most iterations that are written out.
 const MOST_UNROLLED: i64 = 64;
@@ -44,6 +44,8 @@ pub(super) struct Loop<'l, 'ctx> {
     pub to: IntValue<'ctx>,
     /// Whether each run of the loop has its own number of iterations, as each ragged row has its size.
     pub ragged: bool,
+    /// Whether it asks for what comes after it ([`super::ahead`]).
+    pub asks: bool,
     pub carried: &'l [Carried],
     pub body: &'l [Stmt],
     /// What the body makes of the carried values, in their order.
@@ -76,7 +78,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     ) -> Result<(), EmitError> {
         let (from, to) = self.bounds(range)?;
         let ragged = matches!(range, Range::Upto { to: Atom::Var(n), .. } if !self.params.contains(n));
-        let l = Loop { var, from, to, ragged, carried, body, next };
+        let l = Loop { var, from, to, ragged, asks: ragged, carried, body, next };
         match how {
             How::Unroll => {
                 if let (Some(a), Some(b)) =
@@ -89,6 +91,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             How::Seq if self.lanes.is_none() && self.jam == 1 => {
                 if let Some(parts) = keep::keep(carried, body, next)
                     && self.keep(&l, &parts)?
+                {
+                    return Ok(());
+                }
+                if let Some(rows) = rows::rows(body, next)
+                    && self.rows(&l, &rows)?
                 {
                     return Ok(());
                 }
@@ -173,14 +180,19 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
 
     /// One iteration after the other, from carried values that are there already.
     pub fn serial(&mut self, l: &Loop<'_, 'ctx>, init: Values<'ctx>) -> Result<(), EmitError> {
-        let results = self.counted(l.from, l.to, 1, init, &mut |f, i, params| {
+        let results = self.one_by_one(l, init)?;
+        self.bind_carried(self.results(l.carried).into_iter(), &results);
+        Ok(())
+    }
+
+    /// The same; what is carried in the end.
+    pub fn one_by_one(&mut self, l: &Loop<'_, 'ctx>, init: Values<'ctx>) -> Result<Values<'ctx>, EmitError> {
+        self.counted(l.from, l.to, 1, init, &mut |f, i, params| {
             f.bind(l.var, i.into());
             f.bind_carried(f.params(l.carried).into_iter(), params);
             f.block(l.body)?;
             f.carry(l.carried, l.next)
-        })?;
-        self.bind_carried(self.results(l.carried).into_iter(), &results);
-        Ok(())
+        })
     }
 
     fn unrolled(
@@ -252,7 +264,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     // ---- lanes ----
 
     /// The operators of what a loop in lanes carries, with their neutral elements.
-    fn sums(&self, carried: &[Carried]) -> Option<Vec<Sum>> {
+    pub fn sums(&self, carried: &[Carried]) -> Option<Vec<Sum>> {
         carried
             .iter()
             .map(|c| {
@@ -311,7 +323,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         for (k, (w, end)) in widths.iter().zip(ends).enumerate() {
             let steps = |f: &mut Self| {
                 f.lanes = Some(*w);
-                f.ahead = l.ragged;
+                f.ahead = l.asks;
                 let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
                     f.bind_carried(f.params(carried).into_iter(), params);
                     f.agreeing(l, &agree, (i, *w), &mut |f| {
@@ -463,7 +475,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     /// Which loops a ragged row enters no processor guesses, so it has one, and a vector with a mask after it
     /// (`super::tail`): of as many lanes as that vector may have where that is cheap, and of a register's where lanes
     /// are gathered, which takes longer than one accumulator does.
-    fn widths(&self, w: u32, l: &Loop<'_, 'ctx>) -> Vec<u32> {
+    pub fn widths(&self, w: u32, l: &Loop<'_, 'ctx>) -> Vec<u32> {
         let Loop { var, carried, body, .. } = *l;
         let native = self.native(carried, body);
         let (mut all, mut w) = (Vec::new(), w);
@@ -500,7 +512,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// The bits of the widest elements that a body loads or stores.
-    fn widest(&self, body: &[Stmt]) -> u32 {
+    pub fn widest(&self, body: &[Stmt]) -> u32 {
         let buffer = |v: Var| self.buffer_ty(v).map_or(8, |t| t.base.bits());
         body.iter()
             .map(|s| {

@@ -20,6 +20,7 @@
 //! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
+//! | `rows` | `for` that reduces a row in each iteration, several short rows at once |
 //! | `scan` | `for` whose carried values are scanned in lanes |
 //! | `tail` | what is left of a reduction in lanes, in one vector with a mask |
 //! | `memory` | addresses, loads, stores |
@@ -36,6 +37,7 @@ mod memory;
 mod own;
 mod pieces;
 mod plan;
+mod rows;
 mod scan;
 mod stmt;
 mod tail;

@@ -48,7 +48,7 @@ const MOST_STATEMENTS: usize = 8;
 
 /// The lanes of the first vector, where there is another: whether a row has more of them is a guess. Where they are half
 /// a register, a ragged row's lie in one cache line more often, and folding them is a step less.
-const FIRST: u32 = 8;
+pub(super) const FIRST: u32 = 8;
 
 /// Which iterations of a vector there are: the first `left`.
 #[derive(Clone, Copy)]
@@ -145,13 +145,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     ) -> Result<(), EmitError> {
         let w = *widths.last().ok_or(EmitError::WrongValue("no lanes"))?;
         let first = if l.ragged { FIRST } else { self.native(l.carried, l.body).max(FIRST) }.min(w);
-        // What is nothing where the whole is summed up, and what an operator gives back in any case.
-        let plain: Vec<Sum> = sums.iter().zip(l.carried).map(|(sum, c)| plain_zero(*sum, c.init)).collect();
-        let mut start = Values::new();
-        for (init, none) in inits.iter().flatten().zip(self.neutral(&plain, first).iter().flatten()) {
-            let none = super::scan::vector(*none)?;
-            start.push(vec![self.e.builder.build_insert_element(none, *init, self.i32(0), "")?.into()]);
-        }
+        let (plain, start) = self.starts(l, inits, sums, first)?;
         // What fills no vector, as most rows are, is all that is left.
         let n = self.e.sub(l.to.into(), l.from.into())?;
         let many = self.e.icmp(IntPredicate::UGE, n, self.i64(w.into()).into())?;
@@ -172,6 +166,24 @@ impl<'ctx> Fun<'_, 'ctx> {
         let results = self.folded(acc, sums, 1)?;
         self.bind_carried(self.results(l.carried).into_iter(), &results);
         Ok(())
+    }
+
+    /// The accumulators of so many lanes that a loop starts from, its start in the first lane; and the sums with what is
+    /// nothing where the whole is summed up, not only what an operator gives back in any case.
+    pub fn starts(
+        &self,
+        l: &Loop<'_, 'ctx>,
+        inits: &Values<'ctx>,
+        sums: &Sums,
+        lanes: u32,
+    ) -> Result<(Vec<Sum>, Values<'ctx>), EmitError> {
+        let plain: Vec<Sum> = sums.iter().zip(l.carried).map(|(sum, c)| plain_zero(*sum, c.init)).collect();
+        let mut start = Values::new();
+        for (init, none) in inits.iter().flatten().zip(self.neutral(&plain, lanes).iter().flatten()) {
+            let none = super::scan::vector(*none)?;
+            start.push(vec![self.e.builder.build_insert_element(none, *init, self.i32(0), "")?.into()]);
+        }
+        Ok((plain, start))
     }
 
     /// The last iterations of a loop, `left` of less than `w`, accumulated into vectors of `first` lanes: the first
@@ -213,7 +225,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// One vector of these iterations, accumulated into vectors of `first` lanes.
-    fn masked_vector(
+    pub fn masked_vector(
         &mut self,
         (first, lanes): (u32, Range<u32>),
         l: &Loop<'_, 'ctx>,
@@ -230,7 +242,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let neutral = self.neutral(sums, w);
         self.lanes = Some(w);
         self.mask = Some(Mask { lanes, left });
-        self.ahead = l.ragged;
+        self.ahead = l.asks;
         self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
         self.bind_carried(self.params(l.carried).into_iter(), &neutral);
         self.block(l.body)?;
