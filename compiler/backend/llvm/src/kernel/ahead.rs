@@ -24,7 +24,7 @@ use rustc_hash::FxHashSet;
 const AHEAD: i64 = 4096;
 
 /// What comes from memory at once, in bytes.
-const LINE: u32 = 64;
+pub(super) const LINE: u32 = 64;
 
 /// Which scalars come from memory, and which of them from where a loaded one says.
 #[derive(Default)]

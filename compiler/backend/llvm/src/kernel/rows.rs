@@ -1,8 +1,8 @@
 //! Short rows, eight at once.
 //!
 //! A ragged row that is reduced on its own ends in a vector whose lanes are combined, and in a few branches: what is
-//! added up is the least of it where it has three elements. Of eight rows that have no more than eight elements each,
-//! one vector each, the lanes are combined all at once, and whether they are that short is one branch:
+//! added up is the least of it where it has three elements. Of eight rows that are one vector of eight lanes each, the
+//! lanes are combined all at once, and whether they are that short is one branch:
 //!
 //! ```text
 //! if sizes[i ..] ≤ 8 for all eight    a = a₀ … a₇   …   h = h₀ … h₇            a row each, with a mask
@@ -10,6 +10,7 @@
 //!                                     a… a… b… b…   e… e… f… f…     …          again: two
 //!                                     Σa Σb Σc Σd   Σe Σf Σg Σh                again
 //!                                     ys[i ..] = …                             what comes after a row, in lanes
+//! else if … ≤ 16 …                    the same of two vectors each
 //! else                                one after the other (`super::tail`)
 //! ```
 //!
@@ -17,6 +18,7 @@
 //! others. [`remc_kernel::rows`] says which loops may run so.
 
 use super::Fun;
+use super::ahead::LINE;
 use super::loops::{Loop, Sum, Values};
 use super::pieces::{Piece, Pieces};
 use super::tail::FIRST;
@@ -30,14 +32,13 @@ use remc_kernel::ir::{Atom, Exp, How, Range, Stmt, StmtKind, Var};
 use remc_kernel::rows::{After, Rows};
 use rustc_hash::FxHashSet;
 
-/// The rows, and the most elements of each.
+/// The rows, and the elements of a vector.
 const ROWS: u32 = FIRST;
+/// The most vectors that a row may be.
+const MOST_VECTORS: u32 = 2;
 
 /// The most statements before a row that are worth writing out so often.
 const MOST_BEFORE: usize = 24;
-
-/// What comes from memory at once, in bits.
-const LINE_BITS: u32 = 512;
 
 /// The statements before a row that a value needs, in lanes; and the values that it takes from iteration to iteration.
 #[derive(Default)]
@@ -51,6 +52,8 @@ struct Plan<'r, 'l, 'ctx> {
     rows: &'r Rows<'l>,
     /// All of its rows' loops but for the range.
     row: Loop<'l, 'ctx>,
+    /// How many vectors a row may be.
+    vectors: u32,
     sums: Vec<Sum>,
     /// The size of a row.
     size: Atom,
@@ -79,20 +82,25 @@ impl<'ctx> Fun<'_, 'ctx> {
             };
             let whole = f.e.icmp(IntPredicate::SLE, end.into(), l.to.into())?;
             unless(f, whole)?;
-            f.are_short(l, &plan, i, &mut |f, cond| unless(f, cond))?;
-            let fast = f.short_rows(l, &plan, i, state)?;
-            let fast_end = f.here()?;
-            f.jump(join)?;
-
-            f.position(slow);
+            let sizes = f.sizes_reduced(l, &plan, i, &mut |f, cond| unless(f, cond))?;
+            let mut made = Vec::new();
+            for vectors in 1..=plan.vectors {
+                let short = f.are_short(sizes, vectors)?;
+                let (here, longer) = (f.append(), if vectors < plan.vectors { f.append() } else { slow });
+                f.branch(short, here, longer)?;
+                f.position(here);
+                made.push((f.short_rows(l, &plan, (i, vectors), state)?, f.here()?));
+                f.jump(join)?;
+                f.position(longer);
+            }
             let to = super::int(f.e.intrinsic("llvm.smin", &[], &[end.into(), l.to.into()])?)?;
             let one_by_one = f.one_by_one(&Loop { from: i, to, ..*l }, state.to_vec())?;
             let slow_end = f.here()?;
             f.jump(join)?;
 
             f.position(join);
-            let phis = f.phis(&fast, fast_end)?;
-            super::stmt::close(&phis, &one_by_one, slow_end)?;
+            let phis = f.phis(&one_by_one, slow_end)?;
+            made.iter().try_for_each(|(values, end)| super::stmt::close(&phis, values, *end))?;
             Ok(super::stmt::values_of(&phis))
         })?;
         self.bind_carried(self.results(l.carried).into_iter(), &results);
@@ -118,8 +126,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.lane_varying.extend(set);
         let (from, to) = (self.i64(0), self.i64(0));
         let row = Loop { var: *var, from, to, ragged: true, asks: true, carried, body, next };
-        let is_wide = self.widths(*w, &row).last().is_some_and(|w| *w >= ROWS);
-        if !is_wide || !self.is_cheap_masked(*var, carried, body) {
+        let w = self.widths(*w, &row).last().copied().unwrap_or(1);
+        if w < ROWS || !self.is_cheap_masked(*var, carried, body) {
             return Ok(None);
         }
         let late = rows.late().into_iter().chain(l.carried.iter().map(|c| c.param));
@@ -127,13 +135,15 @@ impl<'ctx> Fun<'_, 'ctx> {
         if vary::varying(l.var, late, stmts, &Known::default()).is_none() {
             return Ok(None);
         }
+        // Rows that fill what one alone has for its last elements are folded in another order.
+        let vectors = if w > MOST_VECTORS * ROWS { MOST_VECTORS } else { 1 };
         let conds = self.needs(l, rows, rows.conds.iter().map(|c| c.1).chain([size]));
         let after = rows.after.iter().flat_map(|a| match a {
             After::Is(_, a) => vec![*a],
             After::Stmt(s) => self.takes(s),
         });
         let after = self.needs(l, rows, after);
-        Ok(conds.one_by_one.is_empty().then_some(Plan { rows, row, sums, size, conds, after }))
+        Ok(conds.one_by_one.is_empty().then_some(Plan { rows, row, vectors, sums, size, conds, after }))
     }
 
     /// The atoms that a statement's code takes.
@@ -198,14 +208,14 @@ impl<'ctx> Fun<'_, 'ctx> {
         stmts.iter().filter(is_needed).try_for_each(|s| self.stmt(s))
     }
 
-    /// Branches on whether all rows from `i` on are reduced, and are short.
-    fn are_short(
+    /// Branches on whether all rows from `i` on are reduced; their sizes.
+    fn sizes_reduced(
         &mut self,
         l: &Loop<'_, 'ctx>,
         plan: &Plan<'_, '_, 'ctx>,
         i: IntValue<'ctx>,
         unless: &mut dyn FnMut(&mut Self, Value<'ctx>) -> Result<(), EmitError>,
-    ) -> Result<(), EmitError> {
+    ) -> Result<Value<'ctx>, EmitError> {
         let mut done = 0;
         for (before, cond, wanted) in &plan.rows.conds {
             let all = self.for_each_row(l, i, |f| {
@@ -217,23 +227,26 @@ impl<'ctx> Fun<'_, 'ctx> {
             unless(self, all)?;
             done = *before;
         }
-        let all = self.for_each_row(l, i, |f| {
+        self.for_each_row(l, i, |f| {
             f.needed(&plan.rows.before[done..], &plan.conds)?;
-            let size = f.vector(super::pieces::piece(&f.atom(plan.size)?, 0)?)?;
-            let most = f.e.splat(f.i64(ROWS.into()).into(), ROWS)?;
-            // A size below zero is that of no row.
-            let short = f.e.icmp(IntPredicate::ULE, size, most)?;
-            f.e.intrinsic("llvm.vector.reduce.and", &[], &[short])
-        })?;
-        unless(self, all)
+            f.vector(super::pieces::piece(&f.atom(plan.size)?, 0)?)
+        })
     }
 
-    /// Reduces the rows from `i` on, which are all short; what is carried then.
+    /// Whether rows of these sizes are all no more than so many vectors.
+    fn are_short(&self, sizes: Value<'ctx>, vectors: u32) -> Result<Value<'ctx>, EmitError> {
+        let most = self.e.splat(self.i64((vectors * ROWS).into()).into(), ROWS)?;
+        // A size below zero is that of no row.
+        let short = self.e.icmp(IntPredicate::ULE, sizes, most)?;
+        self.e.intrinsic("llvm.vector.reduce.and", &[], &[short])
+    }
+
+    /// Reduces the rows from `i` on, which are all so many vectors at most; what is carried then.
     fn short_rows(
         &mut self,
         l: &Loop<'_, 'ctx>,
         plan: &Plan<'_, '_, 'ctx>,
-        i: IntValue<'ctx>,
+        (i, vectors): (IntValue<'ctx>, u32),
         state: &[Vec<Value<'ctx>>],
     ) -> Result<Values<'ctx>, EmitError> {
         let mut state = state.to_vec();
@@ -241,7 +254,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let waiting: Vec<Var> = plan.after.one_by_one.iter().copied().collect();
         let mut kept: Vec<Vec<Value<'ctx>>> = vec![Vec::new(); waiting.len()];
         let row = &plan.row;
-        let in_line = (LINE_BITS / ROWS / self.widest(row.body)).max(1);
+        let in_line = (LINE * 8 / ROWS / self.widest(row.body)).max(1);
         for k in 0..ROWS {
             let at = self.e.builder.build_int_nsw_add(i, self.i64(k.into()), "")?;
             self.bind(l.var, at.into());
@@ -254,9 +267,14 @@ impl<'ctx> Fun<'_, 'ctx> {
             let inits = row.carried.iter().map(|c| Ok(vec![self.scalar(c.init)?]));
             let inits = inits.collect::<Result<Values<'ctx>, EmitError>>()?;
             let (plain, start) = self.starts(row, &inits, &plan.sums, ROWS)?;
-            // So many rows have a line of memory.
-            let row = Loop { asks: k % in_line == 0, ..*row };
-            made.push(self.masked_vector((ROWS, 0..ROWS), &row, size, (&plan.sums, &plain), &start)?);
+            let mut acc = start;
+            for v in 0..vectors {
+                // So many vectors have a line of memory.
+                let row = Loop { asks: (k * vectors + v) % in_line == 0, ..*row };
+                let lanes = v * ROWS..(v + 1) * ROWS;
+                acc = self.masked_vector((ROWS, lanes), &row, size, (&plan.sums, &plain), &acc)?;
+            }
+            made.push(acc);
             state = self.carry(l.carried, l.next)?;
         }
         for (j, (c, sum)) in row.carried.iter().zip(&plan.sums).enumerate() {

@@ -46,7 +46,8 @@ fn can() -> bool {
 fn short_rows_at_once() {
     for ty in [BaseTy::F32, BaseTy::F64, BaseTy::I64, BaseTy::I32] {
         for op in ["+", "max2", "min2"] {
-            for shape in [(3, 99), (8, 99), (9, 99), (60, 99), (60, 8), (60, 12), (0, 99)] {
+            for shape in [(3, 99), (8, 99), (9, 99), (16, 99), (31, 99), (60, 99), (60, 8), (60, 12), (0, 99)]
+            {
                 let p = program_of(ty.name(), &rows(ty, op, shape));
                 assert_eq!(at_once(&p), can());
                 agree(&p, [0, 1, 7, 8, 9, 16, 40, 101].map(|n| args(ty, 0, n)));
