@@ -34,6 +34,57 @@ fn examples_of_the_library() {
     on_a_large_stack(|| compare(library()));
 }
 
+/// Rows whose lengths are read once: they begin and end where they should, and where the lengths are wrong nothing
+/// outside of the elements is read.
+#[test]
+fn rows_whose_lengths_are_read_once() {
+    let sums = "(unbox (split xs lengths) (row n) (reduce/zero + 0 (* row row)))";
+    let more = "(unbox (split xs lengths) (row n) (+ (* n (reduce/zero max2 -9 row)) (reduce/zero + 1 row)))";
+    // Each of its rows may stop the program itself; and two sums of lengths are asked for.
+    let checked = "(unbox (split xs lengths) (row n) (reduce/zero + 0 ((λ ([x 0]) (index xs [x])) row)))";
+    let twice = "(+ (unbox (split xs lengths) (row n) (reduce/zero + 0 row))
+                    (unbox (split ys lengths) (row n) (reduce/zero + 0 row)))";
+    let lengths = [
+        // They add up.
+        "[3 0 1 5 2 0 0 4 1]",
+        "[16]",
+        "[0 0 0 0 0 0 0 16]",
+        "[1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1]",
+        // Too many in the first tile, in the last one, and too few.
+        "[3 100 1 5 2 0 0 4 1]",
+        "[3 0 1 5 2 0 0 4 2]",
+        "[3 0 1 5 2 0 0 4]",
+        // Below zero, though the sum is right.
+        "[3 0 -1 5 2 0 0 4 3]",
+        "[99 0 1 5 2 0 0 4 1 -96]",
+        "[-5 5 16]",
+        "[4 4 4 4 1099511627776 -1099511627776]",
+        "[]",
+    ];
+    on_a_large_stack(move || {
+        let mut sessions = Sessions::new();
+        for (body, once) in [(sums, true), (more, true), (checked, false), (twice, false)] {
+            for given in lengths {
+                let xs = "[5 3 11 2 7 1 13 9 8 6 4 12 10 14 15 0]";
+                let text = format!(
+                    "; entry: main\n; input: xs={xs}\n; input: ys={xs}\n; input: lengths={given}\n
+                     (entry (main [xs [int n]] [ys [int m]] [lengths [int k]]) {body})"
+                );
+                let case = Case { name: format!("{body} {given}"), text };
+                let ran = sessions.run(&case).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                let Some(mut program) = ran.program else { panic!("{}: no program", case.name) };
+                remc_mono::opt::optimise(&mut program);
+                one(&program, &ran.params).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                let flat = flatten_with(&program, &Thresholds::tiny(1)).unwrap();
+                let kernel = print_program(&lower_with(&flat, Target::default()).unwrap());
+                assert_eq!(kernel.contains("\"rows\""), once, "{}: {kernel}", case.name);
+                let gpu = print_program(&lower_with(&flat, Target::GPU).unwrap());
+                assert!(!gpu.contains("\"rows\""), "{}: {gpu}", case.name);
+            }
+        }
+    });
+}
+
 /// What a program does: its results, or the message with which it stops.
 #[derive(Debug)]
 enum Meaning {

@@ -46,6 +46,14 @@ impl Plan {
         self.scopes.last().is_some_and(|here| s.pat.iter().any(|v| here.appends.sizes.contains(v)))
     }
 
+    /// Whether an array is made in the memory of another one.
+    pub fn has_home(&self, v: mono::Var) -> bool {
+        self.scopes.last().is_some_and(|here| {
+            let a = &here.appends;
+            a.wholes.contains_key(&v) || a.homes.homes.contains_key(&v) || a.homes.rooms.contains_key(&v)
+        })
+    }
+
     /// The memory of an array that is made in that of an append, or of an append in which arrays are.
     pub fn at_home(&mut self, v: mono::Var) -> L<Option<Place>> {
         if let Some(place) = self.here()?.wholes.remove(&v) {

@@ -17,6 +17,7 @@
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
 //! | [`appends`] | arrays one after the other, made or copied where they belong |
 //! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
+//! | [`once`] | ragged rows, whose lengths are read once |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
@@ -34,6 +35,7 @@ mod build;
 mod doubtful;
 mod fold;
 mod leaf;
+mod once;
 mod operands;
 mod own;
 mod pack;

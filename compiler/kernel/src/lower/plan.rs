@@ -339,10 +339,15 @@ impl Plan {
     }
 
     fn stmts(&mut self, b: &flat::Body) -> L<()> {
+        let mut done = FxHashSet::default();
         for (k, s) in b.stmts.iter().enumerate() {
             self.now(k);
-            if !self.is_done(s) {
-                self.stmt(s)?;
+            if done.contains(&k) || self.is_done(s) {
+                continue;
+            }
+            match self.once(b, k) {
+                Some(once) => done.extend(self.read_once(&once)?),
+                None => self.stmt(s)?,
             }
         }
         Ok(())

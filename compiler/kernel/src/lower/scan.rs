@@ -254,6 +254,17 @@ impl Leaf<'_> {
         Ok(Link { before, x, init, item, kept: kept.buffer, own })
     }
 
+    /// Stores what a scan gives for rows that begin at `starts`; where the next one does.
+    pub fn scan_rows(&mut self, scan: Scan, rows: Range, starts: &[Atom], outs: &[Place]) -> L<Vec<Atom>> {
+        let (how, init): (How, Vec<_>) = match self.scan_lanes(&scan) {
+            Some((width, ops)) => {
+                (How::Scan(width), starts.iter().zip(ops).map(|(a, (op, _))| (*a, Some(op))).collect())
+            }
+            None => (How::Seq, starts.iter().map(|a| (*a, None)).collect()),
+        };
+        self.scan_loop(how, rows, &init, scan, &[], outs)
+    }
+
     fn scan_tile(&mut self, scan: Scan, tile: Range, before: Before, at: &[Atom], outs: &[Place]) -> L<()> {
         let Scan { index, op, leaf, .. } = scan;
         if let Some((width, ops)) = self.scan_lanes(&scan) {

@@ -10,8 +10,8 @@
 //! sparse-product, Zipf   the rows of the first line as those of a matrix of 2^20 columns    ÷ the rows of the third
 //! ```
 //!
-//! The sums are of `float` and of `f32`. Beside its elements a segment has a length, of 8 bytes, which is read
-//! twice, and a result: beside 16 `f32` that is more than a quarter of all bytes, and alone makes 1.3 of a plain sum.
+//! The sums are of `float` and of `f32`. Beside its elements a segment has a length, of 8 bytes, and a
+//! result: beside 16 `f32` that is a fifth of all bytes.
 //!
 //! [`rows`] has the lengths and all other data, [`measure`] checks results, takes times and says what came out.
 
