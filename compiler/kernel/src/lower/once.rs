@@ -31,7 +31,7 @@
 use super::build::Emit;
 use super::leaf::Inner;
 use super::plan::Plan;
-use super::scan::Scan;
+use super::scan::{Before, Scan};
 use super::seg::Tiles;
 use super::{Bound, L, wrong};
 use crate::ir::*;
@@ -207,7 +207,8 @@ impl Plan {
             l.carry(How::Seq, range, &[(*first, None)], |l, s, starts| {
                 starts.iter().for_each(|x| l.store(befores, &[s], *x));
                 let rows = Range::Tile { index: s, size: every, limit };
-                l.choose(fits, |l| l.scan_rows(scan, rows, starts, &outs), |_| Ok(starts.to_vec()))
+                let before = Before { some: None, values: starts.to_vec() };
+                l.choose(fits, |l| l.scan_tile(scan, rows, before, &[], &outs), |_| Ok(starts.to_vec()))
             })?;
             Ok(())
         })?;

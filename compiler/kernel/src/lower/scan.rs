@@ -87,7 +87,7 @@ impl Plan {
             // Every tile has an element, so none needs the start.
             let items = l.reduce_scalars(index, tile, leaf, op, None)?;
             let before = l.chain(&handed, &at, tile, &items, op)?;
-            l.scan_tile(scan, tile, before, &at, &outs)
+            l.scan_tile(scan, tile, before, &at, &outs).map(drop)
         })?;
         if kind == mono::ScanKind::Full {
             self.total(space, n, tiles, op, &outs, &handed.kept)?;
@@ -117,7 +117,7 @@ impl Plan {
             let (at, tile) = l.segments(&[], axis, tiles)?;
             let Range::Tile { index, .. } = tile else { return wrong("no tile") };
             let values = before.iter().map(|b| l.load(b, &[index])).collect::<L<Vec<_>>>()?;
-            l.scan_tile(scan, tile, Before { some: None, values }, &at, &outs)
+            l.scan_tile(scan, tile, Before { some: None, values }, &at, &outs).map(drop)
         })?;
         for (v, out) in pat.iter().zip(outs) {
             self.set(*v, Bound::Array(out));
@@ -254,18 +254,15 @@ impl Leaf<'_> {
         Ok(Link { before, x, init, item, kept: kept.buffer, own })
     }
 
-    /// Stores what a scan gives for rows that begin at `starts`; where the next one does.
-    pub fn scan_rows(&mut self, scan: Scan, rows: Range, starts: &[Atom], outs: &[Place]) -> L<Vec<Atom>> {
-        let (how, init): (How, Vec<_>) = match self.scan_lanes(&scan) {
-            Some((width, ops)) => {
-                (How::Scan(width), starts.iter().zip(ops).map(|(a, (op, _))| (*a, Some(op))).collect())
-            }
-            None => (How::Seq, starts.iter().map(|a| (*a, None)).collect()),
-        };
-        self.scan_loop(how, rows, &init, scan, &[], outs)
-    }
-
-    fn scan_tile(&mut self, scan: Scan, tile: Range, before: Before, at: &[Atom], outs: &[Place]) -> L<()> {
+    /// Stores what a scan gives in a tile; what is carried at its end.
+    pub fn scan_tile(
+        &mut self,
+        scan: Scan,
+        tile: Range,
+        before: Before,
+        at: &[Atom],
+        outs: &[Place],
+    ) -> L<Vec<Atom>> {
         let Scan { index, op, leaf, .. } = scan;
         if let Some((width, ops)) = self.scan_lanes(&scan) {
             let mut init = Vec::new();
@@ -276,14 +273,12 @@ impl Leaf<'_> {
                 };
                 init.push((x, Some(combine)));
             }
-            self.scan_loop(How::Scan(width), tile, &init, scan, at, outs)?;
-            return Ok(());
+            return self.scan_loop(How::Scan(width), tile, &init, scan, at, outs);
         }
         let init = before.values.iter().map(|a| (*a, None));
         let Some(some) = before.some else {
             let init: Vec<_> = init.collect();
-            self.scan_loop(How::Seq, tile, &init, scan, at, outs)?;
-            return Ok(());
+            return self.scan_loop(How::Seq, tile, &init, scan, at, outs);
         };
         // Without a start, the first element of a tile is combined with what the tiles before it gave,
         // unless there are none. It is an iteration of the tile's loop like any other: so the loop
@@ -299,8 +294,7 @@ impl Leaf<'_> {
             )?;
             l.store_prefixes(&scan, &next, at, i, outs)?;
             Ok(std::iter::once(Atom::Const(Scalar::Bool(true))).chain(next).collect())
-        })?;
-        Ok(())
+        })
     }
 
     /// Stores the combinations of the prefixes of a range; what it begins with is `init`.

@@ -77,7 +77,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         next: &[Atom],
     ) -> Result<(), EmitError> {
         let (from, to) = self.bounds(range)?;
-        let ragged = matches!(range, Range::Upto { to: Atom::Var(n), .. } if !self.params.contains(n));
+        let ragged = self.is_ragged(range);
         let l = Loop { var, from, to, ragged, asks: ragged, carried, body, next };
         match how {
             How::Unroll => {
@@ -133,6 +133,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
         self.serial(&l, init)
+    }
+
+    /// Whether each run of a loop has its own number of iterations.
+    pub fn is_ragged(&self, range: &Range) -> bool {
+        matches!(range, Range::Upto { to: Atom::Var(n), .. } if !self.params.contains(n))
     }
 
     fn bounds(&self, range: &Range) -> Result<(IntValue<'ctx>, IntValue<'ctx>), EmitError> {

@@ -116,8 +116,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         let StmtKind::For { how: How::Lanes(w), var, range, carried, body, next } = rows.row else {
             return Ok(None);
         };
-        let Range::Upto { from, to: size @ Atom::Var(n) } = *range else { return Ok(None) };
-        if from != Atom::int(0) || self.params.contains(&n) {
+        let Range::Upto { from, to: size } = *range else { return Ok(None) };
+        if from != Atom::int(0) || !self.is_ragged(range) {
             return Ok(None);
         }
         let params = carried.iter().flat_map(|c| [c.param, c.result]);
