@@ -52,6 +52,44 @@ fn checks_of_a_loop_stop_each_version() {
     }
 }
 
+/// Long rows are reduced apart from the others; of several rows that stop the program, the first is told all the same.
+#[test]
+fn the_first_row_that_stops_is_told() {
+    let of = |row: &str| {
+        format!(
+            "(entry (main [x [float k]] [at [int p]] [y [int m]] [lengths [int n]])
+               (unbox (split y lengths) (v w) {row}))"
+        )
+    };
+    let one = |fine: &str, both: &str, short: &str| [fine, both, short].map(str::to_owned);
+    let items = one("[0 1 1 0 0 1 1 0]", "[0 1 7 0 0 1 9 0]", "[0 1 1 0 0 1 9 0]");
+    let sums = one("[0 1 1 0 0 1 1 0]", "[0 1 -1 0 0 1 1 -1]", "[0 1 1 0 0 1 1 -1]");
+    let programs = [
+        (of("(sum (gather x v))"), &items),
+        (of("(quotient w (sum v))"), &sums),
+        (of("(sum (gather x (gather at v)))"), &items),
+        (of("(let* ((s (sum (gather at v))) (t (sum (% v (+ s 3))))) (quotient t (sum v)))"), &sums),
+        (of("(let ((s (sum (gather x v)))) (sum (gather x (+ v (float->int (* s 0.0))))))"), &items),
+    ];
+    for (program, rows) in programs {
+        for (k, y) in rows.iter().enumerate() {
+            let inputs =
+                [format!("y={y}"), "x=[1.5 2.5]".into(), "at=[1 0]".into(), "lengths=[5 1 2]".into()];
+            let inputs = inputs.iter().flat_map(|x| ["--input", x]);
+            let args: Vec<&str> = ["run", "-e", &program].into_iter().chain(inputs).collect();
+            let [wanted, long, short] = [
+                &["--device", "interp"][..],
+                &["--device", "cpu", "--threshold", "row.long=4"],
+                &["--device", "cpu"],
+            ]
+            .map(|more| remc(&[&args, more].concat()))
+            .map(|o| (o.status.code(), text(&o.stdout), text(&o.stderr)));
+            assert_eq!(wanted.0, Some(if k == 0 { 0 } else { 3 }), "{program} {y}: {}", wanted.2);
+            assert_eq!((&long, &short), (&wanted, &wanted), "{program} {y}");
+        }
+    }
+}
+
 #[test]
 fn a_pinned_version_is_the_only_one() {
     let explained = |more: &[&str]| text(&remc(&[&["explain-perf", "-e", PROGRAM], more].concat()).stdout);

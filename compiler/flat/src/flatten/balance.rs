@@ -18,20 +18,38 @@
 //!
 //! The sizes have to be known without doing any of the row's work, and without a check that may stop the
 //! program, since what finds the long rows runs before everything else.
+//!
+//! What comes after a row may stop the program too, and of several points that do the first is told. So there, all
+//! points do that in their order, and the sums of long rows are what comes first:
+//!
+//! ```text
+//! (let (%ss) (serial-map ((g %m)) … (seg-red grid () (j %n) …) …))
+//! (seg-map grid ((i k)) … (let (%s) (if (>= %n 262144) (index %ss <of %i>) (reduce j %n …)))
+//!   (check …) (give …))
+//! ```
+//!
+//! A long row may stop it as well, at one of its elements: then it is asked whether it would ([`ask`]), and one that would
+//! is reduced where the others are. Only a row that stops inside of something other than a reduction, or in one of several
+//! axes, is told after the short ones.
+
+mod ask;
 
 use super::{F, Flattener, host::Stmts, seg};
 use crate::ir::{Axis, SegKind};
 use crate::legal::{Size, Sizes};
 use remc_base::ops::ScalarOp;
-use remc_base::{BaseTy, Prov};
+use remc_base::{BaseTy, LONGEST, Prov, Scalar};
 use remc_mono::ir::*;
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 
 /// How the sizes of a map's rows are found.
 pub(super) struct Rows {
     /// The statements of the body that make them.
     slice: Vec<Stmt>,
     sizes: Vec<Var>,
+    /// The statements of the body up to the last row, from the first row on.
+    reduced: Range<usize>,
 }
 
 /// The rows that the points of a map reduce, if the first axis alone decides their sizes.
@@ -41,6 +59,7 @@ pub(super) fn rows(f: &Flattener, axes: &[Axis], body: &Body) -> Option<Rows> {
     let mut known = Sizes::inside(&binders, &[body]);
     let mut sizes: Vec<Var> = Vec::new();
     let mut before: usize = 0;
+    let mut reduced: Option<Range<usize>> = None;
     for (k, s) in body.stmts.iter().enumerate() {
         known.learn(s);
         let own = Body { stmts: vec![s.clone()], results: Vec::new() };
@@ -49,15 +68,18 @@ pub(super) fn rows(f: &Flattener, axes: &[Axis], body: &Body) -> Option<Rows> {
                 && op.assoc
                 && let Some(v) = axis.size.as_var()
                 && known.of(axis.size) != Some(Size::Known)
-                && !sizes.contains(&v)
                 && body.stmts[..k].iter().any(|s| s.pat.contains(&v))
             {
-                sizes.push(v);
-                before = k;
+                reduced = Some(reduced.as_ref().map_or(k, |r| r.start)..k + 1);
+                if !sizes.contains(&v) {
+                    sizes.push(v);
+                    before = k;
+                }
             }
         });
     }
-    if sizes.is_empty() || body.stmts[..before].iter().any(|s| matches!(s.exp, Exp::Check { .. })) {
+    let reduced = reduced?;
+    if body.stmts[..before].iter().any(|s| matches!(s.exp, Exp::Check { .. })) {
         return None;
     }
     // What they are made of, from the last statement to the first.
@@ -77,7 +99,7 @@ pub(super) fn rows(f: &Flattener, axes: &[Axis], body: &Body) -> Option<Rows> {
     }
     slice.reverse();
     let decided = wanted.contains(&first.var) && wanted.is_disjoint(&others);
-    decided.then_some(Rows { slice, sizes })
+    decided.then_some(Rows { slice, sizes, reduced })
 }
 
 /// The map with its long rows apart, into `out`.
@@ -90,7 +112,7 @@ pub(super) fn apart(
     prov: Prov,
     out: &mut Vec<crate::ir::Stmt>,
 ) -> F<()> {
-    let (first, rest) = (axes[0], &axes[1..]);
+    let first = axes[0];
     let mut made = Stmts::new(f, prov);
 
     // Which rows are long.
@@ -103,59 +125,194 @@ pub(super) fn apart(
     made.push(vec![count, which], Exp::Filter { axis, body: keep });
     let filter = made.take();
     f.stmts(&filter, out)?;
+    let long = Long { first, rest: &axes[1..], rows, count, which, prov };
+    if body.can_stop()
+        && let Some(sums) = long.sums(f, body)
+    {
+        return long.before_all(f, pat, body, &sums, out);
+    }
+    long.after_others(f, pat, body, out)
+}
 
-    // The others.
-    let short = f.like(pat);
-    let whole = Exp::Map { axes: axes.to_vec(), body: body.clone() };
-    let copy = f.copy(&super::one(short.clone(), whole, prov));
-    for s in copy.stmts {
-        let Exp::Map { axes, body } = s.exp else { continue };
+/// The long rows of a map.
+struct Long<'b> {
+    first: Axis,
+    rest: &'b [Axis],
+    rows: &'b Rows,
+    count: Var,
+    which: Var,
+    prov: Prov,
+}
+
+/// What rows come to.
+struct Sums {
+    /// What is read of it afterwards.
+    sums: Vec<Var>,
+    /// What makes that of a long row.
+    row: Body,
+    /// Whether it ends in whether the row would not have stopped the program.
+    asks: bool,
+}
+
+impl Long<'_> {
+    fn axes(&self) -> Vec<Axis> {
+        std::iter::once(self.first).chain(self.rest.iter().copied()).collect()
+    }
+
+    /// What the statements that reduce rows give the others, and of a row whether it would not stop the program.
+    fn sums(&self, f: &mut Flattener, body: &Body) -> Option<Sums> {
+        let Range { start, end } = self.rows.reduced;
+        let (upto, after) = body.stmts.split_at(end);
+        let mut used: FxHashSet<Var> = FxHashSet::default();
+        let rest = Body { stmts: after.to_vec(), results: body.results.clone() };
+        rest.for_each_use(&mut |a| used.extend(a.as_var()));
+        let made = upto[start..].iter().flat_map(|s| s.pat.iter().copied());
+        let sums: Vec<Var> = made.filter(|v| used.contains(v)).collect();
+        let mut row = Body { stmts: upto.to_vec(), results: sums.iter().map(|v| Atom::Var(*v)).collect() };
+        let asks = row.can_stop();
+        if asks {
+            row = ask::asked(&mut Stmts::new(f, self.prov), &row).filter(|_| self.rest.is_empty())?;
+        }
+        let scalars = sums.iter().all(|v| f.p.ty(*v).is_scalar());
+        scalars.then_some(Sums { sums, row, asks })
+    }
+
+    /// Each long row with all of the device; an array for each result of `body`, with an item for each row.
+    fn reduced(
+        &self,
+        f: &mut Flattener,
+        body: &Body,
+        like: &[Ty],
+        out: &mut Vec<crate::ir::Stmt>,
+    ) -> F<Vec<Var>> {
+        let mut made = Stmts::new(f, self.prov);
+        let (g, at) = (made.int("g"), made.int("i"));
+        made.push(vec![at], Exp::Index { array: self.which, at: vec![g.into()] });
+        let row = made.instance(body, &[(self.first.var, at.into())]);
+        let results = if self.rest.is_empty() {
+            made.splice(row)
+        } else {
+            let cells: Vec<Var> = like.iter().map(|ty| made.f.p.fresh("r", ty.clone())).collect();
+            made.push(cells.clone(), Exp::Map { axes: self.rest.to_vec(), body: row });
+            cells.into_iter().map(Atom::Var).collect()
+        };
+        let row = Body { stmts: made.take(), results };
+        let over = |ty: &Ty| ty.over(&[self.count.into()]);
+        let long: Vec<Var> = like.iter().map(|ty| f.p.fresh("long", over(ty))).collect();
+        let axes = vec![Axis { var: g, size: self.count.into() }];
+        let exp = crate::ir::Exp::SerialMap { axes, body: f.body(&row)? };
+        out.push(crate::ir::Stmt { pat: long.clone(), exp, prov: self.prov });
+        Ok(long)
+    }
+
+    /// The long rows, and then all points: what comes after a row is done in their order.
+    fn before_all(
+        &self,
+        f: &mut Flattener,
+        pat: &[Var],
+        body: &Body,
+        Sums { sums, row, asks }: &Sums,
+        out: &mut Vec<crate::ir::Stmt>,
+    ) -> F<()> {
+        let Range { start, end } = self.rows.reduced;
+        let sizes: Vec<Atom> = self.rest.iter().map(|a| a.size).collect();
+        let tys = sums.iter().map(|v| f.p.ty(*v).over(&sizes));
+        let tys: Vec<Ty> = tys.chain(asks.then_some(Ty::scalar(BaseTy::Bool))).collect();
+        let long = self.reduced(f, row, &tys, out)?;
+        let (long, fine) = long.split_at(sums.len());
+
+        let mut made = Stmts::new(f, self.prov);
+        let (cond, known) = is_long(&mut made, self.rows, self.first.var, self.first.var);
+        let place = self.place(&mut made);
+        let at = |place| std::iter::once(place).chain(self.rest.iter().map(|a| a.var.into())).collect();
+        let fine = match fine {
+            [array] => made.element(*array, at(place)),
+            _ => Atom::Const(Scalar::Bool(true)),
+        };
+        let then = Body { stmts: made.take(), results: vec![place, fine] };
+        let otherwise =
+            Body { stmts: Vec::new(), results: vec![Atom::int(0), Atom::Const(Scalar::Bool(false))] };
+        let place = made.int("place");
+        let fine = made.f.p.fresh("fine", Ty::scalar(BaseTy::Bool));
+        made.push(vec![place, fine], Exp::If { cond, then, otherwise });
+        let found = made.take();
+
+        let results = long.iter().map(|array| made.element(*array, at(place.into()))).collect();
+        let then = Body { stmts: made.take(), results };
+        let results = sums.iter().map(|v| Atom::Var(*v)).collect();
+        let otherwise = made.instance(&Body { stmts: body.stmts[start..end].to_vec(), results }, &[]);
+        made.push(sums.to_vec(), Exp::If { cond: fine.into(), then, otherwise });
+        let reduced = made.take();
+
+        let stmts = [&known.stmts[..], &body.stmts[..start], &found, &reduced, &body.stmts[end..]].concat();
+        let body = Body { stmts, results: body.results.clone() };
+        let exp = seg(self.axes(), SegKind::Map, body);
+        out.push(crate::ir::Stmt { pat: pat.to_vec(), exp, prov: self.prov });
+        Ok(())
+    }
+
+    /// Which of the long rows this is, which is one: by bisection.
+    fn place(&self, made: &mut Stmts<'_>) -> Atom {
+        let before = made.take();
+        let [k, low, high] = ["k", "low", "high"].map(|name| made.int(name));
+        let both = made.op(ScalarOp::Add, low.into(), high.into());
+        let middle = made.op(ScalarOp::Quotient, both, Atom::int(2));
+        let x = made.int("x");
+        made.push(vec![x], Exp::Index { array: self.which, at: vec![middle] });
+        let cond = made.op_of("c", BaseTy::Bool, ScalarOp::Le, &[x.into(), self.first.var.into()]);
+        let results = [[middle, low.into()], [high.into(), middle]].map(|[then, otherwise]| {
+            made.op_of("n", BaseTy::I64, ScalarOp::Select, &[cond, then, otherwise])
+        });
+        let body = Body { stmts: made.take(), results: results.to_vec() };
+        made.splice(Body { stmts: before, results: Vec::new() });
+        let state = vec![(low, Atom::int(0)), (high, self.count.into())];
+        let axis = Axis { var: k, size: Atom::int(LONGEST.ilog2().into()) };
+        let [place, end] = ["place", "end"].map(|name| made.int(name));
+        made.push(vec![place, end], Exp::For { axis, state, body });
+        place.into()
+    }
+
+    /// The others, then the long rows, and these where they belong.
+    fn after_others(
+        &self,
+        f: &mut Flattener,
+        pat: &[Var],
+        body: &Body,
+        out: &mut Vec<crate::ir::Stmt>,
+    ) -> F<()> {
+        let Long { first, rows, prov, which, .. } = *self;
+        let short = f.like(pat);
+        let whole = Exp::Map { axes: self.axes(), body: body.clone() };
+        let copy = f.copy(&super::one(short, whole, prov));
+        for s in copy.stmts {
+            let Exp::Map { axes, body } = s.exp else { continue };
+            let mut made = Stmts::new(f, prov);
+            let (cond, mut guarded) = is_long(&mut made, rows, first.var, axes[0].var);
+            let cells: Vec<Var> = s.pat.iter().map(|v| made.cell(*v, axes.len())).collect();
+            let zeros: Vec<Atom> = cells.iter().map(|v| made.zero(*v)).collect();
+            let zeros = Body { stmts: made.take(), results: zeros };
+            guarded.results = cells.iter().map(|v| Atom::Var(*v)).collect();
+            let exp = Exp::If { cond, then: zeros, otherwise: body };
+            guarded.stmts.push(Stmt { pat: cells, exp, prov });
+            out.push(crate::ir::Stmt { pat: s.pat, exp: seg(axes, SegKind::Map, guarded), prov });
+        }
+        let short: Vec<Var> = copy.results.iter().filter_map(|a| a.as_var()).collect();
+        let like: Vec<Ty> = pat.iter().map(|v| f.p.ty(*v).cell(1)).collect();
+        let long = self.reduced(f, body, &like, out)?;
         let mut made = Stmts::new(f, prov);
-        let (cond, mut guarded) = is_long(&mut made, rows, first.var, axes[0].var);
-        let cells: Vec<Var> = s.pat.iter().map(|v| made.cell(*v, axes.len())).collect();
-        let zeros: Vec<Atom> = cells.iter().map(|v| made.zero(*v)).collect();
-        let zeros = Body { stmts: made.take(), results: zeros };
-        guarded.results = cells.iter().map(|v| Atom::Var(*v)).collect();
-        let exp = Exp::If { cond, then: zeros, otherwise: body };
-        guarded.stmts.push(Stmt { pat: cells, exp, prov });
-        out.push(crate::ir::Stmt { pat: s.pat, exp: seg(axes, SegKind::Map, guarded), prov });
+        let g = made.int("g");
+        let mut written = Vec::new();
+        for array in std::iter::once(which).chain(long) {
+            let x = made.cell(array, 1);
+            made.push(vec![x], Exp::Index { array, at: vec![g.into()] });
+            written.push(x.into());
+        }
+        let body = Body { stmts: made.take(), results: written };
+        let axis = Axis { var: g, size: self.count.into() };
+        made.push(pat.to_vec(), Exp::Scatter { dests: short, axis, body, combine: None });
+        let scatter = made.take();
+        f.stmts(&scatter, out)
     }
-
-    // Each long row with all of the device, and all of them where they belong.
-    let short: Vec<Var> = copy.results.iter().filter_map(|a| a.as_var()).collect();
-    let mut made = Stmts::new(f, prov);
-    let (g, at) = (made.int("g"), made.int("i"));
-    made.push(vec![at], Exp::Index { array: which, at: vec![g.into()] });
-    let row = made.instance(body, &[(first.var, at.into())]);
-    let results = if rest.is_empty() {
-        made.splice(row)
-    } else {
-        let cells: Vec<Var> = pat.iter().map(|v| made.cell(*v, 1)).collect();
-        made.push(cells.clone(), Exp::Map { axes: rest.to_vec(), body: row });
-        cells.into_iter().map(Atom::Var).collect()
-    };
-    let row = Body { stmts: made.take(), results };
-    let over = |f: &mut Flattener, v: &Var| {
-        let ty = f.p.ty(*v).cell(1).over(&[count.into()]);
-        f.p.fresh("long", ty)
-    };
-    let long: Vec<Var> = pat.iter().map(|v| over(f, v)).collect();
-    let axes = vec![Axis { var: g, size: count.into() }];
-    let exp = crate::ir::Exp::SerialMap { axes, body: f.body(&row)? };
-    out.push(crate::ir::Stmt { pat: long.clone(), exp, prov });
-    let mut made = Stmts::new(f, prov);
-    let g = made.int("g");
-    let mut written = Vec::new();
-    for array in std::iter::once(which).chain(long) {
-        let x = made.cell(array, 1);
-        made.push(vec![x], Exp::Index { array, at: vec![g.into()] });
-        written.push(x.into());
-    }
-    let body = Body { stmts: made.take(), results: written };
-    let axis = Axis { var: g, size: count.into() };
-    made.push(pat.to_vec(), Exp::Scatter { dests: short, axis, body, combine: None });
-    let scatter = made.take();
-    f.stmts(&scatter, out)
 }
 
 /// Statements that say whether the row of `point` is long, without a result yet; the answer.

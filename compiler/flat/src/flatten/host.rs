@@ -269,6 +269,13 @@ impl<'f> Stmts<'f> {
         Atom::Var(v)
     }
 
+    /// An element of an array.
+    pub fn element(&mut self, array: Var, at: Vec<Atom>) -> Atom {
+        let x = self.cell(array, at.len());
+        self.push(vec![x], Exp::Index { array, at });
+        x.into()
+    }
+
     /// The number of elements of an array.
     fn count(&mut self, array: Atom) -> Atom {
         let dims = self.f.p.atom_ty(array).dims;

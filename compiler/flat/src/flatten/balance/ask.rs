@@ -1,0 +1,187 @@
+//! Rows that stop nothing, and say whether they would have.
+//!
+//! ```text
+//! (let (%s) (reduce (j %n)          (let (%s %all) (reduce (t %tiles)
+//!   (let (%c) …)                      (let (%ok) (reduce (j %size) (let (%c) …) (give %c) and))
+//!   (check (index 1 1) %c)      ⟶     (let (%r) (if %ok
+//!   …                                   (then (let (%r) (reduce (j %size) (let (%c) …) … (give %x) +))
+//!   (give %x) +))                             (give %r))
+//! … (give %s)                           (else (give 0))))
+//!                                     (give %r %ok) (+ and)))
+//!                                   … (give %s %all)
+//! ```
+//!
+//! What may stop the program is left out where its check fails, and so is what comes after it. A row's elements are looked
+//! at twice, first for their checks alone and then without them, both in lanes. That is done a tile of a row at a time,
+//! which a cache holds in between.
+
+use super::super::host::Stmts;
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::{BaseTy, Scalar};
+use remc_mono::ir::*;
+use rustc_hash::FxHashSet;
+
+/// The elements of a tile. A few arrays of as many numbers are what a core's first cache holds.
+const TILE: i64 = 1024;
+
+const TRUE: Atom = Atom::Const(Scalar::Bool(true));
+
+/// A copy of a body that stops nothing, with one more result: whether the body would not have stopped the program
+/// either. If it would, the other results do not matter. None if what may stop is inside something other than reductions,
+/// or if a result is no scalar.
+pub(super) fn asked(made: &mut Stmts<'_>, body: &Body) -> Option<Body> {
+    let asked = aside(made, |made| rest(made, &body.stmts, &body.results))?;
+    Some(made.instance(&asked, &[]))
+}
+
+/// What `f` gives, which has nothing under construction yet and leaves nothing of that behind.
+fn aside<T>(made: &mut Stmts<'_>, f: impl FnOnce(&mut Stmts<'_>) -> T) -> T {
+    let before = made.take();
+    let given = f(made);
+    made.take();
+    made.splice(Body { stmts: before, results: Vec::new() });
+    given
+}
+
+/// The same of the last statements of a body.
+fn rest(made: &mut Stmts<'_>, stmts: &[Stmt], results: &[Atom]) -> Option<Body> {
+    let Some(k) = stmts.iter().position(|s| s.exp.can_stop()) else {
+        let results = results.iter().copied().chain([TRUE]).collect();
+        return Some(needed(made, Body { stmts: stmts.to_vec(), results }));
+    };
+    made.splice(Body { stmts: stmts[..k].to_vec(), results: Vec::new() });
+    let cond = match &stmts[k].exp {
+        Exp::Check { cond, .. } => *cond,
+        Exp::Reduce { axis, body, op } if op.assoc && !op.lambda.body.can_stop() => {
+            tiled(made, &stmts[k].pat, (*axis, body, op))?
+        }
+        _ => return None,
+    };
+    let after = aside(made, |made| rest(made, &stmts[k + 1..], results))?;
+    let mut results =
+        if after.stmts.iter().all(is_total) { made.splice(after) } else { guarded(made, cond, after)? };
+    let all = results.last_mut()?;
+    if *all == TRUE {
+        *all = cond;
+    } else {
+        *all = made.op_of("ok", BaseTy::Bool, ScalarOp::And, &[cond, *all]);
+    }
+    let body = Body { stmts: made.take(), results };
+    Some(needed(made, body))
+}
+
+/// What a body gives, where it may be done; zeros where not.
+fn guarded(made: &mut Stmts<'_>, cond: Atom, then: Body) -> Option<Vec<Atom>> {
+    let tys: Vec<Ty> = then.results.iter().map(|a| made.f.p.atom_ty(*a)).collect();
+    if !tys.iter().all(Ty::is_scalar) {
+        return None;
+    }
+    let zeros = tys.iter().map(|ty| Atom::Const(zero(ty.base))).collect();
+    let otherwise = Body { stmts: Vec::new(), results: zeros };
+    let pat: Vec<Var> = tys.into_iter().map(|ty| made.f.p.fresh("r", ty)).collect();
+    let given = pat.iter().map(|v| Atom::Var(*v)).collect();
+    made.push(pat, Exp::If { cond, then, otherwise });
+    Some(given)
+}
+
+/// Reduces a row by its tiles into `pat`; whether it would not have stopped the program.
+fn tiled(made: &mut Stmts<'_>, pat: &[Var], (axis, body, op): (Axis, &Body, &Combine)) -> Option<Atom> {
+    let bool = || Ty::scalar(BaseTy::Bool);
+    let end = made.op(ScalarOp::Add, axis.size, Atom::int(TILE - 1));
+    let tiles = made.op(ScalarOp::Quotient, end, Atom::int(TILE));
+    let t = made.int("t");
+    let tile = aside(made, |made| {
+        let from = made.op(ScalarOp::Mul, t.into(), Atom::int(TILE));
+        let left = made.op(ScalarOp::Sub, axis.size, from);
+        let size = made.op(ScalarOp::Min2, left, Atom::int(TILE));
+        let own = |made: &mut Stmts<'_>, elements: &Body, op: Combine| {
+            let j = made.int("j");
+            let body = aside(made, |made| {
+                let i = made.op(ScalarOp::Add, from, j.into());
+                let elements = made.instance(elements, &[(axis.var, i)]);
+                let results = made.splice(elements);
+                Body { stmts: made.take(), results }
+            });
+            Exp::Reduce { axis: Axis { var: j, size }, body, op }
+        };
+        // First the checks, then what is reduced.
+        let checks = aside(made, |made| rest(made, &body.stmts, &[]))?;
+        let all = conjunction(made, None);
+        let asks = own(made, &checks, all);
+        let ok = made.f.p.fresh("ok", bool());
+        made.push(vec![ok], asks);
+        let mut plain = body.clone();
+        unchecked(&mut plain);
+        let sum = own(made, &plain, op.clone());
+        let sums: Vec<Var> = pat.iter().map(|v| made.like(*v)).collect();
+        let then = aside(made, |made| {
+            made.push(sums.clone(), sum);
+            Body { stmts: made.take(), results: sums.iter().map(|v| Atom::Var(*v)).collect() }
+        });
+        let mut results = guarded(made, ok.into(), then)?;
+        results.push(ok.into());
+        Some(Body { stmts: made.take(), results })
+    })?;
+    let body = made.instance(&tile, &[]);
+    let op = conjunction(made, Some(op));
+    let all = made.f.p.fresh("ok", bool());
+    let pat = pat.iter().copied().chain([all]).collect();
+    made.push(pat, Exp::Reduce { axis: Axis { var: t, size: tiles }, body, op });
+    Some(all.into())
+}
+
+/// The operator that says whether all are true, beside another if there is one.
+fn conjunction(made: &mut Stmts<'_>, beside: Option<&Combine>) -> Combine {
+    let [a, b] = ["acc", "x"].map(|name| made.f.p.fresh(name, Ty::scalar(BaseTy::Bool)));
+    let (mut params, mut start) = (Vec::new(), Some(vec![TRUE]));
+    let mut results = Vec::new();
+    let body = aside(made, |made| {
+        if let Some(op) = beside {
+            start = op.start.clone().map(|s| [s, vec![TRUE]].concat());
+            params = op.lambda.params.iter().map(|v| made.like(*v)).collect();
+            let own: Vec<(Var, Atom)> =
+                op.lambda.params.iter().copied().zip(params.iter().map(|v| Atom::Var(*v))).collect();
+            let combined = made.instance(&op.lambda.body, &own);
+            results = made.splice(combined);
+        }
+        results.push(made.op_of("ok", BaseTy::Bool, ScalarOp::And, &[a.into(), b.into()]));
+        Body { stmts: made.take(), results }
+    });
+    params.insert(params.len() / 2, a);
+    params.push(b);
+    Combine { lambda: Lambda { params, body }, start, assoc: true }
+}
+
+/// Whether a statement may be done where a check before it would have stopped the program.
+fn is_total(s: &Stmt) -> bool {
+    match &s.exp {
+        Exp::Atom(_) => true,
+        Exp::Op(op, _) => !op.info().can_fail,
+        _ => false,
+    }
+}
+
+/// A body with the statements alone that its results need.
+fn needed(made: &Stmts<'_>, mut body: Body) -> Body {
+    let mut wanted: FxHashSet<Var> = body.results.iter().filter_map(|a| a.as_var()).collect();
+    let mut kept = Vec::new();
+    for s in body.stmts.into_iter().rev() {
+        if s.pat.iter().any(|v| wanted.contains(v)) {
+            let own = Body { stmts: vec![s], results: Vec::new() };
+            own.for_each_use(&mut |a| wanted.extend(a.as_var()));
+            for v in own.binders() {
+                wanted.extend(made.f.p.ty(v).dims.iter().filter_map(|d| d.as_var()));
+            }
+            kept.extend(own.stmts);
+        }
+    }
+    kept.reverse();
+    body.stmts = kept;
+    body
+}
+
+/// Leaves the checks out.
+fn unchecked(body: &mut Body) {
+    body.stmts.retain(|s| !matches!(s.exp, Exp::Check { .. }));
+    body.stmts.iter_mut().flat_map(|s| s.exp.bodies_mut()).for_each(unchecked);
+}
