@@ -1,9 +1,9 @@
 //! Every operator at every type, compiled and compared with the table's own meaning.
 //!
-//! All instances (an operator or cast at its operand types, for scalars and for vectors, and `exp` and
-//! `log` without fused multiply-add too) are functions of one module, compiled once. Each is a loop over
-//! columns of operands in memory, so that loads and stores are tested as well. Operands for which the
-//! operator fails are among them: the code must not trap, and must say that it failed.
+//! All instances (an operator or cast at its operand types, for scalars and for vectors, and those with
+//! polynomials of their own without fused multiply-add too) are functions of one module, compiled once. Each
+//! is a loop over columns of operands in memory, so that loads and stores are tested as well. Operands for
+//! which the operator fails are among them: the code must not trap, and must say that it failed.
 //!
 //! Calling compiled code is unsafe; the one `unsafe` block is in [`Compiled::run`].
 #![allow(unsafe_code)]
@@ -72,7 +72,8 @@ impl Instance {
 
     /// Whether the code depends on [`Emit::fma`].
     fn uses_fma(&self) -> bool {
-        matches!(self.code, Code::Op(ScalarOp::Exp | ScalarOp::Log, _))
+        use ScalarOp::{Cos, Exp, Log, Sin, Tan, Tanh};
+        matches!(self.code, Code::Op(Exp | Log | Sin | Cos | Tan | Tanh, _))
     }
 
     fn bound(&self) -> u64 {
@@ -274,7 +275,7 @@ impl Random {
             BaseTy::F64 if small & 1 == 0 => Scalar::F64(f64::from_bits(n)),
             t if t.is_float() => {
                 let x = (n >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
-                Scalar::from_float(ty, x * [2.0, 20.0, 200.0, 1500.0][(small >> 1) as usize % 4]).unwrap()
+                Scalar::from_float(ty, x * [2.0, 20.0, 200.0, 1500.0, 4e6][(small >> 1) as usize % 5]).unwrap()
             }
             _ => Scalar::from_integer(ty, (n as i64 >> (small % 64)) as i128).unwrap(),
         }
@@ -355,7 +356,14 @@ fn edges(ty: BaseTy) -> Vec<Scalar> {
                 std::f64::consts::FRAC_1_SQRT_2,
                 std::f64::consts::PI,
                 std::f64::consts::FRAC_PI_2,
+                7.0 * std::f64::consts::FRAC_PI_2,
+                12345.0 * std::f64::consts::PI,
+                600000.0 * std::f64::consts::FRAC_PI_2,
+                std::f64::consts::FRAC_PI_4,
+                1048575.9,
+                1048576.0,
                 20.0,
+                22.1,
                 88.7,
                 89.0,
                 103.9,

@@ -92,6 +92,7 @@ fn work(p: &Program, s: &Stmt) -> Option<u32> {
                 (!args.iter().any(is_int)).then_some(4)
             }
             O::Exp | O::Log => Some(12),
+            O::Sin | O::Cos | O::Tan | O::Tanh => Some(20),
             _ => None,
         },
         _ => None,

@@ -1,9 +1,9 @@
 //! The functions into the reals: `sqrt`, `exp`, `log`, `sin`, …
 //!
 //! Integers are converted to `f64` first, and `f16` is computed in `f32`. `sqrt` is an instruction and
-//! exact. `exp` and `log` are computed by the code below, the same for scalars and vectors, so that a
-//! value does not depend on the lane or the rest of a loop that it came to; other functions are the host's
-//! C library's, called lane by lane. [`super::ulp_bound`] says how far the results may be from the
+//! exact. `exp` and `log` are computed by the code below, and some more in `circular.rs`, the same for scalars and
+//! vectors, so that a value does not depend on the lane or the rest of a loop that it came to; other functions are the
+//! host's C library's, called lane by lane. [`super::ulp_bound`] says how far the results may be from the
 //! interpreter's.
 //!
 //! ## `exp`
@@ -28,7 +28,7 @@ use remc_base::ops::ScalarOp;
 use remc_base::scalar::BaseTy;
 
 /// What the code needs to know about a float format.
-struct Format<'ctx> {
+pub(super) struct Format<'ctx> {
     float: FloatType<'ctx>,
     int: IntType<'ctx>,
     /// Bits of the stored mantissa, and the exponent's bias.
@@ -41,7 +41,7 @@ struct Format<'ctx> {
     /// Outside of this range `exp` is 0 or infinite; inside, the exponent is in reach of two halves.
     exp_range: (f64, f64),
     /// The degree of the Taylor polynomial of `exp`.
-    exp_degree: u32,
+    pub(super) exp_degree: u32,
     /// Terms of the series of `artanh`.
     log_terms: u32,
     /// The bits of the float nearest to `sqrt 1/2`, and the least normal number.
@@ -64,6 +64,9 @@ impl<'ctx> Emit<'_, 'ctx> {
             ScalarOp::Sqrt => self.intrinsic("llvm.sqrt", &[], &[x])?,
             ScalarOp::Exp => self.exp(&self.format(working), x)?,
             ScalarOp::Log => self.log(&self.format(working), x)?,
+            ScalarOp::Sin | ScalarOp::Cos | ScalarOp::Tan | ScalarOp::Tanh => {
+                self.circular(op, working, x)?
+            }
             _ => {
                 let name = library_name(op, working).ok_or_else(wrong)?;
                 let f = self.library(name, element(x), args.len());
@@ -73,7 +76,7 @@ impl<'ctx> Emit<'_, 'ctx> {
         if ty.is_integer() { Ok(result) } else { self.cast(working, ty, result) }
     }
 
-    fn format(&self, ty: BaseTy) -> Format<'ctx> {
+    pub(super) fn format(&self, ty: BaseTy) -> Format<'ctx> {
         let c = self.context;
         match ty {
             BaseTy::F32 => Format {
@@ -108,12 +111,16 @@ impl<'ctx> Emit<'_, 'ctx> {
     }
 
     /// `a * b + c`, fused where the machine can.
-    fn multiply_add(&self, a: Value<'ctx>, b: Value<'ctx>, c: Value<'ctx>) -> Emitted<'ctx> {
+    pub(super) fn multiply_add(&self, a: Value<'ctx>, b: Value<'ctx>, c: Value<'ctx>) -> Emitted<'ctx> {
         if self.fma { self.intrinsic("llvm.fma", &[], &[a, b, c]) } else { self.fadd(self.fmul(a, b)?, c) }
     }
 
     /// A polynomial by Horner's rule, the coefficients from the highest power down.
-    fn polynomial(&self, x: Value<'ctx>, coefficients: impl IntoIterator<Item = f64>) -> Emitted<'ctx> {
+    pub(super) fn polynomial(
+        &self,
+        x: Value<'ctx>,
+        coefficients: impl IntoIterator<Item = f64>,
+    ) -> Emitted<'ctx> {
         let mut sum: Option<Value<'ctx>> = None;
         for c in coefficients {
             let c = self.float_like(x, c)?;
@@ -127,12 +134,31 @@ impl<'ctx> Emit<'_, 'ctx> {
 
     fn exp(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
         let constant = |c: f64| self.float_like(x, c);
-        let (float, int): (BasicTypeEnum<'ctx>, BasicTypeEnum<'ctx>) = (f.float.into(), f.int.into());
+        let float: BasicTypeEnum<'ctx> = f.float.into();
         // A NaN is neither below nor above, so it stays and reaches the result through r.
         let (least, greatest) = (constant(f.exp_range.0)?, constant(f.exp_range.1)?);
         let x = self.select(self.fcmp(FloatPredicate::OLT, x, least)?, least, x)?;
         let x = self.select(self.fcmp(FloatPredicate::OGT, x, greatest)?, greatest, x)?;
 
+        let (p, bits) = self.exp_less_one(f, x)?;
+        let p = self.fadd(p, constant(1.0)?)?;
+
+        let half = self.ashr(bits, self.int_like(bits, 1)?)?;
+        let rest = self.sub(bits, half)?;
+        let power = |n: Value<'ctx>| {
+            let biased = self.add(n, self.int_like(n, f.bias)?)?;
+            self.bitcast(self.shl(biased, self.int_like(n, f.mantissa as i64)?)?, float)
+        };
+        self.fmul(self.fmul(p, power(half)?)?, power(rest)?)
+    }
+
+    /// `exp r - 1` for `exp x = 2^n exp r`, and the integer `n`.
+    pub(super) fn exp_less_one(
+        &self,
+        f: &Format<'ctx>,
+        x: Value<'ctx>,
+    ) -> Result<(Value<'ctx>, Value<'ctx>), EmitError> {
+        let constant = |c: f64| self.float_like(x, c);
         let shifter = constant(f.shifter)?;
         let shifted = self.multiply_add(x, constant(std::f64::consts::LOG2_E)?, shifter)?;
         let n = self.fsub(shifted, shifter)?;
@@ -142,16 +168,9 @@ impl<'ctx> Emit<'_, 'ctx> {
         // exp r = 1 + (r + r^2 q), q = 1/2! + r/3! + …
         let q = self.polynomial(r, (2..=f.exp_degree).rev().map(|k| 1.0 / factorial(k)))?;
         let p = self.multiply_add(self.fmul(r, r)?, q, r)?;
-        let p = self.fadd(p, constant(1.0)?)?;
-
+        let int = f.int.into();
         let bits = self.sub(self.bitcast(shifted, int)?, self.bitcast(shifter, int)?)?;
-        let half = self.ashr(bits, self.int_like(bits, 1)?)?;
-        let rest = self.sub(bits, half)?;
-        let power = |n: Value<'ctx>| {
-            let biased = self.add(n, self.int_like(n, f.bias)?)?;
-            self.bitcast(self.shl(biased, self.int_like(n, f.mantissa as i64)?)?, float)
-        };
-        self.fmul(self.fmul(p, power(half)?)?, power(rest)?)
+        Ok((p, bits))
     }
 
     fn log(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
@@ -195,12 +214,12 @@ impl<'ctx> Emit<'_, 'ctx> {
     }
 }
 
-fn factorial(k: u32) -> f64 {
+pub(super) fn factorial(k: u32) -> f64 {
     (1..=k).map(f64::from).product()
 }
 
 /// The C library's name of a function.
-fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
+pub(super) fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
     let single = ty == BaseTy::F32;
     Some(match op {
         ScalarOp::Log2 if single => "log2f",
@@ -223,8 +242,6 @@ fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
         ScalarOp::Sinh => "sinh",
         ScalarOp::Cosh if single => "coshf",
         ScalarOp::Cosh => "cosh",
-        ScalarOp::Tanh if single => "tanhf",
-        ScalarOp::Tanh => "tanh",
         _ => return None,
     })
 }

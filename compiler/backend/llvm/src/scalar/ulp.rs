@@ -7,7 +7,7 @@ use remc_base::scalar::{BaseTy, Scalar};
 /// of the given types. 0 means the same bits, but for the payload of a NaN.
 ///
 /// The interpreter rounds the portable `libm`'s `f64` once; compiled code calls the host's library in the
-/// operand's own precision, or has its own polynomial (`exp`, `log`). `expt` differs only for exponents that
+/// operand's own precision, or has its own polynomial (`exp`, `log`, `sin`, …). `expt` differs only for exponents that
 /// are not integral, whose power is the host's `pow`.
 pub fn ulp_bound(op: ScalarOp, tys: &[BaseTy]) -> u64 {
     use ScalarOp::*;
