@@ -67,6 +67,7 @@ fn the_first_row_that_stops_is_told() {
     let programs = [
         (of("(sum (gather x v))"), &items),
         (of("(quotient w (sum v))"), &sums),
+        (of("((λ ([a int]) (quotient w (sum (* v (+ a 1))))) at)"), &sums),
         (of("(sum (gather x (gather at v)))"), &items),
         (of("(let* ((s (sum (gather at v))) (t (sum (% v (+ s 3))))) (quotient t (sum v)))"), &sums),
         (of("(let ((s (sum (gather x v)))) (sum (gather x (+ v (float->int (* s 0.0))))))"), &items),

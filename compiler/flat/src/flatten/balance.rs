@@ -188,12 +188,16 @@ impl Long<'_> {
         let mut made = Stmts::new(f, self.prov);
         let (g, at) = (made.int("g"), made.int("i"));
         made.push(vec![at], Exp::Index { array: self.which, at: vec![g.into()] });
-        let row = made.instance(body, &[(self.first.var, at.into())]);
-        let results = if self.rest.is_empty() {
+        let own = |a: &Axis, made: &mut Stmts<'_>| Axis { var: made.like(a.var), size: a.size };
+        let rest: Vec<Axis> = self.rest.iter().map(|a| own(a, &mut made)).collect();
+        let here = self.rest.iter().zip(&rest).map(|(a, own)| (a.var, own.var.into()));
+        let here: Vec<(Var, Atom)> = here.chain([(self.first.var, at.into())]).collect();
+        let row = made.instance(body, &here);
+        let results = if rest.is_empty() {
             made.splice(row)
         } else {
             let cells: Vec<Var> = like.iter().map(|ty| made.f.p.fresh("r", ty.clone())).collect();
-            made.push(cells.clone(), Exp::Map { axes: self.rest.to_vec(), body: row });
+            made.push(cells.clone(), Exp::Map { axes: rest, body: row });
             cells.into_iter().map(Atom::Var).collect()
         };
         let row = Body { stmts: made.take(), results };
