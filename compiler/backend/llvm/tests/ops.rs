@@ -275,7 +275,8 @@ impl Random {
             BaseTy::F64 if small & 1 == 0 => Scalar::F64(f64::from_bits(n)),
             t if t.is_float() => {
                 let x = (n >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
-                Scalar::from_float(ty, x * [2.0, 20.0, 200.0, 1500.0, 4e6][(small >> 1) as usize % 5]).unwrap()
+                Scalar::from_float(ty, x * [2.0, 20.0, 200.0, 1500.0, 4e6][(small >> 1) as usize % 5])
+                    .unwrap()
             }
             _ => Scalar::from_integer(ty, (n as i64 >> (small % 64)) as i128).unwrap(),
         }

@@ -186,5 +186,6 @@ impl<'ctx> Emit<'_, 'ctx> {
 
 /// `±1/n!`, for the `k`th term of a series whose signs alternate.
 fn term(n: u32, k: u32) -> f64 {
-    if k % 2 == 0 { 1.0 / factorial(n) } else { -1.0 / factorial(n) }
+    let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
+    sign / factorial(n)
 }
