@@ -12,8 +12,8 @@
 //! ```
 //!
 //! What may stop the program is left out where its check fails, and so is what comes after it. A row's elements are looked
-//! at twice, first for their checks alone and then without them, both in lanes. That is done a tile of a row at a time,
-//! which a cache holds in between.
+//! at twice, first for their checks alone and then without them, both in lanes. Where a block is one thread, that is done a
+//! tile of a row at a time, which a cache holds in between.
 
 use super::super::host::Stmts;
 use remc_base::ops::{ScalarOp, zero};
@@ -53,7 +53,7 @@ fn rest(made: &mut Stmts<'_>, stmts: &[Stmt], results: &[Atom]) -> Option<Body> 
     let cond = match &stmts[k].exp {
         Exp::Check { cond, .. } => *cond,
         Exp::Reduce { axis, body, op } if op.assoc && !op.lambda.body.can_stop() => {
-            tiled(made, &stmts[k].pat, (*axis, body, op))?
+            reduced(made, &stmts[k].pat, (*axis, body, op))?
         }
         _ => return None,
     };
@@ -84,9 +84,16 @@ fn guarded(made: &mut Stmts<'_>, cond: Atom, then: Body) -> Option<Vec<Atom>> {
     Some(given)
 }
 
-/// Reduces a row by its tiles into `pat`; whether it would not have stopped the program.
-fn tiled(made: &mut Stmts<'_>, pat: &[Var], (axis, body, op): (Axis, &Body, &Combine)) -> Option<Atom> {
-    let bool = || Ty::scalar(BaseTy::Bool);
+/// Reduces a row into `pat`; whether it would not have stopped the program. By its tiles, where a block is one thread.
+fn reduced(made: &mut Stmts<'_>, pat: &[Var], row: (Axis, &Body, &Combine)) -> Option<Atom> {
+    let (axis, _, op) = row;
+    if made.f.thresholds.row_tile.is_none() {
+        let (sums, ok) = in_two(made, pat, row, axis.size, None)?;
+        for (v, sum) in pat.iter().zip(sums) {
+            made.push(vec![*v], Exp::Atom(sum));
+        }
+        return Some(ok);
+    }
     let end = made.op(ScalarOp::Add, axis.size, Atom::int(TILE - 1));
     let tiles = made.op(ScalarOp::Quotient, end, Atom::int(TILE));
     let t = made.int("t");
@@ -94,40 +101,52 @@ fn tiled(made: &mut Stmts<'_>, pat: &[Var], (axis, body, op): (Axis, &Body, &Com
         let from = made.op(ScalarOp::Mul, t.into(), Atom::int(TILE));
         let left = made.op(ScalarOp::Sub, axis.size, from);
         let size = made.op(ScalarOp::Min2, left, Atom::int(TILE));
-        let own = |made: &mut Stmts<'_>, elements: &Body, op: Combine| {
-            let j = made.int("j");
-            let body = aside(made, |made| {
-                let i = made.op(ScalarOp::Add, from, j.into());
-                let elements = made.instance(elements, &[(axis.var, i)]);
-                let results = made.splice(elements);
-                Body { stmts: made.take(), results }
-            });
-            Exp::Reduce { axis: Axis { var: j, size }, body, op }
-        };
-        // First the checks, then what is reduced.
-        let checks = aside(made, |made| rest(made, &body.stmts, &[]))?;
-        let all = conjunction(made, None);
-        let asks = own(made, &checks, all);
-        let ok = made.f.p.fresh("ok", bool());
-        made.push(vec![ok], asks);
-        let mut plain = body.clone();
-        unchecked(&mut plain);
-        let sum = own(made, &plain, op.clone());
-        let sums: Vec<Var> = pat.iter().map(|v| made.like(*v)).collect();
-        let then = aside(made, |made| {
-            made.push(sums.clone(), sum);
-            Body { stmts: made.take(), results: sums.iter().map(|v| Atom::Var(*v)).collect() }
-        });
-        let mut results = guarded(made, ok.into(), then)?;
-        results.push(ok.into());
+        let (mut results, ok) = in_two(made, pat, row, size, Some(from))?;
+        results.push(ok);
         Some(Body { stmts: made.take(), results })
     })?;
     let body = made.instance(&tile, &[]);
     let op = conjunction(made, Some(op));
-    let all = made.f.p.fresh("ok", bool());
+    let all = made.f.p.fresh("ok", Ty::scalar(BaseTy::Bool));
     let pat = pat.iter().copied().chain([all]).collect();
     made.push(pat, Exp::Reduce { axis: Axis { var: t, size: tiles }, body, op });
     Some(all.into())
+}
+
+/// Reduces so many elements of a row, from one on: first their checks, whose result is the second, and then the others
+/// like `pat`.
+fn in_two(
+    made: &mut Stmts<'_>,
+    pat: &[Var],
+    (axis, body, op): (Axis, &Body, &Combine),
+    size: Atom,
+    from: Option<Atom>,
+) -> Option<(Vec<Atom>, Atom)> {
+    let own = |made: &mut Stmts<'_>, elements: &Body, op: Combine| {
+        let j = made.int("j");
+        let body = aside(made, |made| {
+            let i = from.map_or(j.into(), |from| made.op(ScalarOp::Add, from, j.into()));
+            let elements = made.instance(elements, &[(axis.var, i)]);
+            let results = made.splice(elements);
+            Body { stmts: made.take(), results }
+        });
+        Exp::Reduce { axis: Axis { var: j, size }, body, op }
+    };
+    let checks = aside(made, |made| rest(made, &body.stmts, &[]))?;
+    let all = conjunction(made, None);
+    let asks = own(made, &checks, all);
+    let ok = made.f.p.fresh("ok", Ty::scalar(BaseTy::Bool));
+    made.push(vec![ok], asks);
+    let mut plain = body.clone();
+    unchecked(&mut plain);
+    let sum = own(made, &plain, op.clone());
+    let sums: Vec<Var> = pat.iter().map(|v| made.like(*v)).collect();
+    let results = sums.iter().map(|v| Atom::Var(*v)).collect();
+    let then = aside(made, |made| {
+        made.push(sums, sum);
+        Body { stmts: made.take(), results }
+    });
+    Some((guarded(made, ok.into(), then)?, ok.into()))
 }
 
 /// The operator that says whether all are true, beside another if there is one.
