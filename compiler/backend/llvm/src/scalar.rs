@@ -355,7 +355,8 @@ impl<'a, 'ctx> Emit<'a, 'ctx> {
         let Some(result) = op.result_ty(tys) else {
             return Err(EmitError::WrongOperands { op, tys: tys.to_vec() });
         };
-        let name = tys.iter().fold(format!("remc.{}", op.info().name), |name, ty| format!("{name}.{ty}"));
+        let name =
+            tys.iter().fold(format!("remc.called.{}", op.info().name), |name, ty| format!("{name}.{ty}"));
         let parameters: Vec<_> = args.iter().map(Value::get_type).collect();
         let f = self.helper(&name, self.llvm_ty(result, None), &parameters, |e, f| {
             let value = e.op(op, tys, &f.get_params())?;

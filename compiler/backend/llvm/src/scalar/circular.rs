@@ -45,7 +45,8 @@ impl<'ctx> Emit<'_, 'ctx> {
     /// Calls the function of `x`, an `f32` or `f64` or a vector of them; it is made on its first use.
     pub(super) fn circular(&self, op: ScalarOp, ty: BaseTy, x: Value<'ctx>) -> Emitted<'ctx> {
         let width = lanes(x).map(|n| format!(".{n}")).unwrap_or_default();
-        let name = format!("remc.{}.{ty}{width}", op.info().name);
+        let fused = if self.fma { "" } else { ".unfused" };
+        let name = format!("remc.{}.{ty}{width}{fused}", op.info().name);
         let f = self.helper(&name, x.get_type(), &[x.get_type()], |e, f| {
             let [x] = f.get_params()[..] else { return Err(EmitError::WrongValue("circular")) };
             let wide = e.cast(ty, BaseTy::F64, x)?;

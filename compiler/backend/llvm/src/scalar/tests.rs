@@ -54,6 +54,23 @@ fn operands_of_other_types_are_errors() {
     assert!(mixed.is_err());
 }
 
+/// A function that is made for an operator is not what the operator itself is made of.
+#[test]
+fn no_operator_is_made_of_itself() {
+    for row in TABLE {
+        let tys: Vec<BaseTy> = row.operands.iter().map(|_| BaseTy::F64).collect();
+        if row.op.result_ty(&tys).is_none() {
+            continue;
+        }
+        let parameters: Vec<_> = tys.iter().map(|ty| (*ty, None)).collect();
+        let ir = text(&parameters, |e, a| e.op_called(row.op, &tys, a).map(|_| ())).unwrap();
+        for f in ir.split("define ").skip(1) {
+            let name = f.split(['@', '(']).nth(1).unwrap();
+            assert_eq!(f.matches(&format!("@{name}(")).count(), 1, "{}: {ir}", row.op);
+        }
+    }
+}
+
 #[test]
 fn a_small_constant_exponent_is_multiplied_out() {
     for lanes in [None, Some(4)] {
