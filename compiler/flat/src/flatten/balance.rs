@@ -257,18 +257,17 @@ impl Long<'_> {
 
     /// Which of the long rows this is, which is one: by bisection.
     fn place(&self, made: &mut Stmts<'_>) -> Atom {
-        let before = made.take();
         let [k, low, high] = ["k", "low", "high"].map(|name| made.int(name));
-        let both = made.op(ScalarOp::Add, low.into(), high.into());
-        let middle = made.op(ScalarOp::Quotient, both, Atom::int(2));
-        let x = made.int("x");
-        made.push(vec![x], Exp::Index { array: self.which, at: vec![middle] });
-        let cond = made.op_of("c", BaseTy::Bool, ScalarOp::Le, &[x.into(), self.first.var.into()]);
-        let results = [[middle, low.into()], [high.into(), middle]].map(|[then, otherwise]| {
-            made.op_of("n", BaseTy::I64, ScalarOp::Select, &[cond, then, otherwise])
+        let body = made.aside(|made| {
+            let both = made.op(ScalarOp::Add, low.into(), high.into());
+            let middle = made.op(ScalarOp::Quotient, both, Atom::int(2));
+            let x = made.element(self.which, vec![middle]);
+            let cond = made.op_of("c", BaseTy::Bool, ScalarOp::Le, &[x, self.first.var.into()]);
+            let results = [[middle, low.into()], [high.into(), middle]].map(|[then, otherwise]| {
+                made.op_of("n", BaseTy::I64, ScalarOp::Select, &[cond, then, otherwise])
+            });
+            Body { stmts: made.take(), results: results.to_vec() }
         });
-        let body = Body { stmts: made.take(), results: results.to_vec() };
-        made.splice(Body { stmts: before, results: Vec::new() });
         let state = vec![(low, Atom::int(0)), (high, self.count.into())];
         let axis = Axis { var: k, size: Atom::int(LONGEST.ilog2().into()) };
         let [place, end] = ["place", "end"].map(|name| made.int(name));

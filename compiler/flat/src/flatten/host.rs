@@ -222,6 +222,14 @@ impl<'f> Stmts<'f> {
         std::mem::take(&mut self.stmts)
     }
 
+    /// What `f` gives, for which nothing is under construction yet and of which nothing is left here.
+    pub fn aside<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.take();
+        let given = f(self);
+        self.stmts = before;
+        given
+    }
+
     pub fn int(&mut self, name: &str) -> Var {
         self.f.p.fresh(name, Ty::int())
     }

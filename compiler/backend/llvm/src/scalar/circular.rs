@@ -30,8 +30,6 @@ const PARTS: [u64; 3] = [0x3ff9_21fb_5440_0000, 0x3dd0_b461_1a60_0000, 0x3ba3_19
 const OTHER_PART: u64 = 0x3dd0_b461_1a62_6331;
 /// From here on, `n` has more than 20 bits.
 const LARGE: f64 = 1048576.0;
-/// Adding this number leaves an integer in the low bits of the mantissa.
-const SHIFTER: f64 = 1.5 * (1u64 << 52) as f64;
 
 /// What is left of a number without multiples of `pi/2`, as the sum of two; and the bits of a multiple's number.
 struct Reduced<'ctx> {
@@ -86,7 +84,7 @@ impl<'ctx> Emit<'_, 'ctx> {
     fn reduced(&self, x: Value<'ctx>, short: bool) -> Result<Reduced<'ctx>, EmitError> {
         let constant = |c: f64| self.float_like(x, c);
         let part = |k: usize| self.float_like(x, -f64::from_bits(PARTS[k]));
-        let shifter = constant(SHIFTER)?;
+        let shifter = constant(self.format(BaseTy::F64).shifter)?;
         let shifted = self.multiply_add(x, constant(std::f64::consts::FRAC_2_PI)?, shifter)?;
         let n = self.fsub(shifted, shifter)?;
         let bits = self.bitcast(shifted, self.context.i64_type().into())?;
@@ -176,9 +174,7 @@ impl<'ctx> Emit<'_, 'ctx> {
             format.exp_degree = 9;
         }
         let (p, bits) = self.exp_less_one(&format, y)?;
-        let biased = self.add(bits, self.int_like(bits, 1023)?)?;
-        let power =
-            self.bitcast(self.shl(biased, self.int_like(bits, 52)?)?, self.context.f64_type().into())?;
+        let power = self.power_of_two(&format, bits)?;
         let e = self.multiply_add(p, power, self.fsub(power, constant(1.0)?)?)?;
         let result = self.fdiv(e, self.fadd(e, constant(2.0)?)?)?;
         self.intrinsic("llvm.copysign", &[], &[result, x])

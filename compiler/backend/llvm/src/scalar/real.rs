@@ -37,7 +37,7 @@ pub(super) struct Format<'ctx> {
     /// `ln 2` in two parts; the first has enough trailing zeros that its product with an exponent is exact.
     ln2: (f64, f64),
     /// Adding this number leaves an integer in the low bits of the mantissa.
-    shifter: f64,
+    pub(super) shifter: f64,
     /// Outside of this range `exp` is 0 or infinite; inside, the exponent is in reach of two halves.
     exp_range: (f64, f64),
     /// The degree of the Taylor polynomial of `exp`.
@@ -134,7 +134,6 @@ impl<'ctx> Emit<'_, 'ctx> {
 
     fn exp(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
         let constant = |c: f64| self.float_like(x, c);
-        let float: BasicTypeEnum<'ctx> = f.float.into();
         // A NaN is neither below nor above, so it stays and reaches the result through r.
         let (least, greatest) = (constant(f.exp_range.0)?, constant(f.exp_range.1)?);
         let x = self.select(self.fcmp(FloatPredicate::OLT, x, least)?, least, x)?;
@@ -145,11 +144,13 @@ impl<'ctx> Emit<'_, 'ctx> {
 
         let half = self.ashr(bits, self.int_like(bits, 1)?)?;
         let rest = self.sub(bits, half)?;
-        let power = |n: Value<'ctx>| {
-            let biased = self.add(n, self.int_like(n, f.bias)?)?;
-            self.bitcast(self.shl(biased, self.int_like(n, f.mantissa as i64)?)?, float)
-        };
-        self.fmul(self.fmul(p, power(half)?)?, power(rest)?)
+        self.fmul(self.fmul(p, self.power_of_two(f, half)?)?, self.power_of_two(f, rest)?)
+    }
+
+    /// `2^n`, where that is a normal number.
+    pub(super) fn power_of_two(&self, f: &Format<'ctx>, n: Value<'ctx>) -> Emitted<'ctx> {
+        let biased = self.add(n, self.int_like(n, f.bias)?)?;
+        self.bitcast(self.shl(biased, self.int_like(n, f.mantissa as i64)?)?, f.float.into())
     }
 
     /// `exp r - 1` for `exp x = 2^n exp r`, and the integer `n`.

@@ -30,20 +30,11 @@ const TRUE: Atom = Atom::Const(Scalar::Bool(true));
 /// either. If it would, the other results do not matter. None if what may stop is inside something other than reductions,
 /// or if a result is no scalar.
 pub(super) fn asked(made: &mut Stmts<'_>, body: &Body) -> Option<Body> {
-    let asked = aside(made, |made| rest(made, &body.stmts, &body.results))?;
+    let asked = made.aside(|made| rest(made, &body.stmts, &body.results))?;
     Some(made.instance(&asked, &[]))
 }
 
-/// What `f` gives, which has nothing under construction yet and leaves nothing of that behind.
-fn aside<T>(made: &mut Stmts<'_>, f: impl FnOnce(&mut Stmts<'_>) -> T) -> T {
-    let before = made.take();
-    let given = f(made);
-    made.take();
-    made.splice(Body { stmts: before, results: Vec::new() });
-    given
-}
-
-/// The same of the last statements of a body.
+/// [`asked`] of the last statements of a body, no copy of them.
 fn rest(made: &mut Stmts<'_>, stmts: &[Stmt], results: &[Atom]) -> Option<Body> {
     let Some(k) = stmts.iter().position(|s| s.exp.can_stop()) else {
         let results = results.iter().copied().chain([TRUE]).collect();
@@ -57,7 +48,7 @@ fn rest(made: &mut Stmts<'_>, stmts: &[Stmt], results: &[Atom]) -> Option<Body> 
         }
         _ => return None,
     };
-    let after = aside(made, |made| rest(made, &stmts[k + 1..], results))?;
+    let after = made.aside(|made| rest(made, &stmts[k + 1..], results))?;
     let mut results =
         if after.stmts.iter().all(is_total) { made.splice(after) } else { guarded(made, cond, after)? };
     let all = results.last_mut()?;
@@ -97,7 +88,7 @@ fn reduced(made: &mut Stmts<'_>, pat: &[Var], row: (Axis, &Body, &Combine)) -> O
     let end = made.op(ScalarOp::Add, axis.size, Atom::int(TILE - 1));
     let tiles = made.op(ScalarOp::Quotient, end, Atom::int(TILE));
     let t = made.int("t");
-    let tile = aside(made, |made| {
+    let tile = made.aside(|made| {
         let from = made.op(ScalarOp::Mul, t.into(), Atom::int(TILE));
         let left = made.op(ScalarOp::Sub, axis.size, from);
         let size = made.op(ScalarOp::Min2, left, Atom::int(TILE));
@@ -124,7 +115,7 @@ fn in_two(
 ) -> Option<(Vec<Atom>, Atom)> {
     let own = |made: &mut Stmts<'_>, elements: &Body, op: Combine| {
         let j = made.int("j");
-        let body = aside(made, |made| {
+        let body = made.aside(|made| {
             let i = from.map_or(j.into(), |from| made.op(ScalarOp::Add, from, j.into()));
             let elements = made.instance(elements, &[(axis.var, i)]);
             let results = made.splice(elements);
@@ -132,7 +123,7 @@ fn in_two(
         });
         Exp::Reduce { axis: Axis { var: j, size }, body, op }
     };
-    let checks = aside(made, |made| rest(made, &body.stmts, &[]))?;
+    let checks = made.aside(|made| rest(made, &body.stmts, &[]))?;
     let all = conjunction(made, None);
     let asks = own(made, &checks, all);
     let ok = made.f.p.fresh("ok", Ty::scalar(BaseTy::Bool));
@@ -142,7 +133,7 @@ fn in_two(
     let sum = own(made, &plain, op.clone());
     let sums: Vec<Var> = pat.iter().map(|v| made.like(*v)).collect();
     let results = sums.iter().map(|v| Atom::Var(*v)).collect();
-    let then = aside(made, |made| {
+    let then = made.aside(|made| {
         made.push(sums, sum);
         Body { stmts: made.take(), results }
     });
@@ -154,7 +145,7 @@ fn conjunction(made: &mut Stmts<'_>, beside: Option<&Combine>) -> Combine {
     let [a, b] = ["acc", "x"].map(|name| made.f.p.fresh(name, Ty::scalar(BaseTy::Bool)));
     let (mut params, mut start) = (Vec::new(), Some(vec![TRUE]));
     let mut results = Vec::new();
-    let body = aside(made, |made| {
+    let body = made.aside(|made| {
         if let Some(op) = beside {
             start = op.start.clone().map(|s| [s, vec![TRUE]].concat());
             params = op.lambda.params.iter().map(|v| made.like(*v)).collect();
