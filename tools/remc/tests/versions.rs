@@ -86,6 +86,10 @@ fn the_first_row_that_stops_is_told() {
         (of("((λ ([a int]) (quotient w (sum (* v (+ a 1))))) at)"), &sums),
         (of("(sum (gather x (gather at v)))"), &items),
         (of("(let* ((s (sum (gather at v))) (t (sum (% v (+ s 3))))) (quotient t (sum v)))"), &sums),
+        // A row has its start once, however many tiles it is.
+        (of("(reduce/zero + 100.0 (gather x v))"), &items),
+        (of("(reduce/zero (λ ([a 0] [b 0]) (- (+ a b) 1.0)) 7.0 (gather x v))"), &items),
+        (of("(reduce (λ ([a 0] [b 0]) (- (+ a b) 1.0)) (append [3.0] (gather x v)))"), &items),
         (of("(let ((s (sum (gather x v)))) (sum (gather x (+ v (float->int (* s 0.0))))))"), &items),
     ];
     for (program, data) in programs {

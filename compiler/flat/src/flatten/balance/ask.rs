@@ -16,7 +16,7 @@
 //! tile of a row at a time, which a cache holds in between.
 
 use super::super::host::Stmts;
-use remc_base::ops::{ScalarOp, zero};
+use remc_base::ops::{ScalarOp, neutral, zero};
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir::*;
 use rustc_hash::FxHashSet;
@@ -130,7 +130,11 @@ fn in_two(
     made.push(vec![ok], asks);
     let mut plain = body.clone();
     unchecked(&mut plain);
-    let sum = own(made, &plain, op.clone());
+    let part = Combine {
+        start: if from.is_some() { nothing(made, pat, op) } else { op.start.clone() },
+        ..op.clone()
+    };
+    let sum = own(made, &plain, part);
     let sums: Vec<Var> = pat.iter().map(|v| made.like(*v)).collect();
     let results = sums.iter().map(|v| Atom::Var(*v)).collect();
     let then = made.aside(|made| {
@@ -138,6 +142,13 @@ fn in_two(
         Body { stmts: made.take(), results }
     });
     Some((guarded(made, ok.into(), then)?, ok.into()))
+}
+
+/// What a tile of a row starts from: the row has its start already, which need not be one that changes nothing. A tile
+/// has at least one element, so one without a start will do.
+fn nothing(made: &Stmts<'_>, pat: &[Var], op: &Combine) -> Option<Vec<Atom>> {
+    let tys = pat.iter().map(|v| made.f.p.ty(*v).base);
+    op.component_ops()?.into_iter().zip(tys).map(|(op, ty)| Some(Atom::Const(neutral(op, ty)?))).collect()
 }
 
 /// The operator that says whether all are true, beside another if there is one.
