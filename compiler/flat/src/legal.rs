@@ -3,16 +3,17 @@
 //! An array that a leaf makes has its memory allocated before the launch. So each of its dims must be a
 //! size that is known there: a constant, a variable in scope outside of the leaf, or scalar operators over
 //! such, which the host computes too; or at least bounded by such a size, as the number of items that a
-//! `filter` keeps is by its axis.
+//! `filter` keeps is by its axis, and the number of an iteration by how many there are.
 //!
 //! ```text
 //! (seg-map grid ((i n)) (let (%m) (op + %n 1)) (let (%ys) (map ((j %m)) …)) …)       legal
+//! (seg-map grid ((i n)) (for (t %n) … (let (%m) (op + %t 1)) (let (%ys) (map ((j %m)) …)) …))     legal
 //! (seg-map grid ((i n)) (let (%m) (index %ns i)) (let (%ys) (map ((j %m)) …)) …)     %m known only inside
 //! ```
 
 use remc_base::IdVec;
 use remc_base::ops::ScalarOp;
-use remc_mono::ir::{Atom, Body, Exp, Stmt, Var, VarInfo};
+use remc_mono::ir::{Atom, Body, Combine, Exp, Stmt, Var, VarInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
@@ -47,6 +48,12 @@ pub fn legal_leaf(vars: &IdVec<Var, VarInfo>, binders: &[Var], bodies: &[&Body])
     bodies.iter().try_for_each(|b| check(vars, &mut sizes, b))
 }
 
+/// Whether the body of an operator is a leaf although it makes arrays of other sizes in each iteration of a loop.
+pub fn has_growing_arrays(vars: &IdVec<Var, VarInfo>, binders: &[Var], body: &Body) -> bool {
+    let mut sizes = Sizes { growing: false, ..Sizes::inside(binders, &[body]) };
+    check(vars, &mut sizes, body).is_err() && legal_leaf(vars, binders, &[body]).is_ok()
+}
+
 /// What is known outside of a size made inside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
@@ -60,13 +67,22 @@ pub enum Size {
 pub struct Sizes {
     inside: FxHashSet<Var>,
     found: FxHashMap<Var, Size>,
+    /// Those of them that are never negative: numbers of items and iterations.
+    counts: FxHashSet<Var>,
+    /// Whether the number of an iteration counts as bounded.
+    growing: bool,
 }
 
 impl Sizes {
     /// Those of the bodies and of `binders` around them; nothing is known yet of what they bind.
     pub fn inside(binders: &[Var], bodies: &[&Body]) -> Sizes {
         let all = bodies.iter().flat_map(|b| b.binders()).chain(binders.iter().copied());
-        Sizes { inside: all.collect(), found: FxHashMap::default() }
+        Sizes {
+            inside: all.collect(),
+            found: FxHashMap::default(),
+            counts: FxHashSet::default(),
+            growing: true,
+        }
     }
 
     pub fn of(&self, a: Atom) -> Option<Size> {
@@ -86,6 +102,41 @@ impl Sizes {
         };
         if let (Some(size), Some(v)) = (size, s.pat.first()) {
             self.found.insert(*v, size);
+            match &s.exp {
+                Exp::Filter { .. } => _ = self.counts.insert(*v),
+                Exp::Atom(a) => self.same(*v, *a),
+                _ => {}
+            }
+        }
+    }
+
+    /// Learns what is known before the bodies of a statement: which iteration it is, of how many.
+    fn enter(&mut self, s: &Stmt) {
+        for axis in s.exp.axes().iter().filter(|_| self.growing) {
+            if self.of(axis.size).is_some() {
+                self.found.insert(axis.var, Size::Bounded);
+                self.counts.insert(axis.var);
+            }
+        }
+    }
+
+    /// Learns what a serial combination is given: the elements, one after the other.
+    fn given(&mut self, body: &Body, op: &Combine) {
+        if op.assoc {
+            return;
+        }
+        let elements = op.lambda.params.iter().rev().zip(body.results.iter().rev());
+        for (v, a) in elements {
+            if let Some(size) = self.of(*a) {
+                self.found.insert(*v, size);
+                self.same(*v, *a);
+            }
+        }
+    }
+
+    fn same(&mut self, v: Var, a: Atom) {
+        if a.as_var().is_some_and(|a| self.counts.contains(&a)) {
+            self.counts.insert(v);
         }
     }
 
@@ -98,6 +149,7 @@ impl Sizes {
         let monotone = match (op, sizes.as_slice()) {
             (ScalarOp::Add | ScalarOp::Min2 | ScalarOp::Max2, _) => true,
             (ScalarOp::Sub, [_, Size::Known]) => true,
+            (ScalarOp::Sub, _) => args[1].as_var().is_some_and(|v| self.counts.contains(&v)),
             (ScalarOp::Quotient, [_, Size::Known]) => args[1].as_int().is_some_and(|n| n > 0),
             (ScalarOp::Mul, [a, b]) => {
                 let scale = if *a == Size::Known { args[0] } else { args[1] };
@@ -123,6 +175,13 @@ fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(
             if dims.iter().any(|d| sizes.of(*d).is_none()) {
                 return Err(Illegal::Size(*v));
             }
+        }
+        sizes.enter(s);
+        if let Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } = &s.exp {
+            check(vars, sizes, body)?;
+            sizes.given(body, op);
+            check(vars, sizes, &op.lambda.body)?;
+            continue;
         }
         for b in s.exp.bodies() {
             check(vars, sizes, b)?;

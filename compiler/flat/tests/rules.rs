@@ -73,6 +73,24 @@ fn programs_that_keep_the_rules() {
              (let ((%q.13 int)) (op + %k.9 1) p0)
              (let ((%b.12 int %q.13)) (map ((%j.14 %q.13)) (give %j.14)) p0) (give %k.9)",
         ),
+        map.replace(
+            "BODY",
+            "(let ((%s.5 int)) (for (%t.6 %n.0) (((%u.7 int) 0))
+               (let ((%m.8 int)) (op - %n.0 %t.6) p0)
+               (let ((%a.9 int %m.8)) (map ((%j.10 %m.8)) (give %j.10)) p0)
+               (let ((%x.11 int)) (index %a.9 0) p0)
+               (give %x.11)) p0)
+             (give %s.5)",
+        ),
+        map.replace(
+            "BODY",
+            "(let ((%s.5 int)) (reduce (%t.6 %n.0) (give %t.6) (serial ((%u.7 int) (%e.12 int)) (start 0)
+               (let ((%m.8 int)) (op + %e.12 1) p0)
+               (let ((%a.9 int %m.8)) (map ((%j.10 %m.8)) (give %j.10)) p0)
+               (let ((%x.11 int)) (index %a.9 %u.7) p0)
+               (give %x.11))) p0)
+             (give %s.5)",
+        ),
         RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %n.0) SUM"),
         scan("exclusive", "(%i.6 int) (%p.7 int)", "(let ((%q.8 int)) (op + %p.7 %i.6) p0) (give %q.8)"),
         known("exclusive", "%z.20"),
@@ -120,7 +138,7 @@ fn every_rule_is_kept_from_being_broken() {
                 "BODY",
                 &made(
                     "(let ((%k.9 int)) (filter (%j.11 %n.0) (give %c.2)) p0)
-                     (let ((%m.6 int)) (op - %n.0 %k.9) p0)",
+                     (let ((%m.6 int)) (op * %k.9 %k.9) p0)",
                 ),
             ),
         ),

@@ -479,7 +479,11 @@ mod tests {
         assert_eq!(threshold("par.outer=64"), Ok((Threshold::ParOuter, 64)));
         assert_eq!(threshold("par.loop=never"), Ok((Threshold::ParLoop, NEVER)));
         assert_eq!(threshold(" row.long = always "), Ok((Threshold::RowLong, ALWAYS)));
-        assert!(threshold("par.middle=3").unwrap_err().contains("par.outer, par.loop, par.inner, row.long"));
+        assert!(
+            threshold("par.middle=3")
+                .unwrap_err()
+                .contains("par.outer, par.loop, par.inner, par.stored, row.long")
+        );
         for wrong in ["par.outer", "par.outer=", "par.outer=0", "par.outer=-1", "par.outer=much"] {
             assert!(threshold(wrong).unwrap_err().contains("par.outer=always"), "{wrong}");
         }

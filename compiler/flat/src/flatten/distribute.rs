@@ -13,7 +13,7 @@
 //! the point is computed by the host, once. Checks keep their place: what stands before a piece has run at
 //! every point before the piece starts.
 
-use super::{F, Flattener, Threshold, constant_product, interchange, is_small, seg, wrong};
+use super::{F, Flattener, Threshold, constant_product, interchange, is_small, seg, shared, wrong};
 use crate::ir::*;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
@@ -55,12 +55,23 @@ pub(super) struct Split {
     pub loops: bool,
     /// The sizes of the piece that has the most axes of its own, in an iteration of such a loop if there is one.
     pub widest: Vec<Atom>,
+    /// The sizes, known outside, of the largest of the products of what all points share (`shared`), if there is one.
+    pub product: Option<Vec<Atom>>,
 }
 
 impl Split {
-    /// What the size of the space is compared with, to choose between the map as it is and its pieces.
+    /// What is compared with sizes, to choose between the map as it is and its pieces.
     pub fn threshold(&self) -> Threshold {
-        if self.loops { Threshold::ParLoop } else { Threshold::ParOuter }
+        match self.product {
+            Some(_) => Threshold::ParStored,
+            None if self.loops => Threshold::ParLoop,
+            None => Threshold::ParOuter,
+        }
+    }
+
+    /// The sizes that count for that, of a space of these `sizes`.
+    pub fn counted(&self, sizes: &[Atom]) -> Vec<Atom> {
+        sizes.iter().chain(self.product.iter().flatten()).copied().collect()
     }
 }
 
@@ -74,6 +85,7 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     let mut sizes: FxHashSet<Var> = FxHashSet::default();
     let mut kinds = Vec::new();
     let (mut widest, mut in_loops) = (Vec::new(), Vec::new());
+    let mut product: Option<Vec<Atom>> = None;
     for (k, s) in body.stmts.iter().enumerate() {
         let is_size = |a: &Atom| outside(a) || a.as_var().is_some_and(|v| sizes.contains(&v));
         if let (mono::Exp::Op(_, args), [v]) = (&s.exp, s.pat.as_slice())
@@ -92,6 +104,9 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
             }
             _ if storable && is_parallel(f, s, &outside, &is_size, must) => {
                 wider(&mut widest, sizes_of(&s.exp));
+                if let Some(sizes) = shared::product(s, &outside) {
+                    wider(product.get_or_insert_default(), sizes.into_iter().filter(outside).collect());
+                }
                 Kind::Parallel
             }
             _ => match looped().filter(|_| storable) {
@@ -127,7 +142,7 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     let hoisted = hoisted(f, body, &kinds, &sizes);
     let loops = kinds.contains(&Kind::Loop);
     let widest = if loops { in_loops } else { widest };
-    Some(Split { kinds, hoisted, merges, loops, widest })
+    Some(Split { kinds, hoisted, merges, loops, widest, product })
 }
 
 /// The sizes of an operator's own axes.

@@ -14,6 +14,7 @@ use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Prov};
 use remc_mono::ir::*;
 use remc_mono::walk::Copier;
+use rustc_hash::FxHashSet;
 
 /// A reduction or scan as a loop.
 pub(super) fn fold_as_loop(f: &mut Flattener, s: &Stmt, fold: &Fold<'_>) -> F<Vec<Stmt>> {
@@ -135,8 +136,8 @@ pub(super) fn scatter_as_loop(
     Ok(out.stmts)
 }
 
-/// A join as a loop that writes each iteration's arrays where they begin, after a map that says how large
-/// they are.
+/// A join as a loop that writes each iteration's arrays where they begin, after a map that says how large they are and
+/// does what may stop the program.
 pub(super) fn join_as_loop(
     f: &mut Flattener,
     s: &Stmt,
@@ -152,6 +153,11 @@ pub(super) fn join_as_loop(
         return wrong("a join that binds another number of variables");
     }
     let (maps, parts) = s.pat.split_at(regular);
+    if joined.is_empty() {
+        let axes = vec![axis];
+        out.push(maps.to_vec(), Exp::Map { axes, body: body.clone() });
+        return Ok(out.stmts);
+    }
 
     let i = out.f.p.fresh("i", Ty::int());
     let sized = Copier::instance(&mut out.f.p, body, &[(axis.var, i.into())]);
@@ -162,6 +168,7 @@ pub(super) fn join_as_loop(
         results.push(count);
     }
     let made = Body { stmts: std::mem::replace(&mut out.stmts, before), results };
+    let made = out.live(made);
     let counts: Vec<Var> =
         parts.chunks(3).map(|_| out.f.p.fresh("count", Ty::int().over(&[axis.size]))).collect();
     let axes = vec![Axis { var: i, size: axis.size }];
@@ -277,6 +284,35 @@ impl<'f> Stmts<'f> {
         Atom::Var(v)
     }
 
+    /// A body with the statements alone that its results need, without checks.
+    pub fn needed(&self, body: Body) -> Body {
+        self.kept(body, |_| false)
+    }
+
+    /// A body without the statements that neither its results need nor may stop the program.
+    pub fn live(&self, body: Body) -> Body {
+        self.kept(body, |s| s.exp.can_stop())
+    }
+
+    /// A body with the statements alone that are such, or needed by those or by its results.
+    fn kept(&self, mut body: Body, such: impl Fn(&Stmt) -> bool) -> Body {
+        let mut wanted: FxHashSet<Var> = body.results.iter().filter_map(|a| a.as_var()).collect();
+        let mut kept = Vec::new();
+        for s in body.stmts.into_iter().rev() {
+            if such(&s) || s.pat.iter().any(|v| wanted.contains(v)) {
+                let own = Body { stmts: vec![s], results: Vec::new() };
+                own.for_each_use(&mut |a| wanted.extend(a.as_var()));
+                for v in own.binders() {
+                    wanted.extend(self.f.p.ty(v).dims.iter().filter_map(|d| d.as_var()));
+                }
+                kept.extend(own.stmts);
+            }
+        }
+        kept.reverse();
+        body.stmts = kept;
+        body
+    }
+
     /// An element of an array.
     pub fn element(&mut self, array: Var, at: Vec<Atom>) -> Atom {
         let x = self.cell(array, at.len());
@@ -307,6 +343,14 @@ impl<'f> Stmts<'f> {
     pub fn like(&mut self, v: Var) -> Var {
         let info = self.f.p.vars[v].clone();
         self.f.p.vars.push(info)
+    }
+
+    /// A fresh array of so many of what a variable is.
+    pub fn over(&mut self, v: Var, size: Atom) -> Var {
+        let Self { f, .. } = self;
+        let ty = f.p.ty(v).over(&[size]);
+        let name = f.name(v);
+        f.p.fresh(&name, ty)
     }
 
     /// An array of the type of `v`, whose elements do not matter.

@@ -21,6 +21,7 @@
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
 
+mod ahead;
 mod balance;
 mod checks;
 mod distribute;
@@ -30,10 +31,11 @@ mod interchange;
 mod narrow;
 mod partition;
 mod rounds;
+mod shared;
 mod tiles;
 
 use crate::ir::*;
-use crate::legal::legal_leaf;
+use crate::legal::{has_growing_arrays, legal_leaf};
 use distribute::{Nest, Split};
 use remc_base::pass::PassInfo;
 use remc_base::{Name, Prov};
@@ -66,13 +68,20 @@ pub enum Threshold {
     ParLoop,
     /// How many elements an iteration of such a loop needs, at all points taken together, to be run by all threads.
     ParInner,
+    /// How many elements a product in each point needs, at all points taken together, to be too many to be stored.
+    ParStored,
     /// How many elements a row that only one point knows needs, to be reduced by all threads.
     RowLong,
 }
 
 impl Threshold {
-    pub const ALL: [Threshold; 4] =
-        [Threshold::ParOuter, Threshold::ParLoop, Threshold::ParInner, Threshold::RowLong];
+    pub const ALL: [Threshold; 5] = [
+        Threshold::ParOuter,
+        Threshold::ParLoop,
+        Threshold::ParInner,
+        Threshold::ParStored,
+        Threshold::RowLong,
+    ];
 
     /// The name that it has in programs' texts, for a user and for a tuner.
     pub fn name(self) -> &'static str {
@@ -80,6 +89,7 @@ impl Threshold {
             Threshold::ParOuter => "par.outer",
             Threshold::ParLoop => "par.loop",
             Threshold::ParInner => "par.inner",
+            Threshold::ParStored => "par.stored",
             Threshold::RowLong => "row.long",
         }
     }
@@ -96,6 +106,7 @@ pub struct Thresholds {
     pub par_outer: i64,
     pub par_loop: i64,
     pub par_inner: i64,
+    pub par_stored: i64,
     pub row_long: i64,
     /// How many rows one thread goes through in order, where a block is one thread: of a scan that only rows start from
     /// the prefixes in between are not stored (`tiles`).
@@ -108,6 +119,7 @@ impl Thresholds {
         par_outer: 512,
         par_loop: 16,
         par_inner: 1 << 12,
+        par_stored: 1 << 27,
         row_long: 1 << 18,
         row_tile: Some(128),
     };
@@ -116,13 +128,21 @@ impl Thresholds {
         par_outer: 1 << 15,
         par_loop: 1 << 15,
         par_inner: 1 << 9,
+        par_stored: 1 << 27,
         row_long: 1 << 18,
         row_tile: None,
     };
 
     /// So small that data of a few elements takes every version: `outer` for what is parallel, 3 inside it and for rows.
     pub const fn tiny(outer: i64) -> Thresholds {
-        Thresholds { par_outer: outer, par_loop: outer, par_inner: 3, row_long: 3, row_tile: Some(3) }
+        Thresholds {
+            par_outer: outer,
+            par_loop: outer,
+            par_inner: 3,
+            par_stored: 3 * outer,
+            row_long: 3,
+            row_tile: Some(3),
+        }
     }
 
     pub fn value(&self, threshold: Threshold) -> i64 {
@@ -130,6 +150,7 @@ impl Thresholds {
             Threshold::ParOuter => self.par_outer,
             Threshold::ParLoop => self.par_loop,
             Threshold::ParInner => self.par_inner,
+            Threshold::ParStored => self.par_stored,
             Threshold::RowLong => self.row_long,
         }
     }
@@ -140,6 +161,7 @@ impl Thresholds {
             Threshold::ParOuter => &mut self.par_outer,
             Threshold::ParLoop => &mut self.par_loop,
             Threshold::ParInner => &mut self.par_inner,
+            Threshold::ParStored => &mut self.par_stored,
             Threshold::RowLong => &mut self.row_long,
         };
         *place = value.max(ALWAYS);
@@ -223,6 +245,9 @@ impl Flattener {
                 Exp::If { cond: *cond, then: self.body(then)?, otherwise: self.body(otherwise)? }
             }
             E::For { axis, state, body } => {
+                if let Some(stmts) = ahead::ahead(self, s, *axis, state, body) {
+                    return self.stmts(&stmts, out);
+                }
                 Exp::For { axis: *axis, state: state.clone(), body: self.body(body)? }
             }
             E::While { state, cond, body } => {
@@ -329,9 +354,9 @@ impl Flattener {
         let exp = match (version, split) {
             (Version::Inner, Some(split)) => return distribute::distribute(self, nest(pat), split, out),
             (Version::Both, Some(split)) => {
-                let size = distribute::points_of(self, &sizes, prov, out);
+                let size = distribute::points_of(self, &split.counted(&sizes), prov, out);
                 let mut tests = vec![self.test(size, Compare::AtLeast, split.threshold())];
-                if split.loops {
+                if split.threshold() == Threshold::ParLoop {
                     tests.extend(interchange::small(self, &sizes, &split.widest, body, prov, out));
                 }
                 let outer = self.like(pat);
@@ -360,7 +385,11 @@ impl Flattener {
                     self.versions += 1;
                     return balance::apart(self, pat, axes, body, &rows, prov, out);
                 }
-                seg(axes.to_vec(), SegKind::Map, body.clone())
+                match self.alone_or_together(&sizes, &binders, body) {
+                    Version::Outer => seg(axes.to_vec(), SegKind::Map, body.clone()),
+                    Version::Inner => Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? },
+                    Version::Both => self.map_of_loops(pat, axes, body, prov, out)?,
+                }
             }
             _ => Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? },
         };
@@ -370,13 +399,13 @@ impl Flattener {
 
     /// Which versions of a nest to have; `split` says whether and how it can be distributed.
     fn choose(&mut self, sizes: &[Atom], leaf: bool, split: Option<&Split>) -> Version {
-        let points = constant_product(sizes);
         let Some(split) = split else { return Version::Outer };
+        let points = constant_product(&split.counted(sizes));
         let least = self.thresholds.value(split.threshold());
         // Whether the iterations of a loop are known to be large enough.
         let all = constant_product(&[sizes, &split.widest].concat());
         let worth = match self.thresholds.par_inner {
-            _ if !split.loops => Some(true),
+            _ if split.threshold() != Threshold::ParLoop => Some(true),
             ALWAYS => Some(true),
             NEVER => Some(false),
             least => all.map(|n| n >= least),
@@ -387,13 +416,68 @@ impl Flattener {
             _ if least == NEVER || self.few.iter().any(|s| s == sizes) => Version::Inner,
             _ if worth == Some(false) => Version::Outer,
             _ if points.is_some() && worth == Some(true) => Version::Inner,
-            _ if self.versions >= MOST_IN_ALL || self.nest_versions + 1 >= MOST_VERSIONS => Version::Outer,
+            _ if self.versions >= MOST_IN_ALL || self.nest_versions + 1 >= MOST_VERSIONS => {
+                if split.product.is_some() { Version::Inner } else { Version::Outer }
+            }
             _ => {
                 self.versions += 1;
                 self.nest_versions += 1;
                 Version::Both
             }
         }
+    }
+
+    /// Whether the points of a map that cannot be distributed have a thread each, or come one after the other with all
+    /// threads for what is inside. That is worth it for few points in whose loops arrays grow: what makes those of an
+    /// iteration is parallel.
+    fn alone_or_together(&mut self, sizes: &[Atom], binders: &[Var], body: &mono::Body) -> Version {
+        let least = self.thresholds.par_loop;
+        match constant_product(sizes) {
+            _ if !has_growing_arrays(&self.p.vars, binders, body) => Version::Outer,
+            _ if least <= ALWAYS => Version::Outer,
+            _ if least == NEVER => Version::Inner,
+            Some(n) => {
+                if n >= least {
+                    Version::Outer
+                } else {
+                    Version::Inner
+                }
+            }
+            None if self.versions >= MOST_IN_ALL || self.nest_versions + 1 >= MOST_VERSIONS => Version::Outer,
+            None => {
+                self.versions += 1;
+                self.nest_versions += 1;
+                Version::Both
+            }
+        }
+    }
+
+    /// A map in both versions of [`Flattener::alone_or_together`].
+    fn map_of_loops(
+        &mut self,
+        pat: &[Var],
+        axes: &[Axis],
+        body: &mono::Body,
+        prov: Prov,
+        out: &mut Vec<Stmt>,
+    ) -> F<Exp> {
+        let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
+        let size = distribute::points_of(self, &sizes, prov, out);
+        let tests = vec![self.test(size, Compare::AtLeast, Threshold::ParLoop)];
+        let inner = self.like(pat);
+        let map = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
+        let outer = self.like(pat);
+        let copy = self.copy(&one(outer, map, prov));
+        let [mono::Stmt { pat: outer, exp: mono::Exp::Map { axes: own, body: leaf }, .. }] = &copy.stmts[..]
+        else {
+            return wrong("a copy of another form");
+        };
+        let then = Stmt { pat: outer.clone(), exp: seg(own.clone(), SegKind::Map, leaf.clone()), prov };
+        let then = Body { stmts: vec![then], results: copy.results };
+        let otherwise = Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? };
+        let results = inner.iter().map(|v| Atom::Var(*v)).collect();
+        let otherwise = Body { stmts: vec![Stmt { pat: inner, exp: otherwise, prov }], results };
+        Ok(Exp::Branch { guard: Guard { tests }, then, otherwise })
     }
 
     fn test(&self, size: Atom, compare: Compare, threshold: Threshold) -> Test {
@@ -458,7 +542,7 @@ impl Flattener {
         let tys = self.types(body);
         let (arrays, read_axis, reads) = self.reads(axis, tys, s.prov);
         let nest = Nest { pat: &arrays, axes: &[axis], body, prov: s.prov };
-        let threshold = split.threshold();
+        let (threshold, counted) = (split.threshold(), split.counted(&[axis.size]));
         distribute::distribute(self, nest, split, &mut stmts)?;
         let whole = Fold { axis: read_axis, body: &reads, op, scan };
         let exp = match &outer {
@@ -475,7 +559,8 @@ impl Flattener {
         let give = |vars: Vec<Var>| vars.into_iter().map(Atom::Var).collect();
         let then = Body { stmts: vec![first], results: give(outer) };
         let otherwise = Body { stmts, results: give(inner) };
-        let guard = Guard { tests: vec![self.test(axis.size, Compare::AtLeast, threshold)] };
+        let size = distribute::points_of(self, &counted, s.prov, out);
+        let guard = Guard { tests: vec![self.test(size, Compare::AtLeast, threshold)] };
         let exp = Exp::Branch { guard, then, otherwise };
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         Ok(())

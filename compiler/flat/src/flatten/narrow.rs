@@ -23,15 +23,16 @@ impl Flattener {
         match &s.exp {
             mono::Exp::For { state, body, .. } => self.carries(&s.pat, state, body),
             mono::Exp::While { state, cond, body } => {
-                self.carries(&s.pat, state, body) && self.is_narrow(cond, &FxHashSet::default())
+                self.carries(&s.pat, state, body) && self.is_narrow(cond, &FxHashSet::default(), false)
             }
             _ => false,
         }
     }
 
-    /// The same of the operator of a reduction, whose accumulators are these.
+    /// The same of the operator of a reduction, whose accumulators are these; it may reduce long rows
+    /// beside that.
     pub(super) fn is_narrow_fold(&self, accs: &[Var], op: &mono::Body) -> bool {
-        self.is_narrow(op, &accs.iter().copied().collect()) && self.goes_back(accs, op)
+        self.is_narrow(op, &accs.iter().copied().collect(), true) && self.goes_back(accs, op)
     }
 
     fn is_large(&self, v: Var) -> bool {
@@ -45,7 +46,9 @@ impl Flattener {
             .iter()
             .zip(&states)
             .all(|(v, s)| self.p.vars[*v].ty == self.p.vars[*s].ty || !self.is_large(*v));
-        large && self.is_narrow(body, &states.iter().copied().collect()) && self.goes_back(&states, body)
+        large
+            && self.is_narrow(body, &states.iter().copied().collect(), false)
+            && self.goes_back(&states, body)
     }
 
     /// Whether the large ones of these arrays are given by the body in their places.
@@ -54,13 +57,14 @@ impl Flattener {
     }
 
     /// Whether a body that owns these arrays makes no large ones: those that it gives are these, changed where they are.
-    fn is_narrow(&self, b: &mono::Body, owned: &FxHashSet<Var>) -> bool {
+    /// Nor does it take more than a few iterations, but to reduce `long` rows.
+    fn is_narrow(&self, b: &mono::Body, owned: &FxHashSet<Var>, long: bool) -> bool {
         let dying = b.dying(owned.iter().copied());
-        b.stmts.iter().zip(dying).all(|(s, dying)| self.changes_alone(s, &dying))
+        b.stmts.iter().zip(dying).all(|(s, dying)| self.changes_alone(s, &dying, long))
     }
 
     /// Whether a statement makes no large arrays; it may take those that are not mentioned afterwards.
-    fn changes_alone(&self, s: &mono::Stmt, dying: &FxHashSet<Var>) -> bool {
+    fn changes_alone(&self, s: &mono::Stmt, dying: &FxHashSet<Var>, long: bool) -> bool {
         use mono::Exp as E;
         let large: Vec<usize> = (0..s.pat.len()).filter(|k| self.is_large(s.pat[*k])).collect();
         let taken = |a: Atom, inside: &[&mono::Body]| {
@@ -75,7 +79,9 @@ impl Flattener {
                     let from = from(then, *k).filter(|v| Some(*v) == from(otherwise, *k));
                     from.is_some_and(|v| dying.contains(&v) && self.p.vars[v].ty == self.p.vars[s.pat[*k]].ty)
                 };
-                large.iter().all(same) && self.is_narrow(then, dying) && self.is_narrow(otherwise, dying)
+                large.iter().all(same)
+                    && self.is_narrow(then, dying, long)
+                    && self.is_narrow(otherwise, dying, long)
             }
             E::Scatter { dests, axis, body, combine } => {
                 let bodies: Vec<&mono::Body> = s.exp.bodies();
@@ -84,8 +90,8 @@ impl Flattener {
                     && large
                         .iter()
                         .all(|k| cell(k) && dests.get(*k).is_some_and(|d| taken(Atom::Var(*d), &bodies)))
-                    && self.is_narrow(body, &FxHashSet::default())
-                    && combine.as_ref().is_none_or(|c| self.is_narrow(&c.body, &FxHashSet::default()))
+                    && self.is_narrow(body, &FxHashSet::default(), false)
+                    && combine.as_ref().is_none_or(|c| self.is_narrow(&c.body, &FxHashSet::default(), false))
             }
             E::For { state, .. } | E::While { state, .. } => {
                 let bodies = s.exp.bodies();
@@ -95,9 +101,10 @@ impl Flattener {
             exp => {
                 let sizes: Vec<Atom> = exp.axes().iter().map(|a| a.size).collect();
                 let none = FxHashSet::default();
+                let long = long && matches!(exp, E::Reduce { .. });
                 large.is_empty()
-                    && is_small(&sizes)
-                    && exp.bodies().into_iter().all(|b| self.is_narrow(b, &none))
+                    && (long || is_small(&sizes))
+                    && exp.bodies().into_iter().all(|b| self.is_narrow(b, &none, long))
             }
         }
     }

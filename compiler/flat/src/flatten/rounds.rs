@@ -9,7 +9,8 @@
 //!
 //! A round is worth a launch if it makes as many elements as an iteration of a loop inside a nest has to. As a loop
 //! of the host it has what those have: memory that is written where it is, and all threads.
-//! A round that only changes some items of the arrays that it carries is worth none (`narrow`).
+//! A round that only changes some items of the arrays that it carries is worth none (`narrow`), but for the rows that it
+//! reduces beside that, if their sizes are known before the loop.
 
 use super::distribute::points_of;
 use super::*;
@@ -22,13 +23,14 @@ pub(super) fn rounds(
     accs: &[Var],
     out: &mut Vec<Stmt>,
 ) -> F<()> {
-    let arrays: Vec<Vec<Atom>> = accs
-        .iter()
-        .map(|v| f.p.vars[*v].ty.dims.clone())
-        .filter(|dims| !dims.is_empty() && !is_small(dims))
-        .collect();
     let op = &fold.op.lambda.body;
-    match worth(f, &arrays, f.is_wide(op) && (fold.scan.is_some() || !f.is_narrow_fold(accs, op))) {
+    let dims = |v: &Var| f.p.vars[*v].ty.dims.clone();
+    let mut arrays: Vec<Vec<Atom>> = accs.iter().map(dims).filter(|dims| !dims.is_empty()).collect();
+    if fold.scan.is_none() && f.is_narrow_fold(accs, op) {
+        arrays = reduced(&fold.op.lambda);
+    }
+    arrays.retain(|dims| !is_small(dims));
+    match worth(f, &arrays, f.is_wide(op)) {
         Version::Outer => {
             let exp = f.point(s);
             out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
@@ -64,6 +66,20 @@ pub(super) fn rounds(
             Ok(())
         }
     }
+}
+
+/// The sizes of the rows that an operator reduces, as far as they are known outside of it.
+fn reduced(op: &Lambda) -> Vec<Vec<Atom>> {
+    let inside: Vec<Var> = op.body.binders().into_iter().chain(op.params.iter().copied()).collect();
+    let mut sizes = Vec::new();
+    op.body.for_each_stmt(&mut |s| {
+        if let mono::Exp::Reduce { axis, .. } = &s.exp
+            && axis.size.as_var().is_none_or(|v| !inside.contains(&v))
+        {
+            sizes.push(vec![axis.size]);
+        }
+    });
+    sizes
 }
 
 /// Whether it is one thread's ([`Version::Outer`]), rounds ([`Version::Inner`]), or to be seen from its sizes.

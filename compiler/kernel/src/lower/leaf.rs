@@ -51,7 +51,8 @@ pub(crate) struct Leaf<'l> {
     pub scopes: Vec<Scope>,
     /// How sizes made here are made, for the plan to make them too.
     sizes: FxHashMap<Var, mono::Exp>,
-    /// An upper bound of a size that only the leaf knows: the number that a `filter` keeps.
+    /// Upper bounds of numbers that only the leaf knows, none of them negative: of the items that a `filter` keeps, and
+    /// of an iteration.
     pub bounds: FxHashMap<Var, mono::Atom>,
 }
 
@@ -152,11 +153,24 @@ impl<'l> Leaf<'l> {
         }
         match self.sizes.get(&v).cloned() {
             Some(mono::Exp::Atom(a)) => self.plan_size(a),
+            // What is taken off is no negative number, but need not be that many.
+            Some(mono::Exp::Op(ScalarOp::Sub, args)) if self.is_bounded_count(args[1]) => {
+                self.plan_size(args[0])
+            }
             Some(mono::Exp::Op(op, args)) => {
                 let args = args.iter().map(|a| self.plan_size(*a)).collect::<L<Vec<_>>>()?;
                 self.plan.op(op, &args)
             }
             _ => wrong(format!("the size {} is not known before the launch", self.plan.flat.vars[v].name)),
+        }
+    }
+
+    /// Whether this is the number of an iteration or of some items, of which an upper bound is known.
+    fn is_bounded_count(&self, a: mono::Atom) -> bool {
+        let Some(v) = a.as_var() else { return false };
+        match self.sizes.get(&v) {
+            Some(mono::Exp::Atom(a)) => self.is_bounded_count(*a),
+            _ => self.bounds.contains_key(&v),
         }
     }
 
@@ -279,6 +293,13 @@ impl<'l> Leaf<'l> {
 
     fn exp(&mut self, pat: &[mono::Var], exp: &mono::Exp) -> L<()> {
         use mono::Exp as E;
+        self.bounds.extend(exp.axes().iter().map(|a| (a.var, a.size)));
+        if let E::Reduce { body, op, .. } | E::Scan { body, op, .. } = exp
+            && !op.assoc
+        {
+            let elements = op.lambda.params.iter().rev().zip(body.results.iter().rev());
+            self.sizes.extend(elements.map(|(v, a)| (*v, mono::Exp::Atom(*a))));
+        }
         match exp {
             E::Atom(a) => {
                 let v = Self::one(pat)?;

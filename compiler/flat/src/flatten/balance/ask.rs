@@ -19,7 +19,6 @@ use super::super::host::Stmts;
 use remc_base::ops::{ScalarOp, neutral, zero};
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir::*;
-use rustc_hash::FxHashSet;
 
 /// The elements of a tile. A few arrays of as many numbers are what a core's first cache holds.
 const TILE: i64 = 1024;
@@ -38,7 +37,7 @@ pub(super) fn asked(made: &mut Stmts<'_>, body: &Body) -> Option<Body> {
 fn rest(made: &mut Stmts<'_>, stmts: &[Stmt], results: &[Atom]) -> Option<Body> {
     let Some(k) = stmts.iter().position(|s| s.exp.can_stop()) else {
         let results = results.iter().copied().chain([TRUE]).collect();
-        return Some(needed(made, Body { stmts: stmts.to_vec(), results }));
+        return Some(made.needed(Body { stmts: stmts.to_vec(), results }));
     };
     made.splice(Body { stmts: stmts[..k].to_vec(), results: Vec::new() });
     let cond = match &stmts[k].exp {
@@ -58,7 +57,7 @@ fn rest(made: &mut Stmts<'_>, stmts: &[Stmt], results: &[Atom]) -> Option<Body> 
         *all = made.op_of("ok", BaseTy::Bool, ScalarOp::And, &[cond, *all]);
     }
     let body = Body { stmts: made.take(), results };
-    Some(needed(made, body))
+    Some(made.needed(body))
 }
 
 /// What a body gives, where it may be done; zeros where not.
@@ -180,25 +179,6 @@ fn is_total(s: &Stmt) -> bool {
         Exp::Op(op, _) => !op.info().can_fail,
         _ => false,
     }
-}
-
-/// A body with the statements alone that its results need.
-fn needed(made: &Stmts<'_>, mut body: Body) -> Body {
-    let mut wanted: FxHashSet<Var> = body.results.iter().filter_map(|a| a.as_var()).collect();
-    let mut kept = Vec::new();
-    for s in body.stmts.into_iter().rev() {
-        if s.pat.iter().any(|v| wanted.contains(v)) {
-            let own = Body { stmts: vec![s], results: Vec::new() };
-            own.for_each_use(&mut |a| wanted.extend(a.as_var()));
-            for v in own.binders() {
-                wanted.extend(made.f.p.ty(v).dims.iter().filter_map(|d| d.as_var()));
-            }
-            kept.extend(own.stmts);
-        }
-    }
-    kept.reverse();
-    body.stmts = kept;
-    body
 }
 
 /// Leaves the checks out.
