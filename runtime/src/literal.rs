@@ -178,8 +178,10 @@ fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
             let b = box_of(value, atom)?;
             Ok(Value { atom: atom.clone(), shape: vec![], data: Data::Box(vec![b]) })
         }
-        ExprKind::Boxes { dims, rows, .. } => {
+        ExprKind::Boxes { ty, dims, rows, .. } => {
             let shape = sizes(dims)?;
+            // Nothing but the type says what would be in them.
+            let atom = &if rows.is_empty() { with_sizes(atom, ty) } else { atom.clone() };
             if shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d)) != Some(rows.len()) {
                 return mismatch(format!("{} boxes for the shape {}", rows.len(), show_shape(&shape)));
             }
@@ -325,6 +327,30 @@ fn element(ty: &TypeExpr, atom: &AtomTy) -> R<Vec<usize>> {
         // A Σ or tuple type: the wanted one is taken.
         _ => Ok(vec![]),
     }
+}
+
+/// The type of boxes whose contents are written to be of the type `ty`: with the sizes in it that are no variables.
+fn with_sizes(atom: &AtomTy, ty: &TypeExpr) -> AtomTy {
+    let (AtomTy::Sigma(q), TypeKind::Arr { atom: inner, shape }) = (atom, &*ty.kind) else {
+        return atom.clone();
+    };
+    let items = q.body.shape.items();
+    if items.len() != shape.len() {
+        return atom.clone();
+    }
+    let is_hidden = |v: &DimVar| matches!(v, DimVar::Rigid(v) if q.params.contains(v));
+    let sized = items.iter().zip(shape).map(|(item, given)| match (item, &*given.kind) {
+        (ShapeItem::Dim(d), IndexKind::Nat(n)) if d.as_constant().is_none() && !d.vars().any(is_hidden) => {
+            ShapeItem::Dim(Dim::from(i64::try_from(*n).unwrap_or(i64::MAX)))
+        }
+        _ => item.clone(),
+    });
+    let inner = match &*inner.kind {
+        TypeKind::Sigma { body, .. } => with_sizes(&q.body.atom, body),
+        _ => q.body.atom.clone(),
+    };
+    let body = ArrTy::new(inner, Shape(sized.collect()));
+    AtomTy::sigma(q.params.clone(), body)
 }
 
 /// A box with its witnesses.

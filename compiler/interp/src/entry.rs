@@ -40,7 +40,7 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
     let mut open = Vec::new();
     for (i, ((_, ty), arg)) in sig.params.iter().zip(args).enumerate() {
         open.push((i, ty.shape.clone(), arg.shape.clone()));
-        within(i, &ty.atom, &arg.data, &mut open);
+        within(i, &ty.atom, arg, &mut open);
     }
     loop {
         let before = (known.dims.len(), known.shapes.len(), equations.len());
@@ -86,9 +86,9 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
 }
 
 /// The shapes of what is in tuples and boxes, each with what an argument has there, where it has an atom. Of
-/// boxes, those that mention something which the boxes do not hide.
-fn within(i: usize, want: &AtomTy, have: &Data, to: &mut Vec<(usize, Shape, Vec<usize>)>) {
-    match (want, have) {
+/// boxes, those that mention something which the boxes do not hide; where there are none, their type may say it.
+fn within(i: usize, want: &AtomTy, have: &Value, to: &mut Vec<(usize, Shape, Vec<usize>)>) {
+    match (want, &have.data) {
         (AtomTy::Tuple(want), Data::Tuple(atoms)) => {
             for (k, (_, want)) in want.fields.iter().enumerate() {
                 let mut last: Option<&[usize]> = None;
@@ -97,7 +97,7 @@ fn within(i: usize, want: &AtomTy, have: &Data, to: &mut Vec<(usize, Shape, Vec<
                         last = Some(&part.shape);
                         to.push((i, want.shape.clone(), part.shape.clone()));
                     }
-                    within(i, &want.atom, &part.data, to);
+                    within(i, &want.atom, part, to);
                 }
             }
         }
@@ -110,11 +110,40 @@ fn within(i: usize, want: &AtomTy, have: &Data, to: &mut Vec<(usize, Shape, Vec<
                         to.push(found);
                     }
                 }
-                within(i, &body.atom, &b.value.data, to);
+                within(i, &body.atom, &b.value, to);
+            }
+            if boxes.is_empty() {
+                of_type(i, want, &have.atom, to);
             }
         }
         _ => {}
     }
+}
+
+/// The shapes of what would be in boxes, if there were any, each with what the type of an argument says there.
+fn of_type(i: usize, want: &AtomTy, have: &AtomTy, to: &mut Vec<(usize, Shape, Vec<usize>)>) {
+    let (AtomTy::Sigma(q), AtomTy::Sigma(h)) = (want, have) else { return };
+    if q.params.len() != h.params.len() {
+        return;
+    }
+    // What the boxes hide is whatever it may be: the same for both.
+    let (want, have) = (hiding_nothing(q), hiding_nothing(h));
+    if let Some(sizes) = have.shape.sizes() {
+        to.push((i, want.shape, sizes.into_iter().map(|n| n as usize).collect()));
+    }
+    of_type(i, &want.atom, &have.atom, to);
+}
+
+/// The type of the contents of a box that hides zeros and empty shapes.
+fn hiding_nothing(q: &SigmaTy) -> ArrTy {
+    let mut subst = Subst::new();
+    for p in &q.params {
+        match p.sort {
+            Sort::Dim => subst.bind_dim(p, Dim::from(0)),
+            Sort::Shape => subst.bind_shape(p, Shape::scalar()),
+        }
+    }
+    subst.arr(&q.body)
 }
 
 /// The type of a box's contents, with its witnesses in it.

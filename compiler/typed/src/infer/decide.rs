@@ -77,6 +77,7 @@ impl Checker<'_> {
             match self.ranks_of(&open, depth, p.node) {
                 Some(Decision::Ambiguous(..)) => None,
                 Some(ranks) => Some(ranks),
+                None if let Some(ranks) = self.ranks_of_indices(&open, depth) => Some(ranks),
                 None => {
                     let order = |m: &MetaId| match self.s.meta(*m).kind {
                         MetaKind::Shape { bare: true, .. } => 0,
@@ -92,10 +93,27 @@ impl Checker<'_> {
 
     /// Whether the length of a variable is the rank of an existential.
     fn is_rank_of_parameter(&self, m: MetaId) -> bool {
+        self.locals.iter().any(|l| self.has_rank(&l.local.ty.shape, m))
+    }
+
+    /// Whether a dim of a shape is the rank of an existential.
+    fn has_rank(&self, shape: &Shape, m: MetaId) -> bool {
         let rank = |v: &DimVar| *v == DimVar::RankOf(ShapeVar::Meta(m));
-        self.locals.iter().any(|l| {
-            let shape = self.s.zonk_shape(&l.local.ty.shape);
-            shape.items().iter().any(|i| matches!(i, ShapeItem::Dim(d) if d.vars().any(rank)))
+        let shape = self.s.zonk_shape(shape);
+        shape.items().iter().any(|i| matches!(i, ShapeItem::Dim(d) if d.vars().any(rank)))
+    }
+
+    /// The ranks of the parameters without annotation in an array whose length is the rank of one of these: what `k` is
+    /// in `(index xs [k])` says how many axes of `xs` that takes.
+    fn ranks_of_indices(&self, open: &[MetaId], depth: u32) -> Option<Decision> {
+        self.s.pending.iter().find_map(|p| {
+            let Constraint::Shapes(a, b) = &p.constraint else { return None };
+            if !open.iter().any(|m| self.has_rank(a, *m) || self.has_rank(b, *m)) {
+                return None;
+            }
+            let mut bare = [self.unsolved_in(a), self.unsolved_in(b)].concat();
+            bare.retain(|m| self.is_bare_meta(*m));
+            self.ranks_of(&bare, depth, p.node)
         })
     }
 
