@@ -55,18 +55,18 @@ pub(super) fn ahead(
     // What the loop reads of it.
     let of =
         |wanted: bool| all.clone().filter(|k| moved[*k] == wanted).map(|k| body.stmts[k].clone()).collect();
-    let rest = Body { stmts: of(false), results: body.results.clone() };
+    let mut made = Stmts::new(f, s.prov);
+    let rest = made.live(Body { stmts: of(false), results: body.results.clone() });
     let mut used: FxHashSet<Var> = FxHashSet::default();
     rest.for_each_use(&mut |a| used.extend(a.as_var()));
-    used.extend(rest.binders().iter().flat_map(|v| &f.p.ty(*v).dims).filter_map(|d| d.as_var()));
+    used.extend(rest.binders().iter().flat_map(|v| &made.f.p.ty(*v).dims).filter_map(|d| d.as_var()));
     let gone = Body { stmts: of(true), results: Vec::new() };
     let given: Vec<Var> =
         gone.stmts.iter().flat_map(|s| &s.pat).copied().filter(|v| used.contains(v)).collect();
-    if !given.iter().all(|v| f.p.ty(*v).is_scalar()) {
+    if !given.iter().all(|v| made.f.p.ty(*v).is_scalar()) {
         return None;
     }
 
-    let mut made = Stmts::new(f, s.prov);
     let early = all.clone().filter(|k| *k < end && free[*k]).map(|k| body.stmts[k].clone()).collect();
     let results = given.iter().map(|v| Atom::Var(*v)).collect();
     let early = made.live(Body { stmts: early, results });
