@@ -11,8 +11,10 @@
 //!
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top becomes a
 //! segmented one; what is nested inside it either stays in its leaf, to run serially, or is distributed over the
-//! space around it (`distribute`), or both, as versions of which the sizes choose one. Of rows of sizes of their
-//! own the very long ones run apart (`balance`). At the end maps of a scan's prefixes become part of the scan
+//! space around it (`distribute`), or both, as versions of which the sizes choose one; products of matrices that all
+//! points share are (`shared`). Of rows of sizes of their own the very long ones run apart (`balance`). What the
+//! iterations of a serial loop do without waiting for each other comes before it (`ahead`), and a serial combination of
+//! arrays may be rounds that run in parallel (`rounds`). At the end maps of a scan's prefixes become part of the scan
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
 //! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). A loop that
 //! only changes items of the arrays that it carries is one thread's (`narrow`). Nothing is refused: work that no
