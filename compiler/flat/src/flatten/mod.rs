@@ -361,17 +361,7 @@ impl Flattener {
                 if split.threshold() == Threshold::ParLoop {
                     tests.extend(interchange::small(self, &sizes, &split.widest, body, prov, out));
                 }
-                let outer = self.like(pat);
-                let whole = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
-                let copy = self.copy(&one(outer.clone(), whole, prov));
-                let mut then = Vec::new();
-                for s in copy.stmts {
-                    if let mono::Exp::Map { axes, body } = s.exp {
-                        let exp = seg(axes, SegKind::Map, body);
-                        then.push(Stmt { pat: s.pat, exp, prov });
-                    }
-                }
-                let then = Body { stmts: then, results: copy.results };
+                let then = self.alone(pat, axes, body, prov);
                 let inner = self.like(pat);
                 let mut otherwise = Vec::new();
                 distribute::distribute(self, nest(&inner), split, &mut otherwise)?;
@@ -454,6 +444,20 @@ impl Flattener {
         }
     }
 
+    /// A copy of a map whose points have a thread each: the version for many points.
+    fn alone(&mut self, pat: &[Var], axes: &[Axis], body: &mono::Body, prov: Prov) -> Body {
+        let outer = self.like(pat);
+        let whole = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
+        let copy = self.copy(&one(outer, whole, prov));
+        let mut stmts = Vec::new();
+        for s in copy.stmts {
+            if let mono::Exp::Map { axes, body } = s.exp {
+                stmts.push(Stmt { pat: s.pat, exp: seg(axes, SegKind::Map, body), prov });
+            }
+        }
+        Body { stmts, results: copy.results }
+    }
+
     /// A map in both versions of [`Flattener::alone_or_together`].
     fn map_of_loops(
         &mut self,
@@ -466,16 +470,8 @@ impl Flattener {
         let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
         let size = distribute::points_of(self, &sizes, prov, out);
         let tests = vec![self.test(size, Compare::AtLeast, Threshold::ParLoop)];
+        let then = self.alone(pat, axes, body, prov);
         let inner = self.like(pat);
-        let map = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
-        let outer = self.like(pat);
-        let copy = self.copy(&one(outer, map, prov));
-        let [mono::Stmt { pat: outer, exp: mono::Exp::Map { axes: own, body: leaf }, .. }] = &copy.stmts[..]
-        else {
-            return wrong("a copy of another form");
-        };
-        let then = Stmt { pat: outer.clone(), exp: seg(own.clone(), SegKind::Map, leaf.clone()), prov };
-        let then = Body { stmts: vec![then], results: copy.results };
         let otherwise = Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? };
         let results = inner.iter().map(|v| Atom::Var(*v)).collect();
         let otherwise = Body { stmts: vec![Stmt { pat: inner, exp: otherwise, prov }], results };
