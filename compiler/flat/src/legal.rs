@@ -125,11 +125,10 @@ impl Sizes {
         if op.assoc {
             return;
         }
-        let elements = op.lambda.params.iter().rev().zip(body.results.iter().rev());
-        for (v, a) in elements {
-            if let Some(size) = self.of(*a) {
-                self.found.insert(*v, size);
-                self.same(*v, *a);
+        for (v, a) in op.elements(body) {
+            if let Some(size) = self.of(a) {
+                self.found.insert(v, size);
+                self.same(v, a);
             }
         }
     }

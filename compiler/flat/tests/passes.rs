@@ -146,15 +146,63 @@ fn a_threshold_that_is_always_or_never_reached_leaves_one_version() {
     assert!(structure(&loops, &[(ParInner, ALWAYS)]).contains("branch 1"));
 }
 
+/// What the guards of a program compare, in order.
+fn tests_of(text: &str, thresholds: &Thresholds) -> Vec<String> {
+    let shown = |t: &Test| format!("{:?} {} {}", t.compare, t.threshold, t.value);
+    let all = guards(text, thresholds);
+    all.iter().map(|g| g.tests.iter().map(shown).collect::<Vec<_>>().join(", ")).collect()
+}
+
+/// Two products with the same matrices for each row, in a map over rows; of a matrix of the row's own, they are not
+/// shared.
+#[test]
+fn products_of_shared_matrices_are_taken_apart() {
+    let rows = |w: &str, at: &str| {
+        format!(
+            "(mono 1 (name \"main\") (provs (p0 \"main\" 0 1)) (types)
+               (params (%n.0 int) (%d.1 int) (%h.2 int) (%x.3 float %n.0 %d.1) (%w.4 float {w}))
+               (inputs %x.3 %w.4) (output 0)
+               (body
+                 (let ((%r.5 float %n.0))
+                   (map ((%i.6 %n.0))
+                     (let ((%a.7 float %h.2))
+                       (map ((%j.8 %h.2))
+                         (let ((%s.9 float))
+                           (reduce (%l.10 %d.1)
+                             (let ((%u.11 float)) (index %x.3 %i.6 %l.10) p0)
+                             (let ((%v.12 float)) (index %w.4 {at}) p0)
+                             (let ((%t.13 float)) (op * %u.11 %v.12) p0)
+                             (give %t.13)
+                             (assoc ((%p.14 float) (%q.15 float)) (start 0.0)
+                               (let ((%z.16 float)) (op + %p.14 %q.15) p0)
+                               (give %z.16))) p0)
+                         (give %s.9)) p0)
+                     (let ((%m.17 float))
+                       (reduce (%k.18 %h.2)
+                         (let ((%e.19 float)) (index %a.7 %k.18) p0)
+                         (give %e.19)
+                         (assoc ((%p.20 float) (%q.21 float)) (start 0.0)
+                           (let ((%z.22 float)) (op max2 %p.20 %q.21) p0)
+                           (give %z.22))) p0)
+                     (give %m.17)) p0)
+                 (give %r.5)))"
+        )
+    };
+    let shared = rows("%d.1 %h.2", "%l.10 %j.8");
+    assert_eq!(tests_of(&shared, &Thresholds::CPU)[0], "AtLeast par.stored 134217728");
+    assert_eq!(tests_of(&shared, &Thresholds::GPU)[0], "AtLeast par.stored 134217728");
+    let own = rows("%n.0 %d.1 %h.2", "%i.6 %l.10 %j.8");
+    assert_eq!(tests_of(&own, &Thresholds::CPU)[0], "AtLeast par.outer 512");
+    // Nor is what does not differ from column to column, which is no product.
+    let vector = rows("%d.1", "%l.10");
+    assert_eq!(tests_of(&vector, &Thresholds::CPU)[0], "AtLeast par.outer 512");
+}
+
 #[test]
 fn a_loop_of_small_iterations_stays_in_its_map() {
     let path = "../../testsuite/passes/flat/flatten/loop-in-map.in.mono";
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
-    let tests = |thresholds: &Thresholds| -> Vec<String> {
-        let all = guards(&text, thresholds);
-        let shown = |t: &Test| format!("{:?} {} {}", t.compare, t.threshold, t.value);
-        all.iter().map(|g| g.tests.iter().map(shown).collect::<Vec<_>>().join(", ")).collect()
-    };
+    let tests = |thresholds: &Thresholds| tests_of(&text, thresholds);
     let cpu = Thresholds::CPU;
     assert_eq!(tests(&cpu)[0], "AtLeast par.loop 16, Below par.inner 4096");
     assert_eq!(tests(&Thresholds { par_inner: ALWAYS, ..cpu })[0], "AtLeast par.loop 16");

@@ -433,6 +433,12 @@ impl Combine {
         ops.filter(|_| alone)
     }
 
+    /// The parameters that stand for an element, each with what `body` gives for it.
+    pub fn elements<'b>(&self, body: &'b Body) -> impl Iterator<Item = (Var, Atom)> + use<'_, 'b> {
+        let params = self.lambda.params.iter().rev().zip(body.results.iter().rev());
+        params.map(|(v, a)| (*v, *a))
+    }
+
     /// Whether elements may be combined in any order.
     pub fn is_commutative(&self) -> bool {
         self.component_ops().is_some()

@@ -26,55 +26,49 @@ pub(super) fn ahead(
     state: &[(Var, Atom)],
     body: &Body,
 ) -> Option<Vec<Stmt>> {
+    // What does not wait for the state.
     let mut waits: FxHashSet<Var> = state.iter().map(|(v, _)| *v).collect();
-    let mut free = Vec::new();
+    let mut free: Vec<bool> = Vec::new();
     for s in &body.stmts {
-        let own = Body { stmts: vec![s.clone()], results: Vec::new() };
-        let waiting = own.free_vars().iter().any(|v| waits.contains(v));
-        if waiting {
-            waits.extend(&s.pat);
-        }
+        let waiting = alone(s).free_vars().iter().any(|v| waits.contains(v));
+        waits.extend(s.pat.iter().filter(|_| waiting));
         free.push(!waiting);
     }
-    let stops = |k: usize| body.stmts[k].exp.can_stop();
-    let all = 0..body.stmts.len();
-    let end = match all.clone().any(|k| stops(k) && !free[k]) {
-        true => all.clone().find(|k| stops(*k))?,
-        false => all.end,
+    // Only what comes before all that may stop the program, if not all of that comes along.
+    let stops = |s: &Stmt| s.exp.can_stop();
+    if body.stmts.iter().zip(&free).any(|(s, free)| stops(s) && !free) {
+        let first = body.stmts.iter().position(stops)?;
+        free[first..].fill(false);
+    }
+    let is_reduced = |s: &Stmt| f.is_wide(&alone(s)) && s.pat.iter().all(|v| f.p.ty(*v).is_scalar());
+    let gone: Vec<bool> =
+        body.stmts.iter().zip(&free).map(|(s, free)| *free && (stops(s) || is_reduced(s))).collect();
+    let those = |which: &[bool], wanted: bool| {
+        let stmts = body.stmts.iter().zip(which).filter(move |(_, is)| **is == wanted);
+        stmts.map(|(s, _)| s.clone()).collect::<Vec<_>>()
     };
-    let is_reduced = |f: &Flattener, s: &Stmt| {
-        let own = Body { stmts: vec![s.clone()], results: Vec::new() };
-        f.is_wide(&own) && s.pat.iter().all(|v| f.p.ty(*v).is_scalar())
-    };
-    let moved: Vec<bool> =
-        all.clone().map(|k| k < end && free[k] && (stops(k) || is_reduced(f, &body.stmts[k]))).collect();
-    if !all.clone().any(|k| moved[k] && is_reduced(f, &body.stmts[k])) {
+    let moved = those(&gone, true);
+    if !moved.iter().any(is_reduced) {
         return None;
     }
 
     // What the loop reads of it.
-    let of =
-        |wanted: bool| all.clone().filter(|k| moved[*k] == wanted).map(|k| body.stmts[k].clone()).collect();
     let mut made = Stmts::new(f, s.prov);
-    let rest = made.live(Body { stmts: of(false), results: body.results.clone() });
+    let rest = made.live(Body { stmts: those(&gone, false), results: body.results.clone() });
     let mut used: FxHashSet<Var> = FxHashSet::default();
     rest.for_each_use(&mut |a| used.extend(a.as_var()));
     used.extend(rest.binders().iter().flat_map(|v| &made.f.p.ty(*v).dims).filter_map(|d| d.as_var()));
-    let gone = Body { stmts: of(true), results: Vec::new() };
-    let given: Vec<Var> =
-        gone.stmts.iter().flat_map(|s| &s.pat).copied().filter(|v| used.contains(v)).collect();
+    let given: Vec<Var> = moved.iter().flat_map(|s| &s.pat).copied().filter(|v| used.contains(v)).collect();
     if !given.iter().all(|v| made.f.p.ty(*v).is_scalar()) {
         return None;
     }
 
-    let early = all.clone().filter(|k| *k < end && free[*k]).map(|k| body.stmts[k].clone()).collect();
     let results = given.iter().map(|v| Atom::Var(*v)).collect();
-    let early = made.live(Body { stmts: early, results });
+    let early = made.live(Body { stmts: those(&free, true), results });
     let i = made.like(axis.var);
     let early = made.instance(&early, &[(axis.var, i.into())]);
     let arrays: Vec<Var> = given.iter().map(|v| made.over(*v, axis.size)).collect();
-    let map = Exp::Map { axes: vec![Axis { var: i, size: axis.size }], body: early };
-    made.push(arrays.clone(), map);
+    made.push(arrays.clone(), Exp::Map { axes: vec![Axis { var: i, size: axis.size }], body: early });
     let mut stmts = made.take();
 
     let read = |(v, array): (&Var, &Var)| {
@@ -85,4 +79,8 @@ pub(super) fn ahead(
     body.stmts.extend(rest.stmts);
     stmts.push(Stmt { exp: Exp::For { axis, state: state.to_vec(), body }, ..s.clone() });
     Some(stmts)
+}
+
+fn alone(s: &Stmt) -> Body {
+    Body { stmts: vec![s.clone()], results: Vec::new() }
 }

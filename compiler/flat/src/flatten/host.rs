@@ -347,10 +347,8 @@ impl<'f> Stmts<'f> {
 
     /// A fresh array of so many of what a variable is.
     pub fn over(&mut self, v: Var, size: Atom) -> Var {
-        let Self { f, .. } = self;
-        let ty = f.p.ty(v).over(&[size]);
-        let name = f.name(v);
-        f.p.fresh(&name, ty)
+        let (name, ty) = (self.f.name(v), self.f.p.ty(v).over(&[size]));
+        self.f.p.fresh(&name, ty)
     }
 
     /// An array of the type of `v`, whose elements do not matter.

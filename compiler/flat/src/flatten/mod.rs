@@ -361,7 +361,7 @@ impl Flattener {
                 if split.threshold() == Threshold::ParLoop {
                     tests.extend(interchange::small(self, &sizes, &split.widest, body, prov, out));
                 }
-                let then = self.alone(pat, axes, body, prov);
+                let then = self.alone(&nest(pat));
                 let inner = self.like(pat);
                 let mut otherwise = Vec::new();
                 distribute::distribute(self, nest(&inner), split, &mut otherwise)?;
@@ -380,7 +380,7 @@ impl Flattener {
                 match self.alone_or_together(&sizes, &binders, body) {
                     Version::Outer => seg(axes.to_vec(), SegKind::Map, body.clone()),
                     Version::Inner => Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? },
-                    Version::Both => self.map_of_loops(pat, axes, body, prov, out)?,
+                    Version::Both => self.map_of_loops(&nest(pat), out)?,
                 }
             }
             _ => Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? },
@@ -428,13 +428,8 @@ impl Flattener {
             _ if !has_growing_arrays(&self.p.vars, binders, body) => Version::Outer,
             _ if least <= ALWAYS => Version::Outer,
             _ if least == NEVER => Version::Inner,
-            Some(n) => {
-                if n >= least {
-                    Version::Outer
-                } else {
-                    Version::Inner
-                }
-            }
+            Some(n) if n >= least => Version::Outer,
+            Some(_) => Version::Inner,
             None if self.versions >= MOST_IN_ALL || self.nest_versions + 1 >= MOST_VERSIONS => Version::Outer,
             None => {
                 self.versions += 1;
@@ -445,37 +440,30 @@ impl Flattener {
     }
 
     /// A copy of a map whose points have a thread each: the version for many points.
-    fn alone(&mut self, pat: &[Var], axes: &[Axis], body: &mono::Body, prov: Prov) -> Body {
-        let outer = self.like(pat);
-        let whole = mono::Exp::Map { axes: axes.to_vec(), body: body.clone() };
-        let copy = self.copy(&one(outer, whole, prov));
+    fn alone(&mut self, nest: &Nest<'_>) -> Body {
+        let outer = self.like(nest.pat);
+        let whole = mono::Exp::Map { axes: nest.axes.to_vec(), body: nest.body.clone() };
+        let copy = self.copy(&one(outer, whole, nest.prov));
         let mut stmts = Vec::new();
         for s in copy.stmts {
             if let mono::Exp::Map { axes, body } = s.exp {
-                stmts.push(Stmt { pat: s.pat, exp: seg(axes, SegKind::Map, body), prov });
+                stmts.push(Stmt { pat: s.pat, exp: seg(axes, SegKind::Map, body), prov: s.prov });
             }
         }
         Body { stmts, results: copy.results }
     }
 
     /// A map in both versions of [`Flattener::alone_or_together`].
-    fn map_of_loops(
-        &mut self,
-        pat: &[Var],
-        axes: &[Axis],
-        body: &mono::Body,
-        prov: Prov,
-        out: &mut Vec<Stmt>,
-    ) -> F<Exp> {
-        let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
-        let size = distribute::points_of(self, &sizes, prov, out);
-        let tests = vec![self.test(size, Compare::AtLeast, Threshold::ParLoop)];
-        let then = self.alone(pat, axes, body, prov);
-        let inner = self.like(pat);
-        let otherwise = Exp::SerialMap { axes: axes.to_vec(), body: self.body(body)? };
-        let results = inner.iter().map(|v| Atom::Var(*v)).collect();
-        let otherwise = Body { stmts: vec![Stmt { pat: inner, exp: otherwise, prov }], results };
-        Ok(Exp::Branch { guard: Guard { tests }, then, otherwise })
+    fn map_of_loops(&mut self, nest: &Nest<'_>, out: &mut Vec<Stmt>) -> F<Exp> {
+        let sizes: Vec<Atom> = nest.axes.iter().map(|a| a.size).collect();
+        let size = distribute::points_of(self, &sizes, nest.prov, out);
+        let guard = Guard { tests: vec![self.test(size, Compare::AtLeast, Threshold::ParLoop)] };
+        let then = self.alone(nest);
+        let pat = self.like(nest.pat);
+        let results = pat.iter().map(|v| Atom::Var(*v)).collect();
+        let exp = Exp::SerialMap { axes: nest.axes.to_vec(), body: self.body(nest.body)? };
+        let otherwise = Body { stmts: vec![Stmt { pat, exp, prov: nest.prov }], results };
+        Ok(Exp::Branch { guard, then, otherwise })
     }
 
     fn test(&self, size: Atom, compare: Compare, threshold: Threshold) -> Test {

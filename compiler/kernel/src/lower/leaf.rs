@@ -297,8 +297,7 @@ impl<'l> Leaf<'l> {
         if let E::Reduce { body, op, .. } | E::Scan { body, op, .. } = exp
             && !op.assoc
         {
-            let elements = op.lambda.params.iter().rev().zip(body.results.iter().rev());
-            self.sizes.extend(elements.map(|(v, a)| (*v, mono::Exp::Atom(*a))));
+            self.sizes.extend(op.elements(body).map(|(v, a)| (v, mono::Exp::Atom(a))));
         }
         match exp {
             E::Atom(a) => {
