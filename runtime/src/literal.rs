@@ -167,7 +167,11 @@ fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
             if shape.iter().all(|n| *n > 0) {
                 return mismatch("an array without elements none of whose axes has size 0");
             }
-            Ok(Value { atom: atom.clone(), shape, data: Data::of_atom(atom) })
+            let mut written = ty;
+            while let TypeKind::Arr { atom, .. } = &*written.kind {
+                written = atom;
+            }
+            Ok(Value { atom: with_sizes(atom, written), shape, data: Data::of_atom(atom) })
         }
         ExprKind::Box { witnesses, value, .. } => {
             let indices: Vec<&IndexExpr> = witnesses.iter().map(|(_, i)| i).collect();
@@ -181,7 +185,10 @@ fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
         ExprKind::Boxes { ty, dims, rows, .. } => {
             let shape = sizes(dims)?;
             // Nothing but the type says what would be in them.
-            let atom = &if rows.is_empty() { with_sizes(atom, ty) } else { atom.clone() };
+            let atom = &match atom {
+                AtomTy::Sigma(q) if rows.is_empty() => contents_with_sizes(q, ty),
+                _ => atom.clone(),
+            };
             if shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d)) != Some(rows.len()) {
                 return mismatch(format!("{} boxes for the shape {}", rows.len(), show_shape(&shape)));
             }
@@ -329,28 +336,52 @@ fn element(ty: &TypeExpr, atom: &AtomTy) -> R<Vec<usize>> {
     }
 }
 
-/// The type of boxes whose contents are written to be of the type `ty`: with the sizes in it that are no variables.
-fn with_sizes(atom: &AtomTy, ty: &TypeExpr) -> AtomTy {
-    let (AtomTy::Sigma(q), TypeKind::Arr { atom: inner, shape }) = (atom, &*ty.kind) else {
-        return atom.clone();
-    };
-    let items = q.body.shape.items();
-    if items.len() != shape.len() {
-        return atom.clone();
+/// A type with the sizes of one that is written, where those are numbers and its own are no indices of a box.
+fn with_sizes(want: &AtomTy, written: &TypeExpr) -> AtomTy {
+    match (want, &*written.kind) {
+        (AtomTy::Sigma(q), TypeKind::Sigma { body, .. }) => contents_with_sizes(q, body),
+        (AtomTy::Tuple(t), TypeKind::Tuple(tys)) if t.fields.len() == tys.len() => {
+            let mut tuple = TupleTy::clone(t);
+            tuple.fields.iter_mut().zip(tys).for_each(|((_, f), ty)| *f = array_with_sizes(f, ty, &[]));
+            AtomTy::Tuple(tuple.into())
+        }
+        (AtomTy::Tuple(t), TypeKind::Record(tys)) => {
+            let mut tuple = TupleTy::clone(t);
+            for (label, f) in &mut tuple.fields {
+                let of_field = tys.iter().find(|(name, _)| Some(&name.name) == label.as_ref());
+                if let Some((_, ty)) = of_field {
+                    *f = array_with_sizes(f, ty, &[]);
+                }
+            }
+            AtomTy::Tuple(tuple.into())
+        }
+        _ => want.clone(),
     }
-    let is_hidden = |v: &DimVar| matches!(v, DimVar::Rigid(v) if q.params.contains(v));
-    let sized = items.iter().zip(shape).map(|(item, given)| match (item, &*given.kind) {
+}
+
+/// The same of boxes, whose contents are written to be of the type `body`.
+fn contents_with_sizes(q: &SigmaTy, body: &TypeExpr) -> AtomTy {
+    AtomTy::sigma(q.params.clone(), array_with_sizes(&q.body, body, &q.params))
+}
+
+/// The same of an array's type, in which boxes hide these indices.
+fn array_with_sizes(want: &ArrTy, written: &TypeExpr, hidden: &[IVar]) -> ArrTy {
+    let items = want.shape.items();
+    let (inner, given) = match &*written.kind {
+        TypeKind::Arr { atom, shape } => (atom, shape.as_slice()),
+        _ => (written, &[][..]),
+    };
+    if items.len() != given.len() {
+        return want.clone();
+    }
+    let is_hidden = |v: &DimVar| matches!(v, DimVar::Rigid(v) if hidden.contains(v));
+    let sized = items.iter().zip(given).map(|(item, given)| match (item, &*given.kind) {
         (ShapeItem::Dim(d), IndexKind::Nat(n)) if d.as_constant().is_none() && !d.vars().any(is_hidden) => {
             ShapeItem::Dim(Dim::from(i64::try_from(*n).unwrap_or(i64::MAX)))
         }
         _ => item.clone(),
     });
-    let inner = match &*inner.kind {
-        TypeKind::Sigma { body, .. } => with_sizes(&q.body.atom, body),
-        _ => q.body.atom.clone(),
-    };
-    let body = ArrTy::new(inner, Shape(sized.collect()));
-    AtomTy::sigma(q.params.clone(), body)
+    ArrTy::new(with_sizes(&want.atom, inner), Shape(sized.collect()))
 }
 
 /// A box with its witnesses.

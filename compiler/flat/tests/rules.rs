@@ -131,7 +131,7 @@ fn every_rule_is_kept_from_being_broken() {
         ),
         (Rule::Size, map.replace("BODY", &made("(let ((%m.6 int)) (index %xs.1 %i.4) p0)"))),
         (Rule::Size, map.replace("BODY", &made("(let ((%m.6 int)) (op + %i.4 1) p0)"))),
-        // The bound of a number kept is no bound of its difference from something.
+        // Bounds of two numbers are none of their product, nor is what may be negative taken off without one.
         (
             Rule::Size,
             map.replace(
@@ -139,6 +139,17 @@ fn every_rule_is_kept_from_being_broken() {
                 &made(
                     "(let ((%k.9 int)) (filter (%j.11 %n.0) (give %c.2)) p0)
                      (let ((%m.6 int)) (op * %k.9 %k.9) p0)",
+                ),
+            ),
+        ),
+        (
+            Rule::Size,
+            map.replace(
+                "BODY",
+                &made(
+                    "(let ((%k.9 int)) (filter (%j.11 %n.0) (give %c.2)) p0)
+                     (let ((%q.13 int)) (op - %k.9 5) p0)
+                     (let ((%m.6 int)) (op - %n.0 %q.13) p0)",
                 ),
             ),
         ),

@@ -89,8 +89,8 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
 /// boxes, those that mention something which the boxes do not hide; where there are none, their type may say it.
 fn within(i: usize, want: &AtomTy, have: &Value, to: &mut Vec<(usize, Shape, Vec<usize>)>) {
     match (want, &have.data) {
-        (AtomTy::Tuple(want), Data::Tuple(atoms)) => {
-            for (k, (_, want)) in want.fields.iter().enumerate() {
+        (AtomTy::Tuple(t), Data::Tuple(atoms)) => {
+            for (k, (_, want)) in t.fields.iter().enumerate() {
                 let mut last: Option<&[usize]> = None;
                 for part in atoms.iter().filter_map(|parts| parts.get(k)) {
                     if last != Some(&part.shape) {
@@ -99,6 +99,9 @@ fn within(i: usize, want: &AtomTy, have: &Value, to: &mut Vec<(usize, Shape, Vec
                     }
                     within(i, &want.atom, part, to);
                 }
+            }
+            if atoms.is_empty() {
+                of_type(i, want, &have.atom, to);
             }
         }
         (AtomTy::Sigma(q), Data::Box(boxes)) if is_open(&q.body, &q.params) => {
@@ -120,18 +123,24 @@ fn within(i: usize, want: &AtomTy, have: &Value, to: &mut Vec<(usize, Shape, Vec
     }
 }
 
-/// The shapes of what would be in boxes, if there were any, each with what the type of an argument says there.
+/// The shapes of what would be in tuples and boxes, if there were any, each with what the type of an argument says there.
 fn of_type(i: usize, want: &AtomTy, have: &AtomTy, to: &mut Vec<(usize, Shape, Vec<usize>)>) {
-    let (AtomTy::Sigma(q), AtomTy::Sigma(h)) = (want, have) else { return };
-    if q.params.len() != h.params.len() {
-        return;
+    let mut array = |want: &ArrTy, have: &ArrTy| {
+        if let Some(sizes) = have.shape.sizes() {
+            to.push((i, want.shape.clone(), sizes.into_iter().map(|n| n as usize).collect()));
+        }
+        of_type(i, &want.atom, &have.atom, to);
+    };
+    match (want, have) {
+        (AtomTy::Tuple(want), AtomTy::Tuple(have)) => {
+            want.fields.iter().zip(&have.fields).for_each(|((_, want), (_, have))| array(want, have));
+        }
+        // What the boxes hide is whatever it may be: the same for both.
+        (AtomTy::Sigma(want), AtomTy::Sigma(have)) if want.params.len() == have.params.len() => {
+            array(&hiding_nothing(want), &hiding_nothing(have));
+        }
+        _ => {}
     }
-    // What the boxes hide is whatever it may be: the same for both.
-    let (want, have) = (hiding_nothing(q), hiding_nothing(h));
-    if let Some(sizes) = have.shape.sizes() {
-        to.push((i, want.shape, sizes.into_iter().map(|n| n as usize).collect()));
-    }
-    of_type(i, &want.atom, &have.atom, to);
 }
 
 /// The type of the contents of a box that hides zeros and empty shapes.
