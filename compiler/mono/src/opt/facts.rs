@@ -16,6 +16,7 @@
 //! Facts are scoped as variables are: what is assumed after [`Facts::mark`] is forgotten by
 //! [`Facts::rollback`].
 
+use super::key;
 use super::poly::Poly;
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
@@ -33,6 +34,9 @@ pub struct Facts {
     exact: FxHashMap<Var, Rc<Poly>>,
     /// Definitions of the conditions that [`Facts::assume`] looks into.
     conditions: FxHashMap<Var, (ScalarOp, Vec<Atom>)>,
+    /// Quotients, by [words](key::word) of what is divided by what; and remainders, of what divided by what.
+    quotients: FxHashMap<[[u64; 2]; 2], Var>,
+    remainders: FxHashMap<Var, [Atom; 2]>,
     undo: Vec<Undo>,
 }
 
@@ -90,6 +94,13 @@ impl Facts {
     pub fn axis(&mut self, axis: &Axis) {
         if let Atom::Var(v) = self.root(axis.size) {
             self.at_least(v, 1);
+        }
+        // Nor has any factor of its size none.
+        if let Poly { constant: 0, terms } = self.modular(axis.size)
+            && let [(factors, _)] = &terms[..]
+        {
+            let sizes: Vec<Var> = factors.iter().copied().filter(|v| self.is_size(*v)).collect();
+            sizes.into_iter().for_each(|v| self.at_least(v, 1));
         }
         self.at_least(axis.var, 0);
         if let Some(most) = self.exact(axis.size).plus(-1, &Poly::constant(1)) {
@@ -154,7 +165,7 @@ impl Facts {
             _ => (None, None),
         };
         if let Some(m) = modular {
-            self.modular.insert(x, Rc::new(m));
+            self.modular.insert(x, Rc::new(self.undivided(m)));
         }
         if let Some(e) = exact
             && self.fits(&e)
@@ -164,14 +175,19 @@ impl Facts {
         let positive = |a: &Poly| self.least_value(a) >= 1;
         match op {
             ScalarOp::Modulo if positive(&eb) => {
+                self.remainders.insert(x, [a, b]);
                 self.at_least(x, 0);
                 if let Some(most) = eb.plus(-1, &Poly::constant(1)) {
                     self.at_most(x, most);
                 }
             }
-            ScalarOp::Quotient if positive(&eb) && self.least_value(&ea) >= 0 => {
-                self.at_least(x, 0);
-                self.at_most(x, ea);
+            ScalarOp::Quotient if positive(&eb) => {
+                let is_size = self.least_value(&ea) >= 0;
+                self.quotients.insert([a, b].map(key::word), x);
+                if is_size {
+                    self.at_least(x, 0);
+                    self.at_most(x, ea);
+                }
             }
             ScalarOp::Min2 => {
                 self.at_least(x, clamp(self.least_value(&ea).min(self.least_value(&eb))));
@@ -191,6 +207,32 @@ impl Facts {
             }
             _ => {}
         }
+    }
+
+    /// The same value, modulo 2⁶⁴, without remainders that stand beside their quotients: `b·(a / b) + a % b` is `a`.
+    ///
+    /// Remainders by what may be 0 are not known here.
+    pub fn undivided(&self, mut p: Poly) -> Poly {
+        let whole = |p: &Poly, m: Var, k: i64| {
+            let [a, b] = *self.remainders.get(&m)?;
+            let q = *self.quotients.get(&[a, b].map(key::word))?;
+            let product = self.modular(b).times(&Poly::var(q))?;
+            let rest = p.plus(-k, &Poly::var(m))?.plus(-k, &product)?;
+            let gone = |v: Var| rest.terms.iter().all(|(vars, _)| !vars.contains(&v));
+            (gone(m) && gone(q)).then(|| rest.plus(k, &self.modular(a))).flatten()
+        };
+        // What is divided may be a remainder itself, of an axis further out.
+        for _ in 0..MOST_STEPS {
+            let next = p.terms.iter().find_map(|(vars, k)| match &vars[..] {
+                [m] => whole(&p, *m, *k),
+                _ => None,
+            });
+            match next {
+                Some(next) => p = next,
+                None => break,
+            }
+        }
+        p
     }
 
     /// Whether a polynomial is of sizes alone, not of what is below them.

@@ -1,5 +1,6 @@
 //! One statement of a body over all iterations, where it makes or reads arrays of sizes of its own.
 
+use super::space::{Points, Space};
 use super::{Flat, Level, Lifted, Ragged};
 use crate::ir::*;
 use crate::walk::Copier;
@@ -93,25 +94,34 @@ impl Flat<'_> {
     }
 
     /// A map of the body over axes of sizes of their own: over the space of its points.
+    ///
+    /// Axes behind them that are of one size for all take no part in the space: one point of it is for all of theirs,
+    /// so that `[n]` and `[n 3]` have one space, and the place of an element of a row of `[n 3]` is found by that of
+    /// its item.
     pub(super) fn ragged_map(&mut self, level: &mut Level, axes: &[Axis], body: &Body) -> Vec<Ragged> {
         let dims: Vec<Atom> = axes.iter().map(|a| a.size).collect();
-        let space = self.space(level, &dims);
+        let is_own = |d: &Atom| d.as_var().is_some_and(|v| level.lifted.contains_key(&v));
+        let (front, cell) = dims.split_at(dims.iter().rposition(is_own).map_or(dims.len(), |k| k + 1));
+        let items = self.space(level, front);
+        let (points, size) = self.with_cells(level.count, items.points, cell);
         let point = self.int("q");
         let inner = self.body_of(|this| {
-            let (s, mut rest) = this.place(&space, point.into());
+            let (item, in_cell) = match cell {
+                [] => (point.into(), None),
+                _ => {
+                    let item = this.op(ScalarOp::Quotient, point.into(), size);
+                    (item, Some(this.op(ScalarOp::Modulo, point.into(), size)))
+                }
+            };
+            let (s, place) = this.place(&items, item);
             // The indices of the point, by the sizes of its own iteration.
             let sizes = Body { stmts: Vec::new(), results: dims.clone() };
             let (stmts, sizes) = this.at(level, s, &sizes, &[]);
             this.out.extend(stmts);
-            let mut with = Vec::with_capacity(axes.len());
-            for (k, a) in axes.iter().enumerate().rev() {
-                if k == 0 {
-                    with.push((a.var, rest));
-                } else {
-                    with.push((a.var, this.op(ScalarOp::Modulo, rest, sizes.results[k])));
-                    rest = this.op(ScalarOp::Quotient, rest, sizes.results[k]);
-                }
-            }
+            let (outer, inner) = axes.split_at(front.len());
+            let (sizes, _) = sizes.results.split_at(front.len());
+            let mut with = this.unravelled(place, outer, sizes);
+            with.extend(in_cell.into_iter().flat_map(|j| this.unravelled(j, inner, cell)));
             let (stmts, copy) = this.at(level, s, body, &with);
             this.out.extend(stmts);
             copy.results
@@ -119,41 +129,58 @@ impl Flat<'_> {
         let bound: FxHashSet<Var> = inner.binders().into_iter().chain([point]).collect();
         let types: Vec<Ty> = inner.results.iter().map(|a| self.p.atom_ty(*a)).collect();
         let own = |ty: &Ty| ty.dims.iter().any(|d| d.as_var().is_some_and(|d| bound.contains(&d)));
-        let axis = Axis { var: point, size: space.total };
+        let axis = Axis { var: point, size: points.total };
         if types.iter().any(own) {
-            return self.ragged_rows(&space, axis, inner, &types);
+            return self.ragged_rows(points, axis, inner, &types);
         }
-        let pat: Vec<Var> = types.iter().map(|t| self.p.fresh("data", t.over(&[space.total]))).collect();
+        let pat: Vec<Var> = types.iter().map(|t| self.p.fresh("data", t.over(&[points.total]))).collect();
         let exp = Exp::Map { axes: vec![axis], body: inner };
         self.stmt(Stmt { pat: pat.clone(), exp, prov: self.prov });
-        pat.into_iter().map(|v| self.cells(&space, level.count, v)).collect()
+        pat.into_iter().map(|v| self.cells(points, level.count, v)).collect()
+    }
+
+    /// The indices of a position in row-major order, for the variables of the axes, which have these sizes.
+    fn unravelled(&mut self, position: Atom, axes: &[Axis], sizes: &[Atom]) -> Vec<(Var, Atom)> {
+        let mut rest = position;
+        let mut with = Vec::with_capacity(axes.len());
+        for (k, (a, size)) in axes.iter().zip(sizes).enumerate().rev() {
+            if k == 0 {
+                with.push((a.var, rest));
+            } else {
+                with.push((a.var, self.op(ScalarOp::Modulo, rest, *size)));
+                rest = self.op(ScalarOp::Quotient, rest, *size);
+            }
+        }
+        with
+    }
+
+    /// The elements of cells, one at each of the points of `count` iterations, and how many each has.
+    fn with_cells(&mut self, count: Atom, points: Points, cell: &[Atom]) -> (Points, Atom) {
+        let size = self.product(cell);
+        if cell.is_empty() {
+            return (points, size);
+        }
+        let starts = self.ints("starts", count, |this, i| {
+            let start = this.read(points.starts, i);
+            this.op(ScalarOp::Mul, start, size)
+        });
+        (Points { starts, total: self.op(ScalarOp::Mul, points.total, size) }, size)
     }
 
     /// The array of the cells of all points, as arrays of the iterations.
-    fn cells(&mut self, space: &super::space::Space, count: Atom, array: Var) -> Ragged {
+    fn cells(&mut self, points: Points, count: Atom, array: Var) -> Ragged {
         let Ty { base, dims } = self.p.ty(array).clone();
+        let (Points { starts, total }, _) = self.with_cells(count, points, &dims[1..]);
         if dims.len() == 1 {
-            return Ragged { data: array, starts: space.starts, is_compact: true };
+            return Ragged { data: array, starts, is_compact: true };
         }
-        let cell = self.product(&dims[1..]);
-        let all = self.product(&dims);
-        let data = self.p.fresh("data", Ty { base, dims: vec![all] });
-        self.push(vec![data], Exp::View { view: View::Reshape { dims: vec![all] }, array });
-        let starts = self.ints("starts", count, |this, i| {
-            let start = this.read(space.starts, i);
-            this.op(ScalarOp::Mul, start, cell)
-        });
+        let data = self.p.fresh("data", Ty { base, dims: vec![total] });
+        self.push(vec![data], Exp::View { view: View::Reshape { dims: vec![total] }, array });
         Ragged { data, starts, is_compact: true }
     }
 
     /// A map whose body gives arrays of sizes of their own at each point: a join over the space.
-    fn ragged_rows(
-        &mut self,
-        space: &super::space::Space,
-        axis: Axis,
-        body: Body,
-        types: &[Ty],
-    ) -> Vec<Ragged> {
+    fn ragged_rows(&mut self, points: Points, axis: Axis, body: Body, types: &[Ty]) -> Vec<Ragged> {
         let mut pat = Vec::new();
         let results = body.results.iter().zip(types).map(|(a, ty)| match ty.is_scalar() {
             true => (*a, true),
@@ -163,7 +190,7 @@ impl Flat<'_> {
         let mut made: Vec<Option<Ragged>> = vec![None; types.len()];
         for (k, _) in &scalars {
             let v = self.p.fresh("data", types[*k].over(&[axis.size]));
-            made[*k] = Some(Ragged { data: v, starts: space.starts, is_compact: true });
+            made[*k] = Some(Ragged { data: v, starts: points.starts, is_compact: true });
             pat.push(v);
         }
         let mut joins = Vec::new();
@@ -178,18 +205,18 @@ impl Flat<'_> {
         let exp = Exp::Join { axis, regular: scalars.len(), body };
         self.stmt(Stmt { pat, exp, prov: self.prov });
         for (k, [total, starts, data]) in joins {
-            let starts = self.starts_of(space, starts, total);
+            let starts = self.starts_of(points, starts, total);
             made[k] = Some(Ragged { data, starts, is_compact: true });
         }
         made.into_iter().flatten().collect()
     }
 
     /// Where the elements of each iteration start, if `starts` say so of each point of a space.
-    fn starts_of(&mut self, space: &super::space::Space, starts: Var, total: Var) -> Var {
-        let n = self.p.ty(space.starts).dims[0];
+    fn starts_of(&mut self, points: Points, starts: Var, total: Var) -> Var {
+        let n = self.p.ty(points.starts).dims[0];
         self.ints("starts", n, |this, i| {
-            let first = this.read(space.starts, i);
-            this.start_at(starts, first, space.total, total)
+            let first = this.read(points.starts, i);
+            this.start_at(starts, first, points.total, total)
         })
     }
 
@@ -292,12 +319,12 @@ impl Flat<'_> {
         let params = accs.into_iter().chain(elems).collect();
         let start = all.iter().map(|t| Atom::Const(zero(t.base))).collect();
         let combine = Combine { lambda: Lambda { params, body: combined }, start: Some(start), assoc: true };
-        let pat: Vec<Var> = all.iter().map(|t| self.p.fresh("data", t.over(&[space.total]))).collect();
-        let axis = Axis { var: point, size: space.total };
+        let pat: Vec<Var> = all.iter().map(|t| self.p.fresh("data", t.over(&[space.points.total]))).collect();
+        let axis = Axis { var: point, size: space.points.total };
         let exp = Exp::Scan { kind: ScanKind::Inclusive, axis, body: elements, op: combine };
         self.push(pat.clone(), exp);
         for (v, data) in s.pat.iter().zip(&pat[1..]) {
-            let r = Ragged { data: *data, starts: space.starts, is_compact: true };
+            let r = Ragged { data: *data, starts: space.points.starts, is_compact: true };
             level.lifted.insert(*v, Lifted::Ragged(r));
         }
     }
@@ -332,7 +359,7 @@ impl Flat<'_> {
                 let (stmts, size) =
                     this.at(level, i.into(), &Body { stmts: Vec::new(), results: vec![axis.size] }, &[]);
                 this.out.extend(stmts);
-                let start = this.read(space.starts, i.into());
+                let start = this.read(space.points.starts, i.into());
                 let j = this.int("j");
                 let ones = this.body_of(|this| {
                     let at = this.op(ScalarOp::Add, start, j.into());
@@ -371,13 +398,13 @@ impl Flat<'_> {
             let ty = self.p.ty(*v).cell(1).over(&[total.into()]);
             pat.push(self.p.fresh("data", ty));
         }
-        let over = Axis { var: point, size: space.total };
+        let over = Axis { var: point, size: space.points.total };
         self.stmt(Stmt { pat: pat.clone(), exp: Exp::Filter { axis: over, body: inner }, prov: self.prov });
         let starts =
             self.running(ScanKind::Exclusive, ScalarOp::Add, level.count, level.count, counts, "starts");
-        let kept = super::space::Space { starts, total: total.into(), segment: space.segment };
+        let kept = Points { starts, total: total.into() };
         for (v, data) in arrays.iter().zip(&pat[1..]) {
-            let r = self.cells(&kept, level.count, *data);
+            let r = self.cells(kept, level.count, *data);
             level.lifted.insert(*v, Lifted::Ragged(r));
         }
     }
@@ -414,15 +441,15 @@ impl Flat<'_> {
             }
             all
         });
-        let order = self.p.fresh("order", Ty { base: BaseTy::I64, dims: vec![space.total] });
-        let axis = Axis { var: point, size: space.total };
+        let order = self.p.fresh("order", Ty { base: BaseTy::I64, dims: vec![space.points.total] });
+        let axis = Axis { var: point, size: space.points.total };
         self.push(vec![order], Exp::Grade { axis, body: inner });
-        let data = self.ints("order", space.total, |this, q| {
+        let data = self.ints("order", space.points.total, |this, q| {
             let at = this.read(order, q);
             let (_, start) = this.start_of(&space, q);
             this.op(ScalarOp::Sub, at, start)
         });
-        let r = Ragged { data, starts: space.starts, is_compact: true };
+        let r = Ragged { data, starts: space.points.starts, is_compact: true };
         level.lifted.insert(s.pat[0], Lifted::Ragged(r));
     }
 
@@ -433,9 +460,9 @@ impl Flat<'_> {
         keys.all(|v| !self.has_dims_of(v, inside) && !self.has_dims_of(v, &own))
     }
 
-    fn start_of(&mut self, space: &super::space::Space, point: Atom) -> (Atom, Atom) {
+    fn start_of(&mut self, space: &Space, point: Atom) -> (Atom, Atom) {
         let it = self.read(space.segment, point);
-        (it, self.read(space.starts, it))
+        (it, self.read(space.points.starts, it))
     }
 
     /// A scatter in each iteration: one into a copy of all arrays, in whose items the iterations are one
@@ -463,7 +490,7 @@ impl Flat<'_> {
             }];
             let copy = Body { stmts, results: vec![item.into()] };
             let r = self.ragged_map(level, &[Axis { var: j, size: items }], &copy).remove(0);
-            let whole = ty.cell(1).over(&[rows.total]);
+            let whole = ty.cell(1).over(&[rows.points.total]);
             let Atom::Var(v) = self.reshaped(r.data, &whole) else { continue };
             copies.push(v);
         }
@@ -473,7 +500,7 @@ impl Flat<'_> {
             let (it, j) = this.place(&writes, point.into());
             let (stmts, copy) = this.at(level, it, body, &[(axis.var, j)]);
             this.out.extend(stmts);
-            let first = this.read(rows.starts, it);
+            let first = this.read(rows.points.starts, it);
             let at = copy.results[0];
             let there = this.op(ScalarOp::Ge, at, Atom::int(0));
             let place = this.op(ScalarOp::Add, first, at);
@@ -499,11 +526,11 @@ impl Flat<'_> {
                 self.p.fresh("data", ty)
             })
             .collect();
-        let over = Axis { var: point, size: writes.total };
+        let over = Axis { var: point, size: writes.points.total };
         let exp = Exp::Scatter { dests: copies, axis: over, body: inner, combine };
         self.stmt(Stmt { pat: pat.clone(), exp, prov: self.prov });
         for (v, data) in s.pat.iter().zip(pat) {
-            let r = self.cells(&rows, level.count, data);
+            let r = self.cells(rows.points, level.count, data);
             level.lifted.insert(*v, Lifted::Ragged(r));
         }
     }
@@ -528,22 +555,22 @@ impl Flat<'_> {
         let (rows, kept): (Vec<_>, Vec<_>) = given.partition(|(_, a)| own(self, a));
         let mut pat: Vec<Var> = Vec::new();
         for (_, a) in &kept {
-            let ty = self.p.atom_ty(*a).over(&[space.total]);
+            let ty = self.p.atom_ty(*a).over(&[space.points.total]);
             pat.push(self.p.fresh("data", ty));
         }
         let made = pat.clone();
         let (mut of_rows, mut all) = (Vec::new(), Vec::new());
         for (v, _) in &rows {
-            let parts = self.joined(*v, space.total);
+            let parts = self.joined(*v, space.points.total);
             pat.extend(parts);
             of_rows.push(parts);
         }
         for part in joins.chunks(3) {
-            let parts = self.joined(part[2], space.total);
+            let parts = self.joined(part[2], space.points.total);
             pat.extend(parts);
             all.push(parts);
         }
-        let over = Axis { var: point, size: space.total };
+        let over = Axis { var: point, size: space.points.total };
         let rest = inner.results.iter().skip(regular).copied();
         let results = kept.iter().chain(&rows).map(|(_, a)| *a).chain(rest).collect();
         let inner = Body { stmts: inner.stmts, results };
@@ -553,16 +580,16 @@ impl Flat<'_> {
             prov: self.prov,
         });
         for ((v, _), data) in kept.iter().zip(made) {
-            let r = self.cells(&space, level.count, data);
+            let r = self.cells(space.points, level.count, data);
             level.lifted.insert(*v, Lifted::Ragged(r));
         }
         for ((v, _), [total, starts, data]) in rows.iter().zip(of_rows) {
-            let starts = self.starts_of(&space, starts, total);
+            let starts = self.starts_of(space.points, starts, total);
             level.lifted.insert(*v, Lifted::Ragged(Ragged { data, starts, is_compact: true }));
         }
         for (part, [total, starts, data]) in joins.chunks(3).zip(all) {
             // The elements of an iteration are those of its points; its own starts count from the first.
-            let firsts = self.starts_of(&space, starts, total);
+            let firsts = self.starts_of(space.points, starts, total);
             let n = level.count;
             let totals = self.ints("total", n, |this, i| {
                 let first = this.read(firsts, i);
@@ -570,14 +597,14 @@ impl Flat<'_> {
                 let end = this.start_at(firsts, next, n, total);
                 this.op(ScalarOp::Sub, end, first)
             });
-            let own = self.ints("starts", space.total, |this, q| {
+            let own = self.ints("starts", space.points.total, |this, q| {
                 let start = this.read(starts, q);
                 let it = this.read(space.segment, q);
                 let first = this.read(firsts, it);
                 this.op(ScalarOp::Sub, start, first)
             });
             level.lifted.insert(part[0], Lifted::Regular(totals));
-            let r = Ragged { data: own, starts: space.starts, is_compact: true };
+            let r = Ragged { data: own, starts: space.points.starts, is_compact: true };
             level.lifted.insert(part[1], Lifted::Ragged(r));
             let r = Ragged { data, starts: firsts, is_compact: true };
             level.lifted.insert(part[2], Lifted::Ragged(r));

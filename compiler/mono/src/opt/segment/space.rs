@@ -14,12 +14,18 @@ use remc_base::ops::ScalarOp;
 
 #[derive(Clone, Copy)]
 pub(super) struct Space {
-    /// Of each iteration, the number of its elements, and those before it.
-    pub starts: Var,
-    /// The number of elements in all.
-    pub total: Atom,
+    pub points: Points,
     /// Of each element, the iteration that it belongs to.
     pub segment: Var,
+}
+
+/// Elements of all iterations, one iteration after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Points {
+    /// Where those of each iteration start.
+    pub starts: Var,
+    /// How many there are in all.
+    pub total: Atom,
 }
 
 impl Flat<'_> {
@@ -58,7 +64,7 @@ impl Flat<'_> {
         let axis = Axis { var: i, size: n };
         self.push(vec![marked], Exp::Scatter { dests: vec![marks], axis, body, combine: None });
         let segment = self.running(ScanKind::Inclusive, ScalarOp::Max2, total, total, marked, "segment");
-        Space { starts, total, segment }
+        Space { points: Points { starts, total }, segment }
     }
 
     fn combine(&mut self, op: ScalarOp) -> Combine {
@@ -88,7 +94,7 @@ impl Flat<'_> {
     /// The iteration of a point of a space, and the point's place among the iteration's own.
     pub(super) fn place(&mut self, space: &Space, point: Atom) -> (Atom, Atom) {
         let s = self.read(space.segment, point);
-        let start = self.read(space.starts, s);
+        let start = self.read(space.points.starts, s);
         (s, self.op(ScalarOp::Sub, point, start))
     }
 }

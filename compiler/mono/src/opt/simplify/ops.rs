@@ -175,6 +175,7 @@ impl Simplifier<'_> {
                     Sub => pa.plus(-1, &pb),
                     _ => pa.times(&pb),
                 }?;
+                let value = self.facts.undivided(value);
                 if let Some(c) = value.as_constant() {
                     return atom(Atom::int(c));
                 }
