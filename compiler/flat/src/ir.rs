@@ -39,8 +39,8 @@
 //! Invariants, which [`crate::verify`] checks beside Mono's on scopes, operands and types: a leaf has no
 //! result and makes no array whose size is only known inside it (its dims are in scope outside, up to
 //! arithmetic on sizes; a `filter`'s arrays are bounded by its axis, and those of an iteration by how many
-//! there are: [`crate::legal`]) and no `grade`; the branches of a `branch` give values of the same types, and a tree of branches ends in versions without further
-//! `branch`; levels do not nest upwards.
+//! there are: [`crate::legal`]) and no `grade`; the branches of a `branch` give values of the same types, and
+//! a tree of branches ends in versions without further `branch`; levels do not nest upwards.
 
 use remc_base::ops::ScalarOp;
 use remc_base::{IdVec, Name, Prov, Provenance};

@@ -13,6 +13,9 @@
 //! (map ((%i %n1)) (let (%j) (op + %i 1)) (let (%c) (op < %j %n)) …)      with n1 = n - 1: %c is true
 //! ```
 //!
+//! A remainder beside its quotient is what was divided ([`Facts::undivided`]), so that an index that was taken apart
+//! and put together again is itself.
+//!
 //! Facts are scoped as variables are: what is assumed after [`Facts::mark`] is forgotten by
 //! [`Facts::rollback`].
 

@@ -20,7 +20,7 @@
 //!
 //! | in the body | over all iterations |
 //! | --- | --- |
-//! | `map` | a map over the space, its body at the iteration of each point; flattened in its turn |
+//! | `map` | a map over the space, its body at the iteration of each point; flattened in its turn. Axes of one size for all, behind the others, are no part of the space: `[n 3]` has that of `[n]` |
 //! | `scan` | one scan of elements with a flag where an iteration begins, for operators of scalars |
 //! | `filter` | one filter, and how many each iteration keeps |
 //! | `grade` | one sort, by the iteration first |

@@ -118,10 +118,14 @@ impl Flat<'_> {
             let sizes = Body { stmts: Vec::new(), results: dims.clone() };
             let (stmts, sizes) = this.at(level, s, &sizes, &[]);
             this.out.extend(stmts);
-            let (outer, inner) = axes.split_at(front.len());
-            let (sizes, _) = sizes.results.split_at(front.len());
-            let mut with = this.unravelled(place, outer, sizes);
-            with.extend(in_cell.into_iter().flat_map(|j| this.unravelled(j, inner, cell)));
+            let own: Vec<Axis> =
+                sizes.results.iter().map(|size| Axis { var: this.int("i"), size: *size }).collect();
+            let (outer, inner) = own.split_at(front.len());
+            this.unravel(place, outer);
+            if let Some(in_cell) = in_cell {
+                this.unravel(in_cell, inner);
+            }
+            let with: Vec<(Var, Atom)> = axes.iter().zip(&own).map(|(a, o)| (a.var, o.var.into())).collect();
             let (stmts, copy) = this.at(level, s, body, &with);
             this.out.extend(stmts);
             copy.results
@@ -137,21 +141,6 @@ impl Flat<'_> {
         let exp = Exp::Map { axes: vec![axis], body: inner };
         self.stmt(Stmt { pat: pat.clone(), exp, prov: self.prov });
         pat.into_iter().map(|v| self.cells(points, level.count, v)).collect()
-    }
-
-    /// The indices of a position in row-major order, for the variables of the axes, which have these sizes.
-    fn unravelled(&mut self, position: Atom, axes: &[Axis], sizes: &[Atom]) -> Vec<(Var, Atom)> {
-        let mut rest = position;
-        let mut with = Vec::with_capacity(axes.len());
-        for (k, (a, size)) in axes.iter().zip(sizes).enumerate().rev() {
-            if k == 0 {
-                with.push((a.var, rest));
-            } else {
-                with.push((a.var, self.op(ScalarOp::Modulo, rest, *size)));
-                rest = self.op(ScalarOp::Quotient, rest, *size);
-            }
-        }
-        with
     }
 
     /// The elements of cells, one at each of the points of `count` iterations, and how many each has.
@@ -368,7 +357,7 @@ impl Flat<'_> {
                     this.push(vec![one], Exp::Cast(BaseTy::I64, kept));
                     vec![one.into()]
                 });
-                let op = this.add();
+                let op = this.combine(ScalarOp::Add);
                 let kept = this.int("kept");
                 let axis = Axis { var: j, size: size.results[0] };
                 this.push(vec![kept], Exp::Reduce { axis, body: ones, op });
@@ -407,12 +396,6 @@ impl Flat<'_> {
             let r = self.cells(kept, level.count, *data);
             level.lifted.insert(*v, Lifted::Ragged(r));
         }
-    }
-
-    fn add(&mut self) -> Combine {
-        let params = vec![self.int("acc"), self.int("x")];
-        let body = self.body_of(|this| vec![this.op(ScalarOp::Add, params[0].into(), params[1].into())]);
-        Combine { lambda: Lambda { params, body }, start: Some(vec![Atom::int(0)]), assoc: true }
     }
 
     /// A sort in each iteration: one of all elements, by the iteration first.

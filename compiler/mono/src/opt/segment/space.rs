@@ -67,7 +67,8 @@ impl Flat<'_> {
         Space { points: Points { starts, total }, segment }
     }
 
-    fn combine(&mut self, op: ScalarOp) -> Combine {
+    /// An operator of ints that are not negative, from 0 on.
+    pub(super) fn combine(&mut self, op: ScalarOp) -> Combine {
         let params = vec![self.int("acc"), self.int("x")];
         let body = self.body_of(|this| vec![this.op(op, params[0].into(), params[1].into())]);
         Combine { lambda: Lambda { params, body }, start: Some(vec![Atom::int(0)]), assoc: true }
