@@ -5,6 +5,7 @@
 //! Nothing here knows a syntax tree or an intermediate language. The theory of indices lives in
 //! [`dim`] and [`shape`] (integer polynomials; the free monoid over dims), the types over it in [`types`].
 
+mod binders;
 pub mod diag;
 pub mod dim;
 pub mod ids;
@@ -23,6 +24,7 @@ pub mod trap;
 pub mod types;
 pub mod value;
 
+pub use binders::free_indices;
 pub use diag::{Code, Diagnostic, Label, Loc, Severity, ShapeComparison};
 pub use dim::{Dim, DimVar};
 pub use ids::{IdVec, MetaId, NodeId};

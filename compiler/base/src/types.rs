@@ -9,6 +9,7 @@
 //! An array-kinded type variable `@t` is a pair of an atom-type variable and a shape variable that are
 //! bound together (see [`TParam::shape`]), so every array type has the one form [`ArrTy`].
 
+use crate::binders;
 use crate::dim::Dim;
 use crate::ids::MetaId;
 use crate::name::{IVar, Name, Sort, TVar};
@@ -221,7 +222,7 @@ impl fmt::Display for TParam {
     }
 }
 
-/// Prints as source; variables by their names.
+/// Prints as source; variables by their names, which no binder captures.
 impl fmt::Display for AtomTy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -234,19 +235,22 @@ impl fmt::Display for AtomTy {
                 write!(f, ") {})", t.ret)
             }
             AtomTy::Forall(t) => {
+                let (params, body) = binders::of_types(&t.params, &t.body);
                 f.write_str("(∀ (")?;
-                separated(f, &t.params)?;
-                write!(f, ") {})", t.body)
+                separated(f, &params)?;
+                write!(f, ") {body})")
             }
             AtomTy::Pi(t) => {
+                let (params, body) = binders::of_indices(&t.params, &t.body);
                 f.write_str("(Π (")?;
-                separated(f, &t.params)?;
-                write!(f, ") {})", t.body)
+                separated(f, &params)?;
+                write!(f, ") {body})")
             }
             AtomTy::Sigma(t) => {
+                let (params, body) = binders::of_indices(&t.params, &t.body);
                 f.write_str("(Σ (")?;
-                separated(f, &t.params)?;
-                write!(f, ") {})", t.body)
+                separated(f, &params)?;
+                write!(f, ") {body})")
             }
             AtomTy::Tuple(t) => {
                 let record = !t.fields.is_empty() && t.fields.iter().all(|(l, _)| l.is_some());

@@ -130,7 +130,7 @@ pub enum ExprKind {
         tuple: Expr,
         position: usize,
     },
-    /// Converts each atom to the node's atom type, a base type, as the table of scalar operators says.
+    /// Converts each atom to the node's atom type, a base type or one of numbers, as the table of scalar operators says.
     Cast(Expr),
     /// `(as-shape [i …] e)`: the elements of `e`, whose shape is checked to be the node's.
     AsShape(Expr),

@@ -509,6 +509,8 @@ impl Checker<'_> {
         ret: ArrTy,
         node: NodeId,
     ) -> Check<Typed> {
+        let given = slots.iter().filter_map(|s| Some((&s.param, &s.arg.as_ref()?.expr, &s.frame)));
+        self.note_frames(&op.expr, given, node);
         let frame = self.join_frames(&op, &op_frame, &slots, node)?;
         self.settle_or_report()?;
         let depth = self.s.depth;
@@ -526,12 +528,32 @@ impl Checker<'_> {
         }
         let ty = ret.lifted(&frame);
         if slots.is_empty() && !matches!(self.s.zonk_atom(&op.expr.ty.atom), AtomTy::Fn(_)) {
-            return Ok(Typed { known, ..Typed::new(op.expr) });
+            let counts = self.counts(&op);
+            return Ok(if counts {
+                Typed::new(self.converted(op.expr))
+            } else {
+                Typed { known, ..Typed::new(op.expr) }
+            });
         }
         let args =
             slots.into_iter().filter_map(|s| Some(Arg { expr: s.arg?.expr, frame: s.frame })).collect();
+        let counts = self.counts(&op);
         let expr = Expr::new(ExprKind::App { func: op.expr, args, frame }, ty, node);
-        Ok(Typed { known, ..Typed::new(expr) })
+        Ok(if counts { Typed::new(self.converted(expr)) } else { Typed { known, ..Typed::new(expr) } })
+    }
+
+    /// Whether it is `iota` or one of its kin.
+    pub(super) fn counts(&self, op: &Operator) -> bool {
+        self.in_prelude(op).is_some_and(|name| matches!(name.as_str(), "iota" | "iota/w"))
+    }
+
+    /// Ints that are counted where they stand, as numbers of the type that the context wants, as a literal is: no digit
+    /// of a person's data is lost. Where they stay ints, [`super::finish`] takes the conversion out.
+    pub(super) fn converted(&mut self, ints: Expr) -> Expr {
+        let atom = self.s.fresh_number(Class::Num, BaseTy::I64, ints.node);
+        let ty = ArrTy::new(atom, ints.ty.shape.clone());
+        let node = ints.node;
+        Expr::new(ExprKind::Cast(ints), ty, node)
     }
 
     /// The value of a call that stands for it, such as `(length e)`, where nothing evaluates `e`. So nothing checks that

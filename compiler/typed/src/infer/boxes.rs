@@ -210,7 +210,12 @@ impl Checker<'_> {
         let mut ty = self.s.zonk(&t.ty);
         // An array of exact shape is boxed first.
         let dims = ty.shape.dims().map(|d| d.len());
-        if !matches!(ty.atom, AtomTy::Sigma(_) | AtomTy::Meta(_))
+        let may_be_boxes = match &ty.atom {
+            AtomTy::Sigma(_) => true,
+            AtomTy::Meta(_) => self.s.class_of(&ty.atom).is_none(),
+            _ => false,
+        };
+        if !may_be_boxes
             && let Some(rank) = dims
             && rank >= indices.len()
             && rank > 0

@@ -17,6 +17,9 @@ pub(super) struct Cut {
     frame: Shape,
 }
 
+/// What makes a size of a number with a fraction.
+const ROUND: &str = "say how to round: (float->int (round e)) or (float->int (floor e))";
+
 impl Checker<'_> {
     /// `((λ (x …) body) arg …)`: the arguments come first and flow into the parameters.
     pub(super) fn apply_lambda(
@@ -114,6 +117,12 @@ impl Checker<'_> {
             let whole = self.s.zonk_shape(&cut.frame).is_scalar();
             let known = if whole { cut.arg.known.clone() } else { None };
             let var = self.new_local(&cut.name, cut.cell.clone(), known);
+            let from = self.lifts_of(&cut.arg.expr);
+            // Whole, it is a name for the argument, and consumed where it is used; a cell with axes is taken here.
+            if !whole && !self.s.zonk_shape(&cut.cell.shape).is_scalar() {
+                self.consume(cut.arg.expr.node, &from);
+            }
+            self.locals[var.0 as usize].lifts = from;
             self.bind_local(&cut.name.clone(), var);
             vars.push(var);
         }
@@ -130,6 +139,13 @@ impl Checker<'_> {
             }
             Ok(body)
         })?;
+        let mut lifts = self.lifts_of(&body);
+        for (cut, var) in cuts.iter().zip(&vars) {
+            if !self.s.zonk_shape(&cut.frame).is_scalar() {
+                consumed::extend(&mut lifts, &self.local(*var).lifts);
+            }
+        }
+        self.note_lifts(node, lifts);
         let params: Vec<_> = vars.iter().map(|v| self.local(*v).local.clone()).collect();
         let fn_ty = AtomTy::func(params.iter().map(|p| p.ty.clone()).collect(), body.ty.clone());
         let ret_ty = body.ty.clone();
@@ -421,8 +437,8 @@ impl Checker<'_> {
                 )
                 .primary(Loc::Node(node), format!("has type `{shown}`"))
                 .help(match self.s.zonk_atom(&t.expr.ty.atom) {
-                    AtomTy::Meta(_) => "convert it: (float->int e)",
-                    AtomTy::Base(b) if b.is_float() => "convert it: (float->int e)",
+                    AtomTy::Meta(_) => ROUND,
+                    AtomTy::Base(b) if b.is_float() => ROUND,
                     AtomTy::Base(b) if b.is_in(Class::Int) => "convert it: (cast int e)",
                     _ => "a size is a number of items: an int",
                 }),

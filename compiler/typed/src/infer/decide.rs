@@ -10,7 +10,7 @@ use super::solver::{Constraint, MetaKind, Pending, Solution};
 use super::*;
 
 /// The highest rank that is tried.
-const MOST_RANK: usize = 3;
+pub(super) const MOST_RANK: usize = 3;
 
 /// Of so many parameters all ranks are tried with all; of more, the same for all, and one for each of the first alone.
 const MOST_TOGETHER: usize = 3;
@@ -85,7 +85,7 @@ impl Checker<'_> {
                         MetaKind::Shape { pad: false, .. } => 1,
                         _ => 3,
                     };
-                    open.iter().copied().min_by_key(order).map(nothing)
+                    open.iter().copied().filter(|m| !self.s.is_named(*m)).min_by_key(order).map(nothing)
                 }
             }
         })
@@ -133,9 +133,7 @@ impl Checker<'_> {
             let bare: Vec<MetaId> =
                 frames.iter().filter(|f| self.is_bare(f)).flat_map(|f| self.unsolved_in(f)).collect();
             for m in bare {
-                if !self.s.meta(m).is_solved() {
-                    self.s.decide(m, Solution::Shape(Shape::scalar()));
-                }
+                self.take(nothing(m))?;
             }
         }
         self.settle_or_report()
@@ -185,7 +183,16 @@ impl Checker<'_> {
 
     /// Whether a decision changes anything. An equation that is itself stuck does not: it is left to be reported.
     fn take(&mut self, decision: Decision) -> Check<bool> {
+        let numbers = match &decision {
+            Decision::Shape(m, shape) if shape.is_scalar() => vec![(*m, 0)],
+            Decision::Ranks(ranks) => ranks.clone(),
+            _ => Vec::new(),
+        };
+        if let Some((node, ranks)) = self.other_ranks(&numbers) {
+            return self.ambiguous_rank(node, &ranks);
+        }
         match decision {
+            Decision::Shape(m, _) if self.s.meta(m).is_solved() => return Ok(false),
             Decision::Shape(m, shape) => self.s.decide(m, Solution::Shape(shape)),
             Decision::Ranks(ranks) => {
                 for (m, rank) in ranks {
@@ -318,6 +325,7 @@ impl Checker<'_> {
         let bare = open.iter().find(|m| self.is_bare_meta(**m) && deep(m));
         let other = open
             .iter()
+            .filter(|m| !self.s.is_named(**m))
             .find(|m| matches!(self.s.meta(**m).kind, MetaKind::Shape { pad: false, .. }) && deep(m));
         bare.or(other).copied().map(nothing)
     }
@@ -405,7 +413,7 @@ impl Checker<'_> {
     }
 
     /// What follows if these ranks are decided, unless an equation cannot hold then.
-    fn with_ranks(&self, ranks: &Ranks) -> Option<Solver> {
+    pub(super) fn with_ranks(&self, ranks: &Ranks) -> Option<Solver> {
         let mut s = self.s.clone();
         for (m, r) in ranks {
             if !s.meta(*m).is_solved() {
@@ -481,25 +489,47 @@ impl Checker<'_> {
                 && matches!(meta.kind, MetaKind::Shape { bare: true, .. })
                 && (results || !meta.result)
             {
-                self.s.decide(m, Solution::Shape(Shape::scalar()));
+                self.take(nothing(m))?;
             }
         }
         self.settle_or_report()
     }
 
-    /// A type whose quotient is a known float type is taken to be that type.
+    /// A type whose quotient is a known float type is taken to be that type, and types that have one quotient to be
+    /// one: in `(+ (sqrt a) (sqrt b))` what `a` and `b` are numbers of.
     fn decide_quotients(&mut self, depth: u32) -> Check<()> {
         let pending = self.s.pending.clone();
         for p in pending {
             let Constraint::Quot(a, u) = p.constraint else { continue };
-            if let (AtomTy::Meta(m), u @ AtomTy::Base(_)) = (self.s.zonk_atom(&a), self.s.zonk_atom(&u))
-                && self.s.meta(m).depth >= depth
-                && !matches!(self.s.meta(m).kind, MetaKind::Atom { class: Some(Class::Int), .. })
-            {
-                self.s.decide(m, Solution::Atom(u));
+            let a = self.s.zonk_atom(&a);
+            let u = self.s.zonk_atom(&u);
+            if !self.is_deep_number(&a, depth) {
+                continue;
+            }
+            match (&a, &u) {
+                (AtomTy::Meta(m), AtomTy::Base(_))
+                    if !matches!(self.s.meta(*m).kind, MetaKind::Atom { class: Some(Class::Int), .. }) =>
+                {
+                    self.s.decide(*m, Solution::Atom(u));
+                }
+                (_, AtomTy::Quot(other)) if self.is_deep_number(other, depth) => {
+                    self.s.node = Some(p.node);
+                    if let Err(e) = self.s.unify_atom(&a, other) {
+                        return self.mismatch(e, p.node);
+                    }
+                }
+                _ => {}
             }
         }
         self.settle_or_report()
+    }
+
+    /// Whether a type is an existential that is at least so deep, or a variable.
+    fn is_deep_number(&self, t: &AtomTy, depth: u32) -> bool {
+        match t {
+            AtomTy::Meta(m) => self.s.meta(*m).depth >= depth,
+            t => matches!(t, AtomTy::Var(_)),
+        }
     }
 
     /// Everything at least as deep as `depth` that rules decide.

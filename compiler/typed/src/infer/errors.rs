@@ -11,7 +11,7 @@ use super::instance::Operator;
 use super::solver::{MetaKind, Mismatch};
 use super::*;
 use crate::codes;
-use forms::conversion;
+use forms::agreement;
 pub(super) use forms::goes_on;
 pub use names::elsewhere;
 pub(super) use origin::{NamedSize, Origin};
@@ -171,7 +171,7 @@ impl Checker<'_> {
                 d.help("compare characters with char<?, or convert them with char->int")
             }
             (AtomTy::Base(BaseTy::Char), _) => d.help("convert it with char->int"),
-            (AtomTy::Base(b), Class::Int) if b.is_float() => d.help("convert it with float->int"),
+            (AtomTy::Base(b), Class::Int) if b.is_float() => d.help("say how to round: (float->int (round x)) or (float->int (floor x))"),
             (AtomTy::Base(b), Class::Frac) if b.is_integer() => {
                 d.help("convert it with int->float, or write 2.0 for 2")
             }
@@ -310,12 +310,14 @@ impl Checker<'_> {
         let message = format!("{which} has to be `{want}`, not `{atom}`");
         let shown = self.show(&have);
         let mut d = Diagnostic::error(codes::ATOM_TYPE, message).primary(at, format!("has type `{shown}`"));
+        let mut beside = None;
         for other in slots {
             if other.node != slot.node
                 && let Some(o) = &other.arg
                 && self.show_atom(&o.expr.ty.atom) == want
             {
                 let ty = self.show(&o.expr.ty);
+                beside = Some(is_literal(&o.expr));
                 d = d.secondary(Loc::Node(other.node), format!("has type `{ty}`"));
                 break;
             }
@@ -326,7 +328,7 @@ impl Checker<'_> {
         } else if let (AtomTy::Base(a), AtomTy::Base(b)) =
             (self.readable_default(&have.atom), &self.readable_default(&param))
         {
-            d = d.help(conversion(a, *b, is_literal(&arg.expr)));
+            d = d.help(agreement(a, *b, is_literal(&arg.expr), beside));
         }
         self.fail_application(d)
     }
@@ -574,11 +576,7 @@ impl Checker<'_> {
             return None;
         }
         // A size that a box hides has no name here.
-        let in_scope = known.vars().all(|v| match v {
-            DimVar::Rigid(v) => self.find_index(&v.name) == Some(v.clone().into()),
-            _ => false,
-        });
-        let states = if in_scope {
+        let states = if self.may_name(&ArrTy::new(AtomTy::INT, Shape::of_dims([known.clone()]))) {
             format!("(as-shape [{}] …) states that they agree", self.show_dim(known))
         } else {
             "(as-shape (shape x) y) states that y has the shape of x".into()

@@ -126,7 +126,7 @@ impl Checker<'_> {
                     }
                     let body = c.behind_barrier(|c| Ok(c.infer(body, expected)?.expr))?;
                     let indices = vec![w];
-                    let body = c.rebox(body, &indices)?;
+                    let body = c.rebox_by_name(body, &indices)?;
                     let ty = body.ty.clone();
                     let kind = match (shaped, natural) {
                         (true, _) => LiftKind::Shape,
@@ -390,6 +390,7 @@ impl Checker<'_> {
                 let adapts = sizes && own(self);
                 self.locals[var.0 as usize].adapts = adapts;
                 self.locals[var.0 as usize].parts = t.parts;
+                self.locals[var.0 as usize].lifts = self.lifts_of(&t.expr);
                 self.bind_local(name, var);
                 done.push((var, t.expr));
             }
@@ -485,6 +486,7 @@ impl Checker<'_> {
         // The tuple once, then one variable for each component.
         self.deeper(|c| {
             let whole = c.new_local(&Name::new("values"), ty.clone(), None);
+            c.locals[whole.0 as usize].lifts = c.lifts_of(&t.expr);
             let mut parts = Vec::new();
             for (position, (p, (_, field))) in params.iter().zip(&tuple.fields).enumerate() {
                 let tuple = c.var(whole, node).expr;
@@ -588,6 +590,7 @@ impl Checker<'_> {
             let mut vars = Vec::new();
             for (b, e) in bindings.iter().zip(&init) {
                 let v = c.new_local(&b.param.name, e.ty.clone(), None);
+                c.locals[v.0 as usize].lifts = c.lifts_of(e);
                 c.bind_local(&b.param.name, v);
                 vars.push(v);
             }

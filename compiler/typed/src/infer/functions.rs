@@ -3,6 +3,7 @@
 use super::apply::Source;
 use super::instance::Operator;
 use super::polymorphic::is_polymorphic;
+use super::solver::Role;
 use super::*;
 use crate::ir::ExprKind;
 use remc_syntax::ast::{self, Annotation};
@@ -17,23 +18,21 @@ impl Checker<'_> {
         body: &ast::Expr,
         expected: Option<&FnTy>,
     ) -> Check<Typed> {
+        let role = if std::mem::take(&mut self.defining) { Role::Named } else { Role::Parameter };
         self.deeper(|c| {
-            let mut vars = Vec::new();
-            for (i, p) in params.iter().enumerate() {
-                let want = expected.and_then(|f| f.params.get(i)).cloned();
-                let ty = c.param_type(p, want)?;
-                c.sizes_from_parameter(&p.name, &ty, p.id);
-                let var = c.new_local(&p.name, ty, None);
-                c.locals[var.0 as usize].bound =
-                    matches!(p.ann, Annotation::Type(_)).then_some(Loc::Node(p.id));
-                c.bind_local(&p.name, var);
-                vars.push(var);
-            }
-            // The result type's variables scope over the body.
-            let ret = match ret {
-                Some(t) => Some((c.param_array_type(t)?, t.id)),
-                None => None,
-            };
+            let (vars, ret) = c.in_role(role, |c| {
+                let mut vars = Vec::new();
+                for (i, p) in params.iter().enumerate() {
+                    let want = expected.and_then(|f| f.params.get(i)).cloned();
+                    vars.push(c.parameter(p, want)?);
+                }
+                // The result type's variables scope over the body.
+                let ret = match ret {
+                    Some(t) => Some((c.param_array_type(t)?, t.id)),
+                    None => None,
+                };
+                Ok((vars, ret))
+            })?;
             // Functions inside of an entry have no data to read their sizes from: they are for all sizes.
             if c.param_implicit == Implicit::Entry {
                 c.param_implicit = Implicit::Flexible;
@@ -46,6 +45,28 @@ impl Checker<'_> {
                 Ok(t)
             })
         })
+    }
+
+    /// The variable of a parameter, brought into scope.
+    fn parameter(&mut self, p: &ast::Param, want: Option<ArrTy>) -> Check<VarId> {
+        let ty = self.param_type(p, want)?;
+        let unranked = p.ann == Annotation::None && self.is_bare(&ty.shape);
+        self.sizes_from_parameter(&p.name, &ty, p.id);
+        let var = self.new_local(&p.name, ty, None);
+        let local = &mut self.locals[var.0 as usize];
+        local.bound = matches!(p.ann, Annotation::Type(_)).then_some(Loc::Node(p.id));
+        local.unranked = unranked;
+        local.lifts = vec![var];
+        self.bind_local(&p.name, var);
+        Ok(var)
+    }
+
+    /// Runs `f` with sizes that are named in types in this role.
+    pub(super) fn in_role<T>(&mut self, role: Role, f: impl FnOnce(&mut Self) -> T) -> T {
+        let outside = std::mem::replace(&mut self.size_role, role);
+        let result = f(self);
+        self.size_role = outside;
+        result
     }
 
     fn param_type(&mut self, p: &ast::Param, want: Option<ArrTy>) -> Check<ArrTy> {
@@ -64,11 +85,11 @@ impl Checker<'_> {
             }
             (Annotation::All, None) => {
                 let atom = self.s.fresh_atom(None, p.id);
-                ArrTy::new(atom, self.s.fresh_whole_shape(p.id, Name::new(format!("@{}", p.name))))
+                ArrTy::new(atom, self.s.fresh_whole_shape(Role::Parameter, p.id, Name::new(format!("@{}", p.name))))
             }
             (Annotation::Rank(r), want) => {
                 let atom = self.s.fresh_atom(None, p.id);
-                let dims: Vec<_> = (0..*r).map(|_| self.s.fresh_dim(p.id, None)).collect();
+                let dims: Vec<_> = (0..*r).map(|_| self.s.fresh_size(Role::Parameter, p.id, None)).collect();
                 let ty = ArrTy::new(atom, Shape::of_dims(dims));
                 if let Some(want) = want {
                     let _ = self.s.unify_atom(&ty.atom, &want.atom);

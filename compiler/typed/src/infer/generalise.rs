@@ -144,6 +144,7 @@ impl Checker<'_> {
         }
         self.s.depth += 1;
         let depth = self.s.depth;
+        self.defining = matches!(&*inner.kind, A::Lam { .. });
         let result = self.behind_barrier(|c| Ok(c.infer(inner, expected)?.expr)).and_then(|t| {
             self.sink_parts();
             self.decide_but_results(depth)?;

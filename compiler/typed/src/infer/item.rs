@@ -2,6 +2,7 @@
 
 use super::generalise::Binders;
 use super::polymorphic::is_written_function;
+use super::solver::Role;
 use super::values::is_sizes;
 use super::*;
 use crate::check::Checked;
@@ -248,7 +249,7 @@ impl Checker<'_> {
         self.s.depth += 1;
         let depth = self.s.depth;
         let outside = std::mem::replace(&mut self.implicit, self.param_implicit);
-        let split = self.split_vals(f.params);
+        let split = self.in_role(Role::Named, |c| c.split_vals(f.params));
         self.implicit = outside;
         let (params, vals) = split?;
         for ((_, index), name) in vals.iter().zip(f.params.iter().filter(|p| is_val_param(p))) {
@@ -258,7 +259,7 @@ impl Checker<'_> {
             // The result is in terms of what the parameters' types name.
             for p in &params {
                 if let Annotation::Type(t) = &p.ann {
-                    self.param_array_type(t)?;
+                    self.in_role(Role::Named, |c| c.param_array_type(t))?;
                 }
             }
         }

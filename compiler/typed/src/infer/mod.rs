@@ -15,6 +15,7 @@ mod apply;
 mod axes;
 mod boxes;
 mod cells;
+mod consumed;
 mod decide;
 mod depth;
 mod errors;
@@ -89,6 +90,10 @@ struct LocalVar {
     bound: Option<Loc>,
     /// What its value takes first, as a generalised function.
     parts: Vec<Part>,
+    /// Whether it is a parameter whose rank is neither written nor known where its function stands.
+    unranked: bool,
+    /// The parameters whose frames its value has: of a parameter, itself.
+    lifts: consumed::Lifts,
 }
 
 #[derive(Clone, Debug)]
@@ -166,6 +171,10 @@ pub struct Checker<'e> {
     /// How free names in the types of parameters are bound.
     param_implicit: Implicit,
     entry_indices: Vec<IVar>,
+    /// What the sizes are that the types of parameters name.
+    size_role: solver::Role,
+    /// Whether the next λ is a definition's, which is polymorphic in the sizes that its parameters name.
+    defining: bool,
     /// Where index variables come from, by id, for messages.
     origins: FxHashMap<u32, errors::Origin>,
     /// The sizes that the types of parameters name, for messages.
@@ -178,6 +187,10 @@ pub struct Checker<'e> {
     reboxed: FxHashSet<u32>,
     /// The positions of errors about applications whose parts are right ([`remedy`]).
     blamed: Vec<usize>,
+    /// Which parameters' frames the applications have, by node: see [`consumed`].
+    lifts: FxHashMap<NodeId, consumed::Lifts>,
+    /// What functions of arrays take in which several parameters meet.
+    consumed: Vec<consumed::Consumed>,
     /// Whether a candidate is being tried, on a copy.
     trying: bool,
     /// How many candidates may still be tried.
@@ -199,12 +212,16 @@ impl<'e> Checker<'e> {
             implicit: Implicit::No,
             param_implicit: Implicit::Flexible,
             entry_indices: Vec::new(),
+            size_role: solver::Role::Parameter,
+            defining: false,
             origins: FxHashMap::default(),
             named_sizes: Vec::new(),
             rows: Vec::new(),
             shown_as: FxHashMap::default(),
             reboxed: FxHashSet::default(),
             blamed: Vec::new(),
+            lifts: FxHashMap::default(),
+            consumed: Vec::new(),
             trying: false,
             tries: remedy::TRIES,
         }
@@ -223,6 +240,8 @@ impl<'e> Checker<'e> {
             lifted: None,
             bound: None,
             parts: Vec::new(),
+            unranked: false,
+            lifts: Vec::new(),
         });
         var
     }

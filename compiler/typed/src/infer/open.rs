@@ -10,6 +10,15 @@ use super::solver::Constraint;
 use super::*;
 use crate::ir::{ExprKind, LiftKind};
 
+/// What a box hides of sizes in which an index is not alone, as `(+ d 1)`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hiding {
+    /// Them: `(Σ (n) [int n])`.
+    Sizes,
+    /// The index: `(Σ (d) [int (+ d 1)])`.
+    Names,
+}
+
 impl Checker<'_> {
     /// The index that stands for an int variable.
     pub(super) fn lift_local(&mut self, var: VarId) -> IVar {
@@ -296,7 +305,16 @@ impl Checker<'_> {
     }
 
     /// Boxes a result that mentions any of the indices, which go out of scope.
-    pub(super) fn rebox(&mut self, mut e: Expr, indices: &[IVar]) -> Check<Expr> {
+    pub(super) fn rebox(&mut self, e: Expr, indices: &[IVar]) -> Check<Expr> {
+        self.rebox_as(e, indices, Hiding::Sizes)
+    }
+
+    /// The same of an index that a person named: the box hides that very index.
+    pub(super) fn rebox_by_name(&mut self, e: Expr, indices: &[IVar]) -> Check<Expr> {
+        self.rebox_as(e, indices, Hiding::Names)
+    }
+
+    fn rebox_as(&mut self, mut e: Expr, indices: &[IVar], hiding: Hiding) -> Check<Expr> {
         self.settle_or_report()?;
         let mut ty = self.s.zonk(&e.ty);
         if ty.shape.items().iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(_)))) {
@@ -317,14 +335,14 @@ impl Checker<'_> {
         match *e.kind {
             ExprKind::Tuple(parts) => {
                 let parts: Vec<Expr> =
-                    parts.into_iter().map(|p| self.rebox(p, &hidden)).collect::<Check<_>>()?;
+                    parts.into_iter().map(|p| self.rebox_as(p, &hidden, hiding)).collect::<Check<_>>()?;
                 let AtomTy::Tuple(old) = &ty.atom else { return Err(Reported) };
                 let labels = old.fields.iter().map(|(l, _)| l.clone());
                 let atom = AtomTy::tuple(labels.zip(parts.iter().map(|p| p.ty.clone())).collect());
                 return Ok(Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), e.node));
             }
             ExprKind::Let { local, value, body } if matches!(ty.atom, AtomTy::Tuple(_)) => {
-                let body = self.rebox(body, &hidden)?;
+                let body = self.rebox_as(body, &hidden, hiding)?;
                 let ty = body.ty.clone();
                 return Ok(Expr::new(ExprKind::Let { local, value, body }, ty, e.node));
             }
@@ -342,6 +360,7 @@ impl Checker<'_> {
         for v in hidden {
             let of_v: Vec<Dim> = dims.iter().filter(|d| dim_mentions(d, &v)).cloned().collect();
             let whole = v.sort == Sort::Shape
+                || hiding == Hiding::Names && of_v.iter().all(Dim::is_never_negative)
                 || of_v.is_empty()
                 || deep_mention(&ty, &v)
                 || of_v.iter().any(|d| d.as_var() == Some(&DimVar::Rigid(v.clone())));

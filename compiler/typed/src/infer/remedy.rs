@@ -60,6 +60,8 @@ struct Parts<'a> {
     types: Vec<Option<ArrTy>>,
     /// Whether a box hides the first size.
     hidden: Vec<bool>,
+    /// Whether the names in it mean here what they mean in it.
+    nameable: Vec<bool>,
     name: &'a str,
     /// The function's parameters, where they have names.
     params: Vec<Name>,
@@ -173,7 +175,8 @@ impl Checker<'_> {
             A::Var(name) => name.clone(),
             _ => Name::new(""),
         };
-        let (types, hidden) = self.types_of(args).into_iter().unzip();
+        let (types, hidden): (Vec<Option<ArrTy>>, _) = self.types_of(args).into_iter().unzip();
+        let nameable = types.iter().map(|t| t.as_ref().is_none_or(|t| self.may_name(t))).collect();
         let params = match self.find_value(&name) {
             Some(_) => Vec::new(),
             None => match self.env.value(&name) {
@@ -181,7 +184,7 @@ impl Checker<'_> {
                 _ => Vec::new(),
             },
         };
-        let parts = Parts { node, func, args, types, hidden, name: name.as_str(), params };
+        let parts = Parts { node, func, args, types, hidden, nameable, name: name.as_str(), params };
         let mut candidates = match code {
             codes::ARGUMENT_COUNT => by_count(&parts),
             codes::FRAMES => by_frames(&parts),

@@ -8,7 +8,9 @@
 //!   the rest. Where there is a choice, the solution that cannot be negative is taken, so `?n = ?d + 1`
 //!   makes `?n` positive instead of making `?d` a difference; not for an existential from outside the
 //!   current branch, whose check stays local.
-//! - Shapes: equal ends are stripped, then `?@s` alone on one side is solved.
+//!   A size that a person named stands for any: it is solved by another existential plus a constant alone, which has
+//!   its role from then on. The size of a parameter is not solved to 0 because it cancels, as in `n = 2n`.
+//! - Shapes: equal ends are stripped, then `?@s` alone on one side is solved. A shape that a person named stands for any.
 //! - Depth: every binder whose variable may be hidden has a depth, and an existential is never solved
 //!   by a variable that is bound deeper than itself.
 //!
@@ -57,8 +59,21 @@ pub struct Meta {
     pub result: bool,
     /// Of a shape that a parameter's annotation leaves to the arguments, `all` or by a name: no rule gives it a rank.
     pub whole: bool,
+    /// Of a dim or shape: whose it is.
+    pub role: Role,
     /// Replaced by an equal one when it is looked up: see [`Solver::zonk_dim`].
     pub(super) solution: RefCell<Option<Solution>>,
+}
+
+/// What an unknown size or shape is that of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// Of anything: whatever an equation says.
+    Any,
+    /// Of a parameter.
+    Parameter,
+    /// Of a parameter of a definition that is polymorphic in it by name: any.
+    Named,
 }
 
 impl Meta {
@@ -156,7 +171,8 @@ impl Solver {
 
     fn new_meta(&mut self, kind: MetaKind, origin: NodeId, name: Option<Name>) -> MetaId {
         let (depth, branch, solution) = (self.depth, self.branch, RefCell::default());
-        self.metas.push(Meta { kind, depth, branch, origin, name, result: false, whole: false, solution });
+        let (result, whole, role) = (false, false, Role::Any);
+        self.metas.push(Meta { kind, depth, branch, origin, name, result, whole, role, solution });
         MetaId(self.metas.len() as u32 - 1)
     }
 
@@ -173,6 +189,13 @@ impl Solver {
         Dim::meta(self.new_meta(MetaKind::Dim, origin, name))
     }
 
+    /// The size of a parameter.
+    pub fn fresh_size(&mut self, role: Role, origin: NodeId, name: Option<Name>) -> Dim {
+        let m = self.new_meta(MetaKind::Dim, origin, name);
+        self.meta_mut(m).role = role;
+        Dim::meta(m)
+    }
+
     pub fn fresh_shape(&mut self, bare: bool, pad: bool, origin: NodeId, name: Option<Name>) -> Shape {
         Shape::meta(self.new_meta(MetaKind::Shape { bare, pad }, origin, name))
     }
@@ -185,9 +208,10 @@ impl Solver {
     }
 
     /// The shape of a parameter that is written to have any rank.
-    pub fn fresh_whole_shape(&mut self, origin: NodeId, name: Name) -> Shape {
+    pub fn fresh_whole_shape(&mut self, role: Role, origin: NodeId, name: Name) -> Shape {
         let m = self.new_meta(MetaKind::Shape { bare: false, pad: false }, origin, Some(name));
         self.meta_mut(m).whole = true;
+        self.meta_mut(m).role = role;
         Shape::meta(m)
     }
 
@@ -261,6 +285,7 @@ impl Solver {
         for d in &dims {
             let dim = self.meta_mut(*d);
             dim.depth = dim.depth.min(depth);
+            dim.role = Role::Parameter;
         }
         self.solve(m, Solution::Shape(Shape::of_dims(dims.into_iter().map(Dim::meta))));
     }
@@ -419,7 +444,9 @@ impl Solver {
         if divides_not(&diff) {
             return Err(Mismatch::Dims(p, q));
         }
-        let mut escape = None;
+        // What cancels leaves nothing, where neither side says so.
+        let cancels = p.as_constant().is_none() && q.as_constant().is_none();
+        let (mut escape, mut refused) = (None, false);
         let mut best: Option<(MetaId, Dim, u32)> = None;
         for (mono, c) in diff.terms() {
             let [v] = mono.as_slice() else { continue };
@@ -435,6 +462,10 @@ impl Solver {
                         && n < 0
                     {
                         return Err(Mismatch::Negative(solution));
+                    }
+                    if !self.may_be(*m, &solution, cancels) {
+                        refused = true;
+                        continue;
                     }
                     let depth = self.meta(*m).depth;
                     if let Some(v) = self.escaping(&solution, depth) {
@@ -466,19 +497,37 @@ impl Solver {
         if let Some((m, solution, _)) = best {
             let depth = self.meta(m).depth;
             self.sink_dim(&solution, depth)?;
+            if let Some((n, _)) = plus_constant(&solution) {
+                let role = self.meta(m).role;
+                self.meta_mut(n).role = self.meta(n).role.max(role);
+            }
             self.solve(m, Solution::Dim(solution));
             return Ok(Step::Done);
         }
         if let Some(v) = escape {
             return Err(Mismatch::Escape(v));
         }
-        let open = diff.vars().any(|v| {
-            matches!(
-                v,
-                DimVar::Meta(_) | DimVar::RankOf(ShapeVar::Meta(_)) | DimVar::SizeOf(ShapeVar::Meta(_))
-            )
+        let open = diff.vars().any(|v| match v {
+            DimVar::Meta(m) => !refused || self.meta(*m).role == Role::Any,
+            DimVar::RankOf(ShapeVar::Meta(_)) | DimVar::SizeOf(ShapeVar::Meta(_)) => true,
+            _ => false,
         });
         if open { Ok(Step::Stuck) } else { Err(Mismatch::Dims(p, q)) }
+    }
+
+    /// Whether a shape, or a size, is one that a person named.
+    pub fn is_named(&self, m: MetaId) -> bool {
+        self.meta(m).role == Role::Named
+    }
+
+    /// Whether the role of an unknown size allows this solution. `cancels`: neither side of the equation is a number.
+    fn may_be(&self, m: MetaId, solution: &Dim, cancels: bool) -> bool {
+        match self.meta(m).role {
+            Role::Any => true,
+            Role::Parameter => !cancels || solution.as_constant() != Some(0),
+            // An equal size that nobody named takes the name.
+            Role::Named => plus_constant(solution).is_some_and(|(n, c)| c > 0 && !self.is_named(n)),
+        }
     }
 
     pub fn unify_shape(&mut self, a: &Shape, b: &Shape) -> Unify {
@@ -526,7 +575,8 @@ impl Solver {
         match (x, y) {
             ([], []) => Ok(Step::Done),
             ([], rest) | (rest, []) => {
-                if !rest.iter().all(is_meta) {
+                let named = |i: &ShapeItem| matches!(i, ShapeItem::Var(ShapeVar::Meta(m)) if self.is_named(*m));
+                if !rest.iter().all(is_meta) || rest.iter().any(named) {
                     return Err(mismatch(self));
                 }
                 for item in rest {
@@ -539,6 +589,10 @@ impl Solver {
                 Ok(Step::Done)
             }
             ([ShapeItem::Var(ShapeVar::Meta(m))], [ShapeItem::Var(ShapeVar::Meta(n))]) => {
+                if self.is_named(*m) && self.is_named(*n) {
+                    return Err(mismatch(self));
+                }
+                let role = self.meta(*m).role.max(self.meta(*n).role);
                 let (MetaKind::Shape { bare: b1, pad: p1 }, MetaKind::Shape { bare: b2, pad: p2 }) =
                     (self.meta(*m).kind.clone(), self.meta(*n).kind.clone())
                 else {
@@ -555,6 +609,7 @@ impl Solver {
                 let target = self.meta_mut(*n);
                 target.kind = MetaKind::Shape { bare: (b1 || b2) && !pad && !whole, pad };
                 target.whole = whole;
+                target.role = role;
                 target.depth = depth;
                 target.branch = branch;
                 target.name = name;
@@ -564,6 +619,10 @@ impl Solver {
             }
             ([ShapeItem::Var(ShapeVar::Meta(m))], other) | (other, [ShapeItem::Var(ShapeVar::Meta(m))]) => {
                 let solution = Shape(other.to_vec());
+                if self.is_named(*m) {
+                    let open = other.iter().all(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(n)) if !self.is_named(*n)));
+                    return if open && !other.is_empty() { Ok(Step::Stuck) } else { Err(mismatch(self)) };
+                }
                 if other.iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(n)) if n == m)) {
                     // m = … m …: what stands beside it is empty.
                     let beside: Vec<_> = other
@@ -744,6 +803,18 @@ impl Solver {
                 return Ok(());
             }
         }
+    }
+}
+
+/// A dim that is an existential and so much more.
+fn plus_constant(d: &Dim) -> Option<(MetaId, i128)> {
+    let mut vars = d.terms().iter().filter(|(mono, _)| !mono.is_empty());
+    match (vars.next(), vars.next()) {
+        (Some((mono, 1)), None) => match mono.as_slice() {
+            [DimVar::Meta(m)] => Some((*m, d.constant_term())),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

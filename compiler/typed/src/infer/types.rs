@@ -85,7 +85,7 @@ impl Checker<'_> {
         }
         let atom = self.s.fresh_atom(None, node);
         let binding = if name.is_at() {
-            let shape = self.s.fresh_whole_shape(node, name.clone());
+            let shape = self.s.fresh_whole_shape(self.size_role, node, name.clone());
             let ty = ArrTy::new(atom, shape);
             self.bind(name, Binding::Type(TypeBinding::Array(ty.clone())));
             ty
@@ -327,9 +327,9 @@ impl Checker<'_> {
         match self.implicit {
             Implicit::Flexible => {
                 let index = if name.is_at() {
-                    Index::Shape(self.s.fresh_whole_shape(node, name.clone()))
+                    Index::Shape(self.s.fresh_whole_shape(self.size_role, node, name.clone()))
                 } else {
-                    let size = self.s.fresh_dim(node, Some(name.clone()));
+                    let size = self.s.fresh_size(self.size_role, node, Some(name.clone()));
                     let named = errors::NamedSize { name: name.clone(), size: size.clone(), origin: None };
                     self.named_sizes.push(named);
                     Index::Dim(size)

@@ -64,6 +64,9 @@ impl Checker<'_> {
             let var = self.global_local(g.clone(), &op.expr);
             return self.use_local(var, op.node);
         }
+        if !is_fn && self.counts(&op) {
+            return Ok(Typed::new(self.converted(op.expr)));
+        }
         Ok(Typed::new(op.expr))
     }
 

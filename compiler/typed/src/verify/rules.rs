@@ -292,11 +292,10 @@ impl<'s> Verifier<'s> {
     }
 
     pub fn cast(&self, from: &ArrTy, ty: &ArrTy) -> Result<(), Broken> {
-        let AtomTy::Base(_) = ty.atom else {
-            return Err((Rule::Cast, format!("a cast to {ty}")));
-        };
-        let numeric = || Walk::new(&self.scope).in_class(&from.atom, Class::Num);
-        let castable = matches!(from.atom, AtomTy::Base(_)) || numeric();
+        let numeric = |t: &AtomTy| Walk::new(&self.scope).in_class(t, Class::Num);
+        let castable = |t: &AtomTy| matches!(t, AtomTy::Base(_)) || numeric(t);
+        ensure(castable(&ty.atom), Rule::Cast, || format!("a cast to {ty}"))?;
+        let castable = castable(&from.atom);
         ensure(castable, Rule::Cast, || format!("a cast of {from}"))?;
         let found = ArrTy::new(ty.atom.clone(), from.shape.clone());
         self.same(Rule::Cast, "the result", &found, ty)

@@ -193,10 +193,11 @@ impl Checker<'_> {
             (AtomTy::Sigma(_), to) if !matches!(to, AtomTy::Sigma(_)) => d.help(
                 "its size is known only when the program runs, so it is a box: leave the annotation out, or write the box's type",
             ),
-            (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(conversion(a, *b, false)),
+            (AtomTy::Base(a), AtomTy::Base(b)) if a != *b => d.help(agreement(a, *b, false, None)),
             _ => match self.unequal_unknowns(&have.shape, &wanted.shape) {
                 Some(help) => d.help(help),
-                None => d.help(format!("write `{h}`, or change the expression")),
+                None if self.may_name(&have) => d.help(format!("write `{h}`, or change the expression")),
+                None => d.help("leave the annotation out, or change the expression"),
             },
         })
     }
@@ -316,12 +317,51 @@ struct Parameter {
     before: usize,
 }
 
+/// How two values become ones of one type, where `to` is wanted of one of type `from`; `literal` if it is one. `other` is
+/// the value that wants it, a literal or not, if there is one. No conversion that loses digits is proposed where the
+/// other way keeps them, and else it says which.
+pub(super) fn agreement(from: BaseTy, to: BaseTy, literal: bool, other: Option<bool>) -> String {
+    match other {
+        _ if !loses(from, to) => conversion(from, to, literal),
+        Some(literal) if !loses(to, from) => match (literal, to, from) {
+            (true, BaseTy::I64, BaseTy::F64) => "write the number with a point, 2.0 for 2".into(),
+            _ => format!("the other one keeps all its digits as `{from}`: {}", function(to, from)),
+        },
+        _ if from.is_float() && to.is_integer() => {
+            let int = if to == BaseTy::I64 { "float->int" } else { to.name() };
+            let make = |how: &str| match int {
+                "float->int" => format!("(float->int ({how} x))"),
+                to => format!("(cast {to} ({how} x))"),
+            };
+            format!("say how to round: {} or {}", make("round"), make("floor"))
+        }
+        _ => format!("`{to}` does not hold every `{from}`; where all of them fit: (cast {to} x)"),
+    }
+}
+
+/// Whether a value of one number type may not have an equal one in the other, or, of an int as a float, nearly equal.
+fn loses(from: BaseTy, to: BaseTy) -> bool {
+    match (from.integer_range(), to.integer_range()) {
+        (Some((least, most)), Some((low, high))) => least < low || most > high,
+        (None, Some(_)) => from.is_float(),
+        (None, None) => from.is_float() && to.is_float() && from.bits() > to.bits(),
+        (Some(_), None) => false,
+    }
+}
+
+/// The function that converts numbers.
+fn function(from: BaseTy, to: BaseTy) -> String {
+    match (from, to) {
+        (BaseTy::I64, BaseTy::F64) => "(int->float x)".into(),
+        (_, to) => format!("(cast {to} x)"),
+    }
+}
+
 /// How a value of one type is made one of another; `literal` if it is one.
-pub(super) fn conversion(from: BaseTy, to: BaseTy, literal: bool) -> String {
+fn conversion(from: BaseTy, to: BaseTy, literal: bool) -> String {
     match (from, to) {
         (BaseTy::I64, BaseTy::F64) if literal => "write it with a point, 2.0 for 2".into(),
         (BaseTy::I64, BaseTy::F64) => "convert it with int->float".into(),
-        (BaseTy::F64, BaseTy::I64) => "convert it with float->int".into(),
         (BaseTy::Bool, t) if t.is_integer() => "convert it with bool->int".into(),
         (BaseTy::Char, t) if t.is_integer() => "convert it with char->int".into(),
         (BaseTy::Char, BaseTy::Bool) => "compare it: (char=? c #\\a) is a bool".into(),

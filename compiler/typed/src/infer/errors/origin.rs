@@ -40,7 +40,7 @@ impl Checker<'_> {
     pub(super) fn named_size(&self, m: MetaId) -> Option<Dim> {
         self.named_sizes.iter().find_map(|n| {
             let (of, more) = n.unknown(&self.s)?;
-            let id = (1 << 30) + of.0;
+            let id = show::UNKNOWN + of.0;
             let var = IVar { id, sort: Sort::Dim, natural: true, name: n.name.clone() };
             (of == m).then(|| Dim::rigid(var).sub(&Dim::constant(more)))
         })

@@ -2,9 +2,13 @@
 
 use super::*;
 
+/// Existentials are shown as variables whose ids begin here.
+pub(super) const UNKNOWN: u32 = 1 << 30;
+
 impl Checker<'_> {
     pub(in crate::infer) fn show(&self, t: &ArrTy) -> String {
-        self.readable(&self.s.zonk(t)).to_string()
+        let t = self.readable(&self.s.zonk(t));
+        self.apart(&t).arr(&t).to_string()
     }
 
     pub(in crate::infer) fn show_atom(&self, t: &AtomTy) -> String {
@@ -12,16 +16,51 @@ impl Checker<'_> {
     }
 
     pub(in crate::infer) fn show_shape(&self, s: &Shape) -> String {
-        self.readable_shape(&self.s.zonk_shape(s)).to_string()
+        let s = self.readable_shape(&self.s.zonk_shape(s));
+        self.apart(&ArrTy::new(AtomTy::INT, s.clone())).shape(&s).to_string()
     }
 
     pub(in crate::infer) fn show_dim(&self, d: &Dim) -> String {
-        self.readable_dim(&self.s.zonk_dim(d)).to_string()
+        let d = self.readable_dim(&self.s.zonk_dim(d));
+        self.apart(&ArrTy::new(AtomTy::INT, Shape::of_dims([d.clone()]))).dim(&d).to_string()
+    }
+
+    /// Other names for variables of a readable type whose own another one has, before it in the type or in scope.
+    fn apart(&self, t: &ArrTy) -> Subst {
+        let mut taken: Vec<Name> = Vec::new();
+        let mut s = Subst::new();
+        for v in free_indices(t) {
+            if matches!(v.name.as_str(), "_" | "@_") {
+                continue;
+            }
+            let mut name = v.name.clone();
+            while taken.contains(&name) || self.means_another(&name, &v) {
+                name = Name::new(format!("{name}'"));
+            }
+            if name != v.name {
+                s.bind_index(&v, IVar { name: name.clone(), ..v.clone() }.into());
+            }
+            taken.push(name);
+        }
+        s
+    }
+
+    /// Whether a name is in scope here for another variable.
+    fn means_another(&self, name: &Name, v: &IVar) -> bool {
+        v.id < UNKNOWN && self.find_index(name).is_some_and(|i| i != Index::from(v.clone()))
+    }
+
+    /// Whether every index that a type mentions has its name here.
+    pub(in crate::infer) fn may_name(&self, t: &ArrTy) -> bool {
+        let named = |v: &IVar| self.find_index(&v.name) == Some(v.clone().into());
+        let mut unknown = Vec::new();
+        crate::infer::generalise::metas_of(t, &mut unknown);
+        unknown.is_empty() && free_indices(t).iter().all(named)
     }
 
     fn readable_dim(&self, d: &Dim) -> Dim {
         let var = |m: &MetaId, sort| IVar {
-            id: (1 << 30) + m.0,
+            id: UNKNOWN + m.0,
             sort,
             natural: true,
             name: self.s.meta(*m).name.clone().unwrap_or(Name::new("_")),
@@ -49,7 +88,7 @@ impl Checker<'_> {
                 .map(|i| match i {
                     ShapeItem::Dim(d) => ShapeItem::Dim(self.readable_dim(d)),
                     ShapeItem::Var(ShapeVar::Meta(m)) => ShapeItem::Var(ShapeVar::Rigid(IVar {
-                        id: (1 << 30) + m.0,
+                        id: UNKNOWN + m.0,
                         sort: Sort::Shape,
                         natural: true,
                         name: self.s.meta(*m).name.clone().filter(|n| n.is_at()).unwrap_or(Name::new("@_")),
@@ -70,9 +109,9 @@ impl Checker<'_> {
             AtomTy::Meta(m) => match &self.s.meta(*m).kind {
                 MetaKind::Atom { default: Some(b), .. } => AtomTy::Base(*b),
                 MetaKind::Atom { class: Some(c), .. } => {
-                    AtomTy::Var(TVar { id: (1 << 30) + m.0, name: Name::new(c.name()) })
+                    AtomTy::Var(TVar { id: UNKNOWN + m.0, name: Name::new(c.name()) })
                 }
-                _ => AtomTy::Var(TVar { id: (1 << 30) + m.0, name: Name::new("_") }),
+                _ => AtomTy::Var(TVar { id: UNKNOWN + m.0, name: Name::new("_") }),
             },
             AtomTy::Fn(f) => {
                 AtomTy::func(f.params.iter().map(|p| self.readable(p)).collect(), self.readable(&f.ret))

@@ -245,7 +245,7 @@ impl Checker<'_> {
             (self.readable_default(&then.atom), self.readable_default(&first.atom))
             && a != b
         {
-            return self.fail(d.help(conversion(a, b, false)));
+            return self.fail(d.help(agreement(a, b, false, Some(is_literal(&init[i])))));
         }
         let boxed_first = matches!(self.s.zonk_atom(&first.atom), AtomTy::Sigma(_));
         let c = self.compare(("at first", &first.shape), ("next", &then.shape));

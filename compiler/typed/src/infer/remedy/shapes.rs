@@ -117,7 +117,7 @@ fn stated(p: &Parts) -> Vec<Candidate> {
     };
     let dims = |of: usize| {
         let dims = (0..p.rank(of)?).map(|axis| written(&p.dim(of, axis)?).map(index));
-        dims.collect::<Option<Vec<_>>>().filter(|_| !p.hidden[of])
+        dims.collect::<Option<Vec<_>>>().filter(|_| !p.hidden[of] && p.nameable[of])
     };
     // By numbers and names where they mean the size here, else as the shape of the other.
     let mut out = Vec::new();
