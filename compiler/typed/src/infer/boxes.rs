@@ -210,11 +210,9 @@ impl Checker<'_> {
         let mut ty = self.s.zonk(&t.ty);
         // An array of exact shape is boxed first.
         let dims = ty.shape.dims().map(|d| d.len());
-        let may_be_boxes = match &ty.atom {
-            AtomTy::Sigma(_) => true,
-            AtomTy::Meta(_) => self.s.class_of(&ty.atom).is_none(),
-            _ => false,
-        };
+        // What `iota` counts is an array, of whatever numbers.
+        let counted = matches!(&*t.kind, ir::ExprKind::Cast(_));
+        let may_be_boxes = matches!(ty.atom, AtomTy::Sigma(_) | AtomTy::Meta(_)) && !counted;
         if !may_be_boxes
             && let Some(rank) = dims
             && rank >= indices.len()

@@ -171,7 +171,9 @@ impl Checker<'_> {
                 d.help("compare characters with char<?, or convert them with char->int")
             }
             (AtomTy::Base(BaseTy::Char), _) => d.help("convert it with char->int"),
-            (AtomTy::Base(b), Class::Int) if b.is_float() => d.help("say how to round: (float->int (round x)) or (float->int (floor x))"),
+            (AtomTy::Base(b), Class::Int) if b.is_float() => {
+                d.help("say how to round: (float->int (round x)) or (float->int (floor x))")
+            }
             (AtomTy::Base(b), Class::Frac) if b.is_integer() => {
                 d.help("convert it with int->float, or write 2.0 for 2")
             }

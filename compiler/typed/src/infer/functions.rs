@@ -85,7 +85,10 @@ impl Checker<'_> {
             }
             (Annotation::All, None) => {
                 let atom = self.s.fresh_atom(None, p.id);
-                ArrTy::new(atom, self.s.fresh_whole_shape(Role::Parameter, p.id, Name::new(format!("@{}", p.name))))
+                ArrTy::new(
+                    atom,
+                    self.s.fresh_whole_shape(Role::Parameter, p.id, Name::new(format!("@{}", p.name))),
+                )
             }
             (Annotation::Rank(r), want) => {
                 let atom = self.s.fresh_atom(None, p.id);
@@ -148,6 +151,15 @@ impl Checker<'_> {
         self.fit_function(t, &want, e.id, Some((op, position)))
     }
 
+    /// Whether some size is another one but where both are 0, as `(* 2 n)` and `n`.
+    fn differs_by_factor(&self, a: &Shape, b: &Shape) -> bool {
+        let (a, b) = (self.s.zonk_shape(a), self.s.zonk_shape(b));
+        a.known_dims().zip(b.known_dims()).any(|(p, q)| {
+            let diff = p.sub(q);
+            diff.constant_term() == 0 && diff.as_constant().is_none()
+        })
+    }
+
     /// Makes a function of the wanted type of `t`, by η-expansion if its cells have other ranks.
     pub(super) fn fit_function(
         &mut self,
@@ -197,6 +209,12 @@ impl Checker<'_> {
                 }
             }
             if let Err(e) = self.s.unify(&have.ret, &want.ret) {
+                if let Some((op, position)) = context
+                    && errors::goes_on(&op.name)
+                    && self.differs_by_factor(&have.ret.shape, &want.ret.shape)
+                {
+                    return self.result_grows(t.expr.node, op, position);
+                }
                 return self.function_mismatch(e, &have, want, node, context);
             }
             return Ok((t, ty.shape));

@@ -575,7 +575,8 @@ impl Solver {
         match (x, y) {
             ([], []) => Ok(Step::Done),
             ([], rest) | (rest, []) => {
-                let named = |i: &ShapeItem| matches!(i, ShapeItem::Var(ShapeVar::Meta(m)) if self.is_named(*m));
+                let named =
+                    |i: &ShapeItem| matches!(i, ShapeItem::Var(ShapeVar::Meta(m)) if self.is_named(*m));
                 if !rest.iter().all(is_meta) || rest.iter().any(named) {
                     return Err(mismatch(self));
                 }
@@ -620,7 +621,9 @@ impl Solver {
             ([ShapeItem::Var(ShapeVar::Meta(m))], other) | (other, [ShapeItem::Var(ShapeVar::Meta(m))]) => {
                 let solution = Shape(other.to_vec());
                 if self.is_named(*m) {
-                    let open = other.iter().all(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(n)) if !self.is_named(*n)));
+                    let open = other
+                        .iter()
+                        .all(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(n)) if !self.is_named(*n)));
                     return if open && !other.is_empty() { Ok(Step::Stuck) } else { Err(mismatch(self)) };
                 }
                 if other.iter().any(|i| matches!(i, ShapeItem::Var(ShapeVar::Meta(n)) if n == m)) {

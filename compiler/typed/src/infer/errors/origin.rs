@@ -82,14 +82,24 @@ impl Checker<'_> {
         }
     }
 
-    /// Names for the variables of these shapes, the second of one name with a prime.
+    /// Names for the variables of these shapes: its own for the one that has it in scope, or else the first, and with
+    /// primes for others.
     pub(super) fn tell_apart(&mut self, shapes: &[&Shape]) {
-        let vars = self.variables(shapes);
-        for (i, v) in vars.iter().enumerate() {
-            let primes = vars[..i].iter().filter(|w| w.name == v.name).count();
-            if primes > 0 && !self.shown_as.contains_key(&v.id) {
-                self.shown_as.insert(v.id, Name::new(format!("{}{}", v.name, "'".repeat(primes))));
+        let mut vars = self.variables(shapes);
+        vars.sort_by_key(|v| self.find_index(&v.name) != Some(v.clone().into()));
+        let mut taken: Vec<Name> = vars.iter().filter_map(|v| self.shown_as.get(&v.id).cloned()).collect();
+        for v in vars {
+            if self.shown_as.contains_key(&v.id) {
+                continue;
             }
+            let mut name = v.name.clone();
+            while taken.contains(&name) || self.means_another(&name, &v) {
+                name = Name::new(format!("{name}'"));
+            }
+            if name != v.name {
+                self.shown_as.insert(v.id, name.clone());
+            }
+            taken.push(name);
         }
     }
 

@@ -46,13 +46,15 @@ impl Checker<'_> {
     }
 
     /// Whether a name is in scope here for another variable.
-    fn means_another(&self, name: &Name, v: &IVar) -> bool {
+    pub(super) fn means_another(&self, name: &Name, v: &IVar) -> bool {
         v.id < UNKNOWN && self.find_index(name).is_some_and(|i| i != Index::from(v.clone()))
     }
 
     /// Whether every index that a type mentions has its name here.
     pub(in crate::infer) fn may_name(&self, t: &ArrTy) -> bool {
-        let named = |v: &IVar| self.find_index(&v.name) == Some(v.clone().into());
+        // An int is named as the size that it is used as.
+        let int = |v: &IVar| matches!(self.find_value(&v.name), Some(Binding::Local(x)) if self.local(*x).lifted.as_ref() == Some(v));
+        let named = |v: &IVar| self.find_index(&v.name) == Some(v.clone().into()) || int(v);
         let mut unknown = Vec::new();
         crate::infer::generalise::metas_of(t, &mut unknown);
         unknown.is_empty() && free_indices(t).iter().all(named)
