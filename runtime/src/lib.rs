@@ -7,6 +7,7 @@
 //! | [`heap`] | memory of a device, kept for reuse |
 //! | [`bytes`] | arrays as the devices' memory has them |
 //! | [`cache`] | compiled code on disk |
+//! | [`private`] | folders that nobody else can write to |
 //! | [`plan`] | the host plan, executed for devices that compile kernels alone; kernels interpreted |
 //! | [`stop`] | why a run stopped |
 //! | [`text`] | a value as re-readable Remora |
@@ -15,8 +16,9 @@
 //! | [`npy`] | NumPy's file format, read and written |
 //! | [`data`] | all formats of data files |
 //! | [`files`] | files replaced whole or not at all |
+//! | [`temporary`] | files and folders that are gone in the end, whatever ends the process |
 //!
-//! `unsafe` code is in [`cpu`], [`cuda`], [`library`] and [`bytes`] alone.
+//! `unsafe` code is in [`cpu`], [`cuda`], [`library`] and [`bytes`] alone, but for one question in [`temporary`].
 
 pub mod bytes;
 pub mod cache;
@@ -29,5 +31,7 @@ pub mod library;
 pub mod literal;
 pub mod npy;
 pub mod plan;
+pub mod private;
 pub mod stop;
+pub mod temporary;
 pub mod text;

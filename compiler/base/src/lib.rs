@@ -23,6 +23,7 @@ pub mod subst;
 pub mod trap;
 pub mod types;
 pub mod value;
+pub mod visible;
 
 pub use binders::free_indices;
 pub use diag::{Code, Diagnostic, Label, Loc, Severity, ShapeComparison};
@@ -38,3 +39,4 @@ pub use subst::Subst;
 pub use trap::{LONGEST, Stop, Trap};
 pub use types::{ArrTy, AtomTy, FnTy, ForallTy, Index, PiTy, SigmaTy, TParam, TupleTy, TyArg};
 pub use value::{Atom, BoxValue, IndexValue, Value};
+pub use visible::{is_hidden, visible, visible_lines};

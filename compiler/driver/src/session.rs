@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 use salsa::Setter;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 
@@ -51,6 +52,7 @@ pub struct Session {
     by_path: HashMap<PathBuf, SourceFile>,
     /// The folder that a file's imports are relative to.
     folders: HashMap<SourceFile, PathBuf>,
+    notices: Mutex<Vec<Diagnostic<Span>>>,
 }
 
 impl Default for Session {
@@ -77,7 +79,7 @@ impl Session {
             );
         }
         let _: Prelude = Prelude::builder(files.clone()).durability(salsa::Durability::HIGH).new(&db);
-        Session { db, files, by_path: HashMap::new(), folders: HashMap::new() }
+        Session { db, files, by_path: HashMap::new(), folders: HashMap::new(), notices: Mutex::default() }
     }
 
     /// Reads a file and what it imports.
@@ -149,6 +151,24 @@ impl Session {
         }
     }
 
+    /// The files that were read, by their paths without links.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.by_path.keys().map(PathBuf::as_path)
+    }
+
+    /// Keeps a warning about something beside the program that a device came upon.
+    pub fn notice(&self, d: Diagnostic<Span>) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notices.contains(&d) {
+            notices.push(d);
+        }
+    }
+
+    /// The warnings that were kept, once each.
+    pub fn notices(&self) -> Vec<Diagnostic<Span>> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The file of a module, which every span names.
     pub fn file(&self, module: ModuleId) -> Option<SourceFile> {
         self.files.get(module.0 as usize).copied()
@@ -194,6 +214,9 @@ impl Session {
         let mut prelude: FxHashSet<Def> = FxHashSet::default();
         let mut todo: Vec<Def> = vec![];
         for module in self.modules(file) {
+            if module != file && self.is_no_program(module) {
+                continue;
+            }
             let mut here = parse(db, module).diagnostics(db).to_vec();
             here.extend(self.module_diagnostics(module));
             for &def in self.defs(module) {
@@ -221,6 +244,17 @@ impl Session {
             }
         }
         unique
+    }
+
+    /// Whether a file is wrong, and has no definition and no import: some other text, of which nothing is to be shown to
+    /// whoever runs a program that imports it.
+    fn is_no_program(&self, file: SourceFile) -> bool {
+        let db = &self.db;
+        let defs = self.defs(file);
+        let is_expression = |d: &Def<'_>| matches!(d.kind(db), DefKind::Expr | DefKind::Error);
+        defs.iter().all(is_expression)
+            && (parse(db, file).diagnostics(db).iter().any(Diagnostic::is_error)
+                || defs.iter().any(|d| check(db, *d).diagnostics.iter().any(Diagnostic::is_error)))
     }
 
     fn definition_diagnostics(&self, def: Def<'_>) -> Vec<Diagnostic<Span>> {
@@ -326,7 +360,15 @@ impl Session {
             ImportTarget::Unreadable(reason) => Some(
                 Diagnostic::error(codes::IMPORT_UNREADABLE, format!("cannot import \"{path}\": {reason}"))
                     .primary(span, "imported here")
-                    .note(format!("the path is relative to the folder of `{}`", module.path(db))),
+                    .note(format!("the path is relative to the folder of `{}`", visible(module.path(db)))),
+            ),
+            ImportTarget::File(target) if self.is_no_program(*target) => Some(
+                Diagnostic::error(
+                    codes::IMPORT_UNREADABLE,
+                    format!("cannot import \"{path}\": it is no program that defines anything"),
+                )
+                .primary(span, "imported here")
+                .help(format!("`remc check {}` shows what is wrong with it", visible(target.path(db)))),
             ),
             ImportTarget::File(target) => {
                 let back = cycles::import_path(db, *target, module)?;
@@ -334,7 +376,8 @@ impl Session {
                 if back.iter().any(|f| f.module(db) < module.module(db)) {
                     return None;
                 }
-                let chain: Vec<&str> = std::iter::once(module).chain(back).map(|f| f.path(db)).collect();
+                let chain: Vec<_> =
+                    std::iter::once(module).chain(back).map(|f| visible(f.path(db))).collect();
                 Some(
                     Diagnostic::error(codes::IMPORT_CYCLE, format!("`{}` imports itself", module.path(db)))
                         .primary(span, "this import leads back here")
@@ -483,6 +526,7 @@ pub fn describe_write(e: &std::io::Error) -> String {
         std::io::ErrorKind::NotFound => "its folder does not exist".into(),
         std::io::ErrorKind::PermissionDenied => "writing it is not permitted".into(),
         std::io::ErrorKind::InvalidInput => "it has no file name".into(),
+        std::io::ErrorKind::IsADirectory => "it is a folder".into(),
         _ => e.to_string(),
     }
 }

@@ -4,6 +4,7 @@
 //! stays readable. The text reads back as the same expression where nothing was cut.
 
 use crate::ast::{Annotation, Expr, ExprKind, IndexExpr, IndexKind, Param, Rank, TypeExpr, TypeKind};
+use remc_base::is_hidden;
 use std::fmt::Write;
 
 /// The longest line that is written in full, in characters.
@@ -51,9 +52,9 @@ impl Brief {
             ExprKind::Bool(b) => if *b { "#t" } else { "#f" }.into(),
             ExprKind::Char(' ') => "#\\space".into(),
             ExprKind::Char('\n') => "#\\newline".into(),
-            ExprKind::Char(c) if c.is_control() => format!("#\\x{:x}", *c as u32),
+            ExprKind::Char(c) if is_hidden(*c) => format!("#\\x{:x}", *c as u32),
             ExprKind::Char(c) => format!("#\\{c}"),
-            ExprKind::Str(s) if s.chars().count() > 24 || s.chars().any(char::is_control) => "\"…\"".into(),
+            ExprKind::Str(s) if s.chars().count() > 24 || s.contains(is_hidden) => "\"…\"".into(),
             ExprKind::Str(s) => format!("\"{}\"", s.replace('\\', "\\\\").replace('"', "\\\"")),
             // A long row is not what a message is about.
             ExprKind::Bracket(es) if es.len() > 12 => format!("[{} …]", all(&es[..3])),

@@ -8,7 +8,7 @@ use crate::forms::SPELLINGS;
 use crate::literal::{self, LiteralError, Number};
 use crate::report::Reports;
 use crate::token::*;
-use remc_base::{Diagnostic, ModuleId, Name, Span};
+use remc_base::{Diagnostic, ModuleId, Name, Span, is_hidden};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Cuts `text` into tokens and trivia.
@@ -38,9 +38,7 @@ fn is_space(c: char) -> bool {
 
 /// Control characters, and invisible ones that make a text read otherwise than it is.
 fn is_forbidden(c: char) -> bool {
-    c.is_control() && !is_space(c)
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-            && !is_space(c)
+    is_hidden(c) && !is_space(c)
 }
 
 /// The one spelling of a name that has several.

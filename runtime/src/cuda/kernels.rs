@@ -20,15 +20,23 @@ pub struct Kernels {
 impl Kernels {
     /// The cubin of a text; `name` is what messages call it.
     pub fn compile(&self, source: &str, name: &str, arch: Arch) -> Result<Cubin, CompileError> {
-        let identity = self.compiler.identity();
-        let key = Key::of(&[source.as_bytes(), name.as_bytes(), identity.as_bytes(), &arch.0.to_le_bytes()]);
-        if let Some(cubin) = self.cache.get(key).and_then(|content| read(&content)) {
-            return Ok(cubin);
+        match self.cache.get(self.key(source, name, arch)).and_then(|content| read(&content)) {
+            Some(cubin) => Ok(cubin),
+            None => self.compile_anew(source, name, arch),
         }
+    }
+
+    /// … whatever the cache holds.
+    pub fn compile_anew(&self, source: &str, name: &str, arch: Arch) -> Result<Cubin, CompileError> {
         let cubin = self.compiler.compile(source, name, arch)?;
         // Where it cannot be written, the next run compiles again.
-        let _ = self.cache.put(key, &write(&cubin));
+        let _ = self.cache.put(self.key(source, name, arch), &write(&cubin));
         Ok(cubin)
+    }
+
+    fn key(&self, source: &str, name: &str, arch: Arch) -> Key {
+        let identity = self.compiler.identity();
+        Key::of(&[source.as_bytes(), name.as_bytes(), identity.as_bytes(), &arch.0.to_le_bytes()])
     }
 }
 
@@ -61,10 +69,11 @@ mod tests {
     #[test]
     fn what_was_compiled_is_found_again() {
         let Some(compiler) = for_a_test().expect("NVRTC") else { return };
-        let folder = std::env::temp_dir().join(format!("remc-kernels-{}", std::process::id()));
-        let open = || Kernels { compiler: compiler.clone(), cache: Cache::open(&folder, 1 << 20) };
+        let place = crate::temporary::Temporary::folder("test").unwrap();
+        let folder = place.path();
+        let open = || Kernels { compiler: compiler.clone(), cache: Cache::open(folder, 1 << 20) };
         let text = |n: u32| format!("extern \"C\" __global__ void k(int *x) {{ x[threadIdx.x] = {n}; }}");
-        let files = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
+        let files = || std::fs::read_dir(folder).map_or(0, Iterator::count);
         let first = open().compile(&text(1), "k.cu", Arch(80)).unwrap();
         assert_eq!(files(), 1);
         assert_eq!(open().compile(&text(1), "k.cu", Arch(80)).unwrap(), first);
@@ -73,6 +82,5 @@ mod tests {
         assert_ne!(open().compile(&text(2), "k.cu", Arch(80)).unwrap(), first);
         assert!(open().compile("not C", "k.cu", Arch(80)).is_err());
         assert_eq!(files(), 3);
-        let _ = std::fs::remove_dir_all(&folder);
     }
 }

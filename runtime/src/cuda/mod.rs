@@ -74,4 +74,9 @@ impl Cuda {
     pub fn compile(&self, source: &str, name: &str) -> Result<Cubin, CompileError> {
         self.kernels.compile(source, name, self.device.gpu.arch)
     }
+
+    /// Compiles a text for the GPU, whatever the cache holds, and keeps that.
+    pub fn compile_anew(&self, source: &str, name: &str) -> Result<Cubin, CompileError> {
+        self.kernels.compile_anew(source, name, self.device.gpu.arch)
+    }
 }

@@ -13,10 +13,12 @@
 //!
 //! The emulator's runtime is compiled once for each set of flags, into the cache directory, under a name made of
 //! its text, the flags and the compiler's version; it is put there by renaming, so processes may share a directory.
+//! What is found there is run: nobody else may be able to write to it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -255,7 +257,9 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}-{number}.{ending}", std::process::id()));
+    // Processes in two containers may have one number.
+    let process = RandomState::new().hash_one(std::process::id());
+    name.push(format!(".{process:016x}-{number}.{ending}"));
     path.with_file_name(name)
 }
 

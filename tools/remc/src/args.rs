@@ -1,6 +1,8 @@
 //! The command line.
 
+use clap::error::ContextValue;
 use clap::{Parser, Subcommand, ValueEnum};
+use remc_base::visible;
 use remc_driver::compile::{ALWAYS, NEVER, Threshold};
 use std::path::PathBuf;
 
@@ -393,6 +395,19 @@ pub enum DiagnosticStyle {
     Short,
     /// One JSON object a line
     Json,
+}
+
+/// Escapes what a terminal would act on in the words of a command line that are said back to whoever wrote it.
+pub fn make_visible(e: &mut clap::Error) {
+    let seen = |text: &String| visible(text).into_owned();
+    let words = e.context().filter_map(|(kind, value)| match value {
+        ContextValue::String(word) => Some((kind, ContextValue::String(seen(word)))),
+        ContextValue::Strings(words) => Some((kind, ContextValue::Strings(words.iter().map(seen).collect()))),
+        _ => None,
+    });
+    for (kind, word) in words.collect::<Vec<_>>() {
+        e.insert(kind, word);
+    }
 }
 
 fn input(text: &str) -> Result<(String, String), String> {

@@ -39,6 +39,8 @@ pub const SELECTOR: Code = Code("U0016");
 pub const TABLE: Code = Code("U0017");
 /// Options of the output that contradict each other.
 pub const OUTPUT_FORMAT: Code = Code("U0018");
+/// The cache of compiled code, or an entry of it, cannot be trusted.
+pub const CACHE: Code = Code("W0502");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 

@@ -8,6 +8,8 @@ use clap::ValueEnum;
 use remc_driver::pipeline::{Timings, stages};
 use remc_driver::session::{self, LoadError};
 use remc_driver::{Db, Def, Session, SourceFile};
+use remc_runtime::data::Place;
+use remc_runtime::files::{self, Protected};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -38,6 +40,39 @@ pub fn load(session: &mut Session, source: &Source) -> Outcome<SourceFile> {
         (None, None) => return fail(usage(codes::UNREADABLE, "no program was given")),
     };
     loaded.or_else(unreadable)
+}
+
+/// What a command reads, and what runs: nothing of it is ever overwritten.
+pub fn protected(session: &Session, source: &Source, inputs: &[(String, String)]) -> Protected {
+    let mut protected = Protected::default();
+    match &source.file {
+        Some(path) if path.as_os_str() == "-" => protected.add_open(std::io::stdin(), "the program"),
+        Some(path) => protected.add(path, "the program"),
+        None => {}
+    }
+    for path in session.paths() {
+        protected.add(path, "a file that the program imports");
+    }
+    for (name, value) in inputs {
+        if let Some(place) = Place::of(value) {
+            protected.add(&place.path, format!("the input `{name}`"));
+        }
+    }
+    if let Ok(remc) = std::env::current_exe() {
+        protected.add(&remc, "remc itself");
+    }
+    protected
+}
+
+/// Refuses what must not be written to, or cannot be, before anything is computed.
+pub fn may_write(path: &Path, protected: &Protected) -> Outcome {
+    match protected.find(path) {
+        Some(what) => {
+            let d = usage(codes::OUTPUT, format!("cannot write `{}`: it is {what}", path.display()));
+            fail(d.help("what is read is never overwritten: choose another name for the output"))
+        }
+        None => files::can_write(path).map_err(|e| cannot_write(path, &e)),
+    }
 }
 
 fn unreadable<T>(e: LoadError) -> Outcome<T> {
@@ -90,18 +125,23 @@ pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
     let roots: Vec<Def> = session.value_defs(file);
     let program = session.link(file, &roots);
     session.verify(&program, file)?;
+    let protected = protected(&session, &args.source, &[]);
+    if let Some(path) = &args.output {
+        may_write(path, &protected)?;
+    }
     if args.emit == Ir::Typed {
         return write(&args.output, remc_typed::print::print_program(&program.order).as_bytes());
     }
-    crate::compile::emit(&session, file, args, reporter)
+    crate::compile::emit(&session, file, args, protected, reporter)
 }
 
 /// Writes what was asked for to a file, or to standard output.
 pub fn write(to: &Option<PathBuf>, bytes: &[u8]) -> Outcome {
     match to {
         None => bytes_to_stdout(bytes),
-        Some(path) => remc_runtime::files::write_atomically(path, |out| out.write_all(bytes))
-            .map_err(|e| cannot_write(path, &e)),
+        Some(path) => {
+            files::write_atomically(path, |out| out.write_all(bytes)).map_err(|e| cannot_write(path, &e))
+        }
     }
 }
 

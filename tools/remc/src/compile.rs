@@ -3,7 +3,7 @@
 
 use crate::args::{Compile, Ir};
 use crate::codes;
-use crate::commands::{cannot_write, write};
+use crate::commands::{cannot_write, may_write, write};
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
 use crate::run::choose;
 use remc_base::{Diagnostic, Severity, Span};
@@ -11,11 +11,17 @@ use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, LinkedProgram, Session, SourceFile};
 use remc_mono::limits::{Construct, Limitation, TooLarge};
-use remc_runtime::files;
+use remc_runtime::files::{self, Protected};
 use std::path::{Path, PathBuf};
 
 /// Writes what one stage makes of an entry, or of the file's value.
-pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Reporter) -> Outcome {
+pub fn emit(
+    session: &Session,
+    file: SourceFile,
+    args: &Compile,
+    protected: Protected,
+    reporter: &Reporter,
+) -> Outcome {
     let target = choose(session, file, &args.entry, &[])?;
     let program = session.link(file, &[target]);
     let ranks = ranks(session, &program, target, &args.ranks)?;
@@ -25,7 +31,7 @@ pub fn emit(session: &Session, file: SourceFile, args: &Compile, reporter: &Repo
         Ir::Flat => "flat",
         Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
     };
-    let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
+    let mut dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
     let is_cuda = matches!(args.emit, Ir::Cuda | Ir::CudaHeader);
     let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.thresholds);
     let size_limit = args.size.limit;
@@ -103,15 +109,17 @@ pub fn ranks(
 /// Writes the program after each pass into a folder.
 pub struct Dumps {
     folder: Option<PathBuf>,
+    /// What no dump replaces.
+    protected: Protected,
     failed: Option<Failure>,
 }
 
 impl Dumps {
-    pub fn new(folder: Option<&Path>) -> Outcome<Dumps> {
+    pub fn new(folder: Option<&Path>, protected: Protected) -> Outcome<Dumps> {
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
         }
-        Ok(Dumps { folder: folder.map(Path::to_owned), failed: None })
+        Ok(Dumps { folder: folder.map(Path::to_owned), protected, failed: None })
     }
 
     /// A file named by the pass's number, its name, and the language it wrote.
@@ -122,9 +130,12 @@ impl Dumps {
         }
         let info = stage.info();
         let path = folder.join(format!("{number:02}-{}.{}", info.name, info.to));
-        let text = text();
-        let done = files::write_atomically(&path, |out| out.write_all(text.as_bytes()));
-        self.failed = done.err().map(|e| cannot_write(&path, &e));
+        let done = may_write(&path, &self.protected).and_then(|()| {
+            let text = text();
+            files::write_atomically(&path, |out| out.write_all(text.as_bytes()))
+                .map_err(|e| cannot_write(&path, &e))
+        });
+        self.failed = done.err();
     }
 
     /// Compiles as far as is wanted, with a dump of each step.

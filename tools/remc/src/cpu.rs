@@ -78,20 +78,31 @@ impl Code {
         let _timed = session.db.timings().enter(Stage::Codegen);
         let symbols = remc_runtime::cpu::symbols();
         let parts = self.parts.in_group(group);
-        // What the cache holds may be of a build that went wrong; then it is made anew.
         let kept =
             self.cache.as_ref().and_then(|c| parts.clone().map(|p| c.get(p)).collect::<Option<Vec<_>>>());
+        // What the cache holds may be of a build that went wrong; then it is made anew. An object is linked when a
+        // name of it is looked up, and only that says whether it can be.
         if let Some(objects) = kept
             && let Ok(loaded) = Loaded::new(&objects, &symbols)
+            && self.names(parts.clone()).all(|name| loaded.lookup(&name).is_ok())
         {
             return Ok(place.get_or_init(|| loaded));
         }
         let objects = self.compile(parts.clone())?;
         if let Some(cache) = &self.cache {
             parts.zip(&objects).for_each(|(part, object)| cache.put(part, object));
+            cache.warn(session);
         }
         let loaded = Loaded::new(&objects, &symbols)?;
         Ok(place.get_or_init(|| loaded))
+    }
+
+    /// The names of the functions of some parts.
+    fn names(&self, parts: Range<usize>) -> impl Iterator<Item = String> {
+        let plan = parts.contains(&0).then(|| remc_llvm::abi::ENTRY.to_owned());
+        let kernels = self.program.kernels.iter().map(|(id, _)| id);
+        let here = kernels.filter(move |id| parts.contains(&self.parts.of(*id)));
+        plan.into_iter().chain(here.map(|id| remc_llvm::abi::kernel_symbol(id.0)))
     }
 
     /// The objects of some parts, compiled side by side on the processors that there are.

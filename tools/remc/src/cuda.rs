@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::commands::{cannot_write, write};
 use crate::report::{Failure, Outcome, fail, usage};
-use remc_base::{Prov, Provenance};
+use remc_base::{Prov, Provenance, visible};
 use remc_cuda::{About, Product};
 use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
@@ -103,5 +103,5 @@ fn place(session: &Session, p: &Program, prov: Prov) -> Option<String> {
     let span = session.node_span(global, *node)?;
     let (path, text) = session.source(span.module)?;
     let (line, column) = remc_driver::render::line_column(text, span.start as usize);
-    Some(format!("{path}:{line}:{column}"))
+    Some(format!("{}:{line}:{column}", visible(path)))
 }

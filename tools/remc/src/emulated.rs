@@ -3,7 +3,8 @@
 //!
 //! `REMC_EMULATE_CHECK=races` looks for races at every access; what else can be set is in the README of
 //! `testsuite/cuda`. What a C++ compiler makes of a text is kept in `emulated` of remc's cache, found by the
-//! text: another order of threads, or other sizes, need no other library.
+//! text: another order of threads, or other sizes, need no other library. The emulator itself is compiled once, into
+//! `emulator` beside it, or where there is no cache into a folder of the user's among the temporary ones.
 
 use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::codes;
@@ -17,9 +18,10 @@ use remc_kernel::interface::{Slot, interface};
 use remc_kernel::ir::Program;
 use remc_runtime::cache::{Cache, Key};
 use remc_runtime::library;
+use remc_runtime::private::{self, Private};
+use remc_runtime::temporary::Temporary;
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 
 /// Bytes of compiled libraries that are kept.
 const KEPT: u64 = 512 << 20;
@@ -88,54 +90,41 @@ pub fn run_text(
 fn load(session: &Session, text: &[u8]) -> Outcome<library::Program> {
     let _timed = session.db.timings().enter(Stage::Codegen);
     let wrong = |message: &dyn std::fmt::Display| bug(Stage::Codegen, message);
-    let shared = std::env::temp_dir().join("remc-emulate");
-    let emulator = match Emulator::new(&shared) {
+    let folder = Temporary::folder("emulated").map_err(|e| wrong(&e))?;
+    let environment = Cache::from_environment();
+    let shared = environment.beside("emulator").or_else(own);
+    let emulator = match Emulator::new(shared.as_deref().unwrap_or(folder.path())) {
         Ok(emulator) => emulator,
         Err(missing) => return fail(usage(codes::DEVICE, missing.to_string())),
     };
     let races = std::env::var_os("REMC_EMULATE_CHECK").is_some_and(|v| v == "races");
     let options = Options { library: true, races, ..Options::default() };
-    let cache = match Cache::from_environment().folder() {
-        Some(folder) => Cache::open(folder.join("emulated"), KEPT),
-        None => Cache::off(),
-    };
+    let cache = environment.inside("emulated", KEPT);
     let key = Key::of(&[text, emulator.identity().as_bytes(), format!("{options:?}").as_bytes()]);
-    let folder = Temporary::new(&shared).map_err(|e| wrong(&e))?;
-    let object = folder.0.join("program.so");
-    match cache.get(key) {
-        Some(bytes) => std::fs::write(&object, bytes).map_err(|e| wrong(&e))?,
-        None => {
-            let source = folder.0.join("program.cu");
-            std::fs::write(&source, text).map_err(|e| wrong(&e))?;
-            emulator.compile(&source, &object, options).map_err(|e| wrong(&e))?;
-            // What cannot be kept is compiled again.
-            let _ = std::fs::read(&object).is_ok_and(|bytes| cache.put(key, &bytes));
+    // SAFETY: the library is one that was made of the text that was printed, now or before.
+    #[expect(unsafe_code, reason = "a library is loaded")]
+    let loaded = |object: PathBuf| unsafe { library::Program::load(&object) };
+    let kept = folder.path().join("kept.so");
+    if let Some(bytes) = cache.get(key) {
+        std::fs::write(&kept, bytes).map_err(|e| wrong(&e))?;
+        // What does not load is made anew.
+        if let Ok(program) = loaded(kept) {
+            return Ok(program);
         }
     }
-    // SAFETY: the library has just been made of the text that was printed, now or before.
-    #[expect(unsafe_code, reason = "a library is loaded")]
-    let loaded = unsafe { library::Program::load(&object) };
-    loaded.map_err(|e| wrong(&e))
+    let (source, object) = (folder.path().join("program.cu"), folder.path().join("program.so"));
+    std::fs::write(&source, text).map_err(|e| wrong(&e))?;
+    emulator.compile(&source, &object, options).map_err(|e| wrong(&e))?;
+    // What cannot be kept is compiled again.
+    let _ = std::fs::read(&object).is_ok_and(|bytes| cache.put(key, &bytes));
+    crate::cache::warn(session, &cache);
+    loaded(object).map_err(|e| wrong(&e))
 }
 
-/// A folder that is gone in the end.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(inside: &Path) -> std::io::Result<Temporary> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = inside.join(format!("run-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        Ok(Temporary(folder))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // What cannot be removed is left to whoever cleans up temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// The folder of this user for the emulator, where there is no cache.
+fn own() -> Option<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("remc-emulator-{}", private::user()));
+    Some(Private::create(&folder).ok()?.path().to_owned())
 }
 
 /// The results of a run.

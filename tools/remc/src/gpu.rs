@@ -14,7 +14,7 @@ use remc_interp::RuntimeError;
 use remc_kernel::ir::{KernelId, Program, Ty};
 use remc_kernel::traps::traps;
 use remc_runtime::cpu::Stats;
-use remc_runtime::cuda::{Buffer, Cuda, CudaOptions, Device, Extent, Kernel};
+use remc_runtime::cuda::{Buffer, Cubin, Cuda, CudaOptions, Device, Extent, Kernel};
 use remc_runtime::plan::{self, Argument, Given, Machine, SortKey};
 use remc_runtime::stop::Stopped;
 use std::cmp::Ordering;
@@ -120,10 +120,17 @@ pub fn run(
 fn load<'d>(session: &Session, program: &Program, cuda: &'d Cuda) -> Outcome<Gpu<'d>> {
     let _timed = session.db.timings().enter(Stage::Codegen);
     let text = crate::cuda::kernels(session, program)?;
-    let cubin = cuda.compile(&text, "kernels.cu").map_err(|e| bug(Stage::Codegen, e))?;
-    let module = cuda.device.module(&cubin.bytes).map_err(|e| bug(Stage::Codegen, e))?;
     let launches = remc_cuda::launches(program);
-    let kernels = launches.iter().map(|l| module.kernel(&l.symbol)).collect::<Result<Vec<_>, _>>();
+    let loaded = |cubin: &Cubin| {
+        let module = cuda.device.module(&cubin.bytes)?;
+        launches.iter().map(|l| module.kernel(&l.symbol)).collect::<Result<Vec<_>, _>>()
+    };
+    let cubin = cuda.compile(&text, "kernels.cu").map_err(|e| bug(Stage::Codegen, e))?;
+    let kernels = loaded(&cubin).or_else(|e| {
+        // What the cache holds may be of a build that went wrong; then it is made anew.
+        cuda.compile_anew(&text, "kernels.cu").map_or(Err(e), |cubin| loaded(&cubin))
+    });
+    crate::cache::warn(session, &cuda.kernels.cache);
     let ticket = cuda.device.array(None, BaseTy::U64, &[1]);
     let gpu = &cuda.device.gpu;
     Ok(Gpu {

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::progress::Progress;
 use crate::report::{Outcome, fail, usage};
-use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, Name, Span, Value};
+use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, Name, Span, Value, visible};
 use remc_driver::render::{self, Sources, Style};
 use remc_runtime::data::source::Meter;
 use remc_runtime::data::{self, DataError, Place};
@@ -68,6 +68,7 @@ fn read(name: &Name, ty: &ArrTy, value: &str) -> Outcome<Value> {
         return file(name, ty, &place);
     }
     if let Some(path) = Place::missing(value) {
+        let path = &*visible(path);
         let d = unreadable(name, path, "there is no such file");
         return fail(match path.strip_prefix("~/") {
             Some(rest) => d.help(format!("the shell leaves `~` as it is here: write `$HOME/{rest}`")),
@@ -90,7 +91,7 @@ fn read(name: &Name, ty: &ArrTy, value: &str) -> Outcome<Value> {
 
 /// The value that a file holds.
 fn file(name: &Name, ty: &ArrTy, place: &Place) -> Outcome<Value> {
-    let path = place.path.display().to_string();
+    let path = visible(&place.path.display().to_string()).into_owned();
     let meter = Arc::new(Meter::default());
     let read = {
         let _shown = Progress::of_reading(&path, name.as_str(), &meter);
@@ -152,7 +153,9 @@ fn unreadable(name: &Name, path: &str, why: &str) -> Diagnostic<Span> {
 
 /// A file that holds several values, or not the one that was asked for.
 fn choose(name: &Name, path: &str, kind: &str, there: &[String], asked: Option<&str>) -> Diagnostic<Span> {
-    let holds = match there {
+    let there: Vec<_> = there.iter().map(|name| visible(name)).collect();
+    let asked = asked.map(visible);
+    let holds = match there.as_slice() {
         [] => format!("it holds no {kind}"),
         [one] => format!("it holds the {kind} `{one}` alone"),
         all => {
@@ -189,7 +192,9 @@ pub fn mismatch(name: &Name, wanted: impl std::fmt::Display, found: &str) -> Dia
 }
 
 fn shorten(text: &str) -> String {
-    if text.chars().count() <= 60 { text.to_owned() } else { text.chars().take(60).chain(['…']).collect() }
+    let start: String = text.chars().take(60).collect();
+    let more = if start.len() < text.len() { "…" } else { "" };
+    format!("{}{more}", visible(&start))
 }
 
 /// The text of a literal, as a source of messages.

@@ -5,7 +5,6 @@
 
 mod args;
 pub mod boundary;
-#[cfg(feature = "llvm")]
 mod cache;
 pub mod codes;
 mod commands;
@@ -49,7 +48,8 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => {
+        Err(mut e) => {
+            args::make_visible(&mut e);
             // Help goes to standard output, misuse to standard error; either may be closed.
             let _ = e.print();
             return ExitCode::from(e.exit_code() as u8);

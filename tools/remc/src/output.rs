@@ -5,12 +5,12 @@
 
 use crate::args::{OutputFormat, Run};
 use crate::codes;
-use crate::commands::cannot_write;
+use crate::commands::{cannot_write, may_write};
 use crate::report::{Outcome, fail, stream_to_stdout, usage};
 use clap::ValueEnum;
 use remc_base::Value;
 use remc_runtime::data::{Format, output};
-use remc_runtime::files;
+use remc_runtime::files::{self, Protected};
 use remc_runtime::text::Style;
 use std::path::Path;
 
@@ -22,7 +22,8 @@ pub struct Output<'a> {
 }
 
 impl Output<'_> {
-    pub fn new(args: &Run) -> Outcome<Output<'_>> {
+    /// What the command line asks for. `protected` is what cannot be the output.
+    pub fn new<'a>(args: &'a Run, protected: &Protected) -> Outcome<Output<'a>> {
         let to = args.output.as_deref();
         let format = match args.format {
             Some(format) => of(format),
@@ -46,6 +47,9 @@ impl Output<'_> {
                 )
                 .help("what other programs read is never cut: leave out --max-elements"),
             );
+        }
+        if let Some(path) = to {
+            may_write(path, protected)?;
         }
         let style = Style {
             precision: args.precision.map(usize::from),

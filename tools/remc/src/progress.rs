@@ -67,7 +67,8 @@ impl Progress {
                 ended = guard;
                 if !*ended && timeout.timed_out() {
                     // From the line's start, without going on to the next line where it is too long.
-                    let text: String = line(start.elapsed()).chars().filter(|c| !c.is_control()).collect();
+                    let line = line(start.elapsed());
+                    let text = remc_base::visible(&line);
                     let _ = write!(out, "\r\x1b[?7l{text}\x1b[K\x1b[?7h").and_then(|()| out.flush());
                     shown = true;
                     wait = PERIOD;
@@ -129,13 +130,14 @@ mod tests {
     #[test]
     fn a_line_that_is_cleared() {
         let screen = Screen::default();
-        let progress = Progress::on(screen.clone(), Duration::from_millis(1), |_| "at work\n".into());
+        let progress =
+            Progress::on(screen.clone(), Duration::from_millis(1), |_| "at work\n\u{1b}[2J".into());
         while screen.text().is_empty() {
             std::thread::sleep(Duration::from_millis(1));
         }
         drop(progress);
         let text = screen.text();
-        assert!(text.starts_with("\r\x1b[?7lat work\x1b[K\x1b[?7h"), "{text:?}");
+        assert!(text.starts_with("\r\x1b[?7lat work\\n\\u{1b}[2J\x1b[K\x1b[?7h"), "{text:?}");
         assert!(text.ends_with("\r\x1b[K"), "{text:?}");
     }
 

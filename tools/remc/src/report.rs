@@ -1,7 +1,7 @@
 //! How a command ends: streams and exit codes.
 
 use crate::args::DiagnosticStyle;
-use remc_base::{Code, Diagnostic, Span};
+use remc_base::{Code, Diagnostic, Span, visible_lines};
 use remc_driver::render::{self, Sources, Style};
 use remc_driver::{InternalBug, Session};
 use std::io::{self, IsTerminal, Write};
@@ -122,6 +122,7 @@ pub fn show_bug(bug: &InternalBug) {
     to_stderr(&format!(
         "remc has made a mistake in the stage `{}`; your program may be right.\n  {}\n\
          Please report it, with the program and this message.\n",
-        bug.stage, bug.message
+        bug.stage,
+        visible_lines(&bug.message)
     ));
 }

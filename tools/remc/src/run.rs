@@ -2,7 +2,7 @@
 
 use crate::args::{Device, Run, Timings};
 use crate::codes;
-use crate::commands::{load, new_session, show_timings};
+use crate::commands::{load, new_session, protected, show_timings};
 use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 #[cfg(feature = "llvm")]
 use crate::cpu;
@@ -42,8 +42,12 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
             "the interpreter has one version of everything; leave out --threshold, or name `--device cpu`",
         ));
     }
-    let output = Output::new(args)?;
-    let (value, report) = evaluate(&session, &program, file, target, args, reporter)?;
+    let protected = protected(&session, &args.source, &args.inputs);
+    let output = Output::new(args, &protected)?;
+    let dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
+    let evaluated = evaluate(&session, &program, (file, target), args, dumps, reporter);
+    reporter.show(&session, &session.notices());
+    let (value, report) = evaluated?;
     output.write(&value)?;
     match args.timings {
         None => {}
@@ -142,9 +146,9 @@ pub fn choose<'s>(
 fn evaluate(
     session: &Session,
     program: &LinkedProgram,
-    file: SourceFile,
-    target: Def<'_>,
+    (file, target): (SourceFile, Def<'_>),
     args: &Run,
+    mut dumps: Dumps,
     reporter: &Reporter,
 ) -> Outcome<(Value, Report)> {
     let global = target.global(&session.db);
@@ -158,7 +162,6 @@ fn evaluate(
             (solve(sig, &arguments)?, arguments)
         }
     };
-    let mut dumps = Dumps::new(args.dump_dir.as_deref())?;
     if device(args) != Device::Interp {
         let ranks = crate::boundary::ranks(&indices);
         let gpu = matches!(args.device, Some(Device::Emulated | Device::Cuda));

@@ -116,6 +116,67 @@ fn imports() {
     fails(&["run", &missing], 1, "E0202");
 }
 
+/// An imported file that is no program may hold what whoever runs the program is not to see.
+#[test]
+fn of_a_file_that_is_no_program_nothing_is_shown() {
+    let folder = Folder::new("no-program");
+    let secrets = [
+        ("passwd", "root:x:0:0:root:/root:/bin/bash\nsecret:*:1:1\n"),
+        ("key.pem", "-----BEGIN SECRET KEY-----\nMIISECRET=\n"),
+        ("env", "SECRET=hunter2 \"open"),
+        ("json", "{\"secret\": [1, 2}"),
+        ("binary", "\u{0}\u{1}secret)))"),
+        ("csv", "secret,1\n"),
+    ];
+    for (name, content) in secrets {
+        folder.file(name, content);
+        let main = folder.file("main.remora", format!("(import \"{name}\")\n(+ 1 2)"));
+        for style in ["rich", "short", "json"] {
+            let args = ["run", &main, "--diagnostics", style];
+            fails(&args, 1, "E0202");
+            let shown = text(&remc(&args).stderr).to_lowercase();
+            assert!(!shown.contains("secret") && !shown.contains("root:"), "{shown}");
+        }
+        fails(&["run", &main], 1, "it is no program that defines anything");
+    }
+    // A program that is wrong is shown.
+    folder.file("lib.remora", "(define x undefined-name)");
+    fails(&["run", &folder.file("main.remora", "(import \"lib.remora\") x")], 1, "(define x undefined-name)");
+}
+
+/// Names and strings from elsewhere do nothing to a terminal.
+#[test]
+fn what_would_not_be_seen_is_escaped() {
+    let folder = Folder::new("hidden");
+    let evil = "a\u{1b}[2J\u{202e}\n[E0001] Error: b";
+    let file = folder.file(&format!("{evil}.remora"), "(+ 1 undefined-name)");
+    let data = folder.file(&format!("{evil}.npy"), "no array");
+    let import = folder.file("import.remora", format!("(import \"{}\") 1", evil.replace('\n', "")));
+    let table = folder.file(&format!("{evil}.csv"), "1,\u{1b}[31m2\u{202e}\n");
+    let f = "(entry (f [x [int n]]) x)";
+    let commands: [&[&str]; 9] = [
+        &["run", &file],
+        &["check", &file],
+        &["run", &format!("{file}x")],
+        &["run", &import],
+        &["run", "-e", f, "--input", &format!("x={data}")],
+        &["run", "-e", f, "--input", &format!("x={table}")],
+        &["run", "-e", f, "--input", &format!("{evil}=1")],
+        &["run", "-e", f, "--input", &format!("x=\"{evil}\"")],
+        &["run", "-e", "1", evil],
+    ];
+    for args in commands {
+        for style in ["rich", "short", "json"] {
+            let o = remc(&[args, &["--diagnostics", style]].concat());
+            let shown = text(&o.stderr);
+            assert!(!o.status.success() && !shown.is_empty(), "{args:?}");
+            assert!(!shown.contains(|c| remc_base::is_hidden(c) && c != '\n'), "{args:?} says\n{shown:?}");
+            assert!(!shown.lines().any(|l| l.starts_with("[E0001]")), "{args:?} says\n{shown}");
+        }
+    }
+    fails(&["run", &file], 1, "a\\u{1b}[2J\\u{202e}\\n[E0001] Error: b.remora:1:6");
+}
+
 #[test]
 fn styles_of_messages() {
     fails(&["run", "-e", "[1 2", "--diagnostics", "short"], 1, "<expression>:1:1: error[E0102]: ");

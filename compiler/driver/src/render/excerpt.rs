@@ -2,12 +2,12 @@
 //!
 //! A terminal message shows whole lines; a line may be a megabyte long and hold control characters.
 //! An excerpt keeps the lines from the first label to the last, cuts each long one to a window around
-//! its labels, and replaces what a terminal would act on. Labels are moved along.
+//! its labels, and escapes what a terminal would act on. Labels are moved along.
 
-use remc_base::Span;
+use remc_base::{Span, visible};
 use std::ops::Range;
 
-/// The widest line shown, in characters.
+/// The widest line shown, in characters as they are shown.
 const WIDEST: usize = 160;
 /// How much of a long line is shown before its first label.
 const LEAD: usize = 40;
@@ -106,28 +106,31 @@ fn clamp(text: &str, r: Range<usize>) -> Range<usize> {
 
 /// The part of a line that is shown.
 fn window(text: &str, line: &Range<usize>, spans: &[Range<usize>]) -> Range<usize> {
-    let content = &text[line.clone()];
-    if content.chars().count() <= WIDEST {
+    // What fits from a place on, in bytes.
+    let fitting = |start: usize| {
+        let mut width = 0;
+        let fits = |c: &char| {
+            width += shown(*c).chars().count();
+            width <= WIDEST
+        };
+        text[start..line.end].chars().take_while(fits).map(char::len_utf8).sum::<usize>()
+    };
+    if fitting(line.start) == line.len() {
         return line.clone();
     }
     let first =
         spans.iter().flat_map(|r| [r.start, r.end]).filter(|i| line.contains(i)).min().unwrap_or(line.start);
     let back: usize = text[line.start..first].chars().rev().take(LEAD).map(char::len_utf8).sum();
     let start = first - back;
-    let len: usize = text[start..line.end].chars().take(WIDEST).map(char::len_utf8).sum();
-    start..start + len
+    start..start + fitting(start)
 }
 
 /// A character as a terminal may safely show it, one column wide where it can be.
-fn shown(c: char) -> std::borrow::Cow<'static, str> {
+fn shown(c: char) -> String {
+    let mut bytes = [0; 4];
     match c {
         '\t' => " ".into(),
-        c if c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}') =>
-        {
-            "\u{fffd}".into()
-        }
-        c => c.to_string().into(),
+        c => visible(c.encode_utf8(&mut bytes)).into_owned(),
     }
 }
 

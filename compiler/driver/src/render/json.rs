@@ -9,7 +9,7 @@
 
 use super::Sources;
 use super::excerpt::line_column;
-use remc_base::{Diagnostic, Severity, Span};
+use remc_base::{Diagnostic, Severity, Span, is_hidden};
 use serde_json::{Value, json};
 
 pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, out: &mut String) {
@@ -43,6 +43,14 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, out: &mut String) {
         "code": d.code.0, "severity": severity, "message": d.message, "spans": spans,
         "shapes": shapes, "notes": d.notes, "help": d.help,
     });
-    out.push_str(&object.to_string());
+    // A program reads the same text; a terminal that it is shown on has nothing to act on.
+    for c in object.to_string().chars() {
+        match c {
+            c if is_hidden(c) => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+            }
+            c => out.push(c),
+        }
+    }
     out.push('\n');
 }

@@ -1,7 +1,8 @@
 //! Diagnostics shown: rich for a person, short for logs and golden files, JSON for programs.
 //!
 //! All three show the same data. Rendering only reads: what is shown is decided where the diagnostic
-//! is made.
+//! is made. Characters that a terminal would act on, or that would not be seen, are escaped here, whatever text they came
+//! with: a message and a label are one line each, notes and helps may have several.
 
 mod excerpt;
 mod json;
@@ -9,7 +10,7 @@ mod rich;
 mod short;
 
 pub use excerpt::line_column;
-use remc_base::{Diagnostic, ModuleId, ShapeComparison, Span};
+use remc_base::{Diagnostic, ModuleId, ShapeComparison, Span, visible, visible_lines};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
@@ -38,9 +39,10 @@ impl Sources for crate::Session {
 pub fn render(sources: &dyn Sources, diagnostics: &[Diagnostic<Span>], style: Style, color: bool) -> String {
     let mut out = String::new();
     for d in diagnostics {
+        let seen = made_visible(d);
         match style {
-            Style::Rich => rich::render(sources, d, color, &mut out),
-            Style::Short => short::render(sources, d, &mut out),
+            Style::Rich => rich::render(sources, &seen, color, &mut out),
+            Style::Short => short::render(sources, &seen, &mut out),
             Style::Json => json::render(sources, d, &mut out),
         }
     }
@@ -50,6 +52,19 @@ pub fn render(sources: &dyn Sources, diagnostics: &[Diagnostic<Span>], style: St
         out.push_str(&format!("for more: remc explain {}\n", first.code));
     }
     out
+}
+
+/// A diagnostic whose texts can be shown.
+fn made_visible(d: &Diagnostic<Span>) -> Diagnostic<Span> {
+    let mut d = d.clone();
+    d.message = visible(&d.message).into_owned();
+    for label in &mut d.labels {
+        label.text = visible(&label.text).into_owned();
+    }
+    for text in d.notes.iter_mut().chain(&mut d.help) {
+        *text = visible_lines(text).into_owned();
+    }
+    d
 }
 
 /// Two shapes as aligned rows, with the disagreeing axis marked below:

@@ -3,7 +3,7 @@
 use super::excerpt::{Excerpt, excerpt, line_column};
 use super::{Sources, shape_rows};
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
-use remc_base::{Diagnostic, ModuleId, Severity, Span};
+use remc_base::{Diagnostic, ModuleId, Severity, Span, visible};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, color: bool, out: &mu
             // Ariadne's margin counts from the first line it is given: the lines before are there, empty.
             ranges[*i] = r.start + first_line..r.end + first_line;
         }
-        files.0.insert(module, (path.to_owned(), Source::from("\n".repeat(first_line) + &lines)));
+        files.0.insert(module, (visible(path).into_owned(), Source::from("\n".repeat(first_line) + &lines)));
     }
 
     let (kind, main) = match d.severity {
@@ -83,7 +83,7 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, color: bool, out: &mu
     let mut from = 0;
     for head in heads {
         if let Some((path, whole)) = sources.source(head.module) {
-            from = correct(&mut text, from, path, line_column(whole, head.start as usize));
+            from = correct(&mut text, from, &visible(path), line_column(whole, head.start as usize));
         }
     }
     for line in text.lines() {

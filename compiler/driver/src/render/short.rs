@@ -5,7 +5,7 @@ use super::excerpt::{excerpt, line_column};
 use codespan_reporting::diagnostic::{Diagnostic as Report, Label, Severity as Level};
 use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term::{self, Config, DisplayStyle};
-use remc_base::{Diagnostic, Severity, Span};
+use remc_base::{Diagnostic, Severity, Span, visible};
 
 pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, out: &mut String) {
     let level = match d.severity {
@@ -19,6 +19,7 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, out: &mut String) {
     let at = d.labels.iter().find(|l| l.primary).or(d.labels.first()).map(|l| l.loc);
     let shown = match at.and_then(|span| Some((span, sources.source(span.module)?))) {
         Some((span, (path, text))) => {
+            let path = &*visible(path);
             // A file's worth of lines is not needed for one position.
             let excerpt = excerpt(text, &[span]);
             let file = SimpleFile::new(path, excerpt.text.as_str());

@@ -85,10 +85,45 @@ fn hostile_spans_and_texts() {
                 if style != Style::Json {
                     assert!(out.lines().all(|l| l.chars().count() < 400), "{out}");
                 }
-                assert!(!out.contains('\u{1b}') && !out.contains('\u{85}') || style == Style::Json);
+                assert!(!out.chars().any(|c| remc_base::is_hidden(c) && c != '\n'), "{out:?}");
             }
         }
     }
+}
+
+/// What comes from elsewhere is escaped wherever it stands; what remc says itself may have several lines.
+#[test]
+fn what_would_not_be_seen() {
+    struct Evil;
+    impl Sources for Evil {
+        fn source(&self, _: ModuleId) -> Option<(&str, &str)> {
+            Some(("a\u{202e}\n.remora", "(f \"\u{202e}\u{1b}[2J\" x)"))
+        }
+    }
+    let d = Diagnostic::error(C, "no file \"x\u{1b}[31m\n[E0001] Error: y\"")
+        .primary(at(13, 14), "a\rb")
+        .note("one\u{7f}\ntwo\u{200f}")
+        .help("h\u{9b}");
+    let rich = render(&Evil, std::slice::from_ref(&d), Style::Rich, false);
+    for part in [
+        "[E0301] Error: no file \"x\\u{1b}[31m\\n[E0001] Error: y\"\n",
+        "[ a\\u{202e}\\n.remora:1:12 ]",
+        "(f \"\\u{202e}\\u{1b}[2J\" x)",
+        "a\\rb",
+        "one\\u{7f}",
+        "two\\u{200f}",
+        "h\\u{9b}",
+    ] {
+        assert!(rich.contains(part), "{part}\n{rich}");
+    }
+    let short = render(&Evil, std::slice::from_ref(&d), Style::Short, false);
+    assert!(short.starts_with("a\\u{202e}\\n.remora:1:12: error[E0301]: no file"), "{short}");
+    assert_eq!(short.lines().count(), 1);
+    let json = render(&Evil, &[d], Style::Json, false);
+    assert!(json.trim_end().chars().all(|c| !remc_base::is_hidden(c)), "{json}");
+    let v: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(v["message"], "no file \"x\u{1b}[31m\n[E0001] Error: y\"");
+    assert_eq!(v["notes"][0], "one\u{7f}\ntwo\u{200f}");
 }
 
 #[test]
