@@ -11,7 +11,6 @@
 
 use crate::Error;
 use crate::names::Names;
-use crate::packs::Pack;
 use crate::scalar::{self, type_name};
 use crate::writer::Writer;
 use remc_base::{BaseTy, Prov, Scalar, Trap};
@@ -26,6 +25,12 @@ pub enum Side {
     Kernel,
     /// In the plan.
     Host,
+}
+
+/// A buffer whose elements in all lanes are one pack.
+pub struct Pack {
+    pub buffer: Var,
+    pub name: String,
 }
 
 /// A function under construction.

@@ -14,15 +14,9 @@
 //! Buffers begin at multiples of 16 bytes at least, so packs of a power of two of elements do, too. Slices of
 //! buffers begin anywhere: a kernel that is given one has no packs.
 
-use crate::body::{Body, Printed, Side};
+use crate::body::{Body, Pack, Printed, Side};
 use crate::scalar::type_name;
 use remc_kernel::ir::*;
-
-/// A buffer whose elements in all lanes are one pack.
-pub struct Pack {
-    buffer: Var,
-    name: String,
-}
 
 /// Whether a body needs the number of an element for more than to find it in its pack.
 fn mentions_number(body: &[Stmt], var: Var) -> bool {
