@@ -32,43 +32,16 @@ mod ulp;
 use crate::error::EmitError;
 use crate::values::{Emitted, Value, element_bytes, splat_constant, widen};
 use inkwell::attributes::{Attribute, AttributeLoc};
-use inkwell::builder::Builder;
-use inkwell::context::Context;
-use inkwell::module::Module;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{FunctionValue, PointerValue};
 use inkwell::{FloatPredicate, IntPredicate};
 use remc_base::ops::{Operand, ScalarOp};
 use remc_base::scalar::{BaseTy, Scalar};
 
+pub use crate::values::Emit;
 pub use ulp::{ulp_bound, ulp_distance};
 
-/// Emits instructions at the builder's position.
-///
-/// Helper functions (loops such as `gcd`) are added to the module when first needed, so that no operator
-/// needs more than straight-line code where it stands.
-#[derive(Clone, Copy)]
-pub struct Emit<'a, 'ctx> {
-    pub context: &'ctx Context,
-    pub module: &'a Module<'ctx>,
-    pub builder: &'a Builder<'ctx>,
-    /// Whether the machine has a fused multiply-add. Where it has none, LLVM would call a slow function.
-    pub fma: bool,
-    /// Whether float `+ * min2 max2` may be reassociated: set only for the combining operator of a
-    /// reduction or scan, by `Emit { reassoc: true, ..emit }`.
-    pub reassoc: bool,
-}
-
-impl<'a, 'ctx> Emit<'a, 'ctx> {
-    pub fn new(
-        context: &'ctx Context,
-        module: &'a Module<'ctx>,
-        builder: &'a Builder<'ctx>,
-        fma: bool,
-    ) -> Self {
-        Emit { context, module, builder, fma, reassoc: false }
-    }
-
+impl<'ctx> Emit<'_, 'ctx> {
     /// The type of a value in registers: a scalar, or a vector if `lanes` is given.
     pub fn llvm_ty(&self, ty: BaseTy, lanes: Option<u32>) -> BasicTypeEnum<'ctx> {
         let c = self.context;

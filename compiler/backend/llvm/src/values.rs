@@ -5,11 +5,40 @@
 //! operand, and a mixture is an error. The methods belong to [`Emit`], and their names are LLVM's.
 
 use crate::error::EmitError;
-use crate::scalar::Emit;
+use inkwell::builder::Builder;
+use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
+use inkwell::module::Module;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, FastMathFlags, ValueKind};
 use inkwell::{FloatPredicate, IntPredicate};
+
+/// Emits instructions at the builder's position.
+///
+/// Helper functions (loops such as `gcd`) are added to the module when first needed, so that no operator
+/// needs more than straight-line code where it stands.
+#[derive(Clone, Copy)]
+pub struct Emit<'a, 'ctx> {
+    pub context: &'ctx Context,
+    pub module: &'a Module<'ctx>,
+    pub builder: &'a Builder<'ctx>,
+    /// Whether the machine has a fused multiply-add. Where it has none, LLVM would call a slow function.
+    pub fma: bool,
+    /// Whether float `+ * min2 max2` may be reassociated: set only for the combining operator of a
+    /// reduction or scan, by `Emit { reassoc: true, ..emit }`.
+    pub reassoc: bool,
+}
+
+impl<'a, 'ctx> Emit<'a, 'ctx> {
+    pub fn new(
+        context: &'ctx Context,
+        module: &'a Module<'ctx>,
+        builder: &'a Builder<'ctx>,
+        fma: bool,
+    ) -> Self {
+        Emit { context, module, builder, fma, reassoc: false }
+    }
+}
 
 pub(crate) type Value<'ctx> = BasicValueEnum<'ctx>;
 pub(crate) type Emitted<'ctx> = Result<BasicValueEnum<'ctx>, EmitError>;

@@ -9,7 +9,7 @@
 //! ```
 
 use super::Fun;
-use super::loops::{Loop, Values};
+use super::counted::{Loop, Values};
 use super::pieces::{Piece, Pieces, piece};
 use super::stmt::{close, values_of};
 use crate::error::EmitError;

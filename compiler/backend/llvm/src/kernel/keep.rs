@@ -13,7 +13,7 @@
 //! past the items there are: see [`remc_kernel::keep`]. Vectors of which nothing is kept are passed over.
 
 use super::Fun;
-use super::loops::Loop;
+use super::counted::Loop;
 use super::memory::Offset;
 use super::pieces::{Piece, Pieces, piece, uniform};
 use super::vary::{self, Known};

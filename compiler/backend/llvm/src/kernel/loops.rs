@@ -17,6 +17,7 @@
 //! after them if they are masked. All of that depends on the number of iterations alone, so a result is the
 //! same on every run.
 
+use super::counted::{Loop, Sum, Sums, Values};
 use super::pieces::{Piece, Pieces};
 use super::stmt::{close, values_of};
 use super::vary::{self, Known};
@@ -25,8 +26,8 @@ use crate::error::EmitError;
 use crate::values::{Value, lanes as width};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue};
+use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
 use remc_kernel::{keep, rows, scan};
 
@@ -35,29 +36,6 @@ const MOST_UNROLLED: i64 = 64;
 
 /// The fewest lanes worth a loop of their own.
 const FEWEST_LANES: u32 = 4;
-
-/// A loop that counts from `from`, while less than `to`.
-#[derive(Clone, Copy)]
-pub(super) struct Loop<'l, 'ctx> {
-    pub var: Var,
-    pub from: IntValue<'ctx>,
-    pub to: IntValue<'ctx>,
-    /// Whether each run of the loop has its own number of iterations, as each ragged row has its size.
-    pub ragged: bool,
-    /// Whether it asks for what comes after it ([`super::ahead`]).
-    pub asks: bool,
-    pub carried: &'l [Carried],
-    pub body: &'l [Stmt],
-    /// What the body makes of the carried values, in their order.
-    pub next: &'l [Atom],
-}
-
-/// What a loop carries: of each value the pieces.
-pub(super) type Values<'ctx> = Vec<Vec<Value<'ctx>>>;
-
-/// The operator of what a loop carries, its type and neutral element; and those of all.
-pub(super) type Sum = (ScalarOp, BaseTy, Scalar);
-pub(super) type Sums = [Sum];
 
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(

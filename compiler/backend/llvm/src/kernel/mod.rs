@@ -31,6 +31,7 @@
 mod agree;
 mod ahead;
 mod chain;
+mod counted;
 mod keep;
 mod loops;
 mod memory;

@@ -19,7 +19,7 @@
 
 use super::Fun;
 use super::ahead::LINE;
-use super::loops::{Loop, Sum, Values};
+use super::counted::{Loop, Sum, Values};
 use super::pieces::{Piece, Pieces};
 use super::tail::FIRST;
 use super::vary::{self, Known};

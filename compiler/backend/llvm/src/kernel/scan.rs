@@ -16,7 +16,7 @@
 //! More lanes than a register has are scanned register by register. What is left over runs one by one.
 
 use super::Fun;
-use super::loops::{Loop, Sum, Sums};
+use super::counted::{Loop, Sum, Sums};
 use super::pieces::{Piece, Pieces, piece};
 use crate::error::EmitError;
 use crate::values::Value;

@@ -24,7 +24,7 @@
 //! of iterations is anybody's guess: `ys[…] = …` where `[0 1 2 …] < n`.
 
 use super::Fun;
-use super::loops::{Loop, Sum, Sums, Values};
+use super::counted::{Loop, Sum, Sums, Values};
 use super::pieces::{Piece, Pieces};
 use crate::error::EmitError;
 use crate::scalar::Emit;

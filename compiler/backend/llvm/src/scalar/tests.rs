@@ -1,4 +1,5 @@
 use super::*;
+use inkwell::context::Context;
 use remc_base::ops::TABLE;
 
 /// The text of a function `f` whose parameters are of the given types and whose body `body` writes.
