@@ -19,8 +19,7 @@
 use super::build::{Emit, upto};
 use super::leaf::Leaf;
 use super::plan::Plan;
-use super::schedule::SHARED_BYTES;
-use super::threads::COUNT;
+use super::schedule::{COUNT, SHARED_BYTES};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::ops::{ScalarOp, zero};

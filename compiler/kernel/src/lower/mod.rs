@@ -34,6 +34,7 @@ mod blocked;
 mod build;
 mod doubtful;
 mod fold;
+mod grid;
 mod leaf;
 mod once;
 mod operands;

@@ -29,10 +29,10 @@
 //! That is for processors. A GPU's blocks wait for one another longer than they read.
 
 use super::build::Emit;
+use super::grid::Tiles;
 use super::leaf::Inner;
 use super::plan::Plan;
 use super::scan::{Before, Scan};
-use super::seg::Tiles;
 use super::{Bound, L, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;

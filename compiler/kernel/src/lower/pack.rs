@@ -1,10 +1,10 @@
 //! `scatter`, `filter` and `grade`: results whose places or number depend on the data.
 
 use super::build::{Emit, upto};
+use super::grid::Tiles;
 use super::leaf::Leaf;
 use super::plan::Plan;
 use super::schedule;
-use super::seg::Tiles;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::BaseTy;

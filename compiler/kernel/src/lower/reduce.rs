@@ -1,9 +1,9 @@
 //! `seg-red`: partial results of tiles, and what is made of them.
 
 use super::build::Emit;
+use super::grid::Tiles;
 use super::leaf::Inner;
 use super::plan::Plan;
-use super::seg::Tiles;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;

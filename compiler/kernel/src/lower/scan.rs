@@ -14,9 +14,9 @@
 //! its tiles are those of what is known, and each is the last loop alone, from the prefix that it loads.
 
 use super::build::Emit;
+use super::grid::Tiles;
 use super::leaf::{Inner, Leaf};
 use super::plan::Plan;
-use super::seg::Tiles;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use remc_base::ops::{ScalarOp, zero};

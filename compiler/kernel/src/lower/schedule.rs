@@ -27,6 +27,8 @@ pub const GRAIN: i64 = 1 << 15;
 pub(crate) const THREAD_GRAIN: i64 = 64;
 /// Threads of a block of a GPU.
 pub(crate) const THREADS: u32 = 256;
+/// … as a size.
+pub(crate) const COUNT: i64 = THREADS as i64;
 /// Points that a thread of a map has, or of a reduction at least.
 pub(crate) const ITEMS: i64 = 4;
 /// Consecutive elements that a thread scans, where shared memory has room for them.

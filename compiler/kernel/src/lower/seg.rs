@@ -13,6 +13,7 @@
 //! is the same for any number of threads.
 
 use super::build::{Emit, upto};
+use super::grid::Tiles;
 use super::leaf::{Inner, Leaf};
 use super::operands::Transposed;
 use super::plan::Plan;
@@ -26,13 +27,6 @@ use remc_flat::across::{Across, COLUMNS, ROWS, reduction};
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
-
-/// What the tiles of a grid are.
-#[derive(Clone, Copy)]
-pub(crate) struct Tiles {
-    pub size: Atom,
-    pub count: Atom,
-}
 
 /// How the points of a space run.
 #[derive(Clone, Copy, PartialEq)]

@@ -17,18 +17,16 @@
 
 use super::blocked::contraction;
 use super::build::Emit;
+use super::grid::Tiles;
 use super::leaf::Leaf;
 use super::plan::Plan;
 use super::scan::{Before, Scan};
-use super::schedule::{self, BLOCKS, FEW, ITEMS, LONG, RUN, ScanBlock, THREADS, WARP};
-use super::seg::Tiles;
+use super::schedule::{self, BLOCKS, COUNT, FEW, ITEMS, LONG, RUN, ScanBlock, THREADS, WARP};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::BaseTy;
 use remc_base::ops::{ScalarOp, zero};
 use remc_mono::ir as mono;
-
-pub(crate) const COUNT: i64 = THREADS as i64;
 
 impl Plan {
     /// Evaluates a leaf at every point of a space, into cells of `outs`.
