@@ -1,6 +1,6 @@
 //! The salsa database and its inputs.
 
-use crate::pipeline::Timings;
+use crate::pipeline::{Timings, lock};
 use remc_base::ModuleId;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -88,9 +88,4 @@ impl Database {
     pub fn take_executed(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.executed))
     }
-}
-
-/// A lock whose holder cannot leave its data half changed, so poisoning does not matter.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }

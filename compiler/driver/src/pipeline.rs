@@ -4,7 +4,6 @@
 //! that is not in the list does not exist. The passes from Mono to Mono are [`remc_mono::opt::PASSES`],
 //! which may run in several rounds.
 
-use crate::database::lock;
 use remc_base::pass::PassInfo;
 use remc_mono::opt::PASSES;
 use std::sync::{Arc, Mutex};
@@ -169,6 +168,11 @@ impl Drop for Running<'_> {
             clock.running.pop();
         }
     }
+}
+
+/// A lock whose holder cannot leave its data half changed, so poisoning does not matter.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 //! `cudarc`, whose functions panic where the library, or one of them, is missing; so both are made sure of
 //! first, the functions by the version.
 
+use super::arch::Arch;
 use super::missing::{Missing, RELEASE};
-use super::nvrtc::Arch;
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int, c_void};
 use std::fmt;

@@ -8,7 +8,8 @@
 //! content ::= length of the log (8 bytes, little-endian) log cubin
 //! ```
 
-use super::nvrtc::{Arch, CompileError, Compiler, Cubin};
+use super::arch::Arch;
+use super::nvrtc::{CompileError, Compiler, Cubin};
 use crate::cache::{Cache, Key};
 
 /// A compiler with a cache before it.

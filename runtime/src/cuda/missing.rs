@@ -1,6 +1,6 @@
 //! What the cuda device needs and does not find, each in a sentence that says what to install.
 
-use super::nvrtc::Arch;
+use super::arch::Arch;
 use std::fmt;
 use std::path::PathBuf;
 

@@ -23,6 +23,7 @@
 
 #![allow(unsafe_code)]
 
+pub mod arch;
 pub mod device;
 pub mod driver;
 pub mod error;
@@ -34,11 +35,12 @@ pub mod resources;
 #[cfg(test)]
 mod tests;
 
+pub use arch::Arch;
 pub use device::{Buffer, DEVICE, Device, Kernel, Module};
 pub use driver::{DriverError, Extent, Gpu};
 pub use kernels::Kernels;
 pub use missing::Missing;
-pub use nvrtc::{Arch, CompileError, Compiler, Cubin};
+pub use nvrtc::{CompileError, Compiler, Cubin};
 pub use resources::Resources;
 
 use crate::cache::Cache;

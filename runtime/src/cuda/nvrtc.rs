@@ -21,6 +21,7 @@
 //! every device. Divisions and square roots are rounded correctly and subnormal numbers kept, by default.
 //! `--ptxas-options=-v` makes the assembler report what a kernel takes: see [`Resources`].
 
+use super::arch::Arch;
 use super::missing::{Missing, RELEASE};
 use super::resources::Resources;
 use libloading::Library;
@@ -37,23 +38,6 @@ const BUILTINS: &str = "libnvrtc-builtins.so.13";
 /// What is compiled: the same for every kernel.
 const OPTIONS: [&str; 3] = ["-std=c++17", "--fmad=false", "--ptxas-options=-v"];
 const SUCCESS: c_int = 0;
-
-/// An architecture of GPUs: ten times the major compute capability, and the minor one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Arch(pub u32);
-
-impl Arch {
-    /// The first one that CUDA 13 compiles for: Turing.
-    pub const OLDEST: Arch = Arch(75);
-    /// What the tests compile for: Turing, Ampere, Hopper.
-    pub const TESTED: [Arch; 3] = [Arch(75), Arch(80), Arch(90)];
-}
-
-impl fmt::Display for Arch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sm_{}", self.0)
-    }
-}
 
 /// The machine code of kernels for one architecture.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@
 //! *spilled* to memory, at every use. Shared memory is what is known when the kernel is compiled; a launch
 //! may ask for more.
 
-use super::nvrtc::Arch;
+use super::arch::Arch;
 
 /// What one kernel takes.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,8 +5,9 @@
 //! round to round, so that a slow spell of the machine meets all of them; figures are compared within a round, and
 //! what is shown is the median over the rounds. A version that the first round shows to be far behind is in no other.
 
-use super::subjects::{Set, Subject, Version};
-use super::{subjects, table};
+use super::subjects;
+use super::subjects::{Set, Subject};
+use super::table::{self, Measured, Times, Whole};
 use crate::args::Args;
 use crate::{contender, places, process};
 use std::path::{Path, PathBuf};
@@ -20,31 +21,6 @@ const WARM_UP: usize = 2;
 const SHORT: Duration = Duration::from_millis(100);
 /// How many times the best time a version may take and still be timed again.
 const FAR_BEHIND: u32 = 2;
-
-/// The times of one contender, one of each round.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Times {
-    pub compile: Vec<Duration>,
-    pub run: Vec<Duration>,
-}
-
-/// A program on one set of data.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Measured {
-    pub program: &'static str,
-    pub set: Set,
-    /// With all versions, of which the sizes choose.
-    pub chosen: Times,
-    pub alone: Vec<(Version, Times)>,
-}
-
-/// How long `remc compile --emit object` takes, which compiles all that there is.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Whole {
-    pub program: &'static str,
-    pub all: Vec<Duration>,
-    pub alone: Vec<(Version, Vec<Duration>)>,
-}
 
 /// Measures and prints; whether all is within the limits, or none are asked for.
 ///

@@ -1,6 +1,6 @@
 //! What came out, as Markdown, and what is over its limit.
 
-use super::measure::{Measured, Times, Whole};
+use super::subjects::{Set, Version};
 use crate::contender::{self, median};
 use crate::table::time;
 use std::fmt::Write as _;
@@ -10,6 +10,31 @@ use std::time::Duration;
 pub const COMPILE: f64 = 1.5;
 /// How many times as long as the best version the chosen one may take.
 pub const RUN: f64 = 1.1;
+
+/// The times of one contender, one of each round.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Times {
+    pub compile: Vec<Duration>,
+    pub run: Vec<Duration>,
+}
+
+/// A program on one set of data.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    pub program: &'static str,
+    pub set: Set,
+    /// With all versions, of which the sizes choose.
+    pub chosen: Times,
+    pub alone: Vec<(Version, Times)>,
+}
+
+/// How long `remc compile --emit object` takes, which compiles all that there is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Whole {
+    pub program: &'static str,
+    pub all: Vec<Duration>,
+    pub alone: Vec<(Version, Vec<Duration>)>,
+}
 
 /// The two figures of a row.
 #[derive(Clone, Copy, PartialEq, Debug)]
