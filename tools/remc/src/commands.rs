@@ -1,6 +1,6 @@
-//! `remc check`, `remc compile` and `remc opt`, and what they share with `remc run`.
+//! `remc check` and `remc opt`, and what commands share: programs loaded, what of them is run, files written.
 
-use crate::args::{Check, Compile, Ir, Opt, Source};
+use crate::args::{Check, Opt, Source};
 use crate::codes;
 use crate::report::{Failure, Outcome, Reporter, bytes_to_stdout, fail, to_stderr, to_stdout, usage};
 use crate::texts::Program;
@@ -118,21 +118,56 @@ pub fn check(args: &Check, reporter: &Reporter) -> Outcome {
     Ok(())
 }
 
-pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
-    let mut session = new_session();
-    let file = load(&mut session, &args.source)?;
-    reporter.check(&session, &session.diagnostics(file))?;
-    let roots: Vec<Def> = session.value_defs(file);
-    let program = session.link(file, &roots);
-    session.verify(&program, file)?;
-    let protected = protected(&session, &args.source, &[]);
-    if let Some(path) = &args.output {
-        may_write(path, &protected)?;
+/// What is run: the entry that was named, else the last expression, else the only entry.
+pub fn choose<'s>(
+    session: &'s Session,
+    file: SourceFile,
+    entry: &Option<String>,
+    inputs: &[(String, String)],
+) -> Outcome<Def<'s>> {
+    let entries = session.entries(file);
+    let names: Vec<String> = entries.iter().map(|d| format!("`{}`", d.name(&session.db))).collect();
+    let listed = match names.as_slice() {
+        [] => "the file has no entries".to_owned(),
+        [one] => format!("the file's only entry is {one}"),
+        all => format!("the file's entries are {}", all.join(", ")),
+    };
+    if let Some(name) = entry {
+        return match entries.iter().find(|d| d.name(&session.db).as_str() == name) {
+            Some(entry) => Ok(*entry),
+            None => fail(usage(codes::UNKNOWN_ENTRY, format!("there is no entry `{name}`")).help(listed)),
+        };
     }
-    if args.emit == Ir::Typed {
-        return write(&args.output, remc_typed::print::print_program(&program.order).as_bytes());
+    if let Some(value) = session.value(file) {
+        return match inputs.first() {
+            None => Ok(value),
+            Some((name, _)) => fail(
+                usage(
+                    codes::SUPERFLUOUS_INPUT,
+                    format!("the input `{name}` is not used: the file's value is its last expression"),
+                )
+                .help(if entries.is_empty() {
+                    listed
+                } else {
+                    format!("name an entry with --entry; {listed}")
+                }),
+            ),
+        };
     }
-    crate::compile::emit(&session, file, args, protected, reporter)
+    match entries.as_slice() {
+        [one] => Ok(*one),
+        [] => fail(
+            usage(
+                codes::NOTHING_TO_RUN,
+                "there is nothing to run: the file has neither an expression nor an entry",
+            )
+            .help("a file's value is its last expression; `remc check` checks a file without one"),
+        ),
+        _ => fail(
+            usage(codes::CHOOSE_ENTRY, "the file has several entries")
+                .help(format!("choose one with --entry; {listed}")),
+        ),
+    }
 }
 
 /// Writes what was asked for to a file, or to standard output.

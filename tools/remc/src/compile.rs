@@ -1,11 +1,9 @@
-//! `remc compile` past Typed, and what it shares with running on a device: choosing what to compile,
-//! dumps, and what is not compiled yet.
+//! `remc compile`, and what it shares with running on a device: dumps, and what is not compiled yet.
 
 use crate::args::{Compile, Ir};
 use crate::codes;
-use crate::commands::{cannot_write, may_write, write};
+use crate::commands::{cannot_write, choose, load, may_write, new_session, protected, write};
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
-use crate::run::choose;
 use remc_base::{Diagnostic, Severity, Span};
 use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
@@ -14,8 +12,25 @@ use remc_mono::limits::{Construct, Limitation, TooLarge};
 use remc_runtime::files::{self, Protected};
 use std::path::{Path, PathBuf};
 
+pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
+    let mut session = new_session();
+    let file = load(&mut session, &args.source)?;
+    reporter.check(&session, &session.diagnostics(file))?;
+    let roots: Vec<Def> = session.value_defs(file);
+    let program = session.link(file, &roots);
+    session.verify(&program, file)?;
+    let protected = protected(&session, &args.source, &[]);
+    if let Some(path) = &args.output {
+        may_write(path, &protected)?;
+    }
+    if args.emit == Ir::Typed {
+        return write(&args.output, remc_typed::print::print_program(&program.order).as_bytes());
+    }
+    emit(&session, file, args, protected, reporter)
+}
+
 /// Writes what one stage makes of an entry, or of the file's value.
-pub fn emit(
+fn emit(
     session: &Session,
     file: SourceFile,
     args: &Compile,

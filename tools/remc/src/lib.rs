@@ -93,7 +93,7 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
     match &cli.command {
         Command::Run(args) => run::run(args, reporter),
         Command::Check(args) => commands::check(args, reporter),
-        Command::Compile(args) => commands::compile(args, reporter),
+        Command::Compile(args) => compile::compile(args, reporter),
         Command::Opt(args) => commands::opt(args),
         Command::Doc(args) => doc::doc(args, reporter),
         Command::Explain { code } => explain::explain(code.as_deref()),

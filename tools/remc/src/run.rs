@@ -2,7 +2,7 @@
 
 use crate::args::{Device, Run, Timings};
 use crate::codes;
-use crate::commands::{load, new_session, protected, show_timings};
+use crate::commands::{choose, load, new_session, protected, show_timings};
 use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 #[cfg(feature = "llvm")]
 use crate::cpu;
@@ -88,58 +88,6 @@ impl Report {
         let peak = self.peak.map(|p| format!(", \"peak_bytes\": {p}")).unwrap_or_default();
         let runs = runs.join(", ");
         format!("{{\"compile\": {compile:.9}, \"stages\": {{{stages}}}, \"runs\": [{runs}]{peak}}}\n")
-    }
-}
-
-/// What is run: the entry that was named, else the last expression, else the only entry.
-pub fn choose<'s>(
-    session: &'s Session,
-    file: SourceFile,
-    entry: &Option<String>,
-    inputs: &[(String, String)],
-) -> Outcome<Def<'s>> {
-    let entries = session.entries(file);
-    let names: Vec<String> = entries.iter().map(|d| format!("`{}`", d.name(&session.db))).collect();
-    let listed = match names.as_slice() {
-        [] => "the file has no entries".to_owned(),
-        [one] => format!("the file's only entry is {one}"),
-        all => format!("the file's entries are {}", all.join(", ")),
-    };
-    if let Some(name) = entry {
-        return match entries.iter().find(|d| d.name(&session.db).as_str() == name) {
-            Some(entry) => Ok(*entry),
-            None => fail(usage(codes::UNKNOWN_ENTRY, format!("there is no entry `{name}`")).help(listed)),
-        };
-    }
-    if let Some(value) = session.value(file) {
-        return match inputs.first() {
-            None => Ok(value),
-            Some((name, _)) => fail(
-                usage(
-                    codes::SUPERFLUOUS_INPUT,
-                    format!("the input `{name}` is not used: the file's value is its last expression"),
-                )
-                .help(if entries.is_empty() {
-                    listed
-                } else {
-                    format!("name an entry with --entry; {listed}")
-                }),
-            ),
-        };
-    }
-    match entries.as_slice() {
-        [one] => Ok(*one),
-        [] => fail(
-            usage(
-                codes::NOTHING_TO_RUN,
-                "there is nothing to run: the file has neither an expression nor an entry",
-            )
-            .help("a file's value is its last expression; `remc check` checks a file without one"),
-        ),
-        _ => fail(
-            usage(codes::CHOOSE_ENTRY, "the file has several entries")
-                .help(format!("choose one with --entry; {listed}")),
-        ),
     }
 }
 

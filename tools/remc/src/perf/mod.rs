@@ -8,10 +8,10 @@ mod text;
 mod words;
 
 use crate::args::{ExplainPerf, PerfDevice, PerfFormat};
-use crate::commands::{load, new_session};
+use crate::commands::{choose, load, new_session};
 use crate::compile::{ranks, refuse};
 use crate::report::{Failure, Outcome, Reporter, to_stdout};
-use crate::run::choose;
+
 use remc_driver::InternalBug;
 use remc_driver::compile::{Options, Stop, Tuning};
 
