@@ -2,6 +2,7 @@
 
 use crate::corpus::Corpus;
 use crate::differential;
+use crate::environment;
 use crate::generate;
 use crate::lab::{Fault, FaultKind, Lab, Verdict, hush_panics};
 use crate::minimise::minimise;
@@ -25,10 +26,12 @@ pub enum Only {
     Generated,
     /// Generated programs on the interpreter and on the cpu device
     Differential,
+    /// Hostile data files, folders and interruptions
+    Environment,
 }
 
 pub struct Options {
-    /// All but the last, if absent.
+    /// Texts and generated programs, if absent.
     pub only: Option<Only>,
     pub seconds: f64,
     /// Ends earlier after so many cases.
@@ -82,6 +85,7 @@ pub fn run(options: &Options) -> Summary {
         watch,
         lab: Lab::default(),
         devices: differential::Devices::new(options.emulated),
+        place: None,
         summary: Summary::default(),
         seen: HashMap::new(),
     };
@@ -99,6 +103,8 @@ pub fn run(options: &Options) -> Summary {
         let seed = options.seed.wrapping_add(case);
         if options.only == Some(Only::Differential) {
             c.differential(seed);
+        } else if options.only == Some(Only::Environment) {
+            c.environment(seed);
         } else if wanted(Only::Generated) && (case % 16 == 15 || !wanted(Only::Texts)) {
             if seed.is_multiple_of(4) { c.annotations(seed) } else { c.property(seed) }
         } else {
@@ -125,6 +131,8 @@ struct Campaign<'a> {
     watch: Watch,
     lab: Lab,
     devices: differential::Devices,
+    /// Where the hostile files of cases lie, once there are such cases.
+    place: Option<environment::Place>,
     summary: Summary,
     /// How often each kind of failure was met.
     seen: HashMap<String, u64>,
@@ -244,6 +252,27 @@ impl Campaign<'_> {
                     self.report(&format!("differential, seed {seed}"), &again, text.as_bytes());
                 } else {
                     say!("FAILED (differential, seed {seed}): as before: {}", fault.cause());
+                }
+            }
+        }
+    }
+
+    /// A hostile environment.
+    fn environment(&mut self, seed: u64) {
+        self.enter(format!("environment, seed {seed}").as_bytes());
+        let place = self.place.take().unwrap_or_default();
+        let result = environment::check(seed, &place);
+        self.place = Some(place);
+        self.watch.leave();
+        match result {
+            Ok(what) => {
+                self.summary.passed += 1;
+                *self.summary.verdicts.entry(what).or_default() += 1;
+            }
+            Err((fault, shown)) => {
+                self.summary.failed += 1;
+                if self.count(&fault) <= SHOWN {
+                    self.report(&format!("environment, seed {seed}"), &fault, &shown);
                 }
             }
         }

@@ -59,6 +59,8 @@ pub enum FaultKind {
     Differs,
     /// Another number of threads gives another value.
     Threads,
+    /// A data file, a folder or an interruption did harm.
+    Environment,
 }
 
 impl Fault {

@@ -5,6 +5,7 @@
 //!                     stress ──┼── lab            one text through reader, checker, verifier, printers
 //! generate ── properties ──────┘                  well-typed programs and what must hold of them
 //!             specialise, erase                   when two elaborations are the same, and texts with fewer annotations
+//! environment                                     hostile data files, caches and interruptions
 //! campaign: cases until the time is up            watch: time and memory    minimise: small failures
 //! ```
 //!
@@ -22,6 +23,7 @@ macro_rules! say {
 pub mod campaign;
 pub mod corpus;
 pub mod differential;
+pub mod environment;
 pub mod erase;
 pub mod generate;
 pub mod lab;

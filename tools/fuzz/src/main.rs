@@ -68,6 +68,7 @@ enum Device {
 }
 
 fn main() -> ExitCode {
+    remc_fuzz::environment::outputs::write_if_asked();
     let cli = Cli::parse();
     if cli.in_process
         || cli.show_differential.is_some()
