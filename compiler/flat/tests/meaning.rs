@@ -16,12 +16,12 @@ use remc_mono::ir::Program;
 
 #[test]
 fn programs_of_the_testsuite() {
-    on_a_large_stack(|| compare(testsuite()));
+    on_a_large_stack(|| compare(sample("flat", testsuite())));
 }
 
 #[test]
 fn examples_of_the_library() {
-    on_a_large_stack(|| compare(library()));
+    on_a_large_stack(|| compare(sample("flat", library())));
 }
 
 fn compare(cases: Vec<Case>) {

@@ -26,12 +26,12 @@ use std::rc::Rc;
 
 #[test]
 fn programs_of_the_testsuite() {
-    on_a_large_stack(|| compare(testsuite().into_iter().chain(examples())));
+    on_a_large_stack(|| compare(sample("kernel", testsuite()).into_iter().chain(examples())));
 }
 
 #[test]
 fn examples_of_the_library() {
-    on_a_large_stack(|| compare(library()));
+    on_a_large_stack(|| compare(sample("kernel", library())));
 }
 
 /// Rows whose lengths are read once: they begin and end where they should, and where the lengths are wrong nothing

@@ -16,12 +16,12 @@ use remc_mono::ir::Program;
 
 #[test]
 fn programs_of_the_testsuite() {
-    on_a_large_stack(|| check(testsuite().into_iter().chain(examples())));
+    on_a_large_stack(|| check(sample("lowering", testsuite()).into_iter().chain(examples())));
 }
 
 #[test]
 fn examples_of_the_library() {
-    on_a_large_stack(|| check(library()));
+    on_a_large_stack(|| check(sample("lowering", library())));
 }
 
 fn check(cases: impl IntoIterator<Item = Case>) {

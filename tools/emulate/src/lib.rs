@@ -12,8 +12,9 @@
 //! ```
 //!
 //! The emulator's runtime is compiled once for each set of flags, into the cache directory, under a name made of
-//! its text, the flags and the compiler's version; it is put there by renaming, so processes may share a directory.
-//! What is found there is run: nobody else may be able to write to it.
+//! its text, the flags and the compiler's version, and so is the header that all programs begin with; they are put
+//! there by renaming, so processes may share a directory. What is found there is run: nobody else may be able to write
+//! to it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -28,13 +29,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const BROKEN: i32 = 70;
 
 /// The emulator's text: each file's path and contents.
-const FILES: [(&str, &str); 13] = {
+const FILES: [(&str, &str); 14] = {
     macro_rules! file {
         ($path:literal) => {
             ($path, include_str!(concat!("../../../testsuite/cuda/emulate/", $path)))
         };
     }
     [
+        file!("remora_ahead.h"),
         file!("remora_emulate.h"),
         file!("remora_numbers.h"),
         file!("remora_runtime_api.h"),
@@ -150,28 +152,11 @@ impl Emulator {
             return Err("a program is compiled with the sanitizers or with the race check, not both".into());
         }
         let runtime = self.runtime(options.sanitize)?;
+        let flags = self.flags(options);
+        let header = self.ahead(&flags)?;
         let object = beside(out, "o");
         let mut compile = self.compiler();
-        compile.arg(format!("-O{}", options.optimise.min(3)));
-        // Names of the text may be unused, and comparisons always true.
-        compile.args(["-w", "-ffp-contract=off", "-fno-strict-aliasing"]);
-        if cfg!(target_arch = "x86_64") {
-            // A fused multiply-add is one instruction then, and not a call.
-            compile.arg("-march=native");
-        }
-        if options.sanitize {
-            compile.args(SANITIZE);
-        }
-        if options.races {
-            // The calls before every access lead to the emulator: the sanitizer's library is not linked.
-            compile.args(["-fsanitize=thread", "--param", "tsan-distinguish-volatile=1", "-g1"]);
-        }
-        if options.library {
-            // Printed programs leave out their `main` then.
-            compile.args(["-fPIC", "-DREMC_LIBRARY"]);
-        }
-        compile.arg("-I").arg(self.folder.join("include"));
-        compile.args(["-x", "c++", "-include"]).arg(self.folder.join("remora_emulate.h"));
+        compile.args(flags).args(["-x", "c++", "-include"]).arg(header);
         compile.arg("-c").arg(source).arg("-o").arg(&object);
         let mut link = self.compiler();
         if options.sanitize {
@@ -186,6 +171,53 @@ impl Emulator {
         // What is left of a failed run is of no use, and a file that is not there need not be removed.
         let _ = fs::remove_file(&object);
         result
+    }
+
+    /// The flags that a program's text is compiled with.
+    fn flags(&self, options: Options) -> Vec<OsString> {
+        // Names of the text may be unused, and comparisons always true.
+        let mut flags = vec!["-w", "-ffp-contract=off", "-fno-strict-aliasing"];
+        flags.push(["-O0", "-O1", "-O2", "-O3"][usize::from(options.optimise.min(3))]);
+        if cfg!(target_arch = "x86_64") {
+            // A fused multiply-add is one instruction then, and not a call.
+            flags.push("-march=native");
+        }
+        if options.sanitize {
+            flags.extend(SANITIZE);
+        }
+        if options.races {
+            // The calls before every access lead to the emulator: the sanitizer's library is not linked.
+            flags.extend(["-fsanitize=thread", "--param", "tsan-distinguish-volatile=1", "-g1"]);
+        }
+        if options.library {
+            // Printed programs leave out their `main` then.
+            flags.extend(["-fPIC", "-DREMC_LIBRARY"]);
+        }
+        let include = [OsString::from("-I"), self.folder.join("include").into_os_string()];
+        flags.into_iter().map(OsString::from).chain(include).collect()
+    }
+
+    /// The header of all programs; what these flags make of it lies beside it, where the compiler looks. Without that,
+    /// should it not come about, the header is compiled with each program.
+    fn ahead(&self, flags: &[OsString]) -> Result<PathBuf, String> {
+        let header = self.folder.join("remora_ahead.h");
+        let mut key = blake3::Hasher::new();
+        flags.iter().for_each(|f| _ = key.update(f.as_encoded_bytes()).update(b"\0"));
+        // The compiler takes the one of this folder that was made with the same flags.
+        let made = header.with_extension("h.gch");
+        let kept = made.join(&key.finalize().to_hex()[..16]);
+        let _guard = self.building.lock().unwrap_or_else(|e| e.into_inner());
+        if !kept.exists() {
+            fs::create_dir_all(&made).map_err(|e| format!("{}: {e}", made.display()))?;
+            // Not in that folder before it is whole.
+            let temporary = beside(&self.folder.join("ahead"), "building");
+            let mut compile = self.compiler();
+            compile.args(flags).args(["-x", "c++-header"]).arg(&header).arg("-o").arg(&temporary);
+            if run(compile).is_ok() {
+                fs::rename(&temporary, &kept).map_err(|e| format!("{}: {e}", kept.display()))?;
+            }
+        }
+        Ok(header)
     }
 
     /// A command that runs a compiled program. It ends with [`BROKEN`] where the emulator or a sanitizer found

@@ -44,7 +44,7 @@ fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
 /// the cache.
 pub fn load(session: &Session, program: Program) -> Outcome<Code> {
     let parts = parts(&program);
-    let cache = crate::cache::Entry::of(&program, &remc_llvm::jit::host());
+    let cache = crate::cache::Entry::of(&program, &crate::native::host()?);
     Code::new(session, program, Pipeline::default(), parts, Some(cache))
 }
 
@@ -63,7 +63,7 @@ impl Code {
         cache: Option<crate::cache::Entry>,
     ) -> Outcome<Code> {
         let loaded = (0..parts.groups()).map(|_| OnceCell::new()).collect();
-        let (interface, host) = (interface(&program), remc_llvm::jit::host());
+        let (interface, host) = (interface(&program), crate::native::host()?);
         let code = Code { program, interface, host, pipeline, parts, cache, loaded };
         code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
         Ok(code)

@@ -99,22 +99,52 @@ impl Host {
     }
 }
 
-/// The processor that this program runs on.
+/// Bits of the vector registers that there are kinds of code for.
+pub const WIDTHS: [u32; 3] = [128, 256, 512];
+
+/// Names the most bits of a vector register that code is made for, one of [`WIDTHS`]: the code that narrower processors
+/// get is made and run on a wider one.
+pub const VECTOR_BITS: &str = "REMC_VECTOR_BITS";
+
+impl Host {
+    /// The plainest processor of this architecture whose vector registers have so many bits.
+    pub fn of_width(bits: u32) -> Host {
+        let x86 = cfg!(target_arch = "x86_64");
+        let cpu = match bits {
+            _ if !x86 => "generic",
+            512.. => "x86-64-v4",
+            256.. => "x86-64-v3",
+            _ => "x86-64-v2",
+        };
+        Host { cpu: cpu.into(), features: String::new(), vector_bits: bits, fma: bits >= 256 || !x86 }
+    }
+}
+
+/// The processor that this program runs on, or, where [`VECTOR_BITS`] says so, a plainer one.
 pub fn host() -> Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(|| {
-        let cpu = TargetMachine::get_host_cpu_name().to_string_lossy().into_owned();
-        let features = TargetMachine::get_host_cpu_features().to_string_lossy().into_owned();
-        let has = |name: &str| features.split(',').any(|f| f.strip_prefix('+') == Some(name));
-        let vector_bits = match () {
-            () if has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw") => 512,
-            () if has("avx2") => 256,
-            () => 128,
-        };
-        let fma = has("fma") || cfg!(target_arch = "aarch64");
-        Host { cpu, features, vector_bits, fma }
+        let own = processor();
+        let most = std::env::var(VECTOR_BITS).ok().and_then(|bits| bits.parse().ok());
+        match WIDTHS.into_iter().find(|w| Some(*w) == most) {
+            Some(most) if most < own.vector_bits => Host::of_width(most),
+            _ => own,
+        }
     })
     .clone()
+}
+
+fn processor() -> Host {
+    let cpu = TargetMachine::get_host_cpu_name().to_string_lossy().into_owned();
+    let features = TargetMachine::get_host_cpu_features().to_string_lossy().into_owned();
+    let has = |name: &str| features.split(',').any(|f| f.strip_prefix('+') == Some(name));
+    let vector_bits = match () {
+        () if has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw") => 512,
+        () if has("avx2") => 256,
+        () => 128,
+    };
+    let fma = has("fma") || cfg!(target_arch = "aarch64");
+    Host { cpu, features, vector_bits, fma }
 }
 
 /// LLVM's description of a machine of this processor's architecture.

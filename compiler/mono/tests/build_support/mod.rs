@@ -84,6 +84,22 @@ pub fn testsuite() -> Vec<Case> {
     files("programs").into_iter().chain(stops).collect()
 }
 
+/// A plain run takes one case of so many.
+#[allow(dead_code)]
+const PART: u64 = 5;
+
+/// Those of some cases that a plain run takes for a test that does something else with each program.
+#[allow(dead_code)]
+pub fn sample(test: &str, cases: Vec<Case>) -> Vec<Case> {
+    cases.into_iter().filter(|c| remc_sample::takes(PART, &format!("{test}: {}", c.name))).collect()
+}
+
+/// Those that every plain run takes.
+#[allow(dead_code)]
+pub fn plain_sample(test: &str, cases: Vec<Case>) -> Vec<Case> {
+    cases.into_iter().filter(|c| remc_sample::in_plain_run(PART, &format!("{test}: {}", c.name))).collect()
+}
+
 /// The programs of `examples/`, on little data.
 pub fn examples() -> Vec<Case> {
     let image = "; entry: main\n; input: image=[[1 2 3 4] [5 6 7 8] [9 10 11 12] [1 4 9 16]]\n";

@@ -29,7 +29,7 @@ fn at_all_sizes(
         return;
     }
     let mut program = Program::new(name, entry, true);
-    for n in SIZES.into_iter().filter(|n| *n <= largest) {
+    for n in sampled(name, &SIZES, 257).into_iter().filter(|n| *n <= largest) {
         program.of_size(inputs, n);
         let oracle: &[&str] = if n <= interpreted { &["--device", "interp"] } else { &["--device", "cpu"] };
         let wanted = program.wanted(oracle, n);

@@ -29,6 +29,13 @@ pub enum Agreement {
 }
 pub use Agreement::{Close, Exact};
 
+/// The sizes that a plain run takes for an entry, by their names, and `always`: which ones is another choice for
+/// each entry, so all of them are tried by some.
+pub fn sampled(name: &str, sizes: &[usize], always: usize) -> Vec<usize> {
+    let is_taken = |n: usize| n == always || remc_sample::takes(4, &format!("{name} of {n}"));
+    sizes.iter().copied().filter(|n| is_taken(*n)).collect()
+}
+
 /// An entry in a file of its own, and its inputs of one size after another.
 pub struct Program {
     name: &'static str,

@@ -10,7 +10,7 @@ const fn threads(arguments: &'static [&'static str]) -> Way {
 }
 
 /// One thread, an even split, and more threads than most machines here have cores.
-const WAYS: [Way; 3] =
+pub const WAYS: [Way; 3] =
     [threads(&["--threads", "1"]), threads(&["--threads", "2"]), threads(&["--threads", "5"])];
 
 pub fn trials() -> Vec<Trial> {
@@ -26,7 +26,7 @@ pub fn trials() -> Vec<Trial> {
             Some(code) => compiled::is_refused(&path, code, &WAYS[1]),
         })
     }));
-    trials.extend(examples::trials("cpu", &WAYS));
+    trials.extend(examples::trials("cpu", &WAYS, || true));
     trials.push(Trial::test("cpu::not_compiled_names_programs", compiled::not_compiled_names_programs));
     trials
 }

@@ -1,13 +1,13 @@
 //! The emulated device: the CUDA text of each program, run by one fiber for each thread of the GPU, with the
-//! threads of a block and the blocks of a grid in ascending and in descending order. Some of the programs
-//! run once more under the emulator's race check, which is slow.
+//! threads of a block and the blocks of a grid in ascending and in descending order. A third of the programs
+//! runs once more under the emulator's race check, which is slow.
 //!
 //! Without a C++ compiler nothing is tested, and a line says so.
 
 use crate::compiled::{self, Way};
 use crate::examples;
 use crate::stem;
-use libtest_mimic::Trial;
+use libtest_mimic::{Failed, Trial};
 use std::path::Path;
 
 const fn with(environment: &'static [(&'static str, &'static str)]) -> Way {
@@ -22,32 +22,43 @@ const WAYS: [Way; 3] = [
 ];
 
 /// One program of so many is checked for races.
-const SAMPLED: u32 = 6;
+const CHECKED: u64 = 3;
 
 pub fn trials() -> Vec<Trial> {
-    if let Err(none) = remc_emulate::Emulator::new(std::env::temp_dir()) {
-        eprintln!("the emulated device: left out: {none}");
-        return Vec::new();
-    }
     let programs = compiled::programs(|path, code| {
         let name = format!("emulated::{}", stem(&path));
         match code {
-            None => Trial::test(name, move || compiled::gives_its_value(&path, ways(&path))),
-            Some(code) => Trial::test(name, move || compiled::is_refused(&path, &code, &WAYS[0])),
+            None => trial(name, move || compiled::gives_its_value(&path, ways(&path))),
+            Some(code) => trial(name, move || compiled::is_refused(&path, &code, &WAYS[0])),
         }
     });
     let stopping = compiled::stopping(|path, code| {
         let name = format!("emulated_stops::{}", stem(&path));
         match code {
-            None => Trial::test(name, move || compiled::stops_alike(&path, ways(&path))),
-            Some(code) => Trial::test(name, move || compiled::is_refused(&path, &code, &WAYS[0])),
+            None => trial(name, move || compiled::stops_alike(&path, ways(&path))),
+            Some(code) => trial(name, move || compiled::is_refused(&path, &code, &WAYS[0])),
         }
     });
-    programs.into_iter().chain(stopping).chain(examples::trials("emulated", &WAYS[..2])).collect()
+    programs.into_iter().chain(stopping).chain(examples::trials("emulated", plain(), is_there)).collect()
 }
 
-/// How a program is run; which ones are in the sample depends on names alone.
+/// A test that is left out where there is no C++ compiler.
+fn trial(name: String, work: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
+    Trial::test(name, move || if is_there() { work() } else { Ok(()) })
+}
+
+pub fn is_there() -> bool {
+    let found = remc_emulate::Emulator::new(std::env::temp_dir());
+    found.inspect_err(|none| eprintln!("the emulated device: left out: {none}")).is_ok()
+}
+
+/// Both orders.
+pub fn plain() -> &'static [Way] {
+    &WAYS[..2]
+}
+
+/// How a program is run; which ones are checked for races depends on names alone.
 fn ways(path: &Path) -> &'static [Way] {
-    let sum: u32 = stem(path).bytes().map(u32::from).sum();
-    if sum.is_multiple_of(SAMPLED) { &WAYS } else { &WAYS[..2] }
+    let is_checked = remc_sample::rank(&format!("races::{}", stem(path))) % CHECKED == 0;
+    if is_checked { &WAYS } else { plain() }
 }

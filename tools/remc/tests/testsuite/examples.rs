@@ -95,12 +95,13 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A test for each example, on one device.
-pub fn trials(device: &'static str, ways: &'static [Way]) -> Vec<Trial> {
+/// A test for each example, on one device, if that is there.
+pub fn trials(device: &'static str, ways: &'static [Way], is_there: fn() -> bool) -> Vec<Trial> {
     let list = not_compiled();
     let of = |e: Example| {
         let code = list.get(&format!("examples/{}", e.name())).cloned();
         Trial::test(format!("{device}_examples::{}", e.name()), move || match &code {
+            _ if !is_there() => Ok(()),
             None => agrees(&e, ways),
             Some(code) => refused(&e.path, &e.directives, &e.expected(), code, &ways[0]),
         })

@@ -1,6 +1,8 @@
 //! The tests that are files: one test for each program, each program that must fail, each page of an
 //! error code, each page of the tour and of the book. `testsuite/README.md` says what is compared; `UPDATE_EXPECT=1` writes what was found in
 //! place of what was expected, for a person to read and commit.
+//!
+//! A plain run takes a part of the tests that are alike, [`SAMPLED`]; a filter that names some asks for all of those.
 
 mod arithmetic;
 mod book;
@@ -12,6 +14,7 @@ mod futhark;
 #[path = "../support/kernels.rs"]
 mod kernels;
 mod pages;
+mod paths;
 mod perf;
 mod programs;
 mod resources;
@@ -20,6 +23,30 @@ mod tour;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+/// The tests of which a plain run takes one of so many, by the beginnings of their names. Each program has a value by
+/// the interpreter and each rejected one its message in every run; these repeat them in other ways, or do to each what
+/// is done to the others.
+const SAMPLED: [(&str, u64); 11] = [
+    ("elaborated::", 5),
+    ("show_types::", 5),
+    ("show_types_examples::", 5),
+    ("show_types_stops::", 5),
+    ("cpu::", 5),
+    ("cpu_stops::", 5),
+    ("emulated::", 5),
+    ("emulated_stops::", 5),
+    ("emulated_examples::", 5),
+    ("futhark::", 5),
+    ("futhark_stops::", 5),
+];
+
+/// Whether a plain run takes a test.
+pub fn is_taken(name: &str) -> bool {
+    let part = SAMPLED.iter().find(|(kind, _)| name.starts_with(kind)).map_or(1, |(_, part)| *part);
+    // What is about the list of programs is one of no many.
+    part == 1 || name == "cpu::not_compiled_names_programs" || remc_sample::takes(part, name)
+}
 
 fn main() {
     let mut arguments = Arguments::from_args();
@@ -36,7 +63,13 @@ fn main() {
     trials.extend(tour::trials());
     trials.extend(book::trials());
     trials.extend(arithmetic::trials());
-    libtest_mimic::run(&arguments, trials).exit();
+    trials.extend(paths::trials());
+    let asked_for = arguments.filter.is_some();
+    let sampled = |t: Trial| {
+        let left_out = !asked_for && !is_taken(t.name());
+        t.with_ignored_flag(left_out)
+    };
+    libtest_mimic::run(&arguments, trials.into_iter().map(sampled).collect()).exit();
 }
 
 /// The root of the repository, where the tests' processes run.

@@ -1,33 +1,35 @@
-//! What the kernels of all programs take of a GPU. Their CUDA text is compiled by NVRTC: all of it for Hopper,
-//! whose registers, shared memory and stack `testsuite/cuda/resources.txt` has, a line for each kernel; a part
-//! of it, and all with `REMC_CUDA_ALL=1`, for the older architectures. No register is spilled. A few become
-//! stand-alone programs by `nvcc`, host code included.
+//! What the kernels of the programs take of a GPU. Their CUDA text is compiled by NVRTC: for Hopper, whose registers,
+//! shared memory and stack `testsuite/cuda/resources.txt` has, a line for each kernel; a part of it, and all with
+//! `REMC_CUDA_ALL=1`, for the older architectures. No register is spilled. A few become stand-alone programs by
+//! `nvcc`, host code included. A plain run takes a sample of the programs.
 //!
 //! The figures belong to the release of CUDA that `tools/setup cuda` installs; with another one they are not
 //! compared.
 
-use crate::compiled::{Folder, not_compiled};
-use crate::examples;
-use crate::kernels::{STACK, Tuning, compile};
-use crate::{Directives, directives, expect_file, files, root, stem};
+use crate::compiled::Folder;
+use crate::kernels::Tuning;
+use crate::paths::{self, Given, inputs};
+use crate::{differs, directives, expect_file, root, stem, updating};
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
 use remc_runtime::cuda::arch::Arch;
 use remc_runtime::cuda::nvrtc::{Compiler, for_a_test};
-use remc_runtime::data::Place;
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Threads that compile.
-const WORKERS: usize = 2;
 /// The release whose figures are kept.
 const RELEASE: (u32, u32) = (13, 0);
 /// What the figures are of.
 const MEASURED: Arch = Arch(90);
+/// One program of so many is in the sample.
+const SAMPLED: u64 = 5;
 /// One program of so many is compiled for the other architectures.
-const SAMPLED: usize = 4;
+const OLDER: u64 = 4;
+/// The first lines of the file.
+const HEADER: &str = "# What the kernels of the programs take on sm_90, by CUDA 13.0: registers of a thread, bytes of shared\n\
+                      # memory of a block, bytes of a thread's stack. Nothing is spilled.\n";
 /// Become programs by `nvcc`: a map with scalars, a scan, a matrix product.
 const LINKED: [&str; 3] = ["mean", "scan-forms", "reduce-matrix-product"];
 
@@ -35,95 +37,48 @@ pub fn trials() -> Vec<Trial> {
     vec![Trial::test("cuda::resources", resources), Trial::test("cuda::nvcc_links_programs", linked)]
 }
 
-/// Programs that are compiled, in the order of their names, and then the examples; with what they are run on.
-fn programs() -> Vec<(PathBuf, Directives)> {
-    let refused = not_compiled();
-    let known = |p: &PathBuf| !refused.contains_key(&format!("programs/{}", stem(p)));
-    let of = |p: PathBuf| {
-        let d = directives(&std::fs::read_to_string(&p).unwrap_or_default());
-        (p, d)
-    };
-    let programs = files("programs", "remora").into_iter().filter(known).map(of);
-    let compiled = |e: &examples::Example| !refused.contains_key(&format!("examples/{}", stem(&e.path)));
-    let examples = examples::all().into_iter().filter(compiled).map(|e| (e.path, e.directives));
-    programs.chain(examples).collect()
-}
-
-/// A program's entry and inputs, paths from the root of the repository.
-fn inputs(d: &Directives) -> (Option<&str>, Vec<(String, String)>) {
-    let mut entry = None;
-    let mut inputs = Vec::new();
-    for pair in d.arguments.chunks(2) {
-        let [option, value] = pair else { continue };
-        match (option.as_str(), value.split_once('=')) {
-            ("--entry", _) => entry = Some(value.as_str()),
-            ("--input", Some((name, value))) => {
-                let file = root().join(value.trim()).display().to_string();
-                let value = if Place::of(&file).is_some() { file } else { value.to_owned() };
-                inputs.push((name.trim().to_owned(), value));
-            }
-            _ => {}
-        }
-    }
-    (entry, inputs)
-}
-
 fn resources() -> Result<(), Failed> {
     let Some(compiler) = for_a_test()? else { return Ok(()) };
-    let programs = programs();
+    let sampled = |(path, _): &Given| remc_sample::takes(SAMPLED, &format!("resources::{}", stem(path)));
+    let programs: Vec<Given> = paths::programs().into_iter().filter(sampled).collect();
     let all = std::env::var_os("REMC_CUDA_ALL").is_some_and(|v| v == "1");
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut session = Session::default();
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((path, d)) = programs.get(at) else { return done };
-            let older = all || at.is_multiple_of(SAMPLED);
-            done.push((at, of_program(&mut session, &compiler, (path, d), older)));
-        }
-    };
-    let mut done = std::thread::scope(|scope| -> Result<Vec<_>, Failed> {
-        let start = || std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        let workers = (0..WORKERS).map(|_| start()).collect::<Result<Vec<_>, _>>()?;
-        let done = workers.into_iter().map(|w| w.join().map_err(|_| Failed::from("a panic")));
-        Ok(done.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    let lines = paths::with_each(&programs, |session, given| {
+        let older = all || remc_sample::rank(&format!("older::{}", stem(&given.0))) % OLDER == 0;
+        of_program(session, &compiler, given, older)
     })?;
-    done.sort_by_key(|(at, _)| *at);
-    let mut out = String::from(
-        "# What the kernels of the programs take on sm_90, by CUDA 13.0: registers of a thread, bytes of shared\n\
-         # memory of a block, bytes of a thread's stack. Nothing is spilled.\n",
-    );
-    let mut wrong = Vec::new();
-    for (_, lines) in done {
-        match lines {
-            Ok(lines) => out += &lines,
-            Err(e) => wrong.push(e),
-        }
-    }
-    if !wrong.is_empty() {
-        return Err(wrong.join("\n").into());
-    }
     if compiler.version() != RELEASE {
         eprintln!("left out: figures of {compiler:?}, which are others than those of {RELEASE:?}");
         return Ok(());
     }
-    expect_file(&root().join("testsuite/cuda/resources.txt"), &out)
+    let file = root().join("testsuite/cuda/resources.txt");
+    if remc_sample::everything() {
+        return expect_file(&file, &(HEADER.to_owned() + &lines.concat()));
+    }
+    // Of a sample, its lines of the file.
+    let names: BTreeSet<String> = programs.iter().map(|(path, _)| stem(path)).collect();
+    let text = std::fs::read_to_string(&file)?;
+    let mine = |l: &&str| !l.starts_with('#') && l.split(' ').next().is_some_and(|name| names.contains(name));
+    let expected: String = text.split_inclusive('\n').filter(mine).collect();
+    if expected == lines.concat() {
+        return Ok(());
+    }
+    if updating() {
+        return Err(format!("the file is written of all programs: {}=1", remc_sample::ALL).into());
+    }
+    Err(differs(&format!("{}", file.display()), &expected, &lines.concat()))
 }
 
 /// The lines of a program; an error names it.
 fn of_program(
     session: &mut Session,
     compiler: &Compiler,
-    (path, d): (&Path, &Directives),
+    given: &Given,
     older: bool,
 ) -> Result<String, String> {
-    let name = stem(path);
+    let name = stem(&given.0);
     let about = |e: String| format!("{name}: {e}");
-    let text = std::fs::read_to_string(path).map_err(|e| about(e.to_string()))?;
-    let (entry, inputs) = inputs(d);
-    let kernels = compile(session, &text, entry, &inputs, Tuning::gpu()).map_err(about)?;
-    let text = remc_cuda::kernels(&kernels.program, &|_| None).map_err(|e| about(e.to_string()))?;
+    let program = paths::kernels(session, given, Tuning::gpu())?;
+    let text = remc_cuda::kernels(&program, &|_| None).map_err(|e| about(e.to_string()))?;
     let mut lines = String::new();
     for arch in Arch::TESTED.into_iter().filter(|a| older || *a == MEASURED) {
         let cubin = compiler.compile(&text, &format!("{name}.cu"), arch).map_err(|e| about(e.to_string()))?;

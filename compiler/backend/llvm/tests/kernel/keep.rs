@@ -4,13 +4,6 @@ use crate::lanes::{args, program_of};
 use crate::runtime::*;
 use remc_base::BaseTy;
 use remc_llvm::Pipeline;
-use remc_llvm::jit::{self, Host};
-
-/// This processor, and ones like it whose registers are narrower and have no masks.
-fn hosts() -> Vec<Host> {
-    let host = jit::host();
-    [512, 256, 128].map(|bits| Host { vector_bits: host.vector_bits.min(bits), ..host.clone() }).to_vec()
-}
 
 /// An item of consecutive places and one of places that are read, in two arrays; what is behind the items kept is
 /// filled up, so that all of both arrays is known.
@@ -86,7 +79,7 @@ fn they_run_in_lanes() {
            (if %c (then (store %ys (%k) %x p0)) (else) (((%next int) %more %k)) p0)
            (next %next) p0)",
     );
-    for host in hosts() {
+    for host in processors() {
         let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
         let compresses = host.vector_bits == 512 && cfg!(target_arch = "x86_64");
         assert!(text.contains("llvm.ctpop"), "{text}");

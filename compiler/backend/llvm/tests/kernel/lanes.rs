@@ -318,9 +318,10 @@ fn short_rows_of_functions() {
                 ),
             );
             agree(&p, [0, 1, 3, 8, 17, 40].map(|n| args(ty, n + 2, n.max(1))));
-            let host = remc_llvm::jit::host();
-            let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
-            assert_eq!(text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+            for host in processors() {
+                let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+                assert_eq!(text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+            }
         }
     }
 }
@@ -349,10 +350,11 @@ fn few_columns() {
                 ),
             );
             agree(&p, [0, 1, 3, 8, 17, 40].map(|n| args(ty, n, n)));
-            let host = remc_llvm::jit::host();
-            let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
-            let masked = text.contains("@llvm.masked.store") == (at == "%r %j");
-            assert_eq!(masked && text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+            for host in processors() {
+                let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+                let masked = text.contains("@llvm.masked.store") == (at == "%r %j");
+                assert_eq!(masked && text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+            }
         }
     }
 }
@@ -392,19 +394,16 @@ fn short_rows_that_check() {
         agree(&p, (0..n).map(|i| given(n, &[(n, n - 1), (n, i), (i, i), (0, 0)])));
         agree(&p, (1..n).map(|r| given(n, &[(r, r - 1), (r, r / 2), (r + 1, 0)])));
     }
-    let host = remc_llvm::jit::host();
-    let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
-    assert_eq!(text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+    for host in processors() {
+        let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+        assert_eq!(text.contains("@llvm.masked.load"), host.vector_bits >= 256, "{text}");
+    }
 }
 
 /// A row whose size is its own ends in eight lanes and a vector of several registers, and asks for what comes after it,
 /// also where it is long: for each line of memory once. One whose size all share ends in one register.
 #[test]
 fn ragged_rows_end_in_a_longer_vector() {
-    let host = remc_llvm::jit::host();
-    if host.vector_bits < 256 {
-        return;
-    }
     for (size, ragged) in [("%l", true), ("%n", false)] {
         let p = program_of(
             "int",
@@ -415,25 +414,31 @@ fn ragged_rows_end_in_a_longer_vector() {
                    (store %cs (%r 0) %t p0) (next) p0)"
             ),
         );
-        let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
-        let register = host.lanes(64);
-        let loads = |w: u32| text.contains(&format!("@llvm.masked.load.v{w}i64"));
-        assert!(loads(if ragged { register.max(8) } else { register }), "{text}");
-        assert_eq!(loads(4 * register), ragged, "{text}");
-        // Eight rows at once ask for a line each.
-        let (lines, ends, at_once) = (4 * host.vector_bits as usize / 512, 2, 8);
-        assert_eq!(
-            text.matches("call void @llvm.prefetch").count(),
-            if ragged { lines + ends + at_once } else { 0 },
-            "{text}"
-        );
+        for host in processors() {
+            let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+            let register = host.lanes(64);
+            let loads = |w: u32| text.contains(&format!("@llvm.masked.load.v{w}i64"));
+            let masks = host.vector_bits >= 256;
+            assert_eq!(loads(if ragged { register.max(8) } else { register }), masks, "{text}");
+            assert_eq!(loads(4 * register), ragged && masks, "{text}");
+            // What is summed up in vectors asks for each of its lines, what is left for two. Eight rows at once, which
+            // only processors with masks reduce, ask for a line for each vector: they are one each, or two where a row
+            // may have more than sixteen lanes.
+            let (lines, ends) = (4 * host.vector_bits as usize / 512, 2);
+            let at_once = match (masks, 4 * register > 16) {
+                (false, _) => 0,
+                (true, false) => 8,
+                (true, true) => 8 + 2 * 8,
+            };
+            let asked = if ragged { lines + ends + at_once } else { 0 };
+            assert_eq!(text.matches("call void @llvm.prefetch").count(), asked, "{host:?} {text}");
+        }
     }
 }
 
 /// Rows that an index from memory picks ask for nothing.
 #[test]
 fn picked_rows_do_not_ask_for_what_comes_after_them() {
-    let host = remc_llvm::jit::host();
     for (start, asks) in [("(load %is %r)", true), ("(op + %r 1)", true), ("(load %xs %p)", false)] {
         let p = program_of(
             "int",
@@ -445,12 +450,10 @@ fn picked_rows_do_not_ask_for_what_comes_after_them() {
                    (store %cs (%r 0) %t p0) (next) p0)"
             ),
         );
-        let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
-        assert_eq!(
-            text.contains("call void @llvm.prefetch"),
-            asks && host.vector_bits >= 256,
-            "{start}: {text}"
-        );
+        for host in processors() {
+            let text = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+            assert_eq!(text.contains("call void @llvm.prefetch"), asks, "{start}: {text}");
+        }
     }
 }
 
@@ -533,7 +536,7 @@ fn what_cannot_run_at_once_runs_in_turn() {
 
 #[test]
 fn only_sums_of_reductions_are_contracted() {
-    let text = |combine: &str, more: &str| {
+    let texts = |combine: &str, more: &str| {
         let p = program_of(
             "f32",
             &format!(
@@ -544,12 +547,12 @@ fn only_sums_of_reductions_are_contracted() {
                    (store %ys (%i) %r p0) (next) p0)"
             ),
         );
-        remc_llvm::llvm_ir(&p, &remc_llvm::jit::host(), None).unwrap()
+        processors().map(|host| remc_llvm::llvm_ir(&p, &host, None).unwrap())
     };
-    assert!(text(" +", "").contains("@llvm.fmuladd.v16f32"));
-    assert!(!text("", "").contains("fmuladd"));
+    assert!(texts(" +", "").iter().all(|t| t.contains("@llvm.fmuladd.v16f32")));
+    assert!(!texts("", "").iter().any(|t| t.contains("fmuladd")));
     // The product is wanted on its own too.
-    assert!(!text(" +", "(store %cs (%k %i) %p p0)").contains("fmuladd"));
+    assert!(!texts(" +", "(store %cs (%k %i) %p p0)").iter().any(|t| t.contains("fmuladd")));
 }
 
 #[test]
@@ -558,10 +561,13 @@ fn buffers_of_a_kernel_are_told_apart() {
         "float",
         "(for (lanes 8) %i (upto 0 %n) () (let (%x float) (load %xs %i) p0) (store %ys (%i) %x p0) (next) p0)",
     );
-    let ir = remc_llvm::llvm_ir(&p, &remc_llvm::jit::host(), None).unwrap();
-    assert!(ir.contains("load <8 x double>") && ir.contains("store <8 x double>"), "{ir}");
-    for line in ir.lines().filter(|l| l.contains("load <8 x double>") || l.contains("store <8 x double>")) {
-        assert!(line.contains("!alias.scope") && line.contains("!noalias"), "{line}");
+    for host in processors() {
+        let ir = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+        assert!(ir.contains("load <8 x double>") && ir.contains("store <8 x double>"), "{ir}");
+        for line in ir.lines().filter(|l| l.contains("load <8 x double>") || l.contains("store <8 x double>"))
+        {
+            assert!(line.contains("!alias.scope") && line.contains("!noalias"), "{line}");
+        }
     }
 }
 

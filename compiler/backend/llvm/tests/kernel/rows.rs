@@ -1,8 +1,10 @@
 //! Loops that reduce a row in each iteration, several short rows at once.
 
 use crate::lanes::{agree, args, program_of};
+use crate::runtime::processors;
 use remc_base::BaseTy;
 use remc_kernel::ir::Program;
+use remc_llvm::Host;
 
 /// Rows of `is` elements, but no more than `most`, of `xs`: each begins where the one before ends, as long as there are
 /// so many. Those of `long` elements or more are passed over.
@@ -30,16 +32,17 @@ fn rows(ty: BaseTy, op: &str, (most, long): (i64, i64)) -> String {
     )
 }
 
-/// Whether rows are reduced at once somewhere: nothing else asks whether lanes agree.
-fn at_once(p: &Program) -> bool {
-    let host = remc_llvm::jit::host();
-    let text = remc_llvm::llvm_ir(p, &host, None).unwrap();
-    text.contains("@llvm.vector.reduce.and.v8i1")
+/// For which widths of vectors rows are reduced at once somewhere: nothing else asks whether lanes agree.
+fn at_once(p: &Program) -> Vec<u32> {
+    let at_once = |host: &Host| {
+        let text = remc_llvm::llvm_ir(p, host, None).unwrap();
+        text.contains("@llvm.vector.reduce.and.v8i1")
+    };
+    processors().iter().filter(|h| at_once(h)).map(|h| h.vector_bits).collect()
 }
 
-fn can() -> bool {
-    remc_llvm::jit::host().vector_bits >= 256
-}
+/// The widths for which they can be.
+const WIDE: [u32; 2] = [256, 512];
 
 /// Rows that are short, that are not, and both; what comes after a row is of its own, of its place and of the rows before.
 #[test]
@@ -49,7 +52,7 @@ fn short_rows_at_once() {
             for shape in [(3, 99), (8, 99), (9, 99), (16, 99), (31, 99), (60, 99), (60, 8), (60, 12), (0, 99)]
             {
                 let p = program_of(ty.name(), &rows(ty, op, shape));
-                assert_eq!(at_once(&p), can());
+                assert_eq!(at_once(&p), WIDE);
                 agree(&p, [0, 1, 7, 8, 9, 16, 40, 101].map(|n| args(ty, 0, n)));
             }
         }
@@ -70,7 +73,7 @@ fn short_rows_of_two_results() {
            (let (%d f32) (cast f32 %size) p0) (let (%p f32) (op * %t %d) p0) (let (%z f32) (op + %p %q) p0)
            (store %ys (%r) %z p0) (next) p0)",
     );
-    assert_eq!(at_once(&p), can());
+    assert_eq!(at_once(&p), WIDE);
     agree(&p, [0, 1, 7, 8, 9, 16, 40, 101].map(|n| args(BaseTy::F32, 0, n)));
 }
 
@@ -85,7 +88,7 @@ fn rows_that_wait() {
     for text in [waits, reads, twice.replace("%t p0)", "%at p0)"), checks] {
         assert_ne!(text, rows);
         let p = program_of("int", &text);
-        assert!(!at_once(&p), "{text}");
+        assert!(at_once(&p).is_empty(), "{text}");
         agree(&p, [1, 9, 40].map(|n| args(BaseTy::I64, 0, n)));
     }
 }

@@ -183,6 +183,16 @@ fn store(v: &[Scalar]) -> Vec<u64> {
     memory
 }
 
+/// Processors of every width of vectors: for texts, as not all of them can run here.
+pub fn processors() -> [Host; 3] {
+    jit::WIDTHS.map(Host::of_width)
+}
+
+/// Those of them whose code runs here.
+pub fn hosts() -> Vec<Host> {
+    processors().into_iter().filter(|h| h.vector_bits <= jit::host().vector_bits).collect()
+}
+
 /// A program, compiled and loaded.
 pub struct Machine {
     code: Compiled,

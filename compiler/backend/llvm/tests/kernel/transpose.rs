@@ -79,7 +79,7 @@ fn blocks_of_a_grid() {
         (let (%x TY) (load %xs %j %i) p0) (store %ys (%i %j) %x p0) (next) p0) (next) p0)";
     let p = transposition("f32", "(%r %nb) (%b %mb)", (32, 64), body);
     check(BaseTy::F32, &p);
-    let wide = remc_llvm::jit::Host { vector_bits: 512, ..remc_llvm::jit::host() };
+    let wide = remc_llvm::jit::Host::of_width(512);
     let ir = remc_llvm::llvm_ir(&p, &wide, None).unwrap();
     assert_eq!(ir.lines().filter(|l| l.contains("load <16 x float>")).count(), 16, "{ir}");
 }
@@ -98,8 +98,9 @@ fn large_arrays_go_past_the_caches() {
             assert_eq!(x, remc_base::Scalar::F32((k % m * n + k / m) as f32), "{k}");
         }
     }
-    let host = remc_llvm::jit::host();
-    let ir = remc_llvm::llvm_ir(&p, &host, None).unwrap();
-    assert_eq!(ir.contains("!nontemporal"), host.vector_bits == 512 && cfg!(target_arch = "x86_64"));
-    assert_eq!(ir.contains("!nontemporal"), ir.contains("sfence"));
+    for host in processors() {
+        let ir = remc_llvm::llvm_ir(&p, &host, None).unwrap();
+        assert_eq!(ir.contains("!nontemporal"), host.vector_bits == 512 && cfg!(target_arch = "x86_64"));
+        assert_eq!(ir.contains("!nontemporal"), ir.contains("sfence"));
+    }
 }
