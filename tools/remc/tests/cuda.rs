@@ -208,7 +208,7 @@ fn failed_checks_are_told() {
 }
 
 /// One check of so many is tried in a plain run.
-const CHECKS: u64 = 5;
+const CHECKS: u64 = 3;
 
 /// A stand-alone program, emulated.
 struct Program {

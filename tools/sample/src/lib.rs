@@ -20,7 +20,7 @@ pub fn takes(part: u64, name: &str) -> bool {
 
 /// Whether it is in the sample of a plain run, be this one or not.
 pub fn in_plain_run(part: u64, name: &str) -> bool {
-    rank(name) % part == 0
+    rank(name).is_multiple_of(part)
 }
 
 /// A number that only the name decides, as if by lot.
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn a_name_decides() {
         let fifth: Vec<String> =
-            (0..40).map(|i| format!("program-{i}")).filter(|n| rank(n) % 5 == 0).collect();
+            (0..40).map(|i| format!("program-{i}")).filter(|n| rank(n).is_multiple_of(5)).collect();
         assert_eq!(
             fifth,
             ["program-4", "program-7", "program-16", "program-21", "program-29", "program-35", "program-39"]
@@ -52,7 +52,8 @@ mod tests {
     #[test]
     fn parts_are_about_equal() {
         for part in [2, 3, 5, 8] {
-            let taken = (0..10_000).filter(|i| rank(&format!("emulated::{i}")) % part == 0).count() as u64;
+            let taken =
+                (0..10_000).filter(|i| rank(&format!("emulated::{i}")).is_multiple_of(part)).count() as u64;
             assert!((taken * part).abs_diff(10_000) < 1000, "{taken} of one in {part}");
         }
     }

@@ -43,7 +43,7 @@ fn resources() -> Result<(), Failed> {
     let programs: Vec<Given> = paths::programs().into_iter().filter(sampled).collect();
     let all = std::env::var_os("REMC_CUDA_ALL").is_some_and(|v| v == "1");
     let lines = paths::with_each(&programs, |session, given| {
-        let older = all || remc_sample::rank(&format!("older::{}", stem(&given.0))) % OLDER == 0;
+        let older = all || remc_sample::rank(&format!("older::{}", stem(&given.0))).is_multiple_of(OLDER);
         of_program(session, &compiler, given, older)
     })?;
     if compiler.version() != RELEASE {
