@@ -193,14 +193,14 @@ impl Checker<'_> {
                 let atom = self.atom_type(ty)?;
                 let t = self.infer(value, None)?;
                 let inner = self.open_any_box(t.expr);
-                if !matches!(atom, AtomTy::Base(_)) {
+                if !matches!(atom, AtomTy::Base(_)) && self.s.require(&atom, Class::Num).is_err() {
                     let shown = self.show_atom(&atom);
                     return self.fail(
                         Diagnostic::error(
                             codes::INSTANCE,
-                            format!("cast converts to a base type, not to `{shown}`"),
+                            format!("cast converts to a base type, or one of numbers, not to `{shown}`"),
                         )
-                        .primary(Loc::Node(ty.id), "not a base type"),
+                        .primary(Loc::Node(ty.id), "neither a base type nor a variable of numbers"),
                     );
                 }
                 let from = self.s.zonk_atom(&inner.ty.atom);

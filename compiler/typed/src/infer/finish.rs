@@ -144,9 +144,16 @@ impl Checker<'_> {
             ExprKind::ReifyShape(s) => ExprKind::ReifyShape(self.finish_shape(&s)),
             ExprKind::Tuple(es) => ExprKind::Tuple(es.into_iter().map(|e| self.finish(e)).collect()),
             ExprKind::Field { tuple, position } => ExprKind::Field { tuple: self.finish(tuple), position },
-            // What `converted` wrote, and nobody wanted. A program's own cast has a node of its own.
-            ExprKind::Cast(e) if e.node == node && self.s.zonk_atom(&e.ty.atom) == ty.atom => {
-                return self.finish(e);
+            // What `converted` wrote. Where ints are wanted it goes; a program's own cast has a node of its own.
+            ExprKind::Cast(e) if e.node == node => {
+                let e = self.finish(e);
+                if e.ty.atom == ty.atom {
+                    return e;
+                }
+                if let Some(count) = e.ty.shape.size().as_constant() {
+                    self.finish_literal(Lit::Int((count - 1).max(0)), &ty, node);
+                }
+                ExprKind::Cast(e)
             }
             ExprKind::Cast(e) => ExprKind::Cast(self.finish(e)),
             ExprKind::AsShape(e) => ExprKind::AsShape(self.finish(e)),
