@@ -3,6 +3,8 @@
 //! A literal has no types of its own here: `1` is an `f32` where an `f32` is wanted, a bracket of rows
 //! of different length is an error, and so is a number that the wanted type cannot hold.
 
+use crate::budget::Budget;
+use crate::numbers;
 use remc_base::value::Data;
 use remc_base::*;
 use remc_syntax::ast::{Expr, ExprKind, IndexExpr, IndexKind, ItemKind, TypeExpr, TypeKind};
@@ -25,11 +27,24 @@ type R<T> = Result<T, LiteralError>;
 /// Reads `text` as a value of type `wanted`. Dims of `wanted` that are variables fit any size; that they
 /// agree with each other and with other inputs is for the caller to check.
 pub fn read(text: &str, wanted: &ArrTy) -> R<Value> {
+    let budget = Budget::new(u64::MAX);
+    let mut bytes = text.bytes();
+    match numbers::read(|| bytes.next(), &wanted.atom, &mut budget.room()) {
+        Some(Ok(value)) => {
+            fits(&value.shape, &wanted.shape).map_err(LiteralError::Mismatch)?;
+            Ok(value)
+        }
+        _ => read_tree(text, wanted),
+    }
+}
+
+/// … of any form, by the language's reader.
+pub(crate) fn read_tree(text: &str, wanted: &ArrTy) -> R<Value> {
     let parsed = remc_syntax::parse(ModuleId(u32::MAX), text, false);
     let errors: Vec<_> = parsed.diagnostics.into_iter().filter(|d| d.is_error()).collect();
     if !errors.is_empty() {
         return match with_element_types(text, &errors, wanted) {
-            Some(text) => read(&text, wanted),
+            Some(text) => read_tree(&text, wanted),
             None => Err(LiteralError::Syntax(errors)),
         };
     }

@@ -6,12 +6,11 @@
 //! on most machines. Sizes in a file are checked against what the file holds before anything is
 //! allocated, so a damaged header cannot ask for memory.
 
+use crate::budget::{Budget, Room, TooMuch};
 use crate::data::elements::{self, ElementsError, Layout, reason};
-use crate::data::source::{Meter, Source};
 use remc_base::{AtomTy, BaseTy, Value};
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::path::Path;
 
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy refuses longer headers too, unless asked.
@@ -37,6 +36,8 @@ pub enum NpyError {
     },
     /// A byte of a `bool` array is neither 0 nor 1.
     NotBool(u8),
+    /// There is no memory for the array.
+    TooMuch(TooMuch),
 }
 
 impl fmt::Display for NpyError {
@@ -57,6 +58,7 @@ impl fmt::Display for NpyError {
                 write!(f, "the shape needs {expected} bytes of data and there are {found}")
             }
             NpyError::NotBool(b) => write!(f, "{}", ElementsError::NotBool(*b)),
+            NpyError::TooMuch(e) => e.fmt(f),
         }
     }
 }
@@ -70,68 +72,74 @@ pub struct Header {
     pub shape: Vec<usize>,
 }
 
-/// Reads a whole file.
-pub fn read_file(path: &Path) -> Result<Value, NpyError> {
-    let meter = Meter::default();
-    let mut source = Source::open(path, &meter).map_err(|e| NpyError::Unreadable(reason(&e)))?;
-    let len = source.len();
-    read_from(&mut source, len, true)
-}
-
 /// The array in the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<Value, NpyError> {
     let mut rest = bytes;
-    read_from(&mut rest, bytes.len() as u64, true)
+    let budget = Budget::of(None);
+    read_from(&mut rest, Some(bytes.len() as u64), true, &mut budget.room())
 }
 
-/// Reads a file of `len` bytes. `sure` says that they are there, and not what an archive claims.
-pub fn read_from(from: &mut dyn Read, len: u64, sure: bool) -> Result<Value, NpyError> {
+/// Reads a file of `len` bytes, if that is known. `sure` says that they are there, and not what an archive claims. The
+/// memory is taken from `room`.
+pub fn read_from(
+    from: &mut dyn Read,
+    len: Option<u64>,
+    sure: bool,
+    room: &mut Room<'_>,
+) -> Result<Value, NpyError> {
     // As much as the longest header, and what stands before it.
     let mut start = Vec::new();
     let io = |e: io::Error| NpyError::Unreadable(reason(&e));
     (&mut *from).take(LONGEST_HEADER as u64 + 12).read_to_end(&mut start).map_err(io)?;
     let (header, data) = split(&start)?;
     let before = start.len() - data.len();
-    let found = usize::try_from(len).unwrap_or(usize::MAX).saturating_sub(before);
+    let found = len.map(|n| usize::try_from(n).unwrap_or(usize::MAX).saturating_sub(before));
     let Header { ty, big_endian, fortran_order, shape } = header;
     let expected = elements::bytes(ty, &shape)
         .ok_or_else(|| NpyError::Header("the product of the shape is too large".into()))?;
-    if found < expected {
-        return Err(NpyError::Truncated { expected, found });
+    if let Some(found) = found {
+        if found < expected {
+            return Err(NpyError::Truncated { expected, found });
+        }
+        if found > expected {
+            return Err(NpyError::TrailingBytes { expected, found });
+        }
     }
-    if found > expected {
-        return Err(NpyError::TrailingBytes { expected, found });
-    }
+    // What the bytes will take is known before the first of them.
+    room.could(expected as u64).map_err(NpyError::TooMuch)?;
     let count = shape.iter().product();
     let mut rest = data.chain(from);
-    let mut data =
-        elements::read(Layout { ty, big_endian, sure }, count, &mut rest).map_err(|e| match e {
-            ElementsError::Ended(found) => NpyError::Truncated { expected, found },
-            ElementsError::NotBool(b) => NpyError::NotBool(b),
-            e => NpyError::Unreadable(e.to_string()),
-        })?;
+    let layout = Layout { ty, big_endian, sure };
+    let read = match fortran_order && shape.len() > 1 {
+        true => elements::read_to(layout, count, to_row_major(&shape), &mut rest, room),
+        false => elements::read(layout, count, &mut rest, room),
+    };
+    let data = read.map_err(|e| match e {
+        ElementsError::Ended(found) => NpyError::Truncated { expected, found },
+        ElementsError::NotBool(b) => NpyError::NotBool(b),
+        ElementsError::TooMuch(e) => NpyError::TooMuch(e),
+        e => NpyError::Unreadable(e.to_string()),
+    })?;
     // Whoever checks a file's bytes does so when they end.
     let more = rest.read(&mut [0]).map_err(io)?;
     if more > 0 {
         return Err(NpyError::TrailingBytes { expected, found: expected + more });
     }
-    if fortran_order && shape.len() > 1 && !data.is_empty() {
-        data = data.gather(row_major(&shape));
-    }
     Ok(Value { atom: AtomTy::Base(ty), shape, data })
 }
 
-/// Where the elements are whose first axis varies fastest, in the order in which the last axis does.
-fn row_major(shape: &[usize]) -> impl Iterator<Item = usize> {
-    let mut strides = vec![1; shape.len()];
-    for i in 1..shape.len() {
-        strides[i] = strides[i - 1] * shape[i - 1];
+/// Where each element belongs of an array that is read with its first axis varying fastest: its place where the last
+/// axis does.
+fn to_row_major(shape: &[usize]) -> impl Iterator<Item = usize> {
+    let mut strides = vec![1usize; shape.len()];
+    for i in (1..shape.len()).rev() {
+        strides[i - 1] = strides[i].saturating_mul(shape[i]);
     }
     let mut at = vec![0; shape.len()];
     let mut next = 0;
     (0..shape.iter().product()).map(move |_| {
-        let offset = next;
-        for axis in (0..shape.len()).rev() {
+        let place = next;
+        for axis in 0..shape.len() {
             at[axis] += 1;
             next += strides[axis];
             if at[axis] < shape[axis] {
@@ -140,7 +148,7 @@ fn row_major(shape: &[usize]) -> impl Iterator<Item = usize> {
             next -= strides[axis] * shape[axis];
             at[axis] = 0;
         }
-        offset
+        place
     })
 }
 

@@ -59,13 +59,33 @@ macro_rules! define_data {
                 }
             }
 
-            /// Room for more atoms, or that there is no such amount of memory.
-            pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
+            /// Room for so many atoms more and no others, or that there is no such amount of memory.
+            pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), TryReserveError> {
                 match self {
-                    $(Data::$v(v) => v.try_reserve(additional),)*
-                    Data::Box(v) => v.try_reserve(additional),
-                    Data::Tuple(v) => v.try_reserve(additional),
+                    $(Data::$v(v) => v.try_reserve_exact(additional),)*
+                    Data::Box(v) => v.try_reserve_exact(additional),
+                    Data::Tuple(v) => v.try_reserve_exact(additional),
                     Data::Function(_) => Ok(()),
+                }
+            }
+
+            /// How many atoms there is room for.
+            pub fn capacity(&self) -> usize {
+                match self {
+                    $(Data::$v(v) => v.capacity(),)*
+                    Data::Box(v) => v.capacity(),
+                    Data::Tuple(v) => v.capacity(),
+                    Data::Function(_) => usize::MAX,
+                }
+            }
+
+            /// How many bytes an atom takes in the array itself: of a box or tuple, where it is.
+            pub fn atom_size(&self) -> usize {
+                match self {
+                    $(Data::$v(_) => size_of::<$t>(),)*
+                    Data::Box(_) => size_of::<Arc<BoxValue>>(),
+                    Data::Tuple(_) => size_of::<Arc<[Value]>>(),
+                    Data::Function(_) => 0,
                 }
             }
 

@@ -73,7 +73,7 @@ pub fn arguments(p: &Program, indices: &[IndexValue], args: &[Value]) -> Result<
     }
     let mut taken = Vec::new();
     for (input, a) in p.inputs.iter().zip(args) {
-        crate::input::arrays(input, a, &mut taken).or_else(bug)?;
+        crate::input::arrays(input, std::borrow::Cow::Borrowed(a), &mut taken).or_else(bug)?;
     }
     let leaves = taken.into_iter().map(|v| {
         let scalar = |a| match a {

@@ -11,23 +11,25 @@
 use crate::ir::{Input, InputWitness};
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
 use remc_base::{ArrTy, AtomTy, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 type Taken<T> = Result<T, String>;
 
-/// Appends the arrays of an argument, in the order of the input's variables.
+/// Appends the arrays of an argument, in the order of the input's variables. An array that is given is not copied.
 ///
 /// # Errors
 /// A value that is not of the input's type: a mistake of the compiler, which has checked it.
-pub fn arrays(input: &Input, value: &Value, to: &mut Vec<Value>) -> Taken<()> {
+pub fn arrays(input: &Input, value: Cow<'_, Value>, to: &mut Vec<Value>) -> Taken<()> {
     match input {
         Input::Array(_) => {
-            to.push(value.clone());
+            to.push(value.into_owned());
             Ok(())
         }
-        Input::Tuple(fields) => {
-            fields.iter().enumerate().try_for_each(|(k, (_, field))| arrays(field, &component(value, k)?, to))
-        }
+        Input::Tuple(fields) => fields
+            .iter()
+            .enumerate()
+            .try_for_each(|(k, (_, field))| arrays(field, Cow::Owned(component(&value, k)?), to)),
         Input::Boxes { witnesses, contents } => {
             boxes((witnesses, contents), &value.atom, &all_boxes(&value.data)?, &value.shape, to)
         }

@@ -24,6 +24,46 @@ impl Input {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.address(), bytes.len()) };
         Input(buffer)
     }
+
+    /// Copies the array into a buffer, of at least its size, and gives its pages back as it goes.
+    pub(super) fn take(buffer: Buffer, value: Value) -> Input {
+        let bytes = crate::bytes::of(&value).unwrap_or_default();
+        let (from, len) = (bytes.as_ptr().cast_mut(), bytes.len());
+        debug_assert!(len <= buffer.bytes());
+        for start in (0..len).step_by(PART) {
+            let part = PART.min(len - start);
+            // SAFETY: both lie in their memory, the buffer is no part of the array, and nobody else has the array, whose
+            // elements, numbers, truth values or characters, may all be 0. It is only dropped after this.
+            unsafe {
+                std::ptr::copy_nonoverlapping(from.add(start), buffer.address().add(start), part);
+                if len > PART {
+                    give_back(from.add(start), part);
+                }
+            }
+        }
+        drop(value);
+        Input(buffer)
+    }
+}
+
+/// How much of an array is copied before what was copied is given back.
+const PART: usize = 16 << 20;
+
+/// Gives the whole pages of some memory back to the system, which are 0 from then on.
+///
+/// # Safety
+/// The memory is the caller's alone, anonymous, and zeros are values of what it holds.
+unsafe fn give_back(start: *mut u8, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 1 << 16;
+        let before = start.align_offset(PAGE).min(bytes);
+        let whole = (bytes - before) / PAGE * PAGE;
+        // SAFETY: the pages lie in the caller's memory. That it is not done is no harm.
+        unsafe { libc::madvise(start.add(before).cast(), whole, libc::MADV_DONTNEED) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
 }
 
 /// The base type of an array's elements, if they are of one.

@@ -24,9 +24,9 @@ pub type Memory = heap::Memory<Process>;
 /// A piece of the device's memory, 64-byte aligned, which goes back when it is dropped.
 pub type Buffer = heap::Buffer<Process>;
 
-/// At most `limit` bytes are alive at a time, by default what the machine has.
+/// At most `limit` bytes are alive at a time, by default what the machine can give.
 pub fn new(limit: Option<u64>) -> Memory {
-    Memory::new(Process, limit.unwrap_or_else(of_the_machine))
+    Memory::new(Process, limit.unwrap_or_else(crate::budget::available))
 }
 
 /// Memory of its own, `capacity` bytes; the elements are unspecified.
@@ -135,20 +135,6 @@ impl Drop for Block {
             unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) };
         }
     }
-}
-
-/// The machine's memory in bytes, or the part of it that this process's group is given: past that the
-/// system would end the process instead of refusing.
-fn of_the_machine() -> u64 {
-    // SAFETY: `sysconf` only reads.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    let machine = match (u64::try_from(pages), u64::try_from(size)) {
-        (Ok(pages), Ok(size)) => pages.saturating_mul(size),
-        _ => u64::MAX,
-    };
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let group = group.and_then(|text| text.trim().parse().ok());
-    machine.min(group.unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -181,16 +181,23 @@ impl Cpu {
 
     /// Copies an array of base type into the device's memory.
     pub fn input(&self, value: &Value) -> Result<Input, Stopped> {
+        Ok(Input::write(self.buffer_for(value)?, value))
+    }
+
+    /// … and gives its own memory back as it is copied, so that a large array is not there twice.
+    pub fn take(&self, value: Value) -> Result<Input, Stopped> {
+        Ok(Input::take(self.buffer_for(&value)?, value))
+    }
+
+    /// Memory for an array.
+    fn buffer_for(&self, value: &Value) -> Result<Buffer, Stopped> {
         let ty = boundary::base(value).ok_or(Stopped::Unexplained)?;
         let bytes = value.data.len().checked_mul(ty.bits() as usize / 8);
         let buffer = bytes.ok_or_else(|| self.memory.never()).and_then(|n| self.memory.buffer(n));
-        match buffer {
-            Ok(buffer) => Ok(Input::write(buffer, value)),
-            Err(why) => {
-                let shape: Vec<i64> = value.shape.iter().map(|n| *n as i64).collect();
-                Err(too_large(None, &shape, u64::from(ty.bits() / 8), why))
-            }
-        }
+        buffer.map_err(|why| {
+            let shape: Vec<i64> = value.shape.iter().map(|n| *n as i64).collect();
+            too_large(None, &shape, u64::from(ty.bits() / 8), why)
+        })
     }
 
     /// Runs an entry on the slots of its parameters. One run at a time: another call waits.

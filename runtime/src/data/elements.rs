@@ -5,6 +5,7 @@
 //! written here. Nothing is allocated at a file's word: a caller that has not compared the claimed size with
 //! the file's lets memory grow with what is there.
 
+use crate::budget::{Room, TooMuch};
 use half::f16;
 use remc_base::BaseTy;
 use remc_base::value::Data;
@@ -21,9 +22,15 @@ pub enum ElementsError {
     Ended(usize),
     /// A byte of a `bool` array is neither 0 nor 1.
     NotBool(u8),
-    /// There is no memory for so many bytes.
-    Memory(usize),
+    /// There is no memory for them.
+    TooMuch(TooMuch),
     Io(io::Error),
+}
+
+impl From<TooMuch> for ElementsError {
+    fn from(e: TooMuch) -> ElementsError {
+        ElementsError::TooMuch(e)
+    }
 }
 
 impl fmt::Display for ElementsError {
@@ -33,7 +40,7 @@ impl fmt::Display for ElementsError {
             ElementsError::NotBool(b) => {
                 write!(f, "an element of its bool array is the byte {b}, which is neither 0 nor 1")
             }
-            ElementsError::Memory(n) => write!(f, "there is no memory for its {n} bytes"),
+            ElementsError::TooMuch(e) => e.fmt(f),
             ElementsError::Io(e) => write!(f, "{}", reason(e)),
         }
     }
@@ -66,27 +73,117 @@ pub fn bytes(ty: BaseTy, shape: &[usize]) -> Option<usize> {
     count.checked_mul(ty.bits() as usize / 8).filter(|n| isize::try_from(*n).is_ok())
 }
 
-/// Reads `count` elements.
-pub fn read(layout: Layout, count: usize, from: &mut dyn Read) -> Result<Data, ElementsError> {
+/// Reads `count` elements, into memory that is taken from `room`.
+pub fn read(
+    layout: Layout,
+    count: usize,
+    from: &mut dyn Read,
+    room: &mut Room<'_>,
+) -> Result<Data, ElementsError> {
     let width = layout.ty.bits() as usize / 8;
-    let expected = count.checked_mul(width).ok_or(ElementsError::Memory(usize::MAX))?;
+    let never = || room.never(u64::MAX);
+    let expected = count.checked_mul(width).ok_or_else(never)?;
     let mut out = Data::of_base(layout.ty, 0);
     if layout.sure {
-        out.try_reserve(count).map_err(|_| ElementsError::Memory(expected))?;
+        room.grow_data(&mut out, count)?;
     }
     let mut left = expected;
     let mut buffer = vec![0; left.min(BUFFER)];
     while left > 0 {
         let part = &mut buffer[..left.min(BUFFER)];
-        from.read_exact(part).map_err(|e| match e.kind() {
-            io::ErrorKind::UnexpectedEof => ElementsError::Ended(expected - left),
-            _ => ElementsError::Io(e),
-        })?;
-        out.try_reserve(part.len() / width).map_err(|_| ElementsError::Memory(expected))?;
+        fill(part, from)
+            .map_err(|e| e.map_or_else(|| ElementsError::Ended(expected - left), ElementsError::Io))?;
+        room.grow_data(&mut out, part.len() / width)?;
         decode(part, layout.big_endian, &mut out)?;
         left -= part.len();
     }
     Ok(out)
+}
+
+/// Reads elements as long as there are any; with how many bytes are left over that make none.
+pub fn read_all(
+    layout: Layout,
+    from: &mut dyn Read,
+    room: &mut Room<'_>,
+) -> Result<(Data, usize), ElementsError> {
+    let width = layout.ty.bits() as usize / 8;
+    let mut out = Data::of_base(layout.ty, 0);
+    let mut buffer = vec![0; BUFFER];
+    let mut held = 0;
+    loop {
+        match from.read(&mut buffer[held..]) {
+            Ok(0) => return Ok((out, held)),
+            Ok(n) => held += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(ElementsError::Io(e)),
+        }
+        let whole = held - held % width;
+        room.grow_data(&mut out, whole / width)?;
+        decode(&buffer[..whole], layout.big_endian, &mut out)?;
+        buffer.copy_within(whole..held, 0);
+        held -= whole;
+    }
+}
+
+/// Reads as many elements as there are positions, each to its place: those of an array whose axes lie in another order.
+pub fn read_to(
+    layout: Layout,
+    count: usize,
+    mut positions: impl Iterator<Item = usize>,
+    from: &mut dyn Read,
+    room: &mut Room<'_>,
+) -> Result<Data, ElementsError> {
+    let width = layout.ty.bits() as usize / 8;
+    let never = || room.never(u64::MAX);
+    let expected = count.checked_mul(width).ok_or_else(never)?;
+    let mut out = Data::of_base(layout.ty, 0);
+    room.grow_data(&mut out, count)?;
+    let mut left = expected;
+    let mut buffer = vec![0; left.min(BUFFER)];
+    let mut decoded = Data::of_base(layout.ty, 0);
+    macro_rules! placed {
+        ($($v:ident = $zero:expr),*) => {
+            match (&mut out, &mut decoded) {
+                $((Data::$v(out), Data::$v(decoded)) => {
+                    out.resize(count, $zero);
+                    for x in decoded.drain(..) {
+                        if let Some(place) = positions.next().and_then(|at| out.get_mut(at)) {
+                            *place = x;
+                        }
+                    }
+                })*
+                // Both are of the type of the layout, and no file has characters.
+                _ => return Err(ElementsError::Io(io::ErrorKind::InvalidInput.into())),
+            }
+        };
+    }
+    while left > 0 {
+        let part = &mut buffer[..left.min(BUFFER)];
+        fill(part, from)
+            .map_err(|e| e.map_or_else(|| ElementsError::Ended(expected - left), ElementsError::Io))?;
+        decode(part, layout.big_endian, &mut decoded)?;
+        left -= part.len();
+        placed!(
+            Bool = false,
+            I8 = 0,
+            I16 = 0,
+            I32 = 0,
+            I64 = 0,
+            U8 = 0,
+            U16 = 0,
+            U32 = 0,
+            U64 = 0,
+            F16 = f16::ZERO,
+            F32 = 0.0,
+            F64 = 0.0
+        );
+    }
+    Ok(out)
+}
+
+/// Fills a buffer; `None` is the error that there are not so many bytes.
+fn fill(buffer: &mut [u8], from: &mut dyn Read) -> Result<(), Option<io::Error>> {
+    from.read_exact(buffer).map_err(|e| (e.kind() != io::ErrorKind::UnexpectedEof).then_some(e))
 }
 
 /// Appends the elements that the bytes are.

@@ -11,10 +11,15 @@ use super::elements::{self, ElementsError, Layout, reason};
 use super::source::Source;
 use super::{DataError, fit};
 use remc_base::{ArrTy, AtomTy, BaseTy, Value};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, Write};
 
 /// How a file begins.
 pub const MAGIC: &[u8] = b"b\x02";
+
+/// How many bytes of white space may stand between two values; a pipe may have no end.
+const MOST_BLANKS: u64 = 1 << 24;
+/// How many values of a file are counted for a message.
+const MOST_LISTED: usize = 10_000;
 
 /// A type as the format writes it, in four characters.
 fn name(ty: BaseTy) -> Option<&'static [u8; 4]> {
@@ -35,11 +40,10 @@ fn name(ty: BaseTy) -> Option<&'static [u8; 4]> {
     })
 }
 
-/// A value of a file: what it is, and where its elements begin.
+/// A value of a file: what it is, and how many bytes its elements take.
 struct Header {
     ty: BaseTy,
     shape: Vec<usize>,
-    at: u64,
     bytes: u64,
 }
 
@@ -57,7 +61,12 @@ fn io_error(e: io::Error) -> DataError {
 /// The header of the next value; `None` at the end of the file.
 fn header(source: &mut Source<'_>) -> Result<Option<Header>, DataError> {
     let mut byte = [b' '];
+    let mut blanks = 0;
     while byte[0].is_ascii_whitespace() {
+        blanks += 1;
+        if blanks > MOST_BLANKS {
+            return damaged("it holds more white space than anybody writes between two values");
+        }
         if source.read(&mut byte).map_err(io_error)? == 0 {
             return Ok(None);
         }
@@ -87,44 +96,60 @@ fn header(source: &mut Source<'_>) -> Result<Option<Header>, DataError> {
     let Some(bytes) = elements::bytes(ty, &shape) else {
         return damaged("its header is damaged: the product of the shape is too large");
     };
-    let at = source.stream_position().map_err(io_error)?;
-    let found = source.len().saturating_sub(at);
-    if found < bytes as u64 {
-        return damaged(format!(
-            "it is truncated: the shape needs {bytes} bytes of data and there are {found}"
-        ));
+    if let Some(len) = source.len() {
+        let at = source.stream_position().map_err(io_error)?;
+        let found = len.saturating_sub(at);
+        if found < bytes as u64 {
+            return damaged(format!(
+                "it is truncated: the shape needs {bytes} bytes of data and there are {found}"
+            ));
+        }
     }
-    Ok(Some(Header { ty, shape, at, bytes: bytes as u64 }))
+    Ok(Some(Header { ty, shape, bytes: bytes as u64 }))
 }
 
 /// The value of that number, or the only one.
 pub fn read(source: &mut Source<'_>, asked: Option<&str>, wanted: &ArrTy) -> Result<Value, DataError> {
-    let mut all = Vec::new();
-    while let Some(header) = header(source)? {
-        source.seek(SeekFrom::Start(header.at + header.bytes)).map_err(io_error)?;
-        all.push(header);
+    let mut room = source.budget().room();
+    let number = asked.map(|n| n.parse::<usize>().ok());
+    let mut chosen = None;
+    let mut count = 0;
+    while let Some(Header { ty, shape, bytes }) = header(source)? {
+        if number.unwrap_or(Some(0)) == Some(count) {
+            // A pipe may end before it has given what its header claims.
+            let layout = Layout { ty, big_endian: false, sure: source.len().is_some() };
+            room.could(bytes).map_err(DataError::TooMuch)?;
+            let data =
+                elements::read(layout, shape.iter().product(), source, &mut room).map_err(|e| match e {
+                    ElementsError::Ended(n) => {
+                        DataError::Unreadable(format!("it is truncated after {n} bytes of data"))
+                    }
+                    ElementsError::TooMuch(e) => DataError::TooMuch(e),
+                    e => DataError::Unreadable(e.to_string()),
+                })?;
+            chosen = Some(Value { atom: AtomTy::Base(ty), shape, data });
+        } else if !source.skip(bytes).map_err(io_error)? {
+            return damaged(format!(
+                "it is truncated: the shape of value {count} needs {bytes} bytes of data"
+            ));
+        }
+        count += 1;
     }
-    let chosen = match asked {
-        None if all.len() == 1 => all.pop(),
-        None => None,
-        Some(number) => number.parse().ok().filter(|n: &usize| *n < all.len()).map(|n| all.swap_remove(n)),
-    };
-    let Some(Header { ty, shape, at, .. }) = chosen else {
+    let Some(value) = chosen.filter(|_| asked.is_some() || count == 1) else {
         return Err(DataError::Choose {
             kind: "value",
-            there: (0..all.len()).map(|n| n.to_string()).collect(),
+            // No message lists more.
+            there: (0..count.min(MOST_LISTED)).map(|n| n.to_string()).collect(),
             asked: asked.map(str::to_owned),
         });
     };
-    source.seek(SeekFrom::Start(at)).map_err(io_error)?;
-    let layout = Layout { ty, big_endian: false, sure: true };
-    let data = elements::read(layout, shape.iter().product(), source).map_err(|e| match e {
-        ElementsError::Ended(n) => DataError::Unreadable(format!("it is truncated after {n} bytes of data")),
-        e => DataError::Unreadable(e.to_string()),
-    })?;
-    let value = Value { atom: AtomTy::Base(ty), shape, data };
-    fit(value, ty.name(), wanted, || {
-        format!("a file's numbers are taken as they are: write it as the wanted type, or declare {ty}")
+    room.keep();
+    let name = match value.atom {
+        AtomTy::Base(ty) => ty.name(),
+        _ => "",
+    };
+    fit(value, name, wanted, || {
+        format!("a file's numbers are taken as they are: write it as the wanted type, or declare {name}")
     })
 }
 

@@ -15,12 +15,13 @@
 //!
 //! **Which format** a file has is said after its name (`data.dat:csv`), else by its first bytes (NumPy's,
 //! ZIP's and Futhark's begin with a mark of theirs), else by its name's ending. **Which value** of a file of
-//! several is said after its name, too (`data.npz:xs`).
+//! several is said after its name, too (`data.npz:xs`), and **how a table is written** ([`csv::options`]).
 //!
 //! **Types.** A text has no types, so its numbers are read as what is wanted and must fit it. A binary file
 //! has types, and they must be the wanted ones: a conversion that nobody asked for could lose digits.
 //!
-//! A value is returned whole or not at all, and memory is taken for what a file holds, not for what it claims.
+//! A value is returned whole or not at all, and memory is taken for what a file holds, not for what it claims, and
+//! from a [`Budget`]: reading takes what the array takes, and a buffer of a fixed size.
 
 pub mod csv;
 pub mod elements;
@@ -32,13 +33,15 @@ pub mod raw;
 pub mod source;
 pub mod zip;
 
+use crate::budget::{Budget, Room, TooMuch};
 use crate::literal::{self, LiteralError, fits, show_shape};
 use crate::npy::{self, NpyError};
+use crate::numbers;
 use elements::reason;
 use remc_base::value::Data;
 use remc_base::{ArrTy, AtomTy, BaseTy, Shape, Value};
 use source::{Meter, Source};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// A format of files.
@@ -115,14 +118,38 @@ pub enum DataError {
     Selector(String),
     /// Raw bytes without a type, with one that does not read, or of another size than it says.
     Raw(String),
-    /// A table's field or line is wrong: the place, and what is wrong.
-    Table(String),
+    /// A table's field or line is wrong: the place, and what is wrong; what may help.
+    Table { what: String, help: Vec<Help> },
+    /// There is no memory for it.
+    TooMuch(TooMuch),
     /// It holds several values, or none, or not the one that was asked for.
     Choose { kind: &'static str, there: Vec<String>, asked: Option<String> },
     /// Remora text that is no literal; the text, and why.
     Literal(String, LiteralError),
     /// What it holds is not what is wanted.
     Mismatch { found: String, help: Option<String> },
+}
+
+/// What may help with a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Help {
+    /// An option after the file's name, and when it is right: "where tabs separate the fields".
+    Option { option: String, when: String },
+    /// A sentence.
+    Say(String),
+}
+
+impl Help {
+    fn option(option: impl Into<String>, when: impl Into<String>) -> Help {
+        Help::Option { option: option.into(), when: when.into() }
+    }
+}
+
+impl DataError {
+    /// What is wrong with a table, where nothing is known to help.
+    fn table(what: String) -> DataError {
+        DataError::Table { what, help: Vec::new() }
+    }
 }
 
 /// A file, and what was said about it after its name.
@@ -151,16 +178,30 @@ impl Place {
         let ends = |t: &str| Format::of_name(Path::new(t)).is_some();
         let mut ends_at = text.match_indices(':').map(|(at, _)| at).chain([text.len()]);
         let named = ends_at.find(|at| ends(&text[..*at])).map(|at| &text[..at]);
-        let stated =
-            || text.rsplit_once(':').filter(|(_, s)| raw::parse(s).is_ok() || Format::named(s).is_some());
+        let about = |s: &str| {
+            raw::parse(s).is_ok()
+                || Format::named(s.split(':').next().unwrap_or_default()).is_some()
+                || csv::options::are_meant(s)
+        };
+        let stated = || {
+            let mut colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
+            colons.find(|(_, s)| about(s))
+        };
         let path = |t: &str| t.contains('/') && !t.contains(['(', '[', '"', '\n']);
         named.or_else(|| stated().map(|(file, _)| file)).or_else(|| path(text).then_some(text))
     }
 }
 
-/// Reads the value for the parameter `name`, which wants `wanted`.
-pub fn read(place: &Place, name: &str, wanted: &ArrTy, meter: &Meter) -> Result<Value, DataError> {
-    let mut source = Source::open(&place.path, meter).map_err(|e| DataError::Unreadable(reason(&e)))?;
+/// Reads the value for the parameter `name`, which wants `wanted`, into memory of the budget.
+pub fn read(
+    place: &Place,
+    name: &str,
+    wanted: &ArrTy,
+    meter: &Meter,
+    budget: &Budget,
+) -> Result<Value, DataError> {
+    let mut source =
+        Source::open(&place.path, meter, budget).map_err(|e| DataError::Unreadable(reason(&e)))?;
     read_source(&mut source, place, name, wanted)
 }
 
@@ -190,29 +231,35 @@ pub fn read_source(
             none("an .npy file")?;
             Format::Npy
         }
-        (_, Some(s)) => match Format::named(s) {
-            Some(format) => format,
-            None => return Err(selector_of_nothing(s, &place.path)),
+        (_, Some(s)) => match said(s, &place.path)? {
+            (format, None) => format,
+            (format, Some(options)) => {
+                return csv::read(source, if format == Format::Tsv { b'\t' } else { b',' }, &options, wanted);
+            }
         },
         (_, None) => Format::of_name(&place.path).ok_or(DataError::UnknownFormat)?,
     };
     match format {
         Format::Npy => {
-            let len = source.len();
-            let value = npy::read_from(source, len, true).map_err(|e| of_npy(e, None))?;
+            let (len, mut room) = (source.len(), source.budget().room());
+            let value = npy::read_from(source, len, len.is_some(), &mut room).map_err(|e| of_npy(e, None))?;
+            room.keep();
             fit_numpy(value, name, wanted)
         }
-        Format::Csv => csv::read(source, b',', wanted),
-        Format::Tsv => csv::read(source, b'\t', wanted),
+        Format::Csv => csv::read(source, b',', &csv::options::Options::default(), wanted),
+        Format::Tsv => csv::read(source, b'\t', &csv::options::Options::default(), wanted),
         Format::Remora => {
-            let text = utf8(source)?;
+            if let Some(value) = numbers_of(source, wanted)? {
+                return Ok(value);
+            }
+            let (text, _room) = utf8(source)?;
             literal::read(&text, wanted).map_err(|e| match e {
                 LiteralError::Mismatch(found) => DataError::Mismatch { found, help: None },
                 e => DataError::Literal(text, e),
             })
         }
         Format::Text => {
-            let chars: Vec<char> = utf8(source)?.chars().collect();
+            let chars = characters(source)?;
             let shape = vec![chars.len()];
             fit(Value { atom: AtomTy::CHAR, shape, data: Data::Char(chars) }, "char", wanted, || {
                 "`:text` reads a file's characters as a vector".into()
@@ -242,25 +289,135 @@ fn selector_of_nothing(selector: &str, path: &Path) -> DataError {
     }
 }
 
-/// All of a file as text, without a mark of its byte order.
-fn utf8(source: &mut Source<'_>) -> Result<String, DataError> {
-    const MOST: u64 = u32::MAX as u64;
-    if source.len() > MOST {
-        return Err(DataError::Unreadable(format!(
-            "its {} bytes are more than a text may have",
-            source.len()
-        )));
+/// The format that is said after a file's name, and what else is of a table: `csv:sep=;`, or `sep=;` alone, of what is
+/// a table by its name or by that.
+fn said(selector: &str, path: &Path) -> Result<(Format, Option<csv::options::Options>), DataError> {
+    if let Some(format) = Format::named(selector) {
+        return Ok((format, None));
     }
+    let (format, options) = match selector.split_once(':') {
+        Some((name, options)) if Format::named(name).is_some() => (Format::named(name), options),
+        _ if csv::options::are_meant(selector) => (Format::of_name(path), selector),
+        _ => return Err(selector_of_nothing(selector, path)),
+    };
+    match format.unwrap_or(Format::Csv) {
+        format @ (Format::Csv | Format::Tsv) => {
+            let options = csv::options::parse(options);
+            options.map(|o| (format, Some(o))).map_err(DataError::Selector)
+        }
+        _ => Err(DataError::Selector(format!("`:{options}` is of tables, csv and tsv"))),
+    }
+}
+
+/// The value of a literal of numbers alone, read as its bytes come; `None` of other literals, and of pipes, of which
+/// nothing can be read a second time.
+fn numbers_of(source: &mut Source<'_>, wanted: &ArrTy) -> Result<Option<Value>, DataError> {
+    if source.len().is_none() {
+        return Ok(None);
+    }
+    let mut room = source.budget().room();
+    let mut failed = None;
+    let read = {
+        let mut bytes = BufReader::with_capacity(1 << 16, &mut *source).bytes();
+        let next = || match bytes.next()? {
+            Ok(byte) => Some(byte),
+            Err(e) => {
+                failed = Some(e);
+                None
+            }
+        };
+        numbers::read(next, &wanted.atom, &mut room)
+    };
+    if let Some(e) = failed {
+        return Err(DataError::Unreadable(reason(&e)));
+    }
+    match read {
+        Some(Ok(value)) => {
+            fits(&value.shape, &wanted.shape).map_err(|found| DataError::Mismatch { found, help: None })?;
+            room.keep();
+            Ok(Some(value))
+        }
+        Some(Err(e)) => Err(DataError::TooMuch(e)),
+        None => {
+            source.rewind().map_err(|e| DataError::Unreadable(reason(&e)))?;
+            Ok(None)
+        }
+    }
+}
+
+/// All of a file as text, without a mark of its byte order, and the room that it takes.
+fn utf8<'m>(source: &mut Source<'m>) -> Result<(String, Room<'m>), DataError> {
+    const MOST: usize = u32::MAX as usize;
+    let mut room = source.budget().room();
     let mut bytes = Vec::new();
-    source.take(MOST).read_to_end(&mut bytes).map_err(|e| DataError::Unreadable(reason(&e)))?;
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match source.read(&mut part) {
+            Ok(0) => break,
+            Ok(n) if bytes.len() + n > MOST => {
+                return Err(DataError::Unreadable("it has more than the 4 GiB that a text may have".into()));
+            }
+            Ok(n) => {
+                room.grow(&mut bytes, n).map_err(DataError::TooMuch)?;
+                bytes.extend_from_slice(&part[..n]);
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(DataError::Unreadable(reason(&e))),
+        }
+    }
+    if bytes.starts_with(BYTE_ORDER) {
+        bytes.drain(..BYTE_ORDER.len());
+    }
     let text = String::from_utf8(bytes).map_err(|e| {
-        let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        DataError::Unreadable(format!("it is not UTF-8 (line {line})"))
+        let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        not_utf8(before.iter().filter(|b| **b == b'\n').count())
     })?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
+    Ok((text, room))
+}
+
+/// How a text may begin in UTF-8, to say that it is.
+const BYTE_ORDER: &[u8] = "\u{feff}".as_bytes();
+
+fn not_utf8(lines_before: usize) -> DataError {
+    DataError::Unreadable(format!("it is not UTF-8 (line {})", lines_before + 1))
+}
+
+/// All characters of a file, without a mark of its byte order.
+fn characters(source: &mut Source<'_>) -> Result<Vec<char>, DataError> {
+    let mut room = source.budget().room();
+    let mut chars = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    // Of a character whose last bytes are still to come.
+    let mut held = 0;
+    let lines = |chars: &[char]| chars.iter().filter(|c| **c == '\n').count();
+    loop {
+        let n = match source.read(&mut buffer[held..]) {
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(DataError::Unreadable(reason(&e))),
+        };
+        let end = held + n;
+        let (text, rest) = match std::str::from_utf8(&buffer[..end]) {
+            Ok(text) => (text, end),
+            Err(e) => {
+                let valid = e.valid_up_to();
+                let text = std::str::from_utf8(&buffer[..valid]).unwrap_or_default();
+                if e.error_len().is_some() || n == 0 {
+                    return Err(not_utf8(lines(&chars) + text.matches('\n').count()));
+                }
+                (text, valid)
+            }
+        };
+        let text = if chars.is_empty() { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
+        room.grow(&mut chars, text.chars().count()).map_err(DataError::TooMuch)?;
+        chars.extend(text.chars());
+        if n == 0 {
+            room.keep();
+            return Ok(chars);
+        }
+        buffer.copy_within(rest..end, 0);
+        held = end - rest;
+    }
 }
 
 /// A value of its own type, if it is what is wanted. `dtype` is what its file calls its type.
@@ -281,6 +438,7 @@ fn fit(value: Value, dtype: &str, wanted: &ArrTy, help: impl FnOnce() -> String)
 /// What is wrong with an `.npy` file, or with a member of an archive.
 fn of_npy(e: NpyError, member: Option<&str>) -> DataError {
     match (e, member) {
+        (NpyError::TooMuch(e), _) => DataError::TooMuch(e),
         (NpyError::Dtype(dtype), _) => DataError::Mismatch {
             found: format!("an array of dtype {dtype}, which no type of Remora is"),
             help: Some(

@@ -26,6 +26,9 @@ pub fn read(
     wanted: &ArrTy,
 ) -> Result<Value, DataError> {
     let damaged = |e: ZipError| DataError::Unreadable(e.0);
+    // Its list of members stands at its end.
+    source.whole()?;
+    let mut room = source.budget().room();
     let members = zip::members(source).map_err(damaged)?;
     let arrays = arrays(&members);
     let find = |wanted: &str| {
@@ -45,7 +48,9 @@ pub fn read(
         });
     };
     let mut content = zip::open(source, member).map_err(damaged)?;
-    let value = npy::read_from(&mut content, member.size, false).map_err(|e| of_npy(e, Some(label)))?;
+    let value = npy::read_from(&mut content, Some(member.size), false, &mut room)
+        .map_err(|e| of_npy(e, Some(label)))?;
+    room.keep();
     fit_numpy(value, label, wanted)
 }
 

@@ -7,7 +7,7 @@ use super::elements::{self, ElementsError, Layout};
 use super::source::Source;
 use super::{DataError, fit};
 use remc_base::{ArrTy, AtomTy, BaseTy, Value};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 /// A stated type and shape; `None` is the size that the file decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +42,12 @@ pub fn parse(text: &str) -> Result<RawType, String> {
 }
 
 impl RawType {
+    /// How many bytes an array without an open size takes.
+    fn whole_bytes(&self) -> Option<u64> {
+        let dims: Option<Vec<usize>> = self.dims.iter().copied().collect();
+        Some(elements::bytes(self.ty, &dims?)? as u64)
+    }
+
     /// The shape of a file of `len` bytes, or the bytes that are wanted and found.
     fn shape(&self, len: u64) -> Result<Vec<usize>, String> {
         let width = self.ty.bits() as usize / 8;
@@ -80,14 +86,34 @@ impl std::fmt::Display for RawType {
 
 /// The numbers of a file.
 pub fn read(source: &mut Source<'_>, raw: &RawType, wanted: &ArrTy) -> Result<Value, DataError> {
-    let shape = raw.shape(source.len()).map_err(DataError::Raw)?;
     let layout = Layout { ty: raw.ty, big_endian: false, sure: true };
-    let data = elements::read(layout, shape.iter().product(), source).map_err(|e| match e {
+    let mut room = source.budget().room();
+    let failed = |e| match e {
         ElementsError::Ended(n) => {
             DataError::Unreadable(format!("it has become shorter, {n} bytes, meanwhile"))
         }
+        ElementsError::TooMuch(e) => DataError::TooMuch(e),
         e => DataError::Unreadable(e.to_string()),
-    })?;
+    };
+    let (shape, data) = match source.len() {
+        Some(len) => {
+            let shape = raw.shape(len).map_err(DataError::Raw)?;
+            let count = shape.iter().product();
+            (shape, elements::read(layout, count, source, &mut room).map_err(failed)?)
+        }
+        // A pipe, which is read to its end, or as far as it may go.
+        None => {
+            let most = raw.whole_bytes().map_or(u64::MAX, |n| n.saturating_add(1));
+            let (data, over) =
+                elements::read_all(layout, &mut source.take(most), &mut room).map_err(failed)?;
+            let len = (data.len() * (raw.ty.bits() as usize / 8) + over) as u64;
+            if raw.whole_bytes().is_some_and(|n| len > n) {
+                return Err(DataError::Raw(format!("it has more than the {} bytes of {raw}", len - 1)));
+            }
+            (raw.shape(len).map_err(DataError::Raw)?, data)
+        }
+    };
+    room.keep();
     let value = Value { atom: AtomTy::Base(raw.ty), shape, data };
     fit(value, raw.ty.name(), wanted, || {
         format!("if these bytes are of the wanted type, say so after the file's name instead of `{raw}`")

@@ -21,8 +21,8 @@ fn place(name: &str) -> Place {
 
 /// Reads bytes as the file of that name for a parameter `xs`.
 fn read_bytes(name: &str, bytes: &[u8], ty: &ArrTy) -> Result<Value, DataError> {
-    let meter = Meter::default();
-    read_source(&mut Source::of_bytes(bytes.to_vec(), &meter), &place(name), "xs", ty)
+    let (meter, budget) = (Meter::default(), Budget::new(1 << 30));
+    read_source(&mut Source::of_bytes(bytes.to_vec(), &meter, &budget), &place(name), "xs", ty)
 }
 
 fn bytes_of(value: &Value, format: Format) -> Vec<u8> {
@@ -37,7 +37,15 @@ fn says(name: &str, bytes: &[u8], ty: &ArrTy) -> String {
     match read_bytes(name, bytes, ty) {
         Ok(v) => format!("read: {} of shape {:?}", text::print(&v), v.shape),
         Err(DataError::Unreadable(why)) => why,
-        Err(DataError::Selector(why) | DataError::Raw(why) | DataError::Table(why)) => why,
+        Err(DataError::Selector(why) | DataError::Raw(why)) => why,
+        Err(DataError::Table { what, help }) => {
+            let told = |h: &Help| match h {
+                Help::Option { option, .. } => format!("; :{option}"),
+                Help::Say(text) => format!("; {text}"),
+            };
+            what + &help.iter().map(told).collect::<String>()
+        }
+        Err(DataError::TooMuch(e)) => e.to_string(),
         Err(DataError::Mismatch { found, help }) => match help {
             Some(help) => format!("found {found}; {help}"),
             None => format!("found {found}"),
@@ -308,7 +316,6 @@ fn tables() {
     // Without its last line end, with another kind of them, with spaces, empty lines, quotes and a byte order mark.
     assert_eq!(f("\u{feff}1 , \"2\"\r\n\r\n 3,4e0", 2), "read: [[1.0 2.0] [3.0 4.0]] of shape [2, 2]");
     assert_eq!(f("x,\"the y, in m\"\n1,2\n", 2), "read: [[1.0 2.0]] of shape [1, 2]");
-    assert_eq!(f("# x\n1\n2\n", 1), "read: [1.0 2.0] of shape [2]");
     assert_eq!(f("1,2,inf,-INF,nan\n", 1), "read: [1.0 2.0 inf -inf nan] of shape [5]");
     assert_eq!(f("2.5", 0), "read: 2.5 of shape []");
     assert_eq!(f("", 1), "read: (array [0] float) of shape [0]");
@@ -316,33 +323,262 @@ fn tables() {
     assert_eq!(f("1,2\n3,4\n", 1), "found a table of 2 lines and 2 columns");
     assert_eq!(f("1\n", 3), "found a table of 1 line and 1 column");
     assert_eq!(f("1,2\n3\n", 2), "line 2: 1 field, where the first line has 2");
-    assert_eq!(f("x\n\n\n1\n\n2,5\n", 2), "line 6: 2 fields, where the first line has 1");
-    assert_eq!(f("1,2\r\n\r\n3,x\r\n", 2), "line 3, column 2: `x` is not of type float");
+    assert_eq!(f("x\n\n\n1\n\n2,5\n", 2), "line 6: 2 fields, where the first line has 1; :skip=1");
+    assert!(f("1,2\r\n\r\n3,x\r\n", 2).starts_with("line 3, column 2: `x` is not of type float; "));
     assert_eq!(
         f("1,2\n3,\n", 2),
-        "line 2, column 2: the field is empty, and each has to hold a value of type float"
+        "line 2, column 2: the field is empty, and each has to hold a value of type float; :na="
     );
     // Names beside numbers are no header.
-    assert_eq!(f("name,2020\n1,2\n", 2), "line 1, column 1: `name` is not of type float");
-    assert_eq!(f("1,1e999\n", 2), "line 1, column 2: `1e999` is past the largest float");
-    assert_eq!(f("1,\x1b[31m\n", 2), "line 1, column 2: `\\u{1b}[31m` is not of type float");
+    assert_eq!(
+        f("name,2020\n1,2\n", 2),
+        "line 1, column 1: `name` is not of type float, and the line is no header: `2020` names no column; :header; \
+         :noheader"
+    );
+    assert!(f("1,1e999\n", 2).starts_with("line 1, column 2: `1e999` is past the largest float"));
+    assert_eq!(
+        f("1,\x1b[31m\n", 2),
+        "line 1, column 2: `\\u{1b}[31m` is not of type float; :header; :noheader"
+    );
     let of = |ty, text: &str| says("xs.csv", text.as_bytes(), &wanted(ty, 1));
     assert_eq!(of(BaseTy::U8, "255,0\n"), "read: [255 0] of shape [2]");
-    assert_eq!(of(BaseTy::U8, "256\n"), "line 1, column 1: `256` does not fit u8, which holds 0 to 255");
-    assert_eq!(of(BaseTy::I64, "1.0\n"), "line 1, column 1: `1.0` is not of type int");
+    assert_eq!(of(BaseTy::U8, "3\n256\n"), "line 2, column 1: `256` does not fit u8, which holds 0 to 255");
+    assert_eq!(of(BaseTy::I64, "3\n1.0\n"), "line 2, column 1: `1.0` is not of type int");
     assert_eq!(of(BaseTy::Bool, "true,False,#t,0\n"), "read: [#t #f #t #f] of shape [4]");
     assert_eq!(
-        of(BaseTy::Bool, "true,2\n"),
-        "line 1, column 2: `2` is not of type bool: write true or false"
+        of(BaseTy::Bool, "true\n2\n"),
+        "line 2, column 1: `2` is not of type bool: write true or false"
     );
-    assert_eq!(of(BaseTy::F16, "65520\n"), "line 1, column 1: `65520` is past the largest f16");
-    assert!(of(BaseTy::Char, "a\n").starts_with("found a table, which holds numbers or booleans; "));
+    assert_eq!(of(BaseTy::F16, "1\n65520\n"), "line 2, column 1: `65520` is past the largest f16");
     let three = ArrTy::new(AtomTy::INT, Shape::of_sizes(&[3]));
     assert_eq!(
         says("xs.csv", b"1\n2\n", &three),
         "found a table of 2 lines and 1 column: an array of shape [2], whose axis 0 has 2 elements instead of 3"
     );
     assert_eq!(says("xs.tsv", b"1\t2\n", &wanted(BaseTy::I8, 1)), "read: [1 2] of shape [2]");
+}
+
+/// No first line is left out because it cannot be read.
+#[test]
+fn first_lines_of_tables() {
+    let f = |text: &str| says("xs.csv", text.as_bytes(), &wanted(BaseTy::F64, 2));
+    for (text, found) in [
+        ("5 6 7\n", "`5 6 7` is not of type float; :sep=space"),
+        ("5 6 7\n1 2 3\n", "`5 6 7` is not of type float; :sep=space"),
+        ("1;2\n3;4\n", "`1;2` is not of type float; :sep=;"),
+        ("1,5;2\n", "line 1, column 2: `5;2` is not of type float; :header; :noheader"),
+        ("1|2\n", "`1|2` is not of type float; :sep=|"),
+        ("a;b\n1;2\n", "`1;2` is not of type float; :sep=;"),
+        ("12:30\n13:30\n", "`12:30` is not of type float; :header; :noheader"),
+        ("0x10\n", "`0x10` is not of type float; :header; :noheader"),
+        ("5 %\n6 %\n", "`5 %` is not of type float; :header; :noheader"),
+        ("NA\n1\n", "`NA` is not of type float; :na=NA"),
+        ("\"1,234\"\n", "`1,234` is not of type float; :sep=;:decimal=,"),
+        ("2020-01-01\n", "`2020-01-01` is not of type float; :header; :noheader"),
+        ("Jan 5\n1\n", "`Jan 5` is not of type float; :header; :noheader"),
+        ("# x,y\n1,2\n", "`# x` is not of type float; :comment=#"),
+        (
+            "<!DOCTYPE html>\n<p>\n",
+            "`<!DOCTYPE html>` is not of type float; it is a page of the web, or XML, and no table",
+        ),
+        (
+            ",low,high\n0,1,2\n",
+            "line 1, column 1: the field is empty, and each has to hold a value of type float; :na=",
+        ),
+        ("hello\n", "line 1: `hello` is not of type float, and nothing follows; :header; :noheader"),
+        (
+            "low,high,\n1,2,3\n",
+            "line 1, column 1: `low` is not of type float, and the line is no header: `` names no column",
+        ),
+        ("Title of it\nlow,high\n1,2\n", "line 2: 2 fields, where the first line has 1; :skip=1"),
+        ("x,y\n1,2,3\n", "line 2: 3 fields, where the first line has 2"),
+    ] {
+        assert!(f(text).contains(found), "{text:?}: {}", f(text));
+    }
+    for (text, value) in [
+        ("nan,1\n", "[[nan 1.0]]"),
+        ("inf\n", "[[inf]]"),
+        ("low,high\n1,2\n", "[[1.0 2.0]]"),
+        ("\"low\",\"high, in m\"\n1,2\n", "[[1.0 2.0]]"),
+        ("jan,feb,may\n1,2,3\n", "[[1.0 2.0 3.0]]"),
+    ] {
+        assert!(f(text).starts_with(&format!("read: {value} of")), "{text:?}: {}", f(text));
+    }
+    let b = |text: &str| says("xs.csv", text.as_bytes(), &wanted(BaseTy::Bool, 1));
+    assert_eq!(b("true\nfalse\n"), "read: [#t #f] of shape [2]");
+    assert_eq!(b("ok\nfalse\n"), "read: [#f] of shape [1]");
+}
+
+#[test]
+fn what_is_said_of_tables() {
+    let f = |name: &str, text: &str, rank| says(name, text.as_bytes(), &wanted(BaseTy::F64, rank));
+    let table = "read: [[1.0 2.0] [3.0 4.0]] of shape [2, 2]";
+    assert_eq!(f("t.csv:sep=;", "a;b\n1;2\n3;4\n", 2), table);
+    assert_eq!(f("t.csv:sep=space", "1.0e+00  2.0e+00\n 3 4\n", 2), table);
+    assert_eq!(f("t.dat:csv:sep=space:comment=#", "# a b\n1 2 # so\n3 4\n", 2), table);
+    assert_eq!(f("t.dat:sep=space", "1 2\n3\t4\n", 2), table);
+    assert_eq!(f("t.csv:sep=;:decimal=,", "1,0;2\n3;4,0\n", 2), table);
+    assert_eq!(f("t.tsv:header", "1st\t2nd\n1\t2\n3\t4\n", 2), table);
+    assert_eq!(f("t.csv:skip=2", "A title,\n\n1,2\n3,4\n", 2), table);
+    assert_eq!(f("t.csv:header", "5,6\n1,2\n3,4\n", 2), table);
+    assert!(f("t.csv:noheader", "a,b\n1,2\n", 2).starts_with("line 1, column 1: `a` is not of type float"));
+    assert_eq!(f("t.csv:na=NA:na=", "NA,\n1,2\n", 2), "read: [[nan nan] [1.0 2.0]] of shape [2, 2]");
+    assert_eq!(f("t.csv:columns=b,a", "a,x,b\n2,u,1\n4,v,3\n", 2), table);
+    assert_eq!(f("t.csv:columns=2-3:header", ",low,high\n0,1,2\n1,3,4\n", 2), table);
+    assert_eq!(f("t.csv:columns=2", "5,1\n6,2\n", 1), "read: [1.0 2.0] of shape [2]");
+    assert_eq!(f("t.csv:columns=3", "5,1\n", 1), "there is no column 3: its lines have 2 fields");
+    assert_eq!(f("t.csv:columns=c", "a,b\n5,1\n", 1), "no column is called `c`; the columns are `a`, `b`");
+    assert_eq!(
+        f("t.csv:columns=c", "5,1\n", 1),
+        "no column is called `c`, as no line names the columns; :header"
+    );
+    assert_eq!(f("t.csv:heder", "1\n", 1), "`:heder` is neither a format nor a type with a shape");
+    assert_eq!(f("t.csv:header:heder", "1\n", 1), "`:heder` is no option of a table");
+    assert_eq!(f("t.rd:header", "1\n", 1), "`:header` is of tables, csv and tsv");
+    let int = |name: &str, text: &str| says(name, text.as_bytes(), &wanted(BaseTy::I64, 1));
+    assert_eq!(
+        int("t.csv:na=NA", "1\nNA\n"),
+        "line 2, column 1: `NA` stands for a missing number, and int has no value for that, as floats have nan; a missing \
+         number is nan in a table of floats; int has no value for it"
+    );
+}
+
+/// The type of an entry's parameter `x`.
+fn type_of(text: &str) -> ArrTy {
+    let k = || IVar::dim(9, "k");
+    let chars = ArrTy::new(AtomTy::CHAR, Shape::of_dims([Dim::rigid(k())]));
+    let texts = ArrTy::scalar(AtomTy::sigma(vec![k()], chars.clone()));
+    let n = |ty: ArrTy| {
+        let dims = [Dim::rigid(IVar::dim(0, "n"))].into_iter().map(remc_base::ShapeItem::Dim);
+        ArrTy::new(ty.atom.clone(), Shape(dims.chain(ty.shape.items().iter().cloned()).collect()))
+    };
+    let record = |fields: [(Option<&str>, ArrTy); 2]| {
+        ArrTy::scalar(AtomTy::tuple(fields.into_iter().map(|(l, ty)| (l.map(Name::new), ty)).collect()))
+    };
+    let float = || ArrTy::scalar(AtomTy::Base(BaseTy::F64));
+    let int = || ArrTy::scalar(AtomTy::INT);
+    match text {
+        "boxed records" => n(record([(Some("name"), texts), (Some("low-temp"), float())])),
+        "records" => n(record([(Some("name"), chars), (Some("low-temp"), float())])),
+        "record" => record([(Some("a"), int()), (Some("b"), float())]),
+        "tuples" => n(record([(None, int()), (None, float())])),
+        "columns" => record([(Some("name"), n(texts)), (Some("low-temp"), n(float()))]),
+        "texts" => n(texts),
+        "equal texts" => n(chars),
+        _ => n(record([(Some("a"), n(float())), (Some("b"), float())])),
+    }
+}
+
+#[test]
+fn records_of_tables() {
+    let f = |ty: &str, name: &str, text: &str| says(name, text.as_bytes(), &type_of(ty));
+    let days = "low temp,name\n-2.5,\"Bo, jr\"\n3,A\n";
+    assert_eq!(
+        f("boxed records", "t.csv", days),
+        "read: [(record (name (box ((n 6)) [char n] \"Bo, jr\")) (low-temp -2.5)) (record (name (box ((n 1)) [char n] \
+         \"A\")) (low-temp 3.0))] of shape [2]"
+    );
+    assert_eq!(
+        f("columns", "t.csv", days),
+        "read: (record (name (boxes (n) [char n] [2] ((6) \"Bo, jr\") ((1) \"A\"))) (low-temp [-2.5 3.0])) of shape []"
+    );
+    assert!(
+        f("records", "t.csv", days)
+            .starts_with("line 3, column 2: `A` has 1 characters, and the text of the first line 6")
+    );
+    assert_eq!(
+        f("records", "t.csv", "name,x,low_temp\nab,0,1\ncd,0,2\n"),
+        "read: [(record (name \"ab\") (low-temp 1.0)) (record (name \"cd\") (low-temp 2.0))] of shape [2]"
+    );
+    assert_eq!(f("record", "t.csv", "b,a\n1.5,7\n"), "read: (record (a 7) (b 1.5)) of shape []");
+    assert_eq!(f("record", "t.csv", "b,a\n1.5,7\n2,8\n"), "found a table of 2 lines and 2 columns");
+    assert_eq!(
+        f("record", "t.csv", "7,1.5\n"),
+        "line 1: no column is called `a`; the columns are `7`, `1.5`; :noheader"
+    );
+    assert_eq!(f("record", "t.csv:noheader", "7,1.5\n"), "read: (record (a 7) (b 1.5)) of shape []");
+    assert_eq!(
+        f("record", "t.csv:noheader", "7,1.5,2\n"),
+        "its lines have 3 fields, and 2 are wanted; :columns=1,2"
+    );
+    assert_eq!(
+        f("record", "t.csv:noheader:columns=3,1", "7.5,1.5,2\n"),
+        "read: (record (a 2) (b 7.5)) of shape []"
+    );
+    assert_eq!(
+        f("record", "t.csv", "a;b\n7;1.5\n"),
+        "line 1: no column is called `a`; the first line is `a;b`; :sep=;"
+    );
+    assert_eq!(
+        f("tuples", "t.csv", "x,y\n1,2.5\n3,4\n"),
+        "read: [(values 1 2.5) (values 3 4.0)] of shape [2]"
+    );
+    assert_eq!(f("tuples", "t.csv", "1,2.5\n3,4\n"), "read: [(values 1 2.5) (values 3 4.0)] of shape [2]");
+    assert!(
+        f("tuples", "t.csv", "x,y\n1,2.5\n3,b\n").starts_with("line 3, column 2: `b` is not of type float")
+    );
+    // A name and a text look alike.
+    assert_eq!(
+        f("texts", "t.csv", "Bo\nAnn\n"),
+        "line 1, column 1: `Bo` is a text, or the name of a column; :header; :noheader"
+    );
+    assert_eq!(
+        f("texts", "t.csv:noheader", "Bo\nAnn\n"),
+        "read: (boxes (n) [char n] [2] ((2) \"Bo\") ((3) \"Ann\")) of shape [2]"
+    );
+    assert_eq!(f("equal texts", "t.csv:header", "Bo\nAnn\nTom\n"), "read: [\"Ann\" \"Tom\"] of shape [2, 3]");
+    assert!(
+        f("neither", "t.csv", "a,b\n")
+            .starts_with("found a table, which holds numbers, booleans and texts; ")
+    );
+}
+
+/// What is larger than the budget is refused before it is made, and what fits takes no more than the array.
+#[test]
+fn memory_of_reading() {
+    let (rows, limit) = (100_000usize, 900_000u64);
+    let numbers = Value::of_scalars(BaseTy::F64, vec![rows], (0..rows).map(|n| Scalar::F64(n as f64)));
+    let square = Value { shape: vec![rows / 100, 100], ..numbers.clone() };
+    let text: String = (0..rows).map(|n| format!("{n}\n")).collect();
+    let mut fortran = bytes_of(&square, Format::Npy);
+    let at = fortran.windows(5).position(|w| w == b"False").unwrap();
+    fortran[at..at + 5].copy_from_slice(b"True ");
+    let files = [
+        ("t.npy", 1, bytes_of(&numbers, Format::Npy)),
+        ("t.npy", 2, fortran),
+        ("t.npz", 1, bytes_of(&numbers, Format::Npz)),
+        ("t.in", 1, bytes_of(&numbers, Format::Futhark)),
+        ("t.raw:f64[_]", 1, bytes_of(&numbers, Format::Raw)),
+        ("t.csv", 1, text.clone().into_bytes()),
+        ("t.csv", 2, text.replace('\n', ",").trim_end_matches(',').into()),
+    ];
+    for (name, rank, bytes) in files {
+        let meter = Meter::default();
+        for (limit, fits) in [(limit, true), (800_000 * 9 / 10, false)] {
+            let budget = Budget::new(limit);
+            let mut source = Source::of_bytes(bytes.clone(), &meter, &budget);
+            let read = read_source(&mut source, &place(name), "xs", &wanted(BaseTy::F64, rank));
+            match read {
+                Ok(v) => assert!(fits && v.data.len() == rows, "{name}"),
+                Err(DataError::TooMuch(_)) => assert!(!fits, "{name}"),
+                Err(e) => panic!("{name}: {e:?}"),
+            }
+            assert!(
+                budget.left() <= limit - if fits { 800_000 } else { 0 },
+                "{name}: what is kept is counted"
+            );
+            assert!(fits || budget.left() == limit, "{name}: what is not kept is not");
+        }
+    }
+    // Text in four bytes a character.
+    let budget = Budget::new(450_000);
+    let meter = Meter::default();
+    let read = |n: usize| {
+        let mut source = Source::of_bytes("λ".repeat(n).into(), &meter, &budget);
+        read_source(&mut source, &place("t:text"), "xs", &wanted(BaseTy::Char, 1)).map(|v| v.data.len())
+    };
+    assert!(matches!(read(120_000), Err(DataError::TooMuch(_))));
+    assert_eq!(read(100_000), Ok(100_000));
 }
 
 #[test]
@@ -522,7 +758,7 @@ fn names_of_files() {
     let meter = Meter::default();
     let here = Place { path: folder.clone(), selector: None };
     assert_eq!(
-        read(&here, "xs", &wanted(BaseTy::F32, 1), &meter),
+        read(&here, "xs", &wanted(BaseTy::F32, 1), &meter, &Budget::of(None)),
         Err(DataError::Unreadable("it is a folder".into()))
     );
     std::fs::remove_dir_all(&folder).unwrap();

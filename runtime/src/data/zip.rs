@@ -28,6 +28,10 @@ const END64: u32 = 0x0606_4b50;
 const LOCATOR64: u32 = 0x0706_4b50;
 const END_SIZE: usize = 22;
 const LOCATOR64_SIZE: usize = 20;
+/// The longest list of members that is read, in bytes: of a million arrays.
+const LONGEST_LIST: u64 = 64 << 20;
+/// No byte of deflated data stands for more bytes.
+const MOST_DEFLATED: u64 = 1032;
 /// The tag of the extra field with 64-bit sizes (4.5.3).
 const EXTRA64: u16 = 1;
 /// The flag of encrypted members, and that of names in UTF-8 (4.4.4).
@@ -74,8 +78,11 @@ pub struct Member {
 /// The members of an archive.
 pub fn members(from: &mut Source<'_>) -> Result<Vec<Member>, ZipError> {
     let (count, start, size) = end(from)?;
-    if start.checked_add(size).is_none_or(|end| end > from.len()) {
+    if start.checked_add(size).is_none_or(|end| end > length(from)) {
         return wrong("its list of members lies outside of it");
+    }
+    if size > (from.budget().left() / 4).min(LONGEST_LIST) {
+        return wrong(format!("its list of members, {size} bytes, is too long"));
     }
     let mut bytes = Vec::new();
     from.seek(SeekFrom::Start(start))?;
@@ -88,10 +95,15 @@ pub fn members(from: &mut Source<'_>) -> Result<Vec<Member>, ZipError> {
     Ok(found)
 }
 
+/// The size of an archive, which has one: pipes are taken into memory first.
+fn length(from: &Source<'_>) -> u64 {
+    from.len().unwrap_or(0)
+}
+
 /// How many members there are, where their list begins, and its size.
 fn end(from: &mut Source<'_>) -> Result<(u64, u64, u64), ZipError> {
     // The record is the last of the file; its comment has at most 2¹⁶ - 1 bytes.
-    let len = from.len();
+    let len = length(from);
     let tail = len.min((END_SIZE + LOCATOR64_SIZE + 0xffff) as u64);
     let mut bytes = Vec::new();
     from.seek(SeekFrom::Start(len - tail))?;
@@ -217,8 +229,14 @@ pub fn open<'a, 'm>(from: &'a mut Source<'m>, member: &Member) -> Result<Content
     };
     let damaged = || ZipError(format!("its member `{}` is not where its list of members says", member.name));
     let start = after().and_then(|n| member.header.checked_add(30 + n)).ok_or_else(damaged)?;
-    if start.checked_add(member.compressed).is_none_or(|end| end > from.len()) {
+    if start.checked_add(member.compressed).is_none_or(|end| end > length(from)) {
         return wrong("it is truncated");
+    }
+    if member.size / MOST_DEFLATED > member.compressed {
+        return wrong(format!(
+            "its member `{}` is said to be {} bytes, more than its {} packed bytes can be",
+            member.name, member.size, member.compressed
+        ));
     }
     from.seek(SeekFrom::Start(start))?;
     let packed = from.take(member.compressed);
@@ -411,7 +429,8 @@ mod tests {
 
     fn contents(bytes: Vec<u8>) -> Result<Vec<(String, String)>, ZipError> {
         let meter = Meter::default();
-        let mut source = Source::of_bytes(bytes, &meter);
+        let budget = crate::budget::Budget::new(1 << 30);
+        let mut source = Source::of_bytes(bytes, &meter, &budget);
         let all = members(&mut source)?;
         all.iter()
             .map(|m| {

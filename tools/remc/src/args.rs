@@ -153,7 +153,9 @@ pub struct Run {
     ///
     /// Files: .npy, .npz (FILE:NAME chooses one of its arrays), .csv, .tsv, .rd (a Remora literal), Futhark's binary
     /// data (.fut.bin, .in, .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd,
-    /// FILE:text (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _).
+    /// FILE:text (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _). How a table is written
+    /// is said there, too: FILE.csv:header, :noheader, :sep=; (or tab, space), :decimal=, :comment=#, :skip=2, :na=NA,
+    /// :columns=low,high (or numbers), one after the other.
     #[arg(long = "input", value_name = "NAME=VALUE", value_parser = input, allow_hyphen_values = true)]
     pub inputs: Vec<(String, String)>,
     /// Write the value here instead of printing it, in the format of the name's ending.
@@ -177,9 +179,9 @@ pub struct Run {
     /// How many threads the cpu device uses [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// The most memory that the arrays may take at a time, such as 512M or 2G [default: what the device has]
+    /// The most memory that data may take at a time, such as 512M or 2G [default: what the machine or device has]
     ///
-    /// Arrays that the program makes count, and files that are read; not the compiler and its code. A program that
+    /// Inputs count, while they are read too, and arrays that the program makes; not the compiler and its code. What
     /// needs more stops with a message that says for what.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<u64>,

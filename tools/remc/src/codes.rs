@@ -41,6 +41,8 @@ pub const TABLE: Code = Code("U0017");
 pub const OUTPUT_FORMAT: Code = Code("U0018");
 /// The cache of compiled code, or an entry of it, cannot be trusted.
 pub const CACHE: Code = Code("W0502");
+/// There is no memory for an input, or for the work on a program.
+pub const INPUT_TOO_LARGE: Code = Code("U0021");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 

@@ -15,6 +15,7 @@ use remc_kernel::ir::{Atom, KernelId, Program, Space, Ty};
 use remc_kernel::parts::{Parts, parts};
 use remc_llvm::{EmitError, Host, Loaded, Pipeline};
 use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, KernelFn, Kernels, Size, Touched};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -151,31 +152,32 @@ pub fn device(threads: Option<u16>, memory_limit: Option<u64>) -> Cpu {
     Cpu::new(CpuOptions { threads, memory_limit })
 }
 
-/// Runs a program on its arguments, some number of times. `signature` are the entry's indices.
+/// Runs a program on its arguments, some number of times. `signature` are the entry's indices. Each array of the
+/// arguments goes into the device's memory as a whole, and is not there twice.
 pub fn run(
     session: &Session,
     code: &Code,
     cpu: &Cpu,
     signature: &[IVar],
     indices: &[IndexValue],
-    arguments: &[Value],
+    arguments: Vec<Value>,
     repeat: u32,
 ) -> Outcome<Result<Ran, RuntimeError>> {
     let _timed = session.db.timings().enter(Stage::Execute);
     let wrong = |message: String| bug(Stage::Execute, message);
     let mut flat = Vec::new();
     for (input, value) in code.program.inputs.iter().zip(arguments) {
-        leaves(input, value, &mut flat).map_err(wrong)?;
+        leaves(input, Cow::Owned(value), &mut flat).map_err(wrong)?;
     }
     let mut slots = boundary::sizes(&code.program, indices, &flat).map_err(wrong)?;
     let mut buffers = Vec::new();
     if slots.len() + flat.len() != code.interface.params.len() {
         return Err(wrong("another number of parameters".into()));
     }
-    for (slot, value) in code.interface.params[slots.len()..].iter().zip(&flat) {
+    for (slot, value) in code.interface.params[slots.len()..].iter().zip(flat) {
         match slot {
-            Slot::Scalar(_) => slots.push(boundary::bits(value).map_err(wrong)?),
-            Slot::Buffer { .. } => match cpu.input(value) {
+            Slot::Scalar(_) => slots.push(boundary::bits(&value).map_err(wrong)?),
+            Slot::Buffer { .. } => match cpu.take(value) {
                 Ok(input) => {
                     slots.push(input.slot());
                     buffers.push(input);

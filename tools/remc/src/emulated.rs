@@ -20,6 +20,7 @@ use remc_runtime::cache::{Cache, Key};
 use remc_runtime::library;
 use remc_runtime::private::{self, Private};
 use remc_runtime::temporary::Temporary;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
@@ -55,7 +56,7 @@ pub fn run_text(
     let interface = interface(program);
     let mut flat = Vec::new();
     for (input, value) in program.inputs.iter().zip(arguments) {
-        leaves(input, value, &mut flat).map_err(wrong)?;
+        leaves(input, Cow::Borrowed(value), &mut flat).map_err(wrong)?;
     }
     let mut words = boundary::sizes(program, indices, &flat).map_err(wrong)?;
     if words.len() + flat.len() != interface.params.len() {

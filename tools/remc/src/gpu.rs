@@ -17,6 +17,7 @@ use remc_runtime::cpu::Stats;
 use remc_runtime::cuda::{Buffer, Cubin, Cuda, CudaOptions, Device, Extent, Kernel};
 use remc_runtime::plan::{self, Argument, Given, Machine, SortKey};
 use remc_runtime::stop::Stopped;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::time::Instant;
 
@@ -58,7 +59,7 @@ pub fn run(
     let wrong = |message: String| bug(Stage::Execute, message);
     let mut flat = Vec::new();
     for (input, value) in program.inputs.iter().zip(arguments) {
-        leaves(input, value, &mut flat).map_err(wrong)?;
+        leaves(input, Cow::Borrowed(value), &mut flat).map_err(wrong)?;
     }
     let sizes = boundary::sizes(program, indices, &flat).map_err(wrong)?;
     let mut buffers = Vec::new();

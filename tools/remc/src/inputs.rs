@@ -1,18 +1,25 @@
 //! The inputs of an entry: files and literals read against the types that it wants.
 
 use crate::codes;
+use crate::exhausted::{Doing, during};
 use crate::progress::Progress;
 use crate::report::{Outcome, fail, usage};
 use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, Name, Span, Value, visible};
 use remc_driver::render::{self, Sources, Style};
+use remc_runtime::budget::Budget;
 use remc_runtime::data::source::Meter;
-use remc_runtime::data::{self, DataError, Place};
+use remc_runtime::data::{self, DataError, Help, Place};
 use remc_runtime::literal::{self, LiteralError};
 use remc_typed::ir::EntrySignature;
 use std::sync::Arc;
 
-/// The entry's arguments, in the order of its parameters.
-pub fn read_all(entry: &Name, sig: &EntrySignature, inputs: &[(String, String)]) -> Outcome<Vec<Value>> {
+/// The entry's arguments, in the order of its parameters, in memory of the budget.
+pub fn read_all(
+    entry: &Name,
+    sig: &EntrySignature,
+    inputs: &[(String, String)],
+    budget: &Budget,
+) -> Outcome<Vec<Value>> {
     let names: Vec<&str> = sig.params.iter().map(|(name, _)| name.as_str()).collect();
     for (i, (name, _)) in inputs.iter().enumerate() {
         if inputs[..i].iter().any(|(earlier, _)| earlier == name) {
@@ -40,7 +47,10 @@ pub fn read_all(entry: &Name, sig: &EntrySignature, inputs: &[(String, String)])
     sig.params
         .iter()
         .map(|(name, ty)| match inputs.iter().find(|(given, _)| given == name.as_str()) {
-            Some((_, value)) => read(name, ty, value),
+            Some((_, value)) => {
+                let _during = during(Doing::Reading(name.to_string()), Some(budget.left()));
+                read(name, ty, value, budget)
+            }
             None => fail(usage(codes::MISSING_INPUT, format!("`{entry}` needs the input `{name}`"))),
         })
         .collect()
@@ -58,14 +68,14 @@ const FORMATS: &str = "remc reads .npy, .npz, .csv, .tsv, .rd (a Remora literal)
                        (.fut.bin, .in, .data)";
 const LITERAL_OR_FILE: &str = "an input is a literal, such as `[1.5 2]`, or the path of a data file";
 
-fn read(name: &Name, ty: &ArrTy, value: &str) -> Outcome<Value> {
+fn read(name: &Name, ty: &ArrTy, value: &str, budget: &Budget) -> Outcome<Value> {
     let e = match literal::read(value, ty) {
         Ok(v) => return Ok(v),
         Err(LiteralError::Mismatch(found)) => return fail(mismatch(name, ty, &found)),
         Err(e) => e,
     };
     if let Some(place) = Place::of(value) {
-        return file(name, ty, &place);
+        return file(name, ty, &place, budget);
     }
     if let Some(path) = Place::missing(value) {
         let path = &*visible(path);
@@ -90,12 +100,12 @@ fn read(name: &Name, ty: &ArrTy, value: &str) -> Outcome<Value> {
 }
 
 /// The value that a file holds.
-fn file(name: &Name, ty: &ArrTy, place: &Place) -> Outcome<Value> {
+fn file(name: &Name, ty: &ArrTy, place: &Place, budget: &Budget) -> Outcome<Value> {
     let path = visible(&place.path.display().to_string()).into_owned();
     let meter = Arc::new(Meter::default());
     let read = {
         let _shown = Progress::of_reading(&path, name.as_str(), &meter);
-        data::read(place, name.as_str(), ty, &meter)
+        data::read(place, name.as_str(), ty, &meter, budget)
     };
     let about = |code, what: &str| usage(code, format!("the file `{path}` for the input `{name}`: {what}"));
     let d = match read {
@@ -111,12 +121,20 @@ fn file(name: &Name, ty: &ArrTy, place: &Place) -> Outcome<Value> {
              `{path}:f32[1000,3]` for raw numbers"
         )),
         Err(DataError::Selector(why)) => about(codes::SELECTOR, &why)
-            .help("after a file's name: csv, tsv, rd, text, or the type of raw numbers, such as f32[1000,3]"),
+            .help("after a file's name: csv, tsv, rd, text, or the type of raw numbers, such as f32[1000,3]")
+            .help(format!("of tables also, one after the other: {}", data::csv::options::ALL)),
         Err(DataError::Raw(why)) => about(codes::SELECTOR, &why)
             .help(format!("say the type and shape of the bytes, for example `{path}:{}`; one size can be `_`, as many as there are",
             raw_type(ty)
         )),
-        Err(DataError::Table(why)) => about(codes::TABLE, &why).note(format!("{name} is of type {ty}")),
+        Err(DataError::Table { what, help }) => {
+            let d = about(codes::TABLE, &what).note(format!("{name} is of type {ty}"));
+            help.iter().fold(d, |d, help| d.help(of_table(help, name, place)))
+        }
+        Err(DataError::TooMuch(why)) => usage(
+            codes::INPUT_TOO_LARGE,
+            format!("there is no memory for the file `{path}` for the input `{name}`: {why}"),
+        ),
         Err(DataError::Choose { kind, there, asked }) => choose(name, &path, kind, &there, asked.as_deref()),
         Err(DataError::Mismatch { found, help }) => {
             help.into_iter().fold(mismatch(name, ty, &found), |d, help| d.help(help))
@@ -134,6 +152,20 @@ fn file(name: &Name, ty: &ArrTy, place: &Place) -> Outcome<Value> {
         }
     };
     fail(d)
+}
+
+/// What may help with a table: an option is shown where it goes, behind those that are there.
+fn of_table(help: &Help, name: &Name, place: &Place) -> String {
+    let (option, when) = match help {
+        Help::Say(text) => return text.clone(),
+        Help::Option { option, when } => (option, when),
+    };
+    let said = place.selector.iter().map(|s| format!(":{s}")).collect::<String>();
+    let input = format!("{name}={}{said}:{option}", place.path.display());
+    // What a shell would take for its own.
+    let plain = |c: char| c.is_alphanumeric() || "=:./-_,+@%".contains(c);
+    let quote = if input.chars().all(plain) { "" } else { "'" };
+    format!("{when}: `--input {quote}{input}{quote}`")
 }
 
 /// The type of raw bytes that would fit a parameter.

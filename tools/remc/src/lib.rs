@@ -15,6 +15,7 @@ pub mod cuda;
 pub mod device;
 pub mod doc;
 pub mod emulated;
+mod exhausted;
 mod explain;
 pub mod futhark;
 mod gpu;
@@ -44,6 +45,10 @@ const STACK: usize = 1 << 30;
 /// Where the last panic was and what it said.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
+/// Memory is counted, so that what grows past all bounds ends in a sentence.
+#[global_allocator]
+static ALLOCATOR: remc_runtime::allocator::Counted = remc_runtime::allocator::Counted;
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -56,6 +61,7 @@ pub fn main() -> ExitCode {
         }
     };
     let reporter = Reporter::new(cli.diagnostics);
+    let _limited = exhausted::install(cli.diagnostics);
     std::panic::set_hook(Box::new(|info| {
         if let Ok(mut last) = PANIC.lock() {
             *last = Some(info.to_string());

@@ -6,6 +6,7 @@ use crate::commands::{choose, load, new_session, protected, show_timings};
 use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 #[cfg(feature = "llvm")]
 use crate::cpu;
+use crate::exhausted::{Doing, during};
 use crate::inputs;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -15,6 +16,7 @@ use remc_driver::compile::{CompileError, Options, Stop, Tuning};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
+use remc_runtime::budget::Budget;
 use remc_typed::ir::EntrySignature;
 use std::time::Duration;
 
@@ -25,10 +27,10 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     let target = choose(&session, file, &args.entry, &args.inputs)?;
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
-    let unlimited = matches!(device(args), Device::Interp | Device::Emulated);
-    if unlimited && args.memory_limit.is_some() {
-        return fail(usage(codes::DEVICE, "--memory-limit is of the cpu and cuda devices").help(
-            "the interpreter is the meaning of programs, not a way to save memory: name `--device cpu`",
+    if device(args) == Device::Emulated && args.memory_limit.is_some() {
+        return fail(usage(
+            codes::DEVICE,
+            "--memory-limit is of the cpu and cuda devices and of the interpreter",
         ));
     }
     if args.device == Some(Device::Interp) && (args.threads.is_some() || args.repeat > 1) {
@@ -103,10 +105,11 @@ fn evaluate(
     let Some(definition) = program.get(&global) else {
         return Err(bug(format!("`{global}` was checked and has no definition")));
     };
+    let budget = Budget::of(args.memory_limit);
     let (indices, arguments) = match &definition.entry {
         None => (Vec::new(), Vec::new()),
         Some(sig) => {
-            let arguments = inputs::read_all(&global.name, sig, &args.inputs)?;
+            let arguments = inputs::read_all(&global.name, sig, &args.inputs, &budget)?;
             (solve(sig, &arguments)?, arguments)
         }
     };
@@ -137,11 +140,12 @@ fn evaluate(
                     let value = ran.map_err(|e| self::stop(session, reporter, &e))?;
                     return Ok((value, Report::default()));
                 }
-                return compiled(session, kernel, (signature, &indices), &arguments, args, reporter);
+                // The inputs are in it, and go from there into the device's memory.
+                let limit = budget.limit();
+                return compiled(session, kernel, (signature, &indices), arguments, args, limit, reporter);
             }
             Ok(_) => return Err(bug("the pipeline ended early".into())),
-            // The interpreter knows no limit of memory, so that it is no way out of one.
-            Err(e) if args.device.is_some() || args.memory_limit.is_some() => {
+            Err(e) if args.device.is_some() => {
                 return refuse(session, reporter, e);
             }
             Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
@@ -155,6 +159,7 @@ fn evaluate(
     let result = {
         let _timed = session.db.timings().enter(Stage::Interp);
         let _shown = Progress::of_running("the interpreter");
+        let _during = during(Doing::Interpreting, Some(budget.left()));
         match &definition.entry {
             None => interp.eval_definition(&global),
             Some(_) => interp.call_entry(definition, &indices, arguments),
@@ -183,8 +188,9 @@ fn compiled(
     _: &Session,
     _: remc_kernel::ir::Program,
     _: (&[IVar], &[IndexValue]),
-    _: &[Value],
+    _: Vec<Value>,
     _: &Run,
+    _: u64,
     _: &Reporter,
 ) -> Outcome<(Value, Report)> {
     Err(crate::compile::without_llvm("it has no cpu device; `--device interp` interprets"))
@@ -196,12 +202,13 @@ fn compiled(
     session: &Session,
     kernel: remc_kernel::ir::Program,
     (signature, indices): (&[IVar], &[IndexValue]),
-    arguments: &[Value],
+    arguments: Vec<Value>,
     args: &Run,
+    memory_limit: u64,
     reporter: &Reporter,
 ) -> Outcome<(Value, Report)> {
     let code = cpu::load(session, kernel)?;
-    let device = cpu::device(args.threads, args.memory_limit);
+    let device = cpu::device(args.threads, Some(memory_limit));
     let ran = {
         let _shown = Progress::of_running("the cpu device");
         cpu::run(session, &code, &device, signature, indices, arguments, args.repeat)?

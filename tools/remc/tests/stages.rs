@@ -181,7 +181,8 @@ fn devices() {
     fails(&["run", "-e", "1", "--threads", "many"], 2, "many");
     fails(&["run", "-e", "1", "--repeat", "0"], 2, "--repeat");
     fails(&["run", "-e", "1", "--device", "interp", "--threads", "2"], 2, "U0014");
-    fails(&["run", "-e", "1", "--device", "interp", "--memory-limit", "2G"], 2, "U0014");
+    fails(&["run", "-e", "1", "--device", "emulated", "--memory-limit", "2G"], 2, "U0014");
+    gives(&["run", "-e", "1", "--device", "interp", "--memory-limit", "2G"], "1");
     fails(&["run", "-e", "1", "--memory-limit", "lots"], 2, "512M");
     let large =
         ["run", "-e", "(entry (main [n int]) (sort (iota [n])))", "--entry", "main", "--input", "n=100000"];
@@ -336,7 +337,7 @@ fn what_is_not_compiled() {
     fails(&["run", "-e", grows, "--device", "cpu"], 2, "[L0007] Error: not compiled yet");
     fails(&["compile", "-e", grows, "--emit", "kernel"], 2, "[L0007] Error: not compiled yet");
     fails(&["compile", "-e", grows, "--emit", "futhark"], 2, "[L0007] Error: not compiled yet");
-    fails(&["run", "-e", grows, "--memory-limit", "1G"], 2, "[L0007] Error: not compiled yet");
+    assert_eq!(text(&remc(&["run", "-e", grows, "--memory-limit", "1G"]).stdout), "15\n");
     gives(&["run", "-e", grows, "--device", "interp"], "15");
     let o = remc(&["run", "-e", grows]);
     assert_eq!((o.status.code(), text(&o.stdout).as_str()), (Some(0), "15\n"));

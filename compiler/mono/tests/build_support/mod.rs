@@ -9,6 +9,7 @@ use remc_interp::{Interp, solve_indices};
 use remc_mono::eval::{self, Fault};
 use remc_mono::ir::Program;
 use remc_mono::limits::BuildError;
+use remc_runtime::budget::Budget;
 use remc_runtime::data::source::Meter;
 use remc_runtime::data::{self, Place};
 use remc_runtime::{literal, text};
@@ -198,8 +199,10 @@ impl Sessions {
                         .find_map(|l| l.strip_prefix(name.as_str())?.strip_prefix('='))
                         .ok_or("an input is missing")?;
                     arguments.push(match Place::of(&root.join(value).display().to_string()) {
-                        Some(place) => data::read(&place, name.as_str(), ty, &Meter::default())
-                            .map_err(|e| format!("{e:?}"))?,
+                        Some(place) => {
+                            data::read(&place, name.as_str(), ty, &Meter::default(), &Budget::of(None))
+                                .map_err(|e| format!("{e:?}"))?
+                        }
                         None => literal::read(value, ty).map_err(|_| "not a literal")?,
                     });
                 }

@@ -157,7 +157,7 @@ fn in_session(
     let mut found = vec![];
     let mut parallel = false;
     for (threads, device) in devices {
-        match cpu::run(session, &code, device, &signature.indices, &indices, &inputs, 1) {
+        match cpu::run(session, &code, device, &signature.indices, &indices, inputs.clone(), 1) {
             Ok(Ok(ran)) => {
                 parallel |= ran.stats.kernels.iter().any(|k| k.blocks > k.launches);
                 found.push((*threads, Ok(ran.value)));

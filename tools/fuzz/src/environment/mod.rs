@@ -3,6 +3,7 @@
 //! | file | what is hostile |
 //! | --- | --- |
 //! | [`cache`] | folders of compiled code: entries swapped, damaged, of other users, links and pipes |
+//! | [`data`] | data files of every format: changed, cut short, with headers that lie |
 //! | [`outputs`] | signals and failures while an output is written |
 //!
 //! A case is a function of a random source and a folder of its own. It says in a word what came of it, or what it
@@ -10,6 +11,7 @@
 //! others are rare.
 
 pub mod cache;
+pub mod data;
 pub mod outputs;
 
 use crate::lab::{Fault, FaultKind, guarded};
@@ -27,8 +29,9 @@ pub struct Kind {
 
 /// The kinds. Their shares add up to a thousand.
 pub const KINDS: &[Kind] = &[
-    Kind { name: "cache", share: 600, case: cache::case },
-    Kind { name: "outputs", share: 400, case: outputs::case },
+    Kind { name: "data", share: 800, case: data::case },
+    Kind { name: "cache", share: 120, case: cache::case },
+    Kind { name: "outputs", share: 80, case: outputs::case },
 ];
 
 /// What a case should not have done.

@@ -53,7 +53,8 @@ fn of_file(
     let (mut signature, mut indices, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(sig) = &definition.entry {
         arguments =
-            remc::inputs::read_all(&global.name, sig, inputs).map_err(|f| format!("an input: {f:?}"))?;
+            remc::inputs::read_all(&global.name, sig, inputs, &remc_runtime::budget::Budget::of(None))
+                .map_err(|f| format!("an input: {f:?}"))?;
         indices = solve_indices(sig, &arguments).map_err(|m| format!("an input: {m:?}"))?;
         signature = sig.indices.clone();
     }

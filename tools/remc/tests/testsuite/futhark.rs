@@ -93,7 +93,8 @@ fn compile(path: &Path) -> Result<Option<Compiled>, String> {
     // A text alone needs no inputs.
     if let Some(sig) = definition.entry.as_ref().filter(|_| !inputs.is_empty()) {
         arguments =
-            remc::inputs::read_all(&global.name, sig, &inputs).map_err(|f| format!("an input: {f:?}"))?;
+            remc::inputs::read_all(&global.name, sig, &inputs, &remc_runtime::budget::Budget::of(None))
+                .map_err(|f| format!("an input: {f:?}"))?;
         indices = solve_indices(sig, &arguments).map_err(|m| format!("an input: {m:?}"))?;
         signature = sig.indices.clone();
     }
