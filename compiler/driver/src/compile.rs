@@ -9,7 +9,7 @@ use crate::pipeline::Stage;
 use crate::program::LinkedProgram;
 use crate::queries;
 use crate::session::{InternalBug, Session};
-use remc_base::GlobalId;
+use remc_base::{GlobalId, Prov, Provenance};
 use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_kernel::lower::Target;
@@ -139,6 +139,22 @@ impl Steps<'_, '_> {
         self.options.to == Some(stage.info().to) && self.options.stop_after == Some(self.number)
     }
 
+    /// A pass leaves no more of a program than there may be.
+    fn within_limit(
+        &self,
+        pass: &'static str,
+        count: usize,
+        provs: &Provenance,
+        first: Option<Prov>,
+    ) -> C<()> {
+        let most = self.options.size_limit.unwrap_or(MOST_PARTS);
+        if count <= most {
+            return Ok(());
+        }
+        let at = first.filter(|p| provs.contains(*p)).map(|p| provs.trace(p)).unwrap_or_default();
+        Err(CompileError::TooLarge(TooLarge { pass: Some(pass), most, at }))
+    }
+
     fn wanted(&self, ir: &str) -> bool {
         self.options.to == Some(ir)
     }
@@ -168,6 +184,8 @@ impl Steps<'_, '_> {
             remc_flat::flatten::flatten_with(&mono, &tuning.thresholds)
                 .map_err(|e| broken(Stage::Flatten, e.0))
         })?;
+        let first = flat.body.stmts.first().map(|s| s.prov);
+        self.within_limit(Stage::Flatten.info().name, flat.body.count(), &flat.provs, first)?;
         self.verify("flatten", || remc_flat::verify::verify(&flat).map_err(|e| e.to_string()))?;
         self.done(Stage::Flatten, &|| remc_flat::print::print_program(&flat));
         if self.wanted("flat") {
@@ -238,6 +256,8 @@ impl Steps<'_, '_> {
                 Ok(())
             })?;
             let name = stage.info().name;
+            let first = p.body.stmts.first().map(|s| s.prov);
+            self.within_limit(name, p.body.count(), &p.provs, first)?;
             self.verify(name, || remc_mono::verify::verify(&p).map_err(|e| e.to_string()))?;
             self.done(stage, &|| remc_mono::print::print_program(&p));
         }

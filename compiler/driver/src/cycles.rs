@@ -3,16 +3,27 @@
 //! The call graph of a file has its definitions as nodes and `refs` as edges; only definitions of one
 //! file (of the whole prelude, whose files see one another) can form a cycle, since imports that form
 //! one are cut. Strongly connected components by Tarjan's algorithm, on an explicit stack.
+//!
+//! A path is looked for once for each definition that is part of a cycle: in a component of many definitions for one of
+//! them alone.
 
 use crate::database::{Db, Prelude, SourceFile};
 use crate::queries::{Def, DefKind, Namespace, imports, lookup, parse, refs};
 use remc_base::GlobalId;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// In a component of more definitions one alone says how it leads back to itself.
+const MANY: usize = 64;
+
+/// How many names of a path are shown.
+const SHOWN: usize = 16;
 
 /// For each definition that is part of a cycle, the number of its cycle's component.
 #[derive(Clone, PartialEq, Eq, Default, Debug, salsa::SalsaValue)]
 pub struct Components<'db> {
     pub of: HashMap<Def<'db>, usize>,
+    /// Of those that are large, the definition whose name is first.
+    pub first: HashMap<usize, Def<'db>>,
 }
 
 /// The cycles of a file's call graph.
@@ -27,24 +38,34 @@ pub fn prelude_cycles<'db>(db: &'db dyn Db) -> Components<'db> {
     components(db, Prelude::get(db).files(db))
 }
 
-/// The component of a definition, if it is part of a cycle. A query of its own, so that an edge that
-/// closes no cycle changes nothing for the others.
+/// The component of a definition, if it is part of a cycle, and the definition that speaks for it if that is large. A
+/// query of its own, so that an edge that closes no cycle changes nothing for the others.
 #[salsa::tracked(returns(copy))]
-pub fn component<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<usize> {
+pub fn component<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<(usize, Option<Def<'db>>)> {
     let file = def.file(db);
     let all = if file.prelude(db) { prelude_cycles(db) } else { file_cycles(db, file) };
-    all.of.get(&def).copied()
+    let number = *all.of.get(&def)?;
+    Some((number, all.first.get(&number).copied()))
+}
+
+/// Whether `target`, mentioned by `def`, leads back to `def`.
+pub fn is_recursive<'db>(db: &'db dyn Db, def: Def<'db>, target: Def<'db>) -> bool {
+    component(db, def).is_some_and(|c| component(db, target) == Some(c))
+        && def.file(db).prelude(db) == target.file(db).prelude(db)
 }
 
 /// The calls by which `target`, mentioned by `def`, leads back to `def`: both ends included, `def`
-/// first and last. `None` if it does not.
+/// first and last. `None` if it does not; empty if another definition of a large component has the path.
 pub fn recursion<'db>(db: &'db dyn Db, def: Def<'db>, target: Def<'db>) -> Option<Vec<GlobalId>> {
-    let of_def = component(db, def)?;
-    if component(db, target) != Some(of_def) || def.file(db).prelude(db) != target.file(db).prelude(db) {
+    if !is_recursive(db, def, target) {
         return None;
     }
     if def == target {
         return Some(vec![def.global(db), def.global(db)]);
+    }
+    let of_def = component(db, def)?;
+    if of_def.1.is_some_and(|first| first != def) {
+        return Some(Vec::new());
     }
     // Breadth first, for the shortest way back.
     let mut from: HashMap<Def, Def> = HashMap::new();
@@ -92,13 +113,27 @@ fn components<'db>(db: &'db dyn Db, files: &[SourceFile]) -> Components<'db> {
         .iter()
         .map(|d| edges(db, *d).iter().filter_map(|t| position.get(t).copied()).collect())
         .collect();
-    let mut of = HashMap::new();
+    let mut found = Components::default();
     for (number, scc) in tarjan(&next).into_iter().enumerate() {
+        if scc.len() > MANY
+            && let Some(first) = scc.iter().map(|i| nodes[*i]).min_by_key(|d| d.global(db))
+        {
+            found.first.insert(number, first);
+        }
         if scc.len() > 1 || next[scc[0]].contains(&scc[0]) {
-            of.extend(scc.into_iter().map(|i| (nodes[i], number)));
+            found.of.extend(scc.into_iter().map(|i| (nodes[i], number)));
         }
     }
-    Components { of }
+    found
+}
+
+/// A path as a message shows it: what is between the first and the last names of a long one is counted.
+pub(crate) fn abridged(mut names: Vec<String>) -> Vec<String> {
+    if names.len() > SHOWN {
+        let left_out = names.len() - SHOWN;
+        names.splice(SHOWN / 2..SHOWN / 2 + left_out, [format!("{left_out} others")]);
+    }
+    names
 }
 
 /// Strongly connected components (Tarjan 1972), each as a list of nodes.
@@ -155,6 +190,7 @@ fn tarjan(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
 /// The files by which `from` imports `to`, both ends included; `[to]` if they are one.
 pub fn import_path(db: &dyn Db, from: SourceFile, to: SourceFile) -> Option<Vec<SourceFile>> {
     let mut came: Vec<(SourceFile, Option<usize>)> = vec![(from, None)];
+    let mut seen: HashSet<SourceFile> = HashSet::from([from]);
     let mut at = 0;
     while at < came.len() {
         let file = came[at].0;
@@ -170,7 +206,7 @@ pub fn import_path(db: &dyn Db, from: SourceFile, to: SourceFile) -> Option<Vec<
         }
         for (_, target) in imports(db, file) {
             if let Some(target) = *target
-                && came.iter().all(|(f, _)| *f != target)
+                && seen.insert(target)
             {
                 came.push((target, Some(at)));
             }

@@ -2,7 +2,7 @@
 
 use crate::cycles;
 use crate::database::{Db, SourceFile};
-use crate::queries::{Def, Namespace, alias, lookup, prelude_scope, scheme, scope};
+use crate::queries::{Def, Namespace, alias, lookup, names, prelude_scope, scheme};
 use remc_base::{ArrTy, GlobalId, Name};
 use remc_typed::scheme::{Environment, Resolved, TypeAlias};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Environment for FileEnvironment<'_> {
 
     fn type_alias(&self, name: &Name) -> Option<Result<Arc<TypeAlias>, ()>> {
         let target = lookup(self.db, self.file, Namespace::Types, name.clone())?;
-        if cycles::recursion(self.db, self.def, target).is_some() {
+        if cycles::is_recursive(self.db, self.def, target) {
             return Some(Err(()));
         }
         Some(alias(self.db, target).clone().ok_or(()))
@@ -54,14 +54,8 @@ impl Environment for FileEnvironment<'_> {
         Some(self.resolve(prelude_scope(self.db).values.get(name.as_str()).copied()?))
     }
 
-    fn names(&self) -> Vec<Name> {
-        let mut names: Vec<Name> = prelude_scope(self.db).values.keys().map(Name::new).collect();
-        if !self.file.prelude(self.db) {
-            names.extend(scope(self.db, self.file).values.keys().map(Name::new));
-        }
-        names.sort();
-        names.dedup();
-        names
+    fn names(&self) -> Arc<Vec<Name>> {
+        names(self.db, self.file).clone()
     }
 }
 

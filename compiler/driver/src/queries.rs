@@ -173,6 +173,18 @@ pub fn prelude_scope<'db>(db: &'db dyn Db) -> Scope<'db> {
     scope
 }
 
+/// The names of values that a file sees, for what to say of a name that is none of them.
+#[salsa::tracked]
+pub fn names(db: &dyn Db, file: SourceFile) -> Arc<Vec<Name>> {
+    let mut names: Vec<Name> = prelude_scope(db).values.keys().map(Name::new).collect();
+    if !file.prelude(db) {
+        names.extend(scope(db, file).values.keys().map(Name::new));
+    }
+    names.sort();
+    names.dedup();
+    Arc::new(names)
+}
+
 /// The imports of a file that can be read, in the order of the text.
 #[salsa::tracked(returns(deref))]
 pub fn imports<'db>(db: &'db dyn Db, file: SourceFile) -> Vec<(Def<'db>, Option<SourceFile>)> {

@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+mod most;
+
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
 
 /// Files past this size are refused: positions are 32 bits wide, and no person wrote them.
@@ -206,8 +208,8 @@ impl Session {
         order
     }
 
-    /// Everything wrong with a program: its imports first, each file in the order of the text, without
-    /// repetition.
+    /// What is wrong with a program: its imports first, each file in the order of the text, without repetition, and
+    /// of what is more than a person reads how much it is ([`most`]).
     pub fn diagnostics(&self, file: SourceFile) -> Vec<Diagnostic<Span>> {
         let db = &self.db;
         let mut all = vec![];
@@ -243,7 +245,7 @@ impl Session {
                 unique.push(d);
             }
         }
-        unique
+        most::most(unique)
     }
 
     /// Whether a file is wrong, and has no definition and no import: some other text, of which nothing is to be shown to
@@ -334,11 +336,16 @@ impl Session {
     fn type_cycle(&self, module: SourceFile, def: Def<'_>) -> Option<Diagnostic<Span>> {
         let db = &self.db;
         let path = cycles::edges(db, def).into_iter().find_map(|t| cycles::recursion(db, def, t))?;
+        // Of a large circle another definition has the path.
+        if path.is_empty() {
+            return None;
+        }
         let earlier = self.defs(module).iter().take_while(|d| **d != def);
         if earlier.filter(|d| d.kind(db) == DefKind::Type).any(|d| path.contains(&d.global(db))) {
             return None;
         }
         let names: Vec<String> = path.iter().skip(1).map(|g| format!("`{g}`")).collect();
+        let names = cycles::abridged(names);
         let name = def.name(db);
         Some(
             Diagnostic::error(codes::RECURSIVE_TYPE, format!("the type `{name}` is defined by itself"))
@@ -376,8 +383,9 @@ impl Session {
                 if back.iter().any(|f| f.module(db) < module.module(db)) {
                     return None;
                 }
-                let chain: Vec<_> =
-                    std::iter::once(module).chain(back).map(|f| visible(f.path(db))).collect();
+                let chain: Vec<String> =
+                    std::iter::once(module).chain(back).map(|f| visible(f.path(db)).to_string()).collect();
+                let chain = cycles::abridged(chain);
                 Some(
                     Diagnostic::error(codes::IMPORT_CYCLE, format!("`{}` imports itself", module.path(db)))
                         .primary(span, "this import leads back here")

@@ -117,6 +117,17 @@ impl Body {
     }
 }
 
+impl Body {
+    /// How many statements there are, those of the leaves counted.
+    pub fn count(&self) -> usize {
+        let mut n = 0;
+        self.for_each_stmt(&mut |s| {
+            n += 1 + s.exp.leaves().into_iter().map(mono::Body::count).sum::<usize>()
+        });
+        n
+    }
+}
+
 impl Program {
     /// The parameters that are sizes of its inputs, and so never negative.
     pub fn input_sizes(&self) -> FxHashSet<Var> {

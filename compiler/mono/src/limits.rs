@@ -24,9 +24,11 @@ pub struct Limitation {
 }
 
 /// A program that has more parts than it may: expressions, those of a function counted wherever it is called, and
-/// statements.
+/// statements; and no pass may make more statements of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TooLarge {
+    /// The pass that made it so, if it was not building it.
+    pub pass: Option<&'static str>,
     /// How many it may have.
     pub most: usize,
     /// Where it had that many, from the innermost place out.
@@ -88,10 +90,13 @@ impl fmt::Display for BuildError {
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = self.most;
-        write!(
-            f,
-            "with its functions written out where they are called, the program has more than {most} parts"
-        )
+        match self.pass {
+            None => write!(
+                f,
+                "with its functions written out where they are called, the program has more than {most} parts"
+            ),
+            Some(pass) => write!(f, "after the pass `{pass}`, the program has more than {most} statements"),
+        }
     }
 }
 

@@ -225,6 +225,13 @@ impl Body {
         self.stmts.iter().any(|s| s.exp.can_stop())
     }
 
+    /// How many statements there are, those inside others counted.
+    pub fn count(&self) -> usize {
+        let mut n = 0;
+        self.for_each_stmt(&mut |_| n += 1);
+        n
+    }
+
     /// Every statement, the outer before those inside it.
     pub fn for_each_stmt<'a>(&'a self, f: &mut impl FnMut(&'a Stmt)) {
         for s in &self.stmts {

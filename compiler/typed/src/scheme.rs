@@ -94,8 +94,8 @@ pub trait Environment {
     /// The prelude's definition of a name even where the program shadows it: what sugar and messages
     /// refer to.
     fn prelude(&self, name: &Name) -> Option<Resolved>;
-    /// Every visible name, for suggestions.
-    fn names(&self) -> Vec<Name>;
+    /// Every visible name, in order, for suggestions.
+    fn names(&self) -> Arc<Vec<Name>>;
 }
 
 /// Names of the prelude with several uses, and the definitions of the others: which one an application

@@ -186,7 +186,8 @@ pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Out
             Err(Failure::Refused)
         }
         CompileError::TooLarge(t) => {
-            reporter.show(session, &[too_large(session, &t)]);
+            let told = too_large(session, &t).help("the reference interpreter runs it: `--device interp`");
+            reporter.show(session, &[told]);
             Err(Failure::Refused)
         }
     }

@@ -217,7 +217,7 @@ impl Build<'_> {
         if self.parts <= self.most {
             return Ok(());
         }
-        Err(Box::new(BuildError::TooLarge(TooLarge { most: self.most, at: self.here() })))
+        Err(Box::new(BuildError::TooLarge(TooLarge { pass: None, most: self.most, at: self.here() })))
     }
 
     /// The places from the innermost out.

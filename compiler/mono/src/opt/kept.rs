@@ -12,14 +12,16 @@
 //! The array that the filter makes is gone then, and `siblings` makes one pass of all reductions. A second filter has
 //! to be all that reads the first, since nothing would make one pass of it and others. Where anything else reads what
 //! is kept, the filter stays, and so it does for a reduction whose operator has no neutral element and for what asks
-//! for the places of the items among those kept.
+//! for the places of the items among those kept; nor is a chain of filters taken into one of more than
+//! [`cost::HEAVIEST`].
 
+use super::fuse::cost;
 use crate::ir::*;
 use crate::walk::Copier;
 use remc_base::ops::{ScalarOp, neutral, zero};
 use remc_base::pass::PassInfo;
 use remc_base::{BaseTy, Scalar};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub const PASS: PassInfo = PassInfo {
     name: "kept",
@@ -41,10 +43,22 @@ fn in_body(p: &mut Program, body: &mut Body) {
             in_body(p, b);
         }
     }
+    if !body.stmts.iter().any(|s| matches!(s.exp, Exp::Filter { .. })) {
+        return;
+    }
+    let mut mentions = Mentions::default();
+    for (k, s) in body.stmts.iter().enumerate() {
+        mentions.add(p, k, s);
+    }
     for k in 0..body.stmts.len() {
         let s = &body.stmts[k];
         let Exp::Filter { axis, body: elements } = &s.exp else { continue };
-        let Some(readers) = readers(p, body, k) else { continue };
+        let Some(readers) = readers(p, body, k, &mentions) else { continue };
+        let weight = cost::body_weight(p, elements);
+        let heaviest = readers.of_items.iter().flat_map(|at| body.stmts[*at].exp.bodies());
+        if heaviest.map(|b| weight + cost::body_weight(p, b)).any(|w| w > cost::HEAVIEST) {
+            continue;
+        }
         let (axis, elements, count) = (*axis, elements.clone(), s.pat[0]);
         let arrays = s.pat[1..].to_vec();
         for at in &readers.of_items {
@@ -65,6 +79,7 @@ fn in_body(p: &mut Program, body: &mut Body) {
             if let Some(Stmt { exp, .. }) = copy.stmts.into_iter().next() {
                 s.exp = exp;
             }
+            mentions.add(p, *at, &body.stmts[*at]);
         }
         let prov = body.stmts[k].prov;
         body.stmts[k] = match readers.counted {
@@ -72,6 +87,39 @@ fn in_body(p: &mut Program, body: &mut Body) {
             // Nobody reads it; `dce` drops it.
             false => Stmt { pat: vec![count], exp: Exp::Atom(Atom::int(0)), prov },
         };
+        mentions.add(p, k, &body.stmts[k]);
+    }
+}
+
+/// The statements of a body that mention a variable, or did before they were changed.
+#[derive(Default)]
+struct Mentions(FxHashMap<Var, Vec<usize>>);
+
+impl Mentions {
+    fn add(&mut self, p: &Program, k: usize, s: &Stmt) {
+        let mut add = |a: Atom| {
+            if let Atom::Var(v) = a {
+                let of = self.0.entry(v).or_default();
+                if of.last() != Some(&k) {
+                    of.push(k);
+                }
+            }
+        };
+        s.exp.for_each_operand(&mut add);
+        s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut add));
+        let inner = s.exp.bodies().into_iter().flat_map(Body::binders);
+        for v in s.pat.iter().copied().chain(s.exp.inner_binders()).chain(inner) {
+            p.ty(v).dims.iter().for_each(|d| add(*d));
+        }
+    }
+
+    /// Those behind `k` that mention any of the variables, in order.
+    fn after<'v>(&self, k: usize, vars: impl IntoIterator<Item = &'v Var>) -> Vec<usize> {
+        let of = vars.into_iter().filter_map(|v| self.0.get(v));
+        let mut all: Vec<usize> = of.flatten().copied().filter(|at| *at > k).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 }
 
@@ -84,7 +132,7 @@ struct Readers {
 }
 
 /// Those of the filter at `k`, if such statements alone read its arrays.
-fn readers(p: &Program, body: &Body, k: usize) -> Option<Readers> {
+fn readers(p: &Program, body: &Body, k: usize, mentions: &Mentions) -> Option<Readers> {
     let (count, arrays) = body.stmts[k].pat.split_first()?;
     let arrays: FxHashSet<Var> = arrays.iter().copied().collect();
     let is_array = |a: Atom| a.as_var().is_some_and(|v| arrays.contains(&v));
@@ -93,7 +141,8 @@ fn readers(p: &Program, body: &Body, k: usize) -> Option<Readers> {
     if body.results.iter().any(|a| is_array(*a)) {
         return None;
     }
-    for (at, s) in body.stmts.iter().enumerate().skip(k + 1) {
+    for at in mentions.after(k, &body.stmts[k].pat) {
+        let s = &body.stmts[at];
         if reads_items(p, s, *count, &arrays) {
             found.of_items.push(at);
             continue;

@@ -43,6 +43,9 @@ pub(super) const TRIPS: i64 = 8;
 /// Unrolling one iteration makes at most so many statements.
 pub(super) const STATEMENTS: i64 = 256;
 
+/// And so many with all that is unrolled inside of it: a nest of short loops is as long as the product of their trips.
+const IN_ALL: i64 = 4096;
+
 /// What comes to at most so many statements is unrolled even if it iterates over no such array.
 const SHORT: i64 = 64;
 
@@ -146,6 +149,9 @@ impl Plan {
             b.for_each_stmt(&mut |_| n += 1);
             n
         };
+        if trips(&s.exp).is_some_and(|n| n > 1) && statements(s) > IN_ALL {
+            return;
+        }
         match &s.exp {
             Exp::Literal { dims, .. } if small(dims.iter().copied(), ELEMENTS).is_some() => {
                 self.source.insert(name, name);
@@ -209,6 +215,22 @@ impl Plan {
             }
         }
     }
+}
+
+/// The iterations of what may be unrolled.
+fn trips(e: &Exp) -> Option<i64> {
+    match e {
+        Exp::Map { axes, .. } => small(axes.iter().map(|x| x.size), ELEMENTS),
+        Exp::Reduce { axis, .. } | Exp::For { axis, .. } => small([axis.size], TRIPS),
+        _ => None,
+    }
+}
+
+/// How many statements come of one if all is unrolled that may be.
+fn statements(s: &Stmt) -> i64 {
+    let inside = s.exp.bodies().into_iter().flat_map(|b| &b.stmts);
+    let once = inside.fold(1i64, |n, s| n.saturating_add(statements(s)));
+    once.saturating_mul(trips(&s.exp).unwrap_or(1).max(1))
 }
 
 /// Whether so many iterations are a few statements with no iteration among them that stays.

@@ -20,7 +20,8 @@
 //! where a division would remain, the array stays reshaped unless it
 //! is computed by a `map` that fusion may bring here: in memory both are the same; a rotation is brought into its range once and then subtracts where it
 //! wraps round; an axis of size 1 has the index 0. An element of `append` is an `if`, since only one of
-//! the two indices is in bounds.
+//! the two indices is in bounds. Appends of appends are a tree of them, which doubles where an array is appended to
+//! itself: one of more than [`MOST_PARTS`] arrays stays, and is read where it is in memory.
 //!
 //! A cell of a view (fewer indices than axes) is a cell of the array where cells stay whole, else a `map`
 //! over the rest of the axes.
@@ -45,6 +46,10 @@ pub const PASS: PassInfo = PassInfo {
     summary: "turns indices of views into arithmetic on indices",
 };
 
+/// An element of an append of at most so many arrays, counted as often as they stand in it, is found by a tree of
+/// branches.
+const MOST_PARTS: usize = 16;
+
 pub fn views(p: &mut Program) {
     let mut body = std::mem::take(&mut p.body);
     let facts = Facts::new(p);
@@ -62,8 +67,8 @@ pub fn views(p: &mut Program) {
             reshaped.insert(*array);
         }
     });
-    let (views, computed, made, cells) = Default::default();
-    let mut v = Views { p, facts, views, computed, reshaped, made, cells, uses, depth: 0 };
+    let (views, parts, computed, made, cells) = Default::default();
+    let mut v = Views { p, facts, views, parts, computed, reshaped, made, cells, uses, depth: 0 };
     v.body(&mut body);
     v.results_by_element(&mut body);
     p.body = body;
@@ -74,6 +79,8 @@ struct Views<'p> {
     facts: Facts,
     /// The views in scope: what they are of, and which.
     views: FxHashMap<Var, Rc<(View, Var)>>,
+    /// How many arrays a view has one after the other, if more than one.
+    parts: FxHashMap<Var, usize>,
     /// The arrays whose elements need not be in memory: views, and results of maps that fusion may bring
     /// to their one use, or, where that is said here, to any number of uses.
     computed: FxHashMap<Var, bool>,
@@ -125,6 +132,11 @@ impl Views<'_> {
                         stmts.into_iter().for_each(|s| self.push(s, out));
                         return;
                     }
+                }
+                let parts = self.parts_of(*array)
+                    + if let View::Append { with } = view { self.parts_of(*with) } else { 0 };
+                if parts > 1 {
+                    self.parts.insert(*v, parts.min(MOST_PARTS + 1));
                 }
                 self.views.insert(*v, Rc::new((view.clone(), *array)));
             }
@@ -249,7 +261,7 @@ impl Views<'_> {
         if let View::Append { with } = view
             && at.len() == to.len()
         {
-            self.append(v, *source, *with, at, prov, out);
+            self.append(v, (array, *source, *with), at, prov, out);
             return;
         }
         if let View::Reshape { .. } = view
@@ -362,8 +374,19 @@ impl Views<'_> {
         self.push(Stmt { pat: vec![v], exp: Exp::Map { axes, body }, prov }, out);
     }
 
+    fn parts_of(&self, array: Var) -> usize {
+        self.parts.get(&array).copied().unwrap_or(1)
+    }
+
     /// An element of two arrays, one after the other.
-    fn append(&mut self, v: Var, first: Var, second: Var, at: Vec<Atom>, prov: Prov, out: &mut Vec<Stmt>) {
+    fn append(
+        &mut self,
+        v: Var,
+        (whole, first, second): (Var, Var, Var),
+        at: Vec<Atom>,
+        prov: Prov,
+        out: &mut Vec<Stmt>,
+    ) {
         let n = self.p.ty(first).dims[0];
         match self.facts.compare(ScalarOp::Lt, at[0], n) {
             Some(true) => return self.index(v, first, at, prov, out),
@@ -372,6 +395,10 @@ impl Views<'_> {
                 return self.index(v, second, at, prov, out);
             }
             None => {}
+        }
+        if self.parts_of(whole) > MOST_PARTS {
+            self.push(Stmt { pat: vec![v], exp: Exp::Index { array: whole, at }, prov }, out);
+            return;
         }
         let cond = Emit { v: self, prov, out }.compare(ScalarOp::Lt, at[0], n);
         let branch = |this: &mut Self, holds: bool| {

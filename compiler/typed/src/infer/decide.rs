@@ -481,8 +481,7 @@ impl Checker<'_> {
     /// Parameters without annotation whose rank nothing decided are scalars; so is what unknown functions give,
     /// unless it may stay open.
     fn decide_bare(&mut self, depth: u32, results: bool) -> Check<()> {
-        for i in 0..self.s.metas.len() {
-            let m = MetaId(i as u32);
+        for m in self.s.open_shapes() {
             let meta = self.s.meta(m);
             if !meta.is_solved()
                 && meta.depth >= depth

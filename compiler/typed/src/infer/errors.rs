@@ -14,11 +14,18 @@ use crate::codes;
 use forms::agreement;
 pub(super) use forms::goes_on;
 pub use names::elsewhere;
-pub(super) use origin::{NamedSize, Origin};
+pub(super) use origin::{NamedSize, NamedSizes, Origin};
 use std::sync::Arc;
+
+/// How many calls of a cycle are shown.
+const MOST_CALLS: usize = 16;
 
 /// Whether two names are a typing mistake apart.
 pub fn near(a: &str, b: &str) -> bool {
+    // A mistake changes two characters at most, and so the letters that there are.
+    if (letters(a) ^ letters(b)).count_ones() > 4 {
+        return false;
+    }
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > 2 || a == b {
         return false;
@@ -35,6 +42,11 @@ pub fn near(a: &str, b: &str) -> bool {
         }
     }
     (row[b.len()] <= limit || swapped(&a, &b)) && (a.len() > 1 || b.len() > 1)
+}
+
+/// The set of the bytes of a name, of each its lower six bits.
+fn letters(name: &str) -> u64 {
+    name.bytes().filter(u8::is_ascii).fold(0, |set, b| set | 1 << (b & 63))
 }
 
 /// Whether two neighbouring characters changed places.
@@ -190,10 +202,14 @@ impl Checker<'_> {
 
     pub(super) fn recursion<T>(&mut self, cycle: &[GlobalId], node: NodeId) -> Check<T> {
         // One error for a cycle: at the definition whose name comes first.
-        if cycle.iter().any(|g| *g < cycle[0]) {
+        if cycle.is_empty() || cycle.iter().any(|g| *g < cycle[0]) {
             return Err(Reported);
         }
-        let path: Vec<String> = cycle.iter().map(|g| format!("`{}`", g.name)).collect();
+        let mut path: Vec<String> = cycle.iter().map(|g| format!("`{}`", g.name)).collect();
+        if path.len() > MOST_CALLS {
+            let left_out = path.len() - MOST_CALLS;
+            path.splice(MOST_CALLS / 2..MOST_CALLS / 2 + left_out, [format!("{left_out} others")]);
+        }
         let through =
             if path.len() > 2 { format!(" (through {})", path.join(" → ")) } else { String::new() };
         self.fail(

@@ -7,6 +7,9 @@ use crate::codes;
 use crate::ir::{ExprKind, LiftKind};
 use remc_syntax::ast::{self, Annotation, ExprKind as A};
 
+/// A vector of more numbers is data, and no shape.
+const MOST_KNOWN: usize = 4096;
+
 impl Checker<'_> {
     /// The elaborated expression. `expected` is a hint: the caller still has to compare the type.
     pub(super) fn infer(&mut self, e: &ast::Expr, expected: Option<&ArrTy>) -> Check<Typed> {
@@ -290,7 +293,7 @@ impl Checker<'_> {
         let dims: Vec<Dim> = dims.into_iter().map(|d| Dim::constant(d as i128)).collect();
         let ty = first.lifted(&Shape::of_dims(dims.clone()));
         let known = match (dims.len(), known) {
-            (1, Some(ds)) => Some(Index::Shape(Shape::of_dims(ds))),
+            (1, Some(ds)) if ds.len() <= MOST_KNOWN => Some(Index::Shape(Shape::of_dims(ds))),
             (0, Some(ds)) => ds.into_iter().next().map(Index::Dim),
             _ => None,
         };
@@ -376,18 +379,12 @@ impl Checker<'_> {
         match t {
             Ok(t) => {
                 let ty = self.s.zonk(&t.expr.ty);
-                let var = self.new_local(name, ty.clone(), t.known.clone());
+                // A number whose type is still open takes the type of each use; but the type of another variable that
+                // is still open (`(let ((y x)) …)`) is not this one's to vary.
+                let own = matches!(&ty.atom, AtomTy::Meta(m) if !self.s.meta(*m).of_variable);
+                let adapts = own && t.known.as_ref().is_some_and(is_sizes);
+                let var = self.new_local(name, ty, t.known.clone());
                 self.locals[var.0 as usize].bound = Some(Loc::Node(t.expr.node));
-                // A number whose type is still open takes the type of each use.
-                let sizes = t.known.as_ref().is_some_and(is_sizes);
-                // The type of another variable that is still open (`(let ((y x)) …)`) is not this one's to vary.
-                let own = |c: &Self| {
-                    matches!(ty.atom, AtomTy::Meta(_))
-                        && !c.locals[..var.0 as usize]
-                            .iter()
-                            .any(|l| c.s.zonk_atom(&l.local.ty.atom) == ty.atom)
-                };
-                let adapts = sizes && own(self);
                 self.locals[var.0 as usize].adapts = adapts;
                 self.locals[var.0 as usize].parts = t.parts;
                 self.locals[var.0 as usize].lifts = self.lifts_of(&t.expr);

@@ -249,6 +249,8 @@ impl Checker<'_> {
     fn closed_atom(&mut self, t: &AtomTy, node: NodeId) -> AtomTy {
         match t {
             AtomTy::Base(_) | AtomTy::Var(_) => t.clone(),
+            // It stood in the type before.
+            AtomTy::Meta(m) if self.s.meta(*m).is_solved() => AtomTy::INT,
             AtomTy::Meta(m) => {
                 let origin = self.s.meta(*m).origin;
                 self.s.decide(*m, solver::Solution::Atom(AtomTy::INT));
@@ -260,8 +262,8 @@ impl Checker<'_> {
                 AtomTy::INT
             }
             AtomTy::Fn(f) => {
-                let params = f.params.iter().map(|p| self.closed(&self.s.zonk(p), node)).collect();
-                AtomTy::func(params, self.closed(&self.s.zonk(&f.ret), node))
+                let params = f.params.iter().map(|p| self.closed(p, node)).collect();
+                AtomTy::func(params, self.closed(&f.ret, node))
             }
             AtomTy::Forall(q) => {
                 let body = self.closed(&q.body, node);

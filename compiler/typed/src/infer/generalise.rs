@@ -180,6 +180,7 @@ impl Checker<'_> {
                 // Written binders bind every type variable: numbers take their defaults.
                 self.default_numbers(depth)?;
             }
+            self.small(&e.ty, node)?;
             let ty = self.s.zonk(&e.ty);
             let mut metas = Vec::new();
             metas_of(&ty, &mut metas);
@@ -203,21 +204,24 @@ impl Checker<'_> {
     }
 
     /// Binders for those of the existentials that are open and at least as deep as `depth`.
-    pub(super) fn quantify(&mut self, metas: Vec<MetaId>, depth: u32, binders: &mut Binders) {
-        let mut taken: Vec<Name> = binders.ivars.iter().map(|v| v.name.clone()).collect();
-        taken.extend(self.scope.iter().map(|((_, n), _)| n.clone()));
+    pub(super) fn quantify(&mut self, mut metas: Vec<MetaId>, depth: u32, binders: &mut Binders) {
+        metas.retain(|m| self.s.meta(*m).depth >= depth && !self.s.meta(*m).is_solved());
+        if metas.is_empty() {
+            return;
+        }
+        let mut taken =
+            Taken { names: binders.ivars.iter().map(|v| v.name.clone()).collect(), ..Taken::default() };
         let named = self.named_by_hand(&taken);
-        taken.extend(self.named_sizes.iter().map(|n| n.name.clone()));
         for m in metas {
             let meta = self.s.meta(m).clone();
-            if meta.depth < depth || meta.is_solved() {
+            if meta.is_solved() {
                 continue;
             }
             match meta.kind {
                 MetaKind::Dim => {
                     let name = match named.get(&m) {
                         Some(name) => name.to_string(),
-                        None => fresh_name(meta.name.as_ref(), &["n", "m", "k", "l", "d"], &mut taken),
+                        None => self.free_name(meta.name.as_ref(), &["n", "m", "k", "l", "d"], &mut taken),
                     };
                     let v = self.s.fresh_ivar(Sort::Dim, &name, 0);
                     self.s.decide(m, Solution::Dim(Dim::rigid(v.clone())));
@@ -225,13 +229,13 @@ impl Checker<'_> {
                 }
                 MetaKind::Shape { pad, .. } => {
                     let hint = if pad { Some(Name::new("@item-pad")) } else { meta.name.clone() };
-                    let name = fresh_name(hint.as_ref(), &["@s", "@c", "@p"], &mut taken);
+                    let name = self.free_name(hint.as_ref(), &["@s", "@c", "@p"], &mut taken);
                     let v = self.s.fresh_ivar(Sort::Shape, &name, 0);
                     self.s.decide(m, Solution::Shape(Shape::rigid(v.clone())));
                     binders.ivars.push(v);
                 }
                 MetaKind::Atom { class, .. } => {
-                    let name = fresh_name(meta.name.as_ref(), &["t", "u", "v", "w"], &mut taken);
+                    let name = self.free_name(meta.name.as_ref(), &["t", "u", "v", "w"], &mut taken);
                     let var = TVar { id: self.s.fresh_id(), name: Name::new(name) };
                     self.s.tvar_class.insert(var.id, class);
                     self.s.decide(m, Solution::Atom(AtomTy::Var(var.clone())));
@@ -243,8 +247,7 @@ impl Checker<'_> {
 
     /// Literals at least this deep that nothing decided take their defaults.
     fn default_numbers(&mut self, depth: u32) -> Check<()> {
-        for i in 0..self.s.metas.len() {
-            let m = MetaId(i as u32);
+        for m in self.s.open_atoms() {
             let meta = self.s.meta(m);
             if !meta.is_solved()
                 && meta.depth >= depth
@@ -258,8 +261,7 @@ impl Checker<'_> {
 
     /// Literals and other atom types that nothing decided take their defaults.
     pub(super) fn default_literals(&mut self) -> Check<()> {
-        for i in 0..self.s.metas.len() {
-            let m = MetaId(i as u32);
+        for m in self.s.open_atoms() {
             let meta = self.s.meta(m);
             if meta.is_solved() {
                 continue;
@@ -310,18 +312,50 @@ impl Checker<'_> {
     }
 
     /// What a person called the sizes that are still unknown: each by its first name, and no two by one.
-    fn named_by_hand(&self, taken: &[Name]) -> FxHashMap<MetaId, Name> {
+    fn named_by_hand(&mut self, taken: &Taken) -> FxHashMap<MetaId, Name> {
         let mut named: FxHashMap<MetaId, Name> = FxHashMap::default();
-        for n in &self.named_sizes {
-            if let Some((m, 0)) = n.unknown(&self.s)
-                && !named.contains_key(&m)
-                && !taken.contains(&n.name)
-                && !named.values().any(|name| *name == n.name)
-            {
-                named.insert(m, n.name.clone());
+        let mut names: FxHashSet<Name> = FxHashSet::default();
+        for (m, name) in self.named_sizes.unknown(&self.s) {
+            let free = !taken.names.contains(&name) && !self.is_in_scope(&name) && !names.contains(&name);
+            if !named.contains_key(&m) && free {
+                names.insert(name.clone());
+                named.insert(m, name);
             }
         }
         named
+    }
+
+    fn is_in_scope(&self, name: &Name) -> bool {
+        [Space::Values, Space::Indices, Space::Types]
+            .into_iter()
+            .any(|s| self.scope.contains(&(s, name.clone())))
+    }
+
+    /// The name wished for, else the first of the list that is free.
+    fn free_name(&self, hint: Option<&Name>, list: &[&str], taken: &mut Taken) -> String {
+        let hint = hint.map(Name::as_str);
+        let base = hint.unwrap_or(list[0]);
+        // Padding keeps its name: it is known by it.
+        let list = if base.starts_with("@item-pad") { &[] } else { list };
+        let free = |n: &str, taken: &Taken| {
+            let name = Name::new(n);
+            !taken.names.contains(&name) && !self.is_in_scope(&name) && !self.named_sizes.has(&name)
+        };
+        let given = hint.into_iter().chain(list.iter().copied()).find(|n| free(n, taken)).map(String::from);
+        let name = given.unwrap_or_else(|| {
+            let mut last = taken.last.get(base).copied().unwrap_or(0);
+            let name = loop {
+                last += 1;
+                let name = format!("{base}{last}");
+                if free(&name, taken) {
+                    break name;
+                }
+            };
+            taken.last.insert(base.to_string(), last);
+            name
+        });
+        taken.names.insert(Name::new(&name));
+        name
     }
 
     /// Requires an expression to have a type.
@@ -334,19 +368,12 @@ impl Checker<'_> {
     }
 }
 
-/// The name wished for, else the first of the list that is free.
-fn fresh_name(hint: Option<&Name>, list: &[&str], taken: &mut Vec<Name>) -> String {
-    let mut candidates: Vec<String> = hint.iter().map(|n| n.to_string()).collect();
-    candidates.extend(list.iter().map(|s| s.to_string()));
-    let base = candidates[0].clone();
-    if base.starts_with("@item-pad") {
-        // Padding keeps its name: it is known by it.
-        candidates.truncate(1);
-    }
-    candidates.extend((1..).take(taken.len() + 1).map(|i| format!("{base}{i}")));
-    let name = candidates.into_iter().find(|c| !taken.iter().any(|t| t.as_str() == c)).unwrap_or(base);
-    taken.push(Name::new(&name));
-    name
+/// The names that a definition's binders have so far.
+#[derive(Default)]
+struct Taken {
+    names: FxHashSet<Name>,
+    /// The last number behind each base.
+    last: FxHashMap<String, usize>,
 }
 
 /// What stands under the binders of a type.
@@ -360,43 +387,53 @@ fn instance(t: &ArrTy) -> &ArrTy {
 
 /// The existentials of a zonked type, in order of appearance.
 pub(super) fn metas_of(t: &ArrTy, out: &mut Vec<MetaId>) {
-    metas_of_atom(&t.atom, out);
-    let mut add = |m: MetaId| {
-        if !out.contains(&m) {
-            out.push(m);
-        }
-    };
-    for item in t.shape.items() {
-        match item {
-            ShapeItem::Dim(d) => {
-                for v in d.vars() {
-                    match v {
-                        DimVar::Meta(m)
-                        | DimVar::RankOf(ShapeVar::Meta(m))
-                        | DimVar::SizeOf(ShapeVar::Meta(m)) => add(*m),
-                        _ => {}
-                    }
-                }
-            }
-            ShapeItem::Var(ShapeVar::Meta(m)) => add(*m),
-            ShapeItem::Var(_) => {}
-        }
-    }
+    let seen = out.iter().copied().collect();
+    let mut found = Metas { seen, out };
+    found.array(t);
 }
 
-fn metas_of_atom(t: &AtomTy, out: &mut Vec<MetaId>) {
-    match t {
-        AtomTy::Base(_) | AtomTy::Var(_) => {}
-        AtomTy::Meta(m) => {
-            if !out.contains(m) {
-                out.push(*m);
+struct Metas<'o> {
+    seen: FxHashSet<MetaId>,
+    out: &'o mut Vec<MetaId>,
+}
+
+impl Metas<'_> {
+    fn add(&mut self, m: MetaId) {
+        if self.seen.insert(m) {
+            self.out.push(m);
+        }
+    }
+
+    fn array(&mut self, t: &ArrTy) {
+        self.atom(&t.atom);
+        for item in t.shape.items() {
+            match item {
+                ShapeItem::Dim(d) => {
+                    for v in d.vars() {
+                        match v {
+                            DimVar::Meta(m)
+                            | DimVar::RankOf(ShapeVar::Meta(m))
+                            | DimVar::SizeOf(ShapeVar::Meta(m)) => self.add(*m),
+                            _ => {}
+                        }
+                    }
+                }
+                ShapeItem::Var(ShapeVar::Meta(m)) => self.add(*m),
+                ShapeItem::Var(_) => {}
             }
         }
-        AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).for_each(|p| metas_of(p, out)),
-        AtomTy::Forall(q) => metas_of(&q.body, out),
-        AtomTy::Pi(q) => metas_of(&q.body, out),
-        AtomTy::Sigma(q) => metas_of(&q.body, out),
-        AtomTy::Tuple(q) => q.fields.iter().for_each(|(_, t)| metas_of(t, out)),
-        AtomTy::Quot(q) => metas_of_atom(q, out),
+    }
+
+    fn atom(&mut self, t: &AtomTy) {
+        match t {
+            AtomTy::Base(_) | AtomTy::Var(_) => {}
+            AtomTy::Meta(m) => self.add(*m),
+            AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).for_each(|p| self.array(p)),
+            AtomTy::Forall(q) => self.array(&q.body),
+            AtomTy::Pi(q) => self.array(&q.body),
+            AtomTy::Sigma(q) => self.array(&q.body),
+            AtomTy::Tuple(q) => q.fields.iter().for_each(|(_, t)| self.array(t)),
+            AtomTy::Quot(q) => self.atom(q),
+        }
     }
 }

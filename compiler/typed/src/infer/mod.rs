@@ -178,7 +178,7 @@ pub struct Checker<'e> {
     /// Where index variables come from, by id, for messages.
     origins: FxHashMap<u32, errors::Origin>,
     /// The sizes that the types of parameters name, for messages.
-    named_sizes: Vec<errors::NamedSize>,
+    named_sizes: errors::NamedSizes,
     /// The parts of types that are open, or were: see [`parts`].
     rows: Vec<parts::Row>,
     /// Names by id that a message shows in place of a variable's own, which another one has.
@@ -195,7 +195,12 @@ pub struct Checker<'e> {
     trying: bool,
     /// How many candidates may still be tried.
     tries: u32,
+    /// How many numbers may still be copied to where vectors of them are used, each at a type of its own.
+    copies: usize,
 }
+
+/// At the start: more than any shape has, each of many times.
+const COPIES: usize = 1 << 18;
 
 impl<'e> Checker<'e> {
     pub fn new(env: &'e dyn Environment) -> Checker<'e> {
@@ -215,7 +220,7 @@ impl<'e> Checker<'e> {
             size_role: solver::Role::Parameter,
             defining: false,
             origins: FxHashMap::default(),
-            named_sizes: Vec::new(),
+            named_sizes: errors::NamedSizes::default(),
             rows: Vec::new(),
             shown_as: FxHashMap::default(),
             reboxed: FxHashSet::default(),
@@ -224,12 +229,21 @@ impl<'e> Checker<'e> {
             consumed: Vec::new(),
             trying: false,
             tries: remedy::TRIES,
+            copies: COPIES,
         }
     }
 
     fn new_local(&mut self, name: &Name, ty: ArrTy, known: Option<Index>) -> VarId {
         let var = self.s.fresh_var();
         debug_assert_eq!(var.0 as usize, self.locals.len());
+        // A quotient type may turn out to be the type that it is of.
+        let atom = match self.s.zonk_atom(&ty.atom) {
+            AtomTy::Quot(q) => (*q).clone(),
+            atom => atom,
+        };
+        if let AtomTy::Meta(m) = atom {
+            self.s.meta_mut(m).of_variable = true;
+        }
         let local = ir::Local { var, name: name.clone(), ty };
         self.locals.push(LocalVar {
             local,

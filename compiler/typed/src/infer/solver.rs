@@ -61,6 +61,8 @@ pub struct Meta {
     pub whole: bool,
     /// Of a dim or shape: whose it is.
     pub role: Role,
+    /// Of an atom type: it is that of a variable.
+    pub of_variable: bool,
     /// Replaced by an equal one when it is looked up: see [`Solver::zonk_dim`].
     pub(super) solution: RefCell<Option<Solution>>,
 }
@@ -135,6 +137,9 @@ pub(super) type Unify = Result<(), Mismatch>;
 #[derive(Clone, Default)]
 pub struct Solver {
     pub metas: Vec<Meta>,
+    /// Those of atom types and of shapes that may be open: each is looked through many times.
+    open_atoms: Vec<MetaId>,
+    open_shapes: Vec<MetaId>,
     pub pending: Vec<Pending>,
     pub depth: u32,
     pub branch: u32,
@@ -171,9 +176,29 @@ impl Solver {
 
     fn new_meta(&mut self, kind: MetaKind, origin: NodeId, name: Option<Name>) -> MetaId {
         let (depth, branch, solution) = (self.depth, self.branch, RefCell::default());
-        let (result, whole, role) = (false, false, Role::Any);
-        self.metas.push(Meta { kind, depth, branch, origin, name, result, whole, role, solution });
-        MetaId(self.metas.len() as u32 - 1)
+        let m = MetaId(self.metas.len() as u32);
+        match kind {
+            MetaKind::Atom { .. } => self.open_atoms.push(m),
+            MetaKind::Shape { .. } => self.open_shapes.push(m),
+            MetaKind::Dim => {}
+        }
+        let (result, whole, of_variable, role) = (false, false, false, Role::Any);
+        self.metas.push(Meta { kind, depth, branch, origin, name, result, whole, role, of_variable, solution });
+        m
+    }
+
+    /// The atom types that are open, in the order in which they were made.
+    pub(super) fn open_atoms(&mut self) -> Vec<MetaId> {
+        let metas = &self.metas;
+        self.open_atoms.retain(|m| !metas[m.0 as usize].is_solved());
+        self.open_atoms.clone()
+    }
+
+    /// The shapes that are open, in the same order.
+    pub(super) fn open_shapes(&mut self) -> Vec<MetaId> {
+        let metas = &self.metas;
+        self.open_shapes.retain(|m| !metas[m.0 as usize].is_solved());
+        self.open_shapes.clone()
     }
 
     pub fn fresh_atom(&mut self, class: Option<Class>, origin: NodeId) -> AtomTy {
@@ -327,6 +352,8 @@ impl Solver {
                 let depth = self.meta(*m).depth.min(self.meta(*n).depth);
                 // The older one stays, so that chains of solutions stay short.
                 let (root, other) = if m.0 < n.0 { (*m, *n) } else { (*n, *m) };
+                let of_variable = self.meta(*m).of_variable || self.meta(*n).of_variable;
+                self.meta_mut(root).of_variable = of_variable;
                 self.meta_mut(root).kind = MetaKind::Atom { class, default };
                 self.meta_mut(root).depth = depth;
                 self.solve(other, Solution::Atom(AtomTy::Meta(root)));

@@ -227,33 +227,78 @@ fn under_binders(t: &ArrTy) -> &ArrTy {
 /// mentions.
 pub(super) fn idle(body: &Expr) -> Vec<usize> {
     let ExprKind::ILam { params, body } = &*body.kind else { return Vec::new() };
-    let unused = |v: &IVar| !super::open::mentions(&body.ty, v) && !uses(body, v);
-    params.iter().enumerate().filter(|(_, v)| unused(v)).map(|(i, _)| i).collect()
-}
-
-/// Whether a type or an index in the term mentions the variable.
-fn uses(e: &Expr, v: &IVar) -> bool {
-    let in_shape = |s: &Shape| super::open::mentions(&ArrTy::new(AtomTy::INT, s.clone()), v);
-    let in_dim = |d: &Dim| in_shape(&Shape::of_dims([d.clone()]));
-    let in_index = |i: &Index| match i {
-        Index::Dim(d) => in_dim(d),
-        Index::Shape(s) => in_shape(s),
-    };
-    let mut todo = vec![e];
-    while let Some(e) = todo.pop() {
-        let here = match &*e.kind {
-            ExprKind::IApp { args, .. } => args.iter().any(in_index),
-            ExprKind::Box { witnesses, .. } => witnesses.iter().any(in_index),
-            ExprKind::ReifyDim(d) => in_dim(d),
-            ExprKind::ReifyShape(s) => in_shape(s),
-            ExprKind::Check { fact: Fact::NonNegative(d), .. } => in_dim(d),
-            ExprKind::Check { fact: Fact::Equal(p, q), .. } => in_dim(p) || in_dim(q),
-            _ => false,
-        };
-        if here || super::open::mentions(&e.ty, v) {
-            return true;
+    let mut used = Used { left: params.iter().map(|v| v.id).collect() };
+    used.ty(&body.ty);
+    let mut todo = vec![body];
+    while !used.left.is_empty()
+        && let Some(e) = todo.pop()
+    {
+        match &*e.kind {
+            ExprKind::IApp { args, .. } => args.iter().for_each(|i| used.index(i)),
+            ExprKind::Box { witnesses, .. } => witnesses.iter().for_each(|i| used.index(i)),
+            ExprKind::ReifyDim(d) => used.dim(d),
+            ExprKind::ReifyShape(s) => used.shape(s),
+            ExprKind::Check { fact: Fact::NonNegative(d), .. } => used.dim(d),
+            ExprKind::Check { fact: Fact::Equal(p, q), .. } => {
+                used.dim(p);
+                used.dim(q);
+            }
+            _ => {}
         }
+        used.ty(&e.ty);
         todo.extend(e.children());
     }
-    false
+    params.iter().enumerate().filter(|(_, v)| used.left.contains(&v.id)).map(|(i, _)| i).collect()
+}
+
+/// The binders that no type and no index has mentioned so far.
+struct Used {
+    left: FxHashSet<u32>,
+}
+
+impl Used {
+    fn var(&mut self, v: &IVar) {
+        self.left.remove(&v.id);
+    }
+
+    fn index(&mut self, i: &Index) {
+        match i {
+            Index::Dim(d) => self.dim(d),
+            Index::Shape(s) => self.shape(s),
+        }
+    }
+
+    fn dim(&mut self, d: &Dim) {
+        for v in d.vars() {
+            if let DimVar::Rigid(w)
+            | DimVar::RankOf(ShapeVar::Rigid(w))
+            | DimVar::SizeOf(ShapeVar::Rigid(w)) = v
+            {
+                self.var(w);
+            }
+        }
+    }
+
+    fn shape(&mut self, s: &Shape) {
+        for item in s.items() {
+            match item {
+                ShapeItem::Dim(d) => self.dim(d),
+                ShapeItem::Var(ShapeVar::Rigid(w)) => self.var(w),
+                ShapeItem::Var(_) => {}
+            }
+        }
+    }
+
+    fn ty(&mut self, t: &ArrTy) {
+        self.shape(&t.shape);
+        match &t.atom {
+            AtomTy::Base(_) | AtomTy::Var(_) | AtomTy::Meta(_) => {}
+            AtomTy::Fn(f) => f.params.iter().chain([&f.ret]).for_each(|p| self.ty(p)),
+            AtomTy::Forall(q) => self.ty(&q.body),
+            AtomTy::Pi(q) => self.ty(&q.body),
+            AtomTy::Sigma(q) => self.ty(&q.body),
+            AtomTy::Tuple(q) => q.fields.iter().for_each(|(_, t)| self.ty(t)),
+            AtomTy::Quot(q) => self.ty(&ArrTy::scalar((**q).clone())),
+        }
+    }
 }

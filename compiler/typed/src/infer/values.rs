@@ -49,7 +49,7 @@ impl Checker<'_> {
         }
         let is_fn = matches!(op.expr.ty.atom, AtomTy::Fn(_));
         if !is_fn && let Some(known) = op.known.clone() {
-            return Ok(if op.adapts {
+            return Ok(if op.adapts && self.may_copy(&known) {
                 self.reified(known, op.node)
             } else {
                 Typed { known: Some(known), ..Typed::new(op.expr) }
@@ -68,6 +68,21 @@ impl Checker<'_> {
             return Ok(Typed::new(self.converted(op.expr)));
         }
         Ok(Typed::new(op.expr))
+    }
+
+    /// Whether numbers may still be copied to where they are used. Past that, the uses of a vector have one type.
+    fn may_copy(&mut self, known: &Index) -> bool {
+        let numbers = match known {
+            Index::Dim(_) => 0,
+            Index::Shape(s) => s.items().len(),
+        };
+        match self.copies.checked_sub(numbers) {
+            Some(left) => {
+                self.copies = left;
+                true
+            }
+            None => false,
+        }
     }
 
     /// An index as a number (or a vector of numbers) of whatever type its context wants.
@@ -102,6 +117,7 @@ impl Checker<'_> {
         let lv = self.local(var).clone();
         if lv.adapts
             && let Some(known) = &lv.known
+            && self.may_copy(known)
         {
             let known = self.s.zonk_index(known);
             return Ok(match &known {

@@ -18,6 +18,7 @@
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
 //! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
+//! | `constants` | many stores of constants, as one copy |
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
 //! | `rows` | `for` that reduces a row in each iteration, several short rows at once |
@@ -31,6 +32,7 @@
 mod agree;
 mod ahead;
 mod chain;
+mod constants;
 mod counted;
 mod keep;
 mod loops;

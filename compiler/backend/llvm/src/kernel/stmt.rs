@@ -13,7 +13,20 @@ use remc_kernel::ir::{Atom, Carried, Choice, Exp, Space, Stmt, StmtKind, Var};
 
 impl<'ctx> Fun<'_, 'ctx> {
     pub fn block(&mut self, block: &[Stmt]) -> Result<(), EmitError> {
-        block.iter().try_for_each(|s| self.stmt(s))
+        let mut rest = block;
+        while let Some((s, after)) = rest.split_first() {
+            rest = match self.constants(rest) {
+                0 => {
+                    self.stmt(s)?;
+                    after
+                }
+                n => {
+                    self.store_constants(&rest[..n])?;
+                    &rest[n..]
+                }
+            };
+        }
+        Ok(())
     }
 
     pub fn stmt(&mut self, s: &Stmt) -> Result<(), EmitError> {

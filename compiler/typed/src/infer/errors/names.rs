@@ -145,6 +145,9 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// A definition with so many errors gets no more suggestions: what a program is told ends there.
+const MOST_SEARCHES: usize = 100;
+
 /// What the name is here, if other languages have it.
 pub fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
@@ -152,14 +155,21 @@ pub fn elsewhere(name: &str) -> Option<&'static str> {
 
 impl Checker<'_> {
     pub(in crate::infer) fn unknown_name<T>(&mut self, name: &Name, node: NodeId) -> Check<T> {
-        let mut candidates: Vec<Name> = self.scope.iter().rev().map(|((_, n), _)| n.clone()).collect();
-        candidates.extend(self.env.names());
-        // Of several near misses, one that begins alike; every short name is near to some other.
+        // Of several near misses, one that begins alike; every short name is near to some other. Of what is not shown
+        // there is no need to look for any.
         let short = name.as_str().chars().count() < 3;
-        candidates.retain(|n| !short && near(n.as_str(), name.as_str()));
+        let global = self.env.names();
+        let mut candidates: Vec<&Name> = Vec::new();
+        if !short && self.diagnostics.len() < MOST_SEARCHES {
+            let all = self.scope.iter().rev().map(|((_, n), _)| n).chain(global.iter());
+            candidates.extend(all.filter(|n| near(n.as_str(), name.as_str())));
+        }
         let first = name.as_str().chars().next();
-        let near_one =
-            candidates.iter().find(|n| n.as_str().chars().next() == first).or(candidates.first()).cloned();
+        let near_one = candidates
+            .iter()
+            .find(|n| n.as_str().chars().next() == first)
+            .or(candidates.first())
+            .map(|n| (*n).clone());
         let d = Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no `{name}`"))
             .primary(Loc::Node(node), "unknown name");
         let typed_first = self.scope.iter().find_map(|((_, n), b)| {

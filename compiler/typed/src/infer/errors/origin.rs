@@ -24,6 +24,45 @@ pub(in crate::infer) struct NamedSize {
     pub origin: Option<(Loc, String)>,
 }
 
+/// All that a definition names.
+#[derive(Clone, Default)]
+pub(in crate::infer) struct NamedSizes {
+    all: Vec<NamedSize>,
+    names: FxHashSet<Name>,
+    /// Those that nothing may have decided yet.
+    open: Vec<usize>,
+}
+
+impl NamedSizes {
+    pub fn push(&mut self, n: NamedSize) {
+        self.names.insert(n.name.clone());
+        self.open.push(self.all.len());
+        self.all.push(n);
+    }
+
+    pub fn has(&self, name: &Name) -> bool {
+        self.names.contains(name)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &NamedSize> {
+        self.all.iter()
+    }
+
+    /// The existentials that are themselves a size with a name, in order, and the names.
+    pub fn unknown(&mut self, s: &Solver) -> Vec<(MetaId, Name)> {
+        let all = &self.all;
+        let mut found = Vec::new();
+        self.open.retain(|i| {
+            let n = &all[*i];
+            if let Some((m, 0)) = n.unknown(s) {
+                found.push((m, n.name.clone()));
+            }
+            s.zonk_dim(&n.size).vars().any(|v| !matches!(v, DimVar::Rigid(_)))
+        });
+        found
+    }
+}
+
 impl NamedSize {
     /// The existential that the size is, up to a number that is added to it.
     pub(in crate::infer) fn unknown(&self, s: &Solver) -> Option<(MetaId, i128)> {
@@ -73,7 +112,7 @@ impl Checker<'_> {
                 match d.as_var() {
                     Some(DimVar::Rigid(v)) => self.comes_from(v, Loc::Node(node), text),
                     _ => {
-                        if let Some(n) = self.named_sizes.iter_mut().find(|n| n.size == *d) {
+                        if let Some(n) = self.named_sizes.all.iter_mut().rev().find(|n| n.size == *d) {
                             n.origin.get_or_insert((Loc::Node(node), text));
                         }
                     }
@@ -132,7 +171,7 @@ impl Checker<'_> {
             let name = self.shown_as.get(&v.id).unwrap_or(&v.name);
             d = label_also(d, at, format!("`{name}` {text}"));
         }
-        for n in &self.named_sizes {
+        for n in self.named_sizes.iter() {
             let (Some((m, _)), Some((at, text))) = (n.unknown(&self.s), &n.origin) else { continue };
             let mentioned = shapes.iter().any(|s| show::unknowns(&self.s.zonk_shape(s)).contains(&m));
             if mentioned {
