@@ -10,6 +10,8 @@
 //! | `mixed` | maps, reversals, sums and scans of what came before | the search for what fits together |
 //! | `wide` | sums of one array, all of which are used | iterations merged without end |
 //! | `scalars` | of numbers alone | passes over the program |
+//! | `appended` | the array before with one more number | the tree of branches that an element of an append is |
+//! | `pairs` | of the two arrays before, one backwards | what is computed for each of its readers |
 //!
 //! Each is compiled and run once by a process of its own, without a cache. A table shows the milliseconds
 //! of each stage at each length, and its growth from the second longest to the longest as a part of what
@@ -36,11 +38,21 @@ pub enum Kind {
     Mixed,
     Wide,
     Scalars,
+    Appended,
+    Pairs,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 6] =
-        [Kind::Chain, Kind::Heavy, Kind::Checked, Kind::Mixed, Kind::Wide, Kind::Scalars];
+    pub const ALL: [Kind; 8] = [
+        Kind::Chain,
+        Kind::Heavy,
+        Kind::Checked,
+        Kind::Mixed,
+        Kind::Wide,
+        Kind::Scalars,
+        Kind::Appended,
+        Kind::Pairs,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -50,6 +62,8 @@ impl Kind {
             Kind::Mixed => "mixed",
             Kind::Wide => "wide",
             Kind::Scalars => "scalars",
+            Kind::Appended => "appended",
+            Kind::Pairs => "pairs",
         }
     }
 
@@ -61,6 +75,8 @@ impl Kind {
             Kind::Heavy => format!("(log (+ {i}.5 v{before}))"),
             Kind::Checked => format!("(quotient v{before} (+ k {i}))"),
             Kind::Wide => format!("(sum (max2 xs {i}.5))"),
+            Kind::Appended => format!("(append v{before} [{i}.5])"),
+            Kind::Pairs => format!("(+ (reverse v{before}) (* 0.5 v{}))", i.saturating_sub(2)),
             Kind::Mixed => match i % 5 {
                 0 => format!("(- v{before} (sum v{earlier}))"),
                 1 => format!("(reverse v{before})"),
@@ -88,6 +104,7 @@ pub fn program(kind: Kind, length: usize) -> String {
             let all: Vec<String> = (1..length).map(|i| format!("v{i}")).collect();
             format!("(sum [{}])", all.join(" "))
         }
+        Kind::Appended => format!("(sum v{})", length - 1),
         _ => format!("v{}", length - 1),
     };
     let _ = write!(text, ")\n    {result}))\n");

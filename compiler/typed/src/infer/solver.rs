@@ -183,7 +183,18 @@ impl Solver {
             MetaKind::Dim => {}
         }
         let (result, whole, of_variable, role) = (false, false, false, Role::Any);
-        self.metas.push(Meta { kind, depth, branch, origin, name, result, whole, role, of_variable, solution });
+        self.metas.push(Meta {
+            kind,
+            depth,
+            branch,
+            origin,
+            name,
+            result,
+            whole,
+            role,
+            of_variable,
+            solution,
+        });
         m
     }
 
