@@ -57,7 +57,8 @@ impl DefKind {
     }
 }
 
-/// A top-level form. It keeps its identity across edits by what it is called.
+/// A top-level form. It keeps its identity across edits by what it is called, and which it is of those called so:
+/// without that, each of many would be looked for among all of them.
 #[salsa::tracked(debug)]
 pub struct Def<'db> {
     #[returns(copy)]
@@ -66,6 +67,8 @@ pub struct Def<'db> {
     pub kind: DefKind,
     #[returns(ref)]
     pub name: Name,
+    #[returns(copy)]
+    pub nth: u32,
     /// Without positions.
     #[tracked]
     #[returns(ref)]
@@ -101,6 +104,7 @@ pub fn parse<'db>(db: &'db dyn Db, file: SourceFile) -> ParsedFile<'db> {
     let _timed = db.timings().enter(Stage::Parse);
     let parsed = remc_syntax::parse(file.module(db), file.text(db), file.prelude(db));
     let mut expressions = 0;
+    let mut called: HashMap<(DefKind, Name), u32> = HashMap::new();
     let mut defs = Vec::with_capacity(parsed.items.len());
     for p in parsed.items {
         let (kind, name) = match &p.item.kind {
@@ -116,7 +120,9 @@ pub fn parse<'db>(db: &'db dyn Db, file: SourceFile) -> ParsedFile<'db> {
             }
             ItemKind::Error => (DefKind::Error, Name::new("#error")),
         };
-        defs.push(Def::new(db, file, kind, name, p.item, p.map, p.doc));
+        let before = called.entry((kind, name.clone())).or_insert(0u32);
+        defs.push(Def::new(db, file, kind, name, *before, p.item, p.map, p.doc));
+        *before += 1;
     }
     ParsedFile::new(db, defs, parsed.diagnostics)
 }
