@@ -89,6 +89,7 @@ pub fn check(text: &str) -> S<Checked> {
         }
         c.def(d)?;
     }
+    crate::harmless::check(&defs)?;
     c.u.settle();
     let types = c.types.iter().map(|(id, t)| (*id, c.u.ty(t))).collect();
     Ok(Checked { defs, types })
@@ -475,6 +476,7 @@ impl Checker {
             Kind::Loop { pat, start, form, body } => self.repeat(line, pat, (start, form, body)),
             Kind::Index(array, places) => {
                 let a = self.exp(array)?;
+                self.types.insert(array.id, a.ty.clone());
                 let ty = self.indexed(line, &a.ty, places)?;
                 let aliases = if self.is_scalar(&ty) { Aliases::new() } else { a.aliases };
                 Ok(Value { ty, aliases })

@@ -60,7 +60,7 @@ type Ranges = (Vec<(usize, usize)>, Vec<bool>);
 
 /// The variables in scope, the last first.
 #[derive(Clone, Debug, Default)]
-struct Scope(Option<Rc<(String, Value, Scope)>>);
+pub(crate) struct Scope(Option<Rc<(String, Value, Scope)>>);
 
 impl Scope {
     fn with(&self, name: &str, value: Value) -> Scope {
@@ -93,8 +93,8 @@ pub fn run(program: &Checked, entry: &str, args: Vec<Value>) -> Result<Value, Fa
     Run { program }.call(at, args)
 }
 
-struct Run<'p> {
-    program: &'p Checked,
+pub(crate) struct Run<'p> {
+    pub(crate) program: &'p Checked,
 }
 
 impl Value {
@@ -200,7 +200,7 @@ impl Run<'_> {
         }
     }
 
-    fn bind(&self, p: &Pat, v: Value, scope: Scope, line: usize) -> E<Scope> {
+    pub(crate) fn bind(&self, p: &Pat, v: Value, scope: Scope, line: usize) -> E<Scope> {
         match p {
             Pat::Wild => Ok(scope),
             Pat::Name(n) => Ok(scope.with(n, v)),
@@ -216,7 +216,7 @@ impl Run<'_> {
     }
 
     /// A size of a type, if the scope has what it is made of.
-    fn known(&self, n: &Size, scope: &Scope) -> Option<usize> {
+    pub(crate) fn known(&self, n: &Size, scope: &Scope) -> Option<usize> {
         match n {
             Size::Literal(n) => usize::try_from(*n).ok(),
             Size::Name(_, name) => usize::try_from(int(scope.find(name)?).ok()?).ok(),
@@ -262,7 +262,7 @@ impl Run<'_> {
         Ok(Value::Array { shape, data: Rc::new(flat) })
     }
 
-    fn exp(&self, e: &Exp, scope: &Scope) -> E<Value> {
+    pub(crate) fn exp(&self, e: &Exp, scope: &Scope) -> E<Value> {
         let line = e.line;
         match &e.kind {
             Kind::Name(n) => self.name(n, scope),
@@ -515,6 +515,16 @@ impl Run<'_> {
         if more.is_empty() { Ok(value) } else { self.apply(&value, more, ty, scope, line) }
     }
 
+    /// A function of elements of which there are none.
+    fn never_applied(&self, f: &Value) -> E<()> {
+        let Value::Function(Function { body: Code::Lambda(f, scope), given }) = f else { return Ok(()) };
+        if !given.is_empty() {
+            return Ok(());
+        }
+        let names = f.0.iter().flat_map(Pat::names).map(str::to_owned).collect();
+        self.taken_out(&f.1, scope, &names)
+    }
+
     /// The range of each axis that is indexed, and whether the axis stays.
     fn ranges(&self, a: &Value, places: &[Place], scope: &Scope, line: usize) -> E<Ranges> {
         let shape = array(a)?.0.to_vec();
@@ -553,6 +563,9 @@ impl Run<'_> {
                 let count = columns[0].len();
                 if columns.iter().any(|c| c.len() != count) {
                     return stop(line, format!("`{n}` of arrays of different lengths"));
+                }
+                if count == 0 && !zips {
+                    self.never_applied(&args[0])?;
                 }
                 let mut all = Vec::with_capacity(count);
                 for k in 0..count {
@@ -593,6 +606,9 @@ impl Run<'_> {
             }
             "filter" => {
                 let mut all = Vec::new();
+                if items(&args[1])?.is_empty() {
+                    self.never_applied(&args[0])?;
+                }
                 for x in items(&args[1])? {
                     if bool(&apply(&args[0], vec![x.clone()])?)? {
                         all.push(x);

@@ -7,7 +7,9 @@
 //! | [`types`] | types with sizes, and when they are equal |
 //! | [`prelude`] | the functions that are known |
 //! | [`check`] | the rules |
+//! | [`harmless`] | what an optimiser that takes things out of functions may not meet |
 //! | [`eval`], [`builtin`] | what a program gives |
+//! | [`hoist`] | what is evaluated although nothing needs it |
 //!
 //! It is stricter than Futhark where that is simpler: a text that is accepted here should be accepted there, and
 //! mean the same. `tests/` has texts, right and wrong ones, with what is to be said of them.
@@ -15,6 +17,8 @@
 pub mod builtin;
 pub mod check;
 pub mod eval;
+pub mod harmless;
+mod hoist;
 pub mod parse;
 pub mod prelude;
 pub mod syntax;

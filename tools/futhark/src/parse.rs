@@ -23,9 +23,9 @@ const KEYWORDS: [&str; 18] = [
     "module", "then", "type", "while", "with",
 ];
 
-const SIGNS: [&str; 32] = [
-    "->", ":>", "**", "++", "==", "!=", "<=", ">=", "<<", ">>", "&&", "||", "(", ")", "[", "]", ",", ":",
-    "=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "!", "\\", "'",
+const SIGNS: [&str; 33] = [
+    "#[", "->", ":>", "**", "++", "==", "!=", "<=", ">=", "<<", ">>", "&&", "||", "(", ")", "[", "]", ",",
+    ":", "=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "!", "\\", "'",
 ];
 
 fn tokens(text: &str) -> S<Vec<Spelt>> {
@@ -339,6 +339,13 @@ impl Parser {
 
     fn expression(&mut self) -> S<Exp> {
         let line = self.line();
+        if self.is("#[") {
+            // What an attribute says is for the optimiser alone.
+            self.take();
+            self.keyword("opaque")?;
+            self.sign("]")?;
+            return self.expression();
+        }
         if self.word("let") {
             return self.binding();
         }

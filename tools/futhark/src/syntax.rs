@@ -8,6 +8,7 @@
 //! e       ::= "let" ("[" x "]") … pat "=" e "in"? e | "let" x pat … (":" t)? "=" e "in"? e
 //!           | "if" e "then" e "else" e | "\" pat … "->" e
 //!           | "loop" pat "=" e ("for" x "<" e | "while" e) "do" e
+//!           | "#[" "opaque" "]" e
 //!           | infix (":>" t | ":" t | "with" "[" e … "]" "=" e)?
 //! infix   ::= infix op infix | "-" infix | "!" infix | atom atom …
 //! atom    ::= x | x "." x | number | "(" e "," … ")" | "(" op ")" | "[" e "," … "]" | atom "[" place "," … "]"
@@ -46,6 +47,67 @@ pub enum Kind {
     Coerce(Box<Exp>, Type),
     Ascribe(Box<Exp>, Type),
     With(Box<Exp>, Vec<Place>, Box<Exp>),
+}
+
+impl Exp {
+    /// The expressions that it is made of, those of sizes in types left out.
+    pub fn parts(&self) -> Vec<&Exp> {
+        fn places(all: &[Place]) -> Vec<&Exp> {
+            fn one(p: &Place) -> Vec<&Exp> {
+                match p {
+                    Place::At(x) => vec![x],
+                    Place::Slice(x, y) => vec![x, y],
+                }
+            }
+            all.iter().flat_map(one).collect()
+        }
+        match &self.kind {
+            Kind::Name(_) | Kind::Int(..) | Kind::Float(..) | Kind::Section(_) => Vec::new(),
+            Kind::Apply(f, args) => std::iter::once(&**f).chain(args).collect(),
+            Kind::Unary(_, a) | Kind::Lambda(_, a) | Kind::Coerce(a, _) | Kind::Ascribe(a, _) => vec![a],
+            Kind::Binary(_, a, b) => vec![a, b],
+            Kind::If(a, b, c) => vec![a, b, c],
+            Kind::Let { value, body, .. } | Kind::LetFun { value, body, .. } => vec![value, body],
+            Kind::Loop { start, form, body, .. } => match form {
+                Form::For(_, n) => vec![start, n, body],
+                Form::While(c) => vec![start, c, body],
+            },
+            Kind::Index(a, at) => std::iter::once(&**a).chain(places(at)).collect(),
+            Kind::With(a, at, b) => std::iter::once(&**a).chain(places(at)).chain([&**b]).collect(),
+            Kind::Tuple(all) | Kind::Array(all) => all.iter().collect(),
+        }
+    }
+
+    /// Whether a name that `f` accepts is mentioned, a part of a type included.
+    pub fn mentions(&self, f: &dyn Fn(&str) -> bool) -> bool {
+        fn in_type(t: &Type, f: &dyn Fn(&str) -> bool) -> bool {
+            match t {
+                Type::Name(_) => false,
+                Type::Array(size, t) => size.as_ref().is_some_and(|e| e.mentions(f)) || in_type(t, f),
+                Type::Tuple(all) => all.iter().any(|t| in_type(t, f)),
+                Type::Fun(_, a, b) => in_type(a, f) || in_type(b, f),
+                Type::Unique(t) => in_type(t, f),
+            }
+        }
+        let own = match &self.kind {
+            Kind::Name(n) => f(n),
+            Kind::Coerce(_, t) | Kind::Ascribe(_, t) => in_type(t, f),
+            _ => false,
+        };
+        own || self.parts().into_iter().any(|e| e.mentions(f))
+    }
+}
+
+impl Pat {
+    /// The names that it binds.
+    pub fn names(&self) -> Vec<&str> {
+        match self {
+            Pat::Wild => Vec::new(),
+            Pat::Name(n) => vec![n],
+            Pat::Typed(p, _) => p.names(),
+            Pat::Tuple(all) => all.iter().flat_map(Pat::names).collect(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

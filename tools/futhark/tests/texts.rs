@@ -279,6 +279,79 @@ fn consuming() {
     );
 }
 
+/// An assertion inside of an operator is evaluated for neutral elements too, and the optimiser may lose it.
+#[test]
+fn asserting_operators() {
+    let asserts = "an assertion inside of the operator";
+    for f in ["reduce", "scan"] {
+        let text = format!(
+            "entry main [n] (xs: [n]i64) : i64 =
+  length [{f} (\\acc x -> assert (x != 0) (acc * x)) 1 xs]"
+        );
+        refuses(&text, asserts);
+    }
+    refuses(
+        "def checked (acc: i64) (x: i64) : i64 = assert (x != 0) (acc * x)
+entry main [n] (xs: [n]i64) : i64 = reduce checked 1 xs",
+        asserts,
+    );
+    // A function whose parameter is part of an operator.
+    let helper = "def both 'a (op: a -> a -> a) ((f, x): (bool, a)) ((g, y): (bool, a)) : (bool, a) =
+  if f && g then (true, op x y) else (f || g, if f then x else y)
+def from [n] 'a (op: a -> a -> a) (start: a) (xs: [n]a) : a =
+  let (_, total) = reduce (both op) (false, start) (map (\\x -> (true, x)) xs)
+  in total
+";
+    let bad = "entry main [n] (xs: [n]i64) : i64 = from (\\a b -> assert (b > 0) (a + b)) 0 xs";
+    refuses(&format!("{helper}{bad}"), asserts);
+    // A flag beside the value.
+    let good = "entry main [n] (xs: [n]i64) : i64 =
+  let (fine, total) =
+    from (\\(f, a) (g, b) -> if f && g && b > 0 then (true, a + b) else (false, a))
+         (true, 0)
+         (map (\\x -> (true, x)) xs)
+  in assert fine total";
+    let good = format!("{helper}{good}");
+    gives(&good, vec![ints(&[1, 2, 3])], "6");
+    faults(&good, vec![ints(&[1, 0, 3])], |f| matches!(f, Fault::Stop(_)));
+}
+
+/// What is the same for all elements is taken out of a function, though there are none.
+#[test]
+fn sizes_inside_of_functions() {
+    let negative = "a size that may be negative";
+    let row = |size: &str| {
+        format!(
+            "entry main [n] (xs: [n]i64) (k: i64) : [n]i64 =
+  let k_size = i64.max 0 k
+  in map (\\x -> reduce (+) x (iota {size})) xs"
+        )
+    };
+    refuses(&row("k"), negative);
+    refuses(&row("(k - 1)"), negative);
+    gives(&row("k_size"), vec![ints(&[1, 2]), Value::int(3)], "[2][4, 5]");
+    gives(&row("(k_size + n)"), vec![ints(&[1, 2]), Value::int(-1)], "[2][2, 3]");
+    gives(&row("(i64.max 0 (k - 1))"), vec![ints(&[]), Value::int(-3)], "[0][]");
+}
+
+#[test]
+fn what_is_evaluated_for_no_elements() {
+    let stopped = |f: &Fault| matches!(f, Fault::Undefined(_));
+    let text = |body: &str| {
+        format!("entry main [n] [m] (xs: [n]i64) (ys: [m]i64) (k: i64) : [n]i64 =\n  map (\\x -> {body}) xs")
+    };
+    let none = || vec![ints(&[]), ints(&[7]), Value::int(-1)];
+    faults(&text("assert (k >= 0) (x + k)"), none(), stopped);
+    gives(&text("assert (n == 0 || k >= 0) (x + k)"), none(), "[0][]");
+    faults(&text("x + ys[k]"), none(), stopped);
+    gives(&text("x + (if n == 0 then 0 else ys[k])"), none(), "[0][]");
+    // A part that is the same for all is taken out as a whole.
+    faults(&text("x + reduce (+) 0 (map (\\y -> y + ys[k]) ys)"), none(), stopped);
+    // What depends on the element stays where it is.
+    gives(&text("x + ys[x]"), none(), "[0][]");
+    gives(&text("if x > 0 then ys[k] else x"), none(), "[0][]");
+}
+
 /// An empty array does not say what it is of.
 #[test]
 fn empty_literals() {

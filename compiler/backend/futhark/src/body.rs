@@ -9,8 +9,9 @@
 //! an expression gives has the sizes that Futhark finds for it, its *natural* ones; where they are not the same
 //! text, the line has a coercion, `:> [n]f64`, which is checked when the program runs.
 
+use crate::guard::{Pending, Rows, SizeFacts};
 use crate::helpers::Helpers;
-use crate::names::Names;
+use crate::names::{Mark, Names};
 use crate::scalar::{self, bare, constant, type_name};
 use crate::tree::{Form, Line, Place, Tree};
 use crate::{Error, Places};
@@ -45,6 +46,11 @@ pub struct Printer<'p> {
     /// The sizes of the iterations around, by their index variables.
     pub axes: FxHashMap<Var, Atom>,
     pub places: Places<'p>,
+    /// The functions of elements around.
+    pub rows: Rows,
+    facts: SizeFacts,
+    /// Sizes that are not negative, by the names of those that may be.
+    extents: FxHashMap<String, String>,
     env: FxHashMap<Var, Tree>,
     uses: FxHashMap<Var, usize>,
     /// The variables that types mention.
@@ -57,14 +63,27 @@ pub struct Printer<'p> {
 
 /// A block under construction.
 #[derive(Default)]
-struct Scope {
-    lines: Vec<Line>,
+pub struct Scope {
+    pub lines: Vec<Line>,
     /// What has to hold before anything that follows.
-    pending: Vec<Tree>,
-    comments: Vec<String>,
-    place: Option<String>,
+    pub pending: Pending,
+    pub comments: Vec<String>,
+    pub place: Option<String>,
     /// The variables that are used in the body itself, not in those inside it.
-    local: FxHashSet<Var>,
+    pub local: FxHashSet<Var>,
+}
+
+impl Scope {
+    /// What a body uses itself.
+    pub fn uses(&mut self, b: &Body) {
+        let mut used = |a: Atom| {
+            if let Atom::Var(v) = a {
+                self.local.insert(v);
+            }
+        };
+        b.stmts.iter().for_each(|s| s.exp.for_each_operand(&mut used));
+        b.results.iter().for_each(|a| used(*a));
+    }
 }
 
 impl<'p> Printer<'p> {
@@ -88,6 +107,9 @@ impl<'p> Printer<'p> {
             p,
             places,
             uses,
+            rows: Rows::default(),
+            facts: SizeFacts::default(),
+            extents: FxHashMap::default(),
             in_types,
             states: FxHashSet::default(),
             defs,
@@ -144,9 +166,51 @@ impl<'p> Printer<'p> {
         all.iter().map(|a| self.atom(*a)).collect()
     }
 
-    /// A size or index: no type has to be said.
-    pub fn size(&self, a: Atom) -> R<Tree> {
+    /// A number or index: no type has to be said.
+    pub fn number(&self, a: Atom) -> R<Tree> {
         Ok(bare(self.atom(a)?))
+    }
+
+    /// A size, or an index in bounds: never negative.
+    pub fn size(&self, a: Atom) -> R<Tree> {
+        Ok(match self.number(a)? {
+            Tree::Name(text) => Tree::name(self.extents.get(&text).unwrap_or(&text)),
+            // A constant that is negative is one where nothing has this size.
+            Tree::Unary('-', n) if n.is_name() => Tree::name("0"),
+            other => other,
+        })
+    }
+
+    /// Before anything is printed: which parameters are lengths of arrays.
+    pub fn lengths(&mut self, lengths: &[Var]) {
+        self.facts = crate::guard::size_facts(self.p, lengths);
+    }
+
+    /// A line for the size that a variable is, if it may be negative where functions of elements mention it.
+    pub fn extent(&mut self, v: Var) -> Option<Line> {
+        if !self.facts.doubtful.contains(&v) {
+            return None;
+        }
+        let Some(Tree::Name(own)) = self.env.get(&v).cloned() else { return None };
+        if self.extents.contains_key(&own) || own.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let pattern = self.names.fresh(&format!("{own}_size"));
+        self.extents.insert(own.clone(), pattern.clone());
+        let value = Tree::call("i64.max", vec![Tree::name("0"), Tree::name(own)]);
+        Some(Line { comments: Vec::new(), pattern, value })
+    }
+
+    /// Behind a scope its names are free again.
+    pub fn leave(&mut self, mark: Mark) {
+        self.names.leave(mark);
+        let names = &self.names;
+        self.extents.retain(|own, size| names.in_scope(own) && names.in_scope(size));
+    }
+
+    /// Whether a variable is a size that may be negative, and nothing else.
+    fn only_extent(&self, v: Var) -> bool {
+        self.facts.doubtful.contains(&v) && self.uses.get(&v) == self.facts.as_size.get(&v)
     }
 
     /// A size as it stands in a type.
@@ -182,7 +246,8 @@ impl<'p> Printer<'p> {
     /// An operand as an array of these sizes.
     pub fn atom_as(&self, a: Atom, sizes: &Sizes) -> R<Tree> {
         let (tree, natural) = (self.atom(a)?, self.sizes_of(a)?);
-        if natural == *sizes || natural.len() != sizes.len() || sizes.iter().any(|s| s == UNKNOWN) {
+        let same = |(own, wanted): (&String, &String)| wanted == UNKNOWN || own == wanted;
+        if natural.len() != sizes.len() || natural.iter().zip(sizes).all(same) {
             return Ok(tree);
         }
         Ok(tree.coerce(ty_text(self.p.atom_ty(a).base, sizes)))
@@ -221,20 +286,14 @@ impl<'p> Printer<'p> {
         let mark = self.names.enter();
         self.depth += 1;
         let mut scope = Scope { lines, ..Scope::default() };
-        let mut used = |a: Atom| {
-            if let Atom::Var(v) = a {
-                scope.local.insert(v);
-            }
-        };
-        b.stmts.iter().for_each(|s| s.exp.for_each_operand(&mut used));
-        b.results.iter().for_each(|a| used(*a));
+        scope.uses(b);
         for s in &b.stmts {
             self.stmt(s, &mut scope)?;
         }
         let result = result(self)?;
         let result = match b.results.is_empty() {
             // It is there for its checks: what it gives is whether they hold.
-            true => conjunction(std::mem::take(&mut scope.pending)).unwrap_or(Tree::name("true")),
+            true => scope.pending.conjunction().unwrap_or(Tree::name("true")),
             false => asserted(&mut scope.pending, result),
         };
         let result = match scope.comments.is_empty() {
@@ -242,14 +301,19 @@ impl<'p> Printer<'p> {
             false => Tree::Noted(std::mem::take(&mut scope.comments), Box::new(result)),
         };
         self.depth -= 1;
-        self.names.leave(mark);
-        for s in &b.stmts {
-            s.pat.iter().for_each(|v| self.forget(*v));
-        }
+        self.leave(mark);
+        self.release(b);
         Ok(Tree::block(scope.lines, result))
     }
 
-    fn stmt(&mut self, s: &'p Stmt, scope: &mut Scope) -> R<()> {
+    /// Behind a body its variables are not known.
+    pub fn release(&mut self, b: &Body) {
+        for s in &b.stmts {
+            s.pat.iter().for_each(|v| self.forget(*v));
+        }
+    }
+
+    pub fn stmt(&mut self, s: &'p Stmt, scope: &mut Scope) -> R<()> {
         if let Exp::Check { trap, cond, .. } = &s.exp {
             let format = trap.format();
             let message: String = format
@@ -262,9 +326,10 @@ impl<'p> Printer<'p> {
                 .collect();
             let place = (self.places)(s.prov).map_or(String::new(), |p| format!("{p}: "));
             scope.comments.push(format!("{place}stops if {message} ({})", format.code));
-            scope.pending.push(self.atom(*cond)?);
+            scope.pending.push(self.rows.empty(self.rows.of(*cond)), self.atom(*cond)?);
             return Ok(());
         }
+        let level = self.rows.bind(s);
         match (&s.exp, s.pat.as_slice()) {
             (Exp::Filter { axis, body }, pat) => return self.filter(axis, body, pat, s, scope),
             (Exp::Join { axis, regular, body }, pat) => {
@@ -275,25 +340,49 @@ impl<'p> Printer<'p> {
         let (tree, natural) = self.exp(s)?;
         match s.pat.as_slice() {
             // It is there for its checks.
-            [] => scope.pending.push(tree),
+            [] => scope.pending.push(self.rows.empty(level), tree),
             [v] => {
                 let declared = self.declared(*v)?;
                 let tree = if natural[0] == declared {
                     tree
                 } else {
-                    tree.coerce(ty_text(self.base(*v), &declared))
+                    let tree = tree.coerce(ty_text(self.base(*v), &declared));
+                    // A slice looks whether it is inside of the array.
+                    let (own, looks) = match &s.exp {
+                        Exp::View { view: View::Slice { start, dims }, .. } => {
+                            (start.iter().chain(dims).map(|a| self.rows.of(*a)).max(), true)
+                        }
+                        _ => (None, declared.iter().any(|n| self.extents.values().any(|e| e == n))),
+                    };
+                    let sizes = self.p.ty(*v).dims.iter().map(|a| self.rows.of(*a)).max();
+                    match looks {
+                        true => self.looked_at(own.or(sizes).unwrap_or(0), self.base(*v), &declared, tree),
+                        false => tree,
+                    }
+                };
+                let tree = self.whole(level, &[(self.base(*v), declared.clone())], tree);
+                let tree = match (self.only_extent(*v), tree) {
+                    (true, tree) if !tree.is_name() => {
+                        Tree::call("i64.max", vec![Tree::name("0"), bare(tree)])
+                    }
+                    (_, tree) => tree,
                 };
                 let once = self.uses.get(v).is_none_or(|n| *n <= 1) && scope.local.contains(v);
                 let small = match declared.is_empty() {
                     true => tree.weight(MOST_WEIGHT) < MOST_WEIGHT,
                     false => is_plain_replicate(&tree),
                 };
-                if tree.is_name() || (once && small && !self.in_types.contains(v) && !stops(&s.exp)) {
+                let sized = self.in_types.contains(v) || self.facts.doubtful.contains(v);
+                if tree.is_name() || (once && small && !sized && !stops(&s.exp)) {
                     self.bind_to(*v, tree);
+                    scope.lines.extend(self.extent(*v));
                     return Ok(());
                 }
                 let pattern = self.bind(*v);
                 self.line(scope, s, pattern, tree);
+                if !self.only_extent(*v) {
+                    scope.lines.extend(self.extent(*v));
+                }
             }
             pat => {
                 let (mut names, mut later) = (Vec::new(), Vec::new());
@@ -308,7 +397,12 @@ impl<'p> Printer<'p> {
                         later.push((*v, name));
                     }
                 }
+                let types = pat.iter().zip(&natural).map(|(v, n)| (self.base(*v), n.clone()));
+                let tree = self.whole(level, &types.collect::<Vec<_>>(), tree);
                 self.line(scope, s, pack_names(&names), tree);
+                for v in pat {
+                    scope.lines.extend(self.extent(*v));
+                }
                 for (v, name) in later {
                     let declared = self.declared(v)?;
                     let value = Tree::name(name).coerce(ty_text(self.base(v), &declared));
@@ -408,8 +502,10 @@ impl<'p> Printer<'p> {
             let cell = self.dims(&self.p.ty(*v).dims[1..])?;
             let mark = self.names.enter();
             let i = self.bind(axis.var);
+            self.rows.enter(axis.var, &self.dim(axis.size)?);
             let element = self.block_with(body, |pr| pr.atom_as(body.results[k], &cell))?;
-            self.names.leave(mark);
+            self.rows.leave();
+            self.leave(mark);
             let iota = Tree::call("iota", vec![self.size(axis.size)?]);
             let value = Tree::call("map", vec![Tree::lambda(vec![i], element), iota]);
             let pattern = self.bind(*v);
@@ -421,6 +517,7 @@ impl<'p> Printer<'p> {
             let mark = self.names.enter();
             let (from, all) = (self.names.fresh("starts"), self.names.fresh("data"));
             let i = self.bind(axis.var);
+            self.rows.changes(axis.var);
             let given = body.results[regular + k];
             let rank = self.p.atom_ty(given).rank();
             let next = self.block_with(body, |pr| {
@@ -429,7 +526,7 @@ impl<'p> Printer<'p> {
                 let starts = Tree::infix("++", Tree::name(&from), here);
                 Ok(Tree::Tuple(vec![starts, Tree::infix("++", Tree::name(&all), flat)]))
             })?;
-            self.names.leave(mark);
+            self.leave(mark);
             let none = |t: BaseTy| {
                 let zero = constant(remc_base::ops::zero(t));
                 Tree::call("replicate", vec![Tree::name("0"), zero])
@@ -482,7 +579,20 @@ impl<'p> Printer<'p> {
             }
             Exp::Index { array, at } => {
                 let natural = self.dims(&self.p.ty(*array).dims[at.len()..])?;
-                Ok((self.index(*array, at)?, vec![natural]))
+                let tree = self.index(*array, at)?;
+                if let Tree::Index(..) = tree {
+                    let places = self.places_left(*array, at);
+                    let level = places.iter().map(|k| self.rows.of(at[*k])).max().unwrap_or(0);
+                    let dims = &self.p.ty(*array).dims;
+                    let inside = places.iter().all(|k| {
+                        at[*k].as_int().zip(dims[*k].as_int()).is_some_and(|(i, n)| (0..n).contains(&i))
+                    });
+                    if !inside {
+                        let base = self.base(*array);
+                        return Ok((self.looked_at(level, base, &natural, tree), vec![natural]));
+                    }
+                }
+                Ok((tree, vec![natural]))
             }
             Exp::If { cond, then, otherwise } => self.choice(*cond, then, otherwise, &s.pat),
             Exp::For { axis, state, body } => self.repeat(state, body, Some(axis), None),
@@ -499,6 +609,12 @@ impl<'p> Printer<'p> {
                 Err(Error("a statement that binds by itself".into()))
             }
         }
+    }
+
+    /// The axes that an index is still looked up in.
+    fn places_left(&self, array: Var, at: &[Atom]) -> Vec<usize> {
+        let fixed = self.best_peel(array, at).map_or(&[][..], |p| &p.fixed);
+        (0..at.len()).filter(|k| !fixed.iter().any(|(axis, _)| axis == k)).collect()
     }
 
     /// An element or cell, by the best name that there is for a part of the array.
@@ -600,6 +716,13 @@ impl<'p> Printer<'p> {
                 }
             }
         }
+        vars.iter().chain(axis.map(|a| &a.var)).for_each(|v| self.rows.changes(*v));
+        // Sizes that may be negative have a line of their own, in front of what has them.
+        for v in &vars {
+            if let Some(line) = self.extent(*v) {
+                later.push((*v, line));
+            }
+        }
         // A loop says nothing of the sizes that change: Futhark finds that they do.
         let (mut wants, mut start) = (vec![], vec![]);
         for (k, v) in vars.iter().enumerate() {
@@ -635,7 +758,7 @@ impl<'p> Printer<'p> {
             let results = body.results.iter().zip(&wants).map(|(a, sizes)| pr.atom_as(*a, sizes));
             Ok(pack(results.collect::<R<Vec<_>>>()?))
         })?;
-        self.names.leave(mark);
+        self.leave(mark);
         self.states.retain(|v| !vars.contains(v));
         vars.iter().chain(axis.map(|a| &a.var)).for_each(|v| self.forget(*v));
         // One state may become another: Futhark has to be told that they are as large as each other.
@@ -666,7 +789,7 @@ impl<'p> Printer<'p> {
                 let rest = self.unzipped(count - 4, Tree::name(&names[4]));
                 let more: Vec<String> = (4..count).map(|_| self.names.fresh("part")).collect();
                 lines.push(Line { comments: vec![], pattern: pack_names(&more), value: rest });
-                self.names.leave(mark);
+                self.leave(mark);
                 let all = names[..4].iter().chain(&more).map(Tree::name).collect();
                 Tree::block(lines, pack(all))
             }
@@ -698,15 +821,11 @@ fn is_plain_replicate(t: &Tree) -> bool {
 }
 
 /// The value once all that is pending holds.
-fn asserted(pending: &mut Vec<Tree>, value: Tree) -> Tree {
-    match conjunction(std::mem::take(pending)) {
+fn asserted(pending: &mut Pending, value: Tree) -> Tree {
+    match pending.conjunction() {
         Some(cond) => Tree::call("assert", vec![cond, value]),
         None => value,
     }
-}
-
-fn conjunction(all: Vec<Tree>) -> Option<Tree> {
-    all.into_iter().reduce(|a, b| Tree::infix("&&", a, b))
 }
 
 /// If a map keeps or drops the elements of one array: that array, filtered.

@@ -29,7 +29,7 @@ fn kind(ty: Option<BaseTy>) -> char {
 const HELPERS: &[Helper] = &[
     Helper {
         name: "quotient",
-        needs: &["modulo"],
+        needs: &[],
         text: &[
             (
                 's',
@@ -47,11 +47,13 @@ def quotient_{t} (x: {t}) (y: {t}) : {t} =
             ),
             (
                 'f',
-                "-- The integral number that belongs to `modulo_{t}`.
+                "-- The integral number that belongs to the remainder with the sign of the divisor.
 def quotient_{t} (x: {t}) (y: {t}) : {t} =
   if y == 0.0 then x / y
   else
-    let q = (x - modulo_{t} x y) / y
+    let r = x % y
+    let moved = r != 0.0 && (r < 0.0) != (y < 0.0)
+    let q = if moved then (x - r) / y - 1.0 else (x - r) / y
     let below = {t}.floor q
     in if q == 0.0 then (if 1.0 / (x / y) < 0.0 then (-0.0) else 0.0)
        else if q - below > 0.5 then below + 1.0 else below
@@ -318,9 +320,10 @@ def reduce_from [n] 'a (op: a -> a -> a) (start: a) (xs: [n]a) : a =
         needs: &["either"],
         text: &[(
             '*',
-            "-- A reduction of at least one element, by an operator without a neutral element.
-def reduce_some [n] 'a (op: a -> a -> a) (xs: [n]a) : a =
-  let (_, total) = reduce (either op) (false, xs[0]) (map (\\x -> (true, x)) xs)
+            "-- A reduction of at least one element, by an operator without a neutral element; `any` is never
+-- looked at.
+def reduce_some [n] 'a (op: a -> a -> a) (any: a) (xs: [n]a) : a =
+  let (_, total) = reduce (either op) (false, any) (map (\\x -> (true, x)) xs)
   in total
 ",
         )],
@@ -330,9 +333,12 @@ def reduce_some [n] 'a (op: a -> a -> a) (xs: [n]a) : a =
         needs: &["either"],
         text: &[(
             '*',
-            "-- A scan whose start takes part once: it need not be neutral.
+            "-- A scan whose start takes part once: it need not be neutral. What is opaque is not fused with what
+-- is done to it: the scan is one of pairs, of which only the second is wanted.
 def scan_from [n] 'a (op: a -> a -> a) (start: a) (xs: [n]a) : [n]a =
-  map (\\(_, x) -> op start x) (scan (either op) (false, start) (map (\\x -> (true, x)) xs))
+  let begun = map2 (\\i x -> (true, if i == 0 then op start x else x)) (iota n) xs
+  let (_, all) = unzip (scan (either op) (false, start) begun)
+  in #[opaque] all
 ",
         )],
     },
@@ -341,12 +347,10 @@ def scan_from [n] 'a (op: a -> a -> a) (start: a) (xs: [n]a) : [n]a =
         needs: &["either"],
         text: &[(
             '*',
-            "-- A scan by an operator without a neutral element.
-def scan_some [n] 'a (op: a -> a -> a) (xs: [n]a) : [n]a =
-  if n == 0 then xs
-  else
-    let (_, all) = unzip (scan (either op) (false, xs[0]) (map (\\x -> (true, x)) xs))
-    in all
+            "-- A scan by an operator without a neutral element; `any` is never looked at.
+def scan_some [n] 'a (op: a -> a -> a) (any: a) (xs: [n]a) : [n]a =
+  let (_, all) = unzip (scan (either op) (false, any) (map (\\x -> (true, x)) xs))
+  in #[opaque] all
 ",
         )],
     },

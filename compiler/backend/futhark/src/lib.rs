@@ -5,8 +5,10 @@
 //! | [`interface`] | what an entry takes and gives, and the comment that says so |
 //! | [`body`] | blocks of `let`s, branches, loops, filters |
 //! | [`soac`] | `map`, `reduce`, `scan`, `scatter`, sorting |
+//! | [`flags`] | operators that may stop the program |
 //! | [`view`] | reshapes, transpositions, slices |
 //! | [`scalar`] | operators, casts, constants |
+//! | [`guard`] | sizes, conditions and indices that stop nothing where nothing is done |
 //! | [`neutral`] | which starts are neutral elements |
 //! | [`helpers`] | functions for what Futhark means differently |
 //! | [`names`], [`keywords`] | what variables are called |
@@ -18,6 +20,8 @@
 //! it for itself. One entry of the program is one `entry` of the text.
 
 mod body;
+mod flags;
+mod guard;
 mod helpers;
 pub mod interface;
 mod keywords;
@@ -55,13 +59,16 @@ pub type Places<'p> = &'p dyn Fn(Prov) -> Option<String>;
 pub fn print(p: &Program, places: Places<'_>, version: &str) -> Result<String, Error> {
     let mut printer = Printer::new(p, places);
     let interface = interface::interface(p);
+    let lengths: Vec<_> = p.params.iter().flat_map(|v| &p.ty(*v).dims).filter_map(|d| d.as_var()).collect();
+    printer.lengths(&lengths);
     let signature = interface::signature(&mut printer, &interface)?;
     let wants = interface.given.iter().map(|k| match p.body.results.get(*k) {
         Some(a) => printer.sizes_of_result(*a),
         None => Err(Error("a result that is not there".into())),
     });
     let wants = wants.collect::<Result<Vec<_>, Error>>()?;
-    let body = printer.block_with(&p.body, |pr| {
+    let sizes: Vec<_> = p.params.iter().filter_map(|v| printer.extent(*v)).collect();
+    let body = printer.block_behind(sizes, &p.body, |pr| {
         let given = interface.given.iter().zip(&wants);
         let all = given.map(|(k, sizes)| pr.atom_as(p.body.results[*k], sizes));
         Ok(tree::Tree::tuple(all.collect::<Result<Vec<_>, Error>>()?))

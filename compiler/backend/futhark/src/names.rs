@@ -32,6 +32,11 @@ impl Names {
         }
     }
 
+    /// Whether something in scope has this name.
+    pub fn in_scope(&self, name: &str) -> bool {
+        self.taken.contains(name)
+    }
+
     /// A name of nothing else in scope.
     pub fn fresh(&mut self, wanted: &str) -> String {
         let taken = |n: &str| is_reserved(n, is_helper) || self.taken.contains(n);

@@ -17,6 +17,7 @@
 //! through `reduce_from` and `scan_from`. What is not associative is a loop.
 
 use crate::body::{Peel, Printer, R, Sizes, each_use, pack, pack_names};
+use crate::flags::{Stopping, stopping};
 use crate::names::{cell, element};
 use crate::neutral::is_neutral;
 use crate::scalar::{bare, section};
@@ -87,6 +88,7 @@ impl<'p> Printer<'p> {
             self.peels.push(Peel { array: i.array, fixed: i.fixed, name });
         }
         let outer = self.axes.insert(axis.var, axis.size);
+        self.rows.enter(axis.var, &self.dim(axis.size)?);
         let inner = match rest.split_first() {
             Some((next, rest)) => {
                 let tree = self.array_of(next, rest, body, wants)?;
@@ -94,11 +96,12 @@ impl<'p> Printer<'p> {
             }
             None => self.block(body, wants)?,
         };
+        self.rows.leave();
         if let Some(outer) = outer {
             self.axes.insert(axis.var, outer);
         }
         self.peels.truncate(first_peel);
-        self.names.leave(mark);
+        self.leave(mark);
         self.forget(axis.var);
         if params.is_empty() {
             if !may_run_once(body) {
@@ -220,8 +223,9 @@ impl<'p> Printer<'p> {
         let mark = self.names.enter();
         let accs = self.accumulators(op, &wants);
         let i = self.bind(axis.var);
+        self.rows.changes(axis.var);
         let next = self.block_with(body, |pr| pr.combined(op, body, &wants))?;
-        self.names.leave(mark);
+        self.leave(mark);
         self.forget(axis.var);
         let form = Form::For(i, Box::new(size));
         let tree = Tree::Loop { pattern: accs, start: Box::new(start), form, body: Box::new(next) };
@@ -238,6 +242,7 @@ impl<'p> Printer<'p> {
     /// Names for the accumulators, as the pattern of a loop.
     fn accumulators(&mut self, op: &Combine, wants: &[Sizes]) -> String {
         let accs = &op.lambda.params[..wants.len().min(op.lambda.params.len())];
+        accs.iter().for_each(|v| self.rows.changes(*v));
         pack_names(&accs.iter().map(|v| self.bind(*v)).collect::<Vec<_>>())
     }
 
@@ -273,8 +278,29 @@ impl<'p> Printer<'p> {
         wants: &[Sizes],
     ) -> R<Tree> {
         let all = self.array_of(axis, &[], body, wants)?;
-        let operator = self.operator(&op.lambda, wants)?;
         let bases: Vec<BaseTy> = op.lambda.params.iter().take(wants.len()).map(|v| self.base(*v)).collect();
+        let stops = stopping(&op.lambda);
+        if stops == Stopping::Loop {
+            return self.one_by_one(what, axis, all, (op, start), wants);
+        }
+        let operator = self.operator(&op.lambda, wants)?;
+        let any = || pack(bases.iter().zip(wants).map(|(b, sizes)| self.any(*b, sizes)).collect());
+        let (from, some) = match what {
+            "reduce" => ("reduce_from", "reduce_some"),
+            _ => ("scan_from", "scan_some"),
+        };
+        if stops == Stopping::Flags {
+            let (name, begin) = match start {
+                Some(start) => (from, start),
+                None => (some, any()),
+            };
+            let x = self.names.fresh("x");
+            let fine = |x: Tree| Tree::Tuple(vec![Tree::name("true"), x]);
+            let all = Tree::call("map", vec![Tree::lambda(vec![x.clone()], fine(Tree::name(x))), all]);
+            let tree = Tree::call(self.helpers.named(name, None), vec![operator, fine(begin), all]);
+            return Ok(self.looked_at_behind(what, tree));
+        }
+        let nothing = bare(any());
         Ok(match start {
             Some(start) if is_neutral(op, &|v| self.definition(v)) => {
                 let start = if bases.len() == 1 { bare(start) } else { start };
@@ -301,16 +327,10 @@ impl<'p> Printer<'p> {
                 };
                 applied.ok_or_else(|| Error("an operator without a text".into()))?
             }
-            Some(start) => {
-                let name = if what == "reduce" { "reduce_from" } else { "scan_from" };
-                Tree::call(self.helpers.named(name, None), vec![operator, start, all])
-            }
+            Some(start) => Tree::call(self.helpers.named(from, None), vec![operator, start, all]),
             None => match neutral::of(op, &bases) {
                 Some(one) => Tree::call(what, vec![operator, bare(crate::scalar::constant(one)), all]),
-                None => {
-                    let name = if what == "reduce" { "reduce_some" } else { "scan_some" };
-                    Tree::call(self.helpers.named(name, None), vec![operator, all])
-                }
+                None => Tree::call(self.helpers.named(some, None), vec![operator, nothing, all]),
             },
         })
     }
@@ -344,11 +364,16 @@ impl<'p> Printer<'p> {
             }
             sides.push(pack_names(&names));
         }
+        if stopping(lambda) == Stopping::Flags {
+            let tree = self.flagged(lambda, wants, &sides, lines)?;
+            self.leave(mark);
+            return Ok(tree);
+        }
         let body = self.block_behind(lines, &lambda.body, |pr| {
             let all = lambda.body.results.iter().zip(wants).map(|(a, sizes)| pr.atom_as(*a, sizes));
             Ok(pack(all.collect::<R<Vec<_>>>()?))
         })?;
-        self.names.leave(mark);
+        self.leave(mark);
         Ok(Tree::lambda(sides, body))
     }
 
@@ -412,6 +437,7 @@ impl<'p> Printer<'p> {
             .atoms(&op.lambda.params.iter().take(wants.len()).map(|v| Atom::Var(*v)).collect::<Vec<_>>())?;
         let outs: Vec<String> = wants.iter().map(|_| self.names.fresh("states")).collect();
         let i = self.bind(axis.var);
+        self.rows.changes(axis.var);
         let next = self.block_with(body, |pr| pr.combined(op, body, wants))?;
         let news: Vec<String> = wants.iter().map(|_| self.names.fresh("next")).collect();
         let written = |values: &[Tree], at: &str| -> Vec<Tree> {
@@ -439,7 +465,7 @@ impl<'p> Printer<'p> {
             ScanKind::Full => pack(written(&states, n)),
             _ => pack(outs.iter().map(Tree::name).collect()),
         };
-        self.names.leave(mark);
+        self.leave(mark);
         self.forget(axis.var);
         Ok(Tree::block(vec![Line { comments: vec![], pattern, value }], last))
     }
@@ -485,7 +511,7 @@ impl<'p> Printer<'p> {
                 }
             });
         }
-        self.names.leave(mark);
+        self.leave(mark);
         let less = less.ok_or_else(|| Error("a sort without keys".into()))?;
         let n = self.size(axis.size)?;
         let name = self.helpers.named("grade", None);
@@ -549,7 +575,7 @@ impl<'p> Printer<'p> {
         let mark = self.names.enter();
         let places = self.names.fresh("places");
         let values: Vec<String> = dests.iter().map(|_| self.names.fresh("values")).collect();
-        self.names.leave(mark);
+        self.leave(mark);
         let mut names = vec![places.clone()];
         names.extend(values.iter().cloned());
         let value = self.unzipped(wants.len(), all);
@@ -589,13 +615,14 @@ impl<'p> Printer<'p> {
         let mark = self.names.enter();
         let outs: Vec<String> = own.iter().map(|_| self.names.fresh("out")).collect();
         let i = self.bind(axis.var);
+        self.rows.changes(axis.var);
         let all: Vec<Tree> = outs.iter().map(Tree::name).collect();
         let next = self.block_with(body, |pr| {
             let Some((place, values)) = body.results.split_first() else {
                 return Err(Error("a scatter without a place".into()));
             };
             let mut lines = Vec::new();
-            let at = match pr.size(*place)? {
+            let at = match pr.number(*place)? {
                 Tree::Name(at) => at,
                 value => {
                     let at = pr.names.fresh("place");
@@ -632,7 +659,7 @@ impl<'p> Printer<'p> {
             let skip = crate::scalar::infix("<", Tree::name(&at), Tree::name("0"));
             Ok(Tree::block(lines, Tree::choice(skip, pack(all.clone()), new)))
         })?;
-        self.names.leave(mark);
+        self.leave(mark);
         self.forget(axis.var);
         Ok(Tree::Loop {
             pattern: pack_names(&outs),

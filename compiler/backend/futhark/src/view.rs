@@ -29,7 +29,7 @@ impl Printer<'_> {
             View::Rotate { amounts } => {
                 let mut tree = a;
                 for (k, amount) in amounts.iter().enumerate() {
-                    let by = self.size(*amount)?;
+                    let by = self.number(*amount)?;
                     tree = under(k, "rotate", vec![by], tree);
                 }
                 (tree, own)
@@ -68,7 +68,7 @@ impl Printer<'_> {
                 let to = self.dims(dims)?;
                 let mark = self.names.enter();
                 let (flat, i, n) = (self.names.fresh("flat"), self.names.fresh("i"), self.names.fresh("n"));
-                self.names.leave(mark);
+                self.leave(mark);
                 let lines = vec![
                     Line { comments: vec![], pattern: flat.clone(), value: flattened(a, own.len()) },
                     Line {
@@ -77,7 +77,7 @@ impl Printer<'_> {
                         value: Tree::call("length", vec![Tree::name(&flat)]),
                     },
                 ];
-                let at = Tree::infix("%", Tree::name(&i), Tree::name(n));
+                let at = Tree::infix("%", Tree::name(&i), at_least_one(Tree::name(n)));
                 let one = Tree::name(flat).at(vec![Place::At(at)]);
                 let count = to.iter().map(Tree::name).reduce(|a, b| Tree::infix("*", a, b));
                 let Some(count) = count else { return Err(Error("a cycle without axes".into())) };
@@ -108,7 +108,8 @@ impl Printer<'_> {
         let mut places = Vec::new();
         for ((name, s), n) in names.iter().zip(start).zip(own) {
             let n = Tree::name(n);
-            let from = Tree::infix("%", self.size(*s)?, n.clone());
+            let n = at_least_one(n);
+            let from = Tree::infix("%", self.number(*s)?, n.clone());
             places.push(Place::At(Tree::infix("%", infix("+", Tree::name(name), from), n)));
         }
         let mut tree = a.at(places);
@@ -116,8 +117,16 @@ impl Printer<'_> {
             let iota = Tree::call("iota", vec![self.size(*d)?]);
             tree = Tree::call("map", vec![Tree::lambda(vec![name.clone()], tree), iota]);
         }
-        self.names.leave(mark);
+        self.leave(mark);
         Ok(tree)
+    }
+}
+
+/// What is divided by: where it is 0 there is nothing to divide, but Futhark may look before it knows.
+fn at_least_one(n: Tree) -> Tree {
+    match &n {
+        Tree::Name(text) if text.parse::<u64>().is_ok_and(|n| n > 0) => n,
+        _ => Tree::call("i64.max", vec![Tree::name("1"), n]),
     }
 }
 
