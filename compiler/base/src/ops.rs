@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `+ - * negate abs` | integers wrap: `(abs MIN)` is `MIN`, `(negate 1u8)` is 255 |
 //! | `/` | `Quot t`: integers are converted first, so `(/ 1 0)` is `inf`, `(/ 0 0)` is `nan`; no error |
-//! | `quotient %` | round toward minus infinity, `%` has the divisor's sign; `MIN / -1` is `MIN`, `MIN % -1` is 0; an integer divisor 0 is an error. Floats as Python: `%` is `fmod` moved into the divisor's sign, `quotient` is `(x - x % y) / y` rounded to the nearest integral value; divisor 0 gives `x / 0` and `nan` |
+//! | `quotient %` | round toward minus infinity, `%` has the divisor's sign; `MIN / -1` is `MIN`, `MIN % -1` is 0; an integer divisor 0 is an error. Floats as Python: `%` is `fmod` moved into the divisor's sign, `quotient` is `(x - fmod(x, y)) / y`, less 1 where the remainder was moved, rounded to the nearest integral value: `(quotient -1.0 inf)` is -1.0, `(% -1.0 inf)` is `inf`; divisor 0, which Python refuses, gives `x / 0` and `nan` |
 //! | `expt` | integer base: repeated squaring, wrapping, `(expt 0 0)` is 1, a negative exponent is an error; a float exponent that is integral is that integer, any other is `pow` in `f64`, cast back. Float base: an integral exponent by repeated squaring (a negative one: 1 divided by the power of the opposite), any other is `pow` |
 //! | `min2 max2` | a NaN operand gives NaN; `-0.0` is less than `0.0` (IEEE 754-2019 minimum and maximum) |
 //! | `sign` | -1, 0 or 1; NaN gives NaN, both zeros give `0.0` |

@@ -183,7 +183,10 @@ macro_rules! float {
                 if d == 0.0 {
                     return self / d;
                 }
-                let q = (self - self.floor_mod(d)) / d;
+                let r = $fmod(self, d);
+                let q = (self - r) / d;
+                // The remainder is moved into the divisor's sign: the quotient goes down.
+                let q = if r != 0.0 && (r < 0.0) != (d < 0.0) { q - 1.0 } else { q };
                 if q == 0.0 {
                     return $copysign(0.0, self / d);
                 }

@@ -141,7 +141,9 @@ REMC_FN f64 fused(f64 a, f64 b, f64 c) { return fma(a, b, c); }
   }                                                                                                        \
   REMC_FN T quotient(T a, T b) {                                                                           \
     if (b == 0) return a / b;                                                                              \
-    T q = (a - modulo(a, b)) / b;                                                                          \
+    T r = FMOD(a, b);                                                                                      \
+    T q = (a - r) / b;                                                                                     \
+    if (r != 0 && (r < 0) != (b < 0)) q = q - 1;                                                           \
     if (q == 0) return COPYSIGN((T)0, a / b);                                                              \
     T down = FLOOR(q);                                                                                     \
     return q - down > (T)0.5 ? down + 1 : down;                                                            \

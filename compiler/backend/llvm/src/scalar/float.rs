@@ -55,14 +55,22 @@ impl<'ctx> Emit<'_, 'ctx> {
         self.select(is_zero, self.intrinsic("llvm.copysign", &[], &[zero, d])?, moved)
     }
 
-    /// `(x - x % d) / d`, rounded to the nearest integral value, a zero with the sign of `x / d`.
+    /// `(x - fmod(x, d)) / d`, less 1 where the remainder moves into the divisor's sign, rounded to the nearest integral
+    /// value, a zero with the sign of `x / d`.
     fn float_quotient(&self, x: Value<'ctx>, d: Value<'ctx>) -> Emitted<'ctx> {
-        let zero = self.float_like(x, 0.0)?;
+        let (zero, one) = (self.float_like(x, 0.0)?, self.float_like(x, 1.0)?);
         let plain = self.fdiv(x, d)?;
-        let q = self.fdiv(self.fsub(x, self.float_modulo(x, d)?)?, d)?;
+        let r = self.frem(x, d)?;
+        let r_negative = self.fcmp(FloatPredicate::OLT, r, zero)?;
+        let d_negative = self.fcmp(FloatPredicate::OLT, d, zero)?;
+        let differ = self.xor(r_negative, d_negative)?;
+        let exact = self.fcmp(FloatPredicate::OEQ, r, zero)?;
+        let q = self.fdiv(self.fsub(x, r)?, d)?;
+        let moved = self.select(differ, self.fsub(q, one)?, q)?;
+        let q = self.select(exact, q, moved)?;
         let f = self.intrinsic("llvm.floor", &[], &[q])?;
         let up = self.fcmp(FloatPredicate::OGT, self.fsub(q, f)?, self.float_like(x, 0.5)?)?;
-        let rounded = self.select(up, self.fadd(f, self.float_like(x, 1.0)?)?, f)?;
+        let rounded = self.select(up, self.fadd(f, one)?, f)?;
         let q_zero = self.fcmp(FloatPredicate::OEQ, q, zero)?;
         let signed = self.intrinsic("llvm.copysign", &[], &[zero, plain])?;
         let rounded = self.select(q_zero, signed, rounded)?;
