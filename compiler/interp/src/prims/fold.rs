@@ -1,11 +1,11 @@
 //! Reductions, scans, folds and iteration: from left to right, exactly.
 
-use super::{Call, joined};
+use super::{Call, halves, joined};
 use crate::array::{Array, Collector, Data, Dims, Func, size};
 use crate::env::natural;
 use crate::error::{Fault, R};
-use remc_base::Trap;
-use remc_base::ops::{self, BinaryKernel};
+use remc_base::ops::{self, BinaryKernel, ScalarOp};
+use remc_base::{Scalar, Trap};
 use smallvec::smallvec;
 
 /// The parts of `op, [zero,] xs` where `xs` is `n` items of shape `pad ++ cell`.
@@ -68,6 +68,11 @@ fn fold_vector(r: &Reduction, acc: &Array) -> Option<Array> {
     Some(Array::new(Dims::new(), data))
 }
 
+/// An operator that cannot fail, of two scalars.
+pub(super) fn scalar(op: ScalarOp, a: Scalar, b: Scalar) -> R<Scalar> {
+    ops::apply(op, &[a, b]).map_err(|e| Fault::internal(e.to_string()))
+}
+
 fn accumulate(c: &Call, r: &Reduction, from: Array, first: usize, element_first: bool) -> R<Array> {
     let mut acc = from;
     for i in first..r.n {
@@ -81,6 +86,10 @@ fn nothing_to_reduce(c: &Call) -> Box<Fault> {
 }
 
 pub(super) fn reduce(c: &Call) -> R<Array> {
+    halves::combine(c, 1, reduce_of)
+}
+
+fn reduce_of(c: &Call) -> R<Array> {
     let r = parts(c, 1)?;
     if r.n == 0 {
         return Err(nothing_to_reduce(c));
@@ -95,6 +104,10 @@ pub(super) fn reduce(c: &Call) -> R<Array> {
 }
 
 pub(super) fn reduce_zero(c: &Call) -> R<Array> {
+    halves::combine(c, 2, reduce_zero_of)
+}
+
+fn reduce_zero_of(c: &Call) -> R<Array> {
     let r = parts(c, 2)?;
     if let Some(a) = fold_vector(&r, c.arg(1)?) {
         return Ok(a);
@@ -134,6 +147,10 @@ fn prefixes(
 }
 
 pub(super) fn iscan(c: &Call) -> R<Array> {
+    halves::combine(c, 1, iscan_of)
+}
+
+fn iscan_of(c: &Call) -> R<Array> {
     let r = parts(c, 1)?;
     if r.n == 0 {
         return Err(nothing_to_reduce(c));
@@ -142,16 +159,37 @@ pub(super) fn iscan(c: &Call) -> R<Array> {
 }
 
 pub(super) fn iscan_zero(c: &Call) -> R<Array> {
+    halves::combine(c, 2, iscan_zero_of)
+}
+
+fn iscan_zero_of(c: &Call) -> R<Array> {
     let r = parts(c, 2)?;
     prefixes(c, &r, spread(c.arg(1)?, r.pad)?, 0, false, 0, false)
 }
 
 pub(super) fn scan_zero(c: &Call) -> R<Array> {
+    halves::combine(c, 2, scan_zero_of)
+}
+
+/// One more than there are items.
+fn one_more(c: &Call, n: usize) -> R<()> {
+    match n >= i64::MAX as usize {
+        true => Err(Fault::trap(Trap::Overflow { dim: format!("of `{}`", c.name()).into() }, &[])),
+        false => Ok(()),
+    }
+}
+
+fn scan_zero_of(c: &Call) -> R<Array> {
     let r = parts(c, 2)?;
+    one_more(c, r.n)?;
     prefixes(c, &r, spread(c.arg(1)?, r.pad)?, 0, true, 0, false)
 }
 
 pub(super) fn open_scan_zero(c: &Call) -> R<Array> {
+    halves::combine(c, 2, open_scan_zero_of)
+}
+
+fn open_scan_zero_of(c: &Call) -> R<Array> {
     let r = parts(c, 2)?;
     let zero = spread(c.arg(1)?, r.pad)?;
     if r.n == 0 {
@@ -163,6 +201,7 @@ pub(super) fn open_scan_zero(c: &Call) -> R<Array> {
 
 pub(super) fn trace(c: &Call) -> R<Array> {
     let r = parts(c, 2)?;
+    one_more(c, r.n)?;
     prefixes(c, &r, spread(c.arg(1)?, r.pad)?, 0, true, 0, true)
 }
 

@@ -1,6 +1,6 @@
 //! Reductions, scans, folds and iteration.
 
-use super::Call;
+use super::{Call, halves};
 use crate::build::array::MOST_UNROLLED;
 use crate::build::function::Round;
 use crate::build::join::has_boxes;
@@ -71,23 +71,35 @@ fn combine<'a>(
     serial: bool,
 ) -> R<Val<'a>> {
     let (pad, cell) = (c.shape(1)?, c.shape(2)?);
-    let elem_ty = c.array(0, &[pad, cell])?;
+    let mut elem_ty = c.array(0, &[pad, cell])?;
+    // Sums of halves are made of wider numbers.
+    let halves = !serial && elem_ty.atom == AtomTy::Base(BaseTy::F16) && halves::is_sum(c.arg(0)?);
+    let wide = |b: &mut Build<'a>, v: &Val<'a>| match halves {
+        true => halves::converted(b, v, BaseTy::F32),
+        false => Ok(v.clone()),
+    };
+    if halves {
+        elem_ty.atom = AtomTy::Base(BaseTy::F32);
+    }
     let (acc_ty, result_ty) = if serial {
         (c.array(1, &[pad, c.shape(3)?])?, c.array(1, &[c.shape(3)?])?)
     } else {
-        (elem_ty.clone(), c.array(0, &[cell])?)
+        (elem_ty.clone(), ArrTy { atom: elem_ty.atom.clone(), ..c.array(0, &[cell])? })
     };
     let n = c.count(b, xs)?;
     let pad = b.sizes(pad)?;
     let mut start = match zero {
-        Some(i) => Some(b.replicate(c.arg(i)?, &pad)?),
+        Some(i) => {
+            let start = wide(b, c.arg(i)?)?;
+            Some(b.replicate(&start, &pad)?)
+        }
         None => {
             let some = b.less(Atom::int(0), n)?;
             b.check(Trap::Empty { prim: c.name().into() }, some, &[])?;
             None
         }
     };
-    let mut items = c.arg(xs)?.clone();
+    let mut items = wide(b, c.arg(xs)?)?;
     let boxes = holds_boxes(&elem_ty.atom) || holds_boxes(&acc_ty.atom);
     if let (Some(v), false) = (&start, serial || boxes) {
         // Parts that are combined with parts are of one kind with the elements.
@@ -101,11 +113,12 @@ fn combine<'a>(
     if !boxes {
         let open = b.scopes.len();
         if let Some(v) = combine_items(b, c, form, &fold)? {
-            return Ok(v);
+            return if halves { halves::converted(b, &v, BaseTy::F16) } else { Ok(v) };
         }
         b.scopes.truncate(open);
     }
-    one_by_one(b, c, form, fold)
+    let all = one_by_one(b, c, form, fold)?;
+    if halves { halves::converted(b, &all, BaseTy::F16) } else { Ok(all) }
 }
 
 /// What a reduction, scan or fold is made of.
@@ -179,6 +192,7 @@ fn combine_items<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: &Folded
         None => vec![],
         Some(ScanKind::Full) => {
             let more = b.dim_of(axis.size).add(&Dim::constant(1));
+            b.check_fits(&more, || format!("of `{}`", c.name()))?;
             vec![b.size(&more)?]
         }
         Some(_) => vec![axis.size],

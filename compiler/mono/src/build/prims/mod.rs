@@ -6,6 +6,7 @@
 
 mod choice;
 mod fold;
+mod halves;
 mod parts;
 mod shape;
 mod unranked;
@@ -62,6 +63,7 @@ primitives! {
     "open-scan/zero" OpenScanZero fold::open_scan_zero;
     "fold" Fold fold::fold;
     "trace" Trace fold::trace;
+    "mean/float" MeanFloat halves::mean;
     "iterate" Iterate fold::iterate;
     "while" While fold::while_;
     "iota" Iota shape::iota;
