@@ -47,7 +47,8 @@ pub(super) fn append(c: &Call) -> R<Array> {
     if xs.shape[1..] != ys.shape[1..] {
         return Err(Fault::internal("append of items of different shapes"));
     }
-    let total = n.checked_add(m).ok_or_else(|| Fault::trap(Trap::Append, &[]))?;
+    let total = n.checked_add(m).filter(|t| i64::try_from(*t).is_ok());
+    let total = total.ok_or_else(|| Fault::trap(Trap::Append, &[]))?;
     let shape = joined(&[total], &xs.shape[1..]);
     let mut out = xs.data.builder(size(&shape)?);
     if !(out.extend(&xs.data) && out.extend(&ys.data)) {

@@ -441,29 +441,68 @@ impl<'a> Build<'a> {
         self.check(Trap::of_row(dims.len()), cond, &[dims])
     }
 
-    /// Checks that a size which the program computes fits into 64 bits. A product of sizes of arrays that
-    /// are there does.
+    /// Checks that a size which the program computes fits into 64 bits.
+    ///
+    /// Sizes are numbers modulo 2^64 until then. A size of items that are there is small; one that the program chose, or of
+    /// an axis beside others, of which one may have no places, may be anything. A sum of two is compared with what is left
+    /// below the largest size; any other polynomial with the same one in floats, which is exact to some thousands:
+    /// what is not the same is off by 2^64.
     pub fn check_fits(&mut self, d: &Dim, what: impl FnOnce() -> String) -> R<()> {
+        let d = self.plain(d).into_owned();
+        self.check_fits_or(&d, || Trap::Overflow { dim: what().into() }, &[])
+    }
+
+    /// The same, with another reason to stop.
+    pub fn check_fits_or(&mut self, d: &Dim, trap: impl FnOnce() -> Trap, operands: &[&[Atom]]) -> R<()> {
         let d = &*self.plain(d);
-        let large = |(m, c): &(dim::Monomial, i128)| {
-            let factors = m.len() + usize::from(c.unsigned_abs() > 1);
-            factors > 1 && m.iter().filter_map(var_of).any(|v| self.chosen.contains(&v))
-        };
-        if !d.terms().iter().any(large) {
+        let vast = |v: Var| self.chosen.contains(&v) || self.vast.contains(&v);
+        if d.as_constant().is_some() || !d.vars().filter_map(var_of).any(vast) {
             return Ok(());
         }
-        let mut sum = Atom::Const(Scalar::F64(0.0));
-        for (m, c) in d.terms() {
-            let mut product = Atom::Const(Scalar::F64(*c as f64));
-            for v in m.iter().filter_map(var_of) {
-                let factor = self.cast(BaseTy::F64, Atom::Var(v))?;
-                product = self.op(ScalarOp::Mul, &[product, factor])?;
-            }
-            sum = self.op(ScalarOp::Add, &[sum, product])?;
+        let plus = |(_, c): &&(dim::Monomial, i128)| *c > 0;
+        let one = |t: &&(dim::Monomial, i128)| t.0.is_empty() || (t.0.len() == 1 && t.1.abs() == 1);
+        let terms = d.terms();
+        let (more, less): (Vec<_>, Vec<_>) = terms.iter().partition(plus);
+        let var = |m: &dim::Monomial| m.first().and_then(var_of);
+        let natural = |t: &(dim::Monomial, i128)| {
+            t.0.is_empty() || var(&t.0).is_some_and(|v| self.never_negative(&Dim::rigid(ivar(v))))
+        };
+        let all_one = terms.iter().all(|t| one(&t));
+        // One variable alone; a difference of what is not negative.
+        if all_one && (terms.len() == 1 || (terms.iter().all(natural) && more.len() <= 1 && less.len() <= 1))
+        {
+            return Ok(());
         }
-        let magnitude = self.op(ScalarOp::Abs, &[sum])?;
-        let cond = self.op(ScalarOp::Lt, &[magnitude, Atom::Const(Scalar::F64(9.2e18))])?;
-        self.check(Trap::Overflow { dim: what().into() }, cond, &[])
+        let cond = match (terms, &more[..], &less[..]) {
+            ([x, y], [_, _], []) if all_one && [x, y].into_iter().all(natural) => {
+                let part = |t: &(dim::Monomial, i128)| match var(&t.0) {
+                    Some(v) => Some(Atom::Var(v)),
+                    None => i64::try_from(t.1).ok().map(Atom::int),
+                };
+                let (Some(x), Some(y)) = (part(x), part(y)) else { return bug(format!("the size {d}")) };
+                // What is known is subtracted when the program is compiled.
+                let (x, y) = if x.as_int().is_some() { (y, x) } else { (x, y) };
+                let left = self.op(ScalarOp::Sub, &[Atom::int(i64::MAX), y])?;
+                self.op(ScalarOp::Le, &[x, left])?
+            }
+            _ => {
+                let size = self.size(d)?;
+                let mut sum = Atom::Const(Scalar::F64(0.0));
+                for (m, c) in terms {
+                    let mut product = Atom::Const(Scalar::F64(*c as f64));
+                    for v in m.iter().filter_map(var_of) {
+                        let factor = self.cast(BaseTy::F64, Atom::Var(v))?;
+                        product = self.op(ScalarOp::Mul, &[product, factor])?;
+                    }
+                    sum = self.op(ScalarOp::Add, &[sum, product])?;
+                }
+                let size = self.cast(BaseTy::F64, size)?;
+                let off = self.op(ScalarOp::Sub, &[sum, size])?;
+                let off = self.op(ScalarOp::Abs, &[off])?;
+                self.op(ScalarOp::Lt, &[off, Atom::Const(Scalar::F64((1u64 << 60) as f64))])?
+            }
+        };
+        self.check(trap(), cond, operands)
     }
 }
 

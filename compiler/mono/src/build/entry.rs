@@ -71,6 +71,11 @@ impl<'a> Build<'a> {
             args.push(value);
             self.program.inputs.push(input);
         }
+        let dims = |v: &Var| self.program.ty(*v).dims.clone();
+        let (vectors, others): (Vec<_>, Vec<_>) = inputs.arrays.iter().map(dims).partition(|d| d.len() <= 1);
+        let there: Vec<Atom> = vectors.concat();
+        self.vast =
+            others.concat().into_iter().filter(|d| !there.contains(d)).filter_map(Atom::as_var).collect();
         self.program.params.extend(inputs.arrays);
         Ok((indices, args))
     }
@@ -92,6 +97,7 @@ impl<'a> Build<'a> {
             return Ok(Atom::Var(*v));
         }
         let v = self.size_parameter(&format!("{name}.{axis}"));
+        self.check_fits(d, || d.to_string())?;
         let says = self.size(d)?;
         let agree = self.equal(Atom::Var(v), says)?;
         let trap = Trap::Unequal {

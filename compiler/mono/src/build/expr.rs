@@ -152,7 +152,9 @@ impl<'a> Build<'a> {
                 self.eval(body, env, cx)
             }
             ExprKind::ReifyDim(d) => {
-                let n = self.size(&env.dim(d))?;
+                let closed = env.dim(d);
+                self.check_fits(&closed, || d.to_string())?;
+                let n = self.size(&closed)?;
                 let ty = self.base_ty(&e.ty, env)?;
                 Ok(Val::Base(self.number(n, ty)?))
             }
@@ -267,6 +269,9 @@ impl<'a> Build<'a> {
                 let sizes = dims.iter().map(|d| self.size(d)).collect::<R<Vec<_>>>()?;
                 self.check_room(&sizes)?;
             }
+        }
+        if let (Index::Dim(d), Index::Dim(closed)) = (i, &closed) {
+            self.check_fits(closed, || d.to_string())?;
         }
         Ok(match closed {
             Index::Dim(d) => Index::Dim(self.plain(&d).into_owned()),

@@ -113,6 +113,7 @@ pub fn build_within(
         polys: FxHashMap::default(),
         natural: FxHashSet::default(),
         chosen: FxHashSet::default(),
+        vast: FxHashSet::default(),
         opaque: FxHashMap::default(),
         stopping: FxHashSet::default(),
         mentioned: FxHashMap::default(),
@@ -186,6 +187,8 @@ pub(crate) struct Build<'a> {
     natural: FxHashSet<Var>,
     /// Ints that are no size of any array, which the program chose to be sizes: they may be huge.
     chosen: FxHashSet<Var>,
+    /// Sizes of inputs that may be as huge: where another axis has no places, an axis may have any number of them.
+    vast: FxHashSet<Var>,
     /// The sizes of opaque shapes, by the vectors of their dims.
     opaque: opaque::Sizes,
     /// Definitions whose value may stop the program: it is computed where it is used.

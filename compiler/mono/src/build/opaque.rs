@@ -206,8 +206,12 @@ impl<'a> Build<'a> {
             let d = b.index(dims, &[j])?;
             let (x, y) = (b.cast(BaseTy::F64, p)?, b.cast(BaseTy::F64, d)?);
             let magnitude = b.op(ScalarOp::Mul, &[x, y])?;
-            let fits = b.op(ScalarOp::Lt, &[magnitude, Atom::Const(Scalar::F64(9.2e18))])?;
             let product = b.op(ScalarOp::Mul, &[p, d])?;
+            // One that has wrapped is off by 2^64, or more.
+            let wrapped = b.cast(BaseTy::F64, product)?;
+            let off = b.op(ScalarOp::Sub, &[magnitude, wrapped])?;
+            let off = b.op(ScalarOp::Abs, &[off])?;
+            let fits = b.op(ScalarOp::Lt, &[off, Atom::Const(Scalar::F64((1u64 << 60) as f64))])?;
             Ok([b.op(ScalarOp::Select, &[fits, product, Atom::int(i64::MAX)])?])
         })?;
         Ok(size)

@@ -175,9 +175,11 @@ fn zeros<'a>(b: &mut Build<'a>, like: &Val<'a>, ty: &ArrTy, frame: &[Atom]) -> R
 
 /// Stops the program if there are functions of the type in an array of zeros.
 fn no_zero<'a>(b: &mut Build<'a>, ty: &AtomTy, dims: &[Atom]) -> R<()> {
-    let n = dims.iter().fold(Dim::constant(1), |n, d| n.mul(&b.dim_of(*d)));
-    let n = b.size(&n)?;
-    let none = b.equal(n, Atom::int(0))?;
+    let mut none = crate::build::emit::FALSE;
+    for n in dims {
+        let no_places = b.equal(*n, Atom::int(0))?;
+        none = b.op(ScalarOp::Or, &[none, no_places])?;
+    }
     b.check(Trap::NoZero { ty: ty.to_string().into() }, none, &[])
 }
 
@@ -241,6 +243,7 @@ fn write<'a>(
     let sizes = [dest, xs].map(|v| b.dims_of(v).first().copied());
     let [Some(m), Some(n)] = sizes else { return bug("scatter into a scalar") };
     let total = b.dim_of(m).add(&b.dim_of(n));
+    b.check_fits(&total, || "of both arrays".into())?;
     let total = b.size(&total)?;
     let all = super::shape::join(b, dest, xs, total)?;
     let (headers, header_ty) = b.headers(&all, &ty)?;

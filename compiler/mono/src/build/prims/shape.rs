@@ -97,6 +97,7 @@ pub(super) fn with_shape<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> 
 
 pub(super) fn append<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let total = b.dim_of(c.count(b, 0)?).add(&b.dim_of(c.count(b, 1)?));
+    b.check_fits_or(&total, || Trap::Append, &[])?;
     let total = b.size(&total)?;
     join(b, c.arg(0)?, c.arg(1)?, total)
 }
