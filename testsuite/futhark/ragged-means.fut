@@ -18,8 +18,9 @@ entry main [n] [k] (xs: [n]i64) (lengths: [k]i64) : [k]f64 =
        (start[k] == n)
        (map2
          (\i length_2 ->
+           let length_2_size = i64.max 0 length_2
            let start_2 = start[i]
-           in f64.i64 (reduce (+) 0 (map (\i_2 -> xs[i_2 + start_2]) (iota length_2)))
+           in f64.i64 (reduce (+) 0 (map (\i_2 -> xs[i_2 + start_2]) (iota length_2_size)))
               / f64.i64 (i64.max length_2 1i64))
          (iota k)
          lengths)

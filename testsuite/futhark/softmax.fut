@@ -23,7 +23,8 @@ entry main [k] [scores_total]
   let a =
     map2
       (\scores_n_i scores_start ->
-        reduce max2_f64 (-f64.inf) (map (\i -> scores[i + scores_start]) (iota scores_n_i)))
+        let scores_n_i_size = i64.max 0 scores_n_i
+        in reduce max2_f64 (-f64.inf) (map (\i -> scores[i + scores_start]) (iota scores_n_i_size)))
       scores_n
       scores_starts
   let t = k + 1
@@ -49,8 +50,9 @@ entry main [k] [scores_total]
   let a_2 =
     map2
       (\i scores_n_i ->
+        let scores_n_i_size = i64.max 0 scores_n_i
         let start = starts[i]
-        in reduce (+) 0.0 (map (\i_2 -> data[i_2 + start]) (iota scores_n_i)))
+        in reduce (+) 0.0 (map (\i_2 -> data[i_2 + start]) (iota scores_n_i_size)))
       (iota k)
       scores_n
   let data_2 = map2 (\segment_i data_i -> data_i / a_2[segment_i]) segment data
