@@ -67,8 +67,8 @@ fn inputs_larger_than_the_limit() {
 
 #[test]
 fn the_interpreter_has_limits() {
-    let doubled = "(loop ((i 0) (xs [1])) while (< i 40) do (values (+ i 1) (append xs xs)))";
-    let grows = format!("(length (proj 1 {doubled}))");
+    let doubled = "(loop ((i 0) (b (box [1]))) while (< i 40) do (values (+ i 1) (unbox b (xs n) (box (append xs xs)))))";
+    let grows = format!("(unbox (proj 1 {doubled}) (ys m) (sum ys))");
     stops(&["run", "-e", &grows, "--device", "interp", "--memory-limit", "64M"], b"", 3, "R0012");
     fails(&["run", "-e", &grows, "--device", "cpu", "--memory-limit", "64M"], 3, "R0012");
 }
