@@ -135,8 +135,7 @@ impl BaseTy {
             Class::Num => self.is_integer() || self.is_float(),
             Class::Int => self.is_integer(),
             Class::Frac => self.is_float(),
-            Class::Eq => true,
-            Class::Ord => self != BaseTy::Bool,
+            Class::Eq | Class::Ord => true,
         }
     }
 }

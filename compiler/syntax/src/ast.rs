@@ -260,9 +260,9 @@ pub enum ExprKind {
         body: Expr,
     },
     Values(Vec<Expr>),
+    /// `(let-values (((p …) e) …) e)`, whose values are all outside of the names.
     LetValues {
-        params: Vec<Param>,
-        value: Expr,
+        bindings: Vec<(Vec<Param>, Expr)>,
         body: Expr,
     },
     Proj {

@@ -43,7 +43,7 @@ forms! {
     "Iλ" Expression "(Iλ (i …) e)"
     "let" Expression "(let ((x e) …) e)"
     "let*" Expression "(let* ((x e) …) e)"
-    "let-values" Expression "(let-values (((x …) e)) e)"
+    "let-values" Expression "(let-values (((x …) e) …) e)"
     ":" Expression "(: e τ)"
     "if" Expression "(if condition then else)"
     "cond" Expression "(cond (condition e) … (else e))"

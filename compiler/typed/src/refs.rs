@@ -215,10 +215,10 @@ impl Walk {
                     w.expr(body);
                 });
             }
-            ExprKind::LetValues { params, value, body } => {
-                self.expr(value);
+            ExprKind::LetValues { bindings, body } => {
+                self.exprs(bindings.iter().map(|(_, value)| value));
                 self.scoped(|w| {
-                    w.params(params);
+                    bindings.iter().for_each(|(params, _)| w.params(params));
                     w.expr(body);
                 });
             }

@@ -100,7 +100,8 @@ pub trait Environment {
 
 /// Names of the prelude with several uses, and the definitions of the others: which one an application
 /// means is told by its arguments. `replicate` with two repeats items; the others have one count for each
-/// axis, and as many axes as the vector of counts, where it is written out, has numbers.
+/// axis, and as many axes as the vector of counts, where it is written out, has numbers. `sort` and `grade`
+/// may take an order first: one of [`ORDERS`], or any function of two items.
 pub const USES: &[(&str, &[&str])] = &[
     ("replicate", &["replicate/counts"]),
     ("take", &["take/2", "take/3"]),
@@ -108,4 +109,27 @@ pub const USES: &[(&str, &[&str])] = &[
     ("take-right", &["take-right/2", "take-right/3"]),
     ("drop-right", &["drop-right/2", "drop-right/3"]),
     ("tile", &["tile/2"]),
+    ("sort", &["sort/down", "sort/by"]),
+    ("grade", &["grade/down", "grade/by"]),
+];
+
+/// Names of the prelude that are the order of `sort` itself, of items of any type, where an order is taken; and
+/// whether they go down.
+pub const ORDERS: &[(&str, bool)] = &[
+    ("<", false),
+    ("<=", false),
+    (">", true),
+    (">=", true),
+    ("<.", false),
+    ("<=.", false),
+    (">.", true),
+    (">=.", true),
+    ("char<?", false),
+    ("lex<", false),
+    ("lex>", true),
+];
+
+/// Functions of the prelude of two arguments that take more, grouped from the left: all are associative.
+pub const GROUPED: &[&str] = &[
+    "+", "*", "+.", "*.", "and", "or", "xor", "max2", "min2", "gcd", "bit-and", "bit-or", "bit-xor", "append",
 ];

@@ -1,13 +1,11 @@
-//! Choice, order, and ragged data.
+//! Choice and ragged data.
 
 use super::{Call, joined};
 use crate::array::{Array, BoxVal, Buf, Data, size};
 use crate::env::IndexVal;
 use crate::error::{Fault, R};
-use remc_base::ops::total_cmp;
 use remc_base::{LONGEST, Trap};
 use smallvec::smallvec;
-use std::cmp::Ordering;
 use std::rc::Rc;
 
 /// The items at the given positions, in a box that hides how many there are.
@@ -36,22 +34,6 @@ pub(super) fn replicate_counts(c: &Call) -> R<Array> {
         positions.extend(std::iter::repeat_n(i, n));
     }
     boxed(xs, item, positions)
-}
-
-pub(super) fn grade(c: &Call) -> R<Array> {
-    let (n, xs, item) = c.items(0)?;
-    let compare = |a: &usize, b: &usize| {
-        (0..item)
-            .map(|k| match (xs.data.scalar_at(a * item + k), xs.data.scalar_at(b * item + k)) {
-                (Some(x), Some(y)) => total_cmp(x, y),
-                _ => Ordering::Equal,
-            })
-            .find(|o| o.is_ne())
-            .unwrap_or(Ordering::Equal)
-    };
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(compare);
-    Ok(Array::ints(smallvec![n], order.into_iter().map(|i| i as i64).collect()))
 }
 
 pub(super) fn split(c: &Call) -> R<Array> {

@@ -7,6 +7,7 @@
 mod choice;
 mod fold;
 mod halves;
+mod order;
 mod parts;
 mod shape;
 
@@ -81,7 +82,9 @@ primitives! {
     "scatter/combine" ScatterCombine parts::scatter_combine;
     "filter" Filter choice::filter;
     "replicate/counts" ReplicateCounts choice::replicate_counts;
-    "grade" Grade choice::grade;
+    "grade" Grade order::grade;
+    "grade/by" GradeBy order::grade_by;
+    "before?" Before order::before;
     "split" Split choice::split;
     "concat" Concat choice::concat;
     "segments" Segments choice::segments;

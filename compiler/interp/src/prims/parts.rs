@@ -163,12 +163,18 @@ pub(super) fn scatter_into(c: &Call) -> R<Array> {
 }
 
 pub(super) fn scatter_combine(c: &Call) -> R<Array> {
-    write(c, c.arg(1)?, c.arg(2)?.as_ints()?, c.arg(3)?, Some(c.arg(0)?))
+    write(c, c.arg(1)?, c.arg(2)?.as_ints()?, c.arg(3)?, Some((c.arg(0)?, c.shape(3)?)))
 }
 
 /// Writes the items of `values` in order: negative places are dropped, places past the end stop the
-/// program.
-fn write(c: &Call, dest: &Array, at: &[i64], values: &Array, combine: Option<&Array>) -> R<Array> {
+/// program. An operator combines them with what is there, at each position of a pad.
+fn write(
+    c: &Call,
+    dest: &Array,
+    at: &[i64],
+    values: &Array,
+    combine: Option<(&Array, &[usize])>,
+) -> R<Array> {
     let n = dest.shape.first().copied().unwrap_or(0);
     let cell = size(&dest.shape[1.min(dest.rank())..])?;
     if values.shape.first() != Some(&at.len()) {
@@ -184,9 +190,10 @@ fn write(c: &Call, dest: &Array, at: &[i64], values: &Array, combine: Option<&Ar
             return Err(Fault::trap(trap, &[&[i as i64], &[n as i64]]));
         }
         let mut item = values.cell(1, k, cell);
-        if let Some(op) = combine {
+        if let Some((op, pad)) = combine {
             let old = Array::new(item_shape.clone(), out.read(i * cell, cell));
-            item = c.interp.call(op.as_func()?, smallvec![old, item])?;
+            let like = item.clone();
+            item = c.interp.call_padded(op.as_func()?, smallvec![old, item], pad, &like)?;
         }
         good &= item.data.len() == cell && out.write(i * cell, &item.data);
     }

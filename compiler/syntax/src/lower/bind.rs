@@ -43,7 +43,7 @@ impl Lowering<'_> {
     }
 
     /// `x`, `[x τ]`, `[x 2]`, `[x all]`
-    fn param(&mut self, form: &Form, s: &Sexpr) -> Param {
+    pub(super) fn param(&mut self, form: &Form, s: &Sexpr) -> Param {
         let id = self.node(s.span);
         let (name, ann) = match s.group() {
             Some([name, ann]) => (self.value_binder(name, "a parameter"), self.annotation(ann)),

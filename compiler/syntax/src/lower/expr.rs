@@ -460,19 +460,23 @@ impl Lowering<'_> {
     }
 
     fn let_values(&mut self, form: &Form, whole: Span, bindings: &Sexpr, rest: &[Sexpr]) -> ExprKind {
-        let expected = "one binding, `(((x …) e))`";
-        let Some([binding]) = bindings.group() else {
+        let expected = "bindings in parentheses, `(((x …) e) …)`";
+        let Some(parts @ [_, ..]) = bindings.group() else {
             return self.no_group(form, bindings, expected);
         };
-        let Some([params, value]) = binding.group() else {
-            return self.no_group(form, binding, "names in parentheses and an expression, `((x …) e)`");
-        };
-        let Some(names) = params.group() else {
-            return self.no_group(form, params, "names in parentheses");
-        };
-        let params = self.params(form, names);
-        let value = self.expr(value);
-        ExprKind::LetValues { params, value, body: self.body(form, whole, rest) }
+        let mut all: Vec<(Vec<Param>, Expr)> = Vec::with_capacity(parts.len());
+        for binding in parts {
+            let Some([params, value]) = binding.group() else {
+                return self.no_group(form, binding, "names in parentheses and an expression, `((x …) e)`");
+            };
+            let Some(names) = params.group() else {
+                return self.no_group(form, params, "names in parentheses");
+            };
+            let params = names.iter().map(|p| self.param(form, p)).collect();
+            all.push((params, self.expr(value)));
+        }
+        self.distinct(all.iter().flat_map(|(params, _)| params).map(|p| (&p.name, p.id)));
+        ExprKind::LetValues { bindings: all, body: self.body(form, whole, rest) }
     }
 
     /// `(label e) …`

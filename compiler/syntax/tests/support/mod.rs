@@ -151,8 +151,9 @@ pub fn expr(e: &Expr) -> String {
             [index.name.to_string(), expr(value), expr(body)],
         ),
         ExprKind::Values(es) => list("values", es.iter().map(expr)),
-        ExprKind::LetValues { params, value, body } => {
-            list("let-values", [seq(params, param), expr(value), expr(body)])
+        ExprKind::LetValues { bindings, body } => {
+            let parts = bindings.iter().flat_map(|(params, value)| [seq(params, param), expr(value)]);
+            list("let-values", parts.chain([expr(body)]))
         }
         ExprKind::Proj { position, tuple } => list("proj", [position.to_string(), expr(tuple)]),
         ExprKind::Record(fields) => list("record", fields.iter().map(field)),

@@ -49,6 +49,10 @@ impl Checker<'_> {
     }
 
     fn infer_app_form(&mut self, node: NodeId, func: &ast::Expr, args: &[ast::Expr]) -> Check<Typed> {
+        let reranked = matches!(&*func.kind, ast::ExprKind::Rerank { .. });
+        if !reranked && self.is_grouped(func, args.len()) {
+            return self.apply_grouped(node, func, None, args.iter().map(Source::Ast).collect());
+        }
         match &*func.kind {
             ast::ExprKind::Rerank { ranks, func: inner } => {
                 return self.apply_reranked(node, ranks, inner, args);
@@ -58,8 +62,12 @@ impl Checker<'_> {
             }
             _ => {}
         }
+        self.in_own_scope(|c| c.apply_in_scope(node, func, args))
+    }
+
+    pub(super) fn in_own_scope(&mut self, f: impl FnOnce(&mut Self) -> Check<Typed>) -> Check<Typed> {
         self.s.depth += 1;
-        let result = self.apply_in_scope(node, func, args);
+        let result = f(self);
         self.s.depth -= 1;
         let t = result?;
         self.leave(t)
@@ -113,7 +121,8 @@ impl Checker<'_> {
         if let ast::ExprKind::Var(name) = &*func.kind {
             op.name = name.to_string();
         }
-        let args = args.iter().map(Source::Ast).collect();
+        let taken = self.taken(func, args);
+        let args = args[taken..].iter().map(Source::Ast).collect();
         self.apply(op, args, node)
     }
 

@@ -179,8 +179,9 @@ impl Checker<'_> {
         node: NodeId,
         ranks: &[Rank],
         func: &ast::Expr,
-        args: &[ast::Expr],
+        whole: &[ast::Expr],
     ) -> Check<Typed> {
+        let args = whole;
         if ranks.len() != args.len() {
             return self.fail_application(
                 Diagnostic::error(
@@ -191,9 +192,12 @@ impl Checker<'_> {
                 .help("write a rank for each argument, functions included (they have rank 0)"),
             );
         }
+        let grouped = self.is_grouped(func, args.len());
+        let taken = self.taken(func, args);
+        let (ranks, args) = (&ranks[taken..], &args[taken..]);
         self.openings.push(Vec::new());
         let result = self.deeper(|c| {
-            let op = match c.head(func, Some(args))? {
+            let op = match c.head(func, Some(whole))? {
                 Some(h) => c.instantiate(h)?,
                 None => {
                     let t = c.infer(func, None)?;
@@ -264,7 +268,10 @@ impl Checker<'_> {
                         .collect();
                     c.deeper(|c| {
                         c.raise(&op);
-                        c.apply(op, sources, node)
+                        match grouped {
+                            true => c.apply_grouped(node, func, Some(op), sources),
+                            false => c.apply(op, sources, node),
+                        }
                     })
                 },
                 None,

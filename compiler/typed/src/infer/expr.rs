@@ -162,9 +162,7 @@ impl Checker<'_> {
                 self.small(&ArrTy::scalar(atom.clone()), node)?;
                 Ok(Typed::new(Expr::new(ExprKind::Tuple(parts), ArrTy::scalar(atom), node)))
             }
-            A::LetValues { params, value, body } => {
-                self.infer_let_values(node, params, value, body, expected)
-            }
+            A::LetValues { bindings, body } => self.infer_let_values(node, bindings, body, expected),
             A::Proj { position, tuple } => {
                 let t = self.demanding(false, |c| c.infer(tuple, None))?;
                 self.component(t, node, Part::Position(*position))
@@ -363,19 +361,25 @@ impl Checker<'_> {
             if known.as_ref().is_some_and(|k| c.mentions_parts(k, &vars)) {
                 known = None;
             }
-            let mut body = c.hide(&vars, body.expr)?;
-            for (var, value) in done.into_iter().rev() {
-                body = c.close_local(var, body)?;
-                let local = c.local(var).local.clone();
-                let ty = body.ty.clone();
-                body = Expr::new(ExprKind::Let { local, value, body }, ty, node);
-            }
+            let body = c.hide(&vars, body.expr)?;
+            let body = c.within(done, body, node)?;
             Ok(Typed { known, ..Typed::new(body) })
         })
         .and_then(|t| self.leave(t))
     }
 
-    fn bind_value(&mut self, name: &Name, t: Check<Typed>, done: &mut Vec<(VarId, Expr)>) {
+    /// `body` with the variables bound to their values.
+    pub(super) fn within(&mut self, values: Vec<(VarId, Expr)>, mut body: Expr, node: NodeId) -> Check<Expr> {
+        for (var, value) in values.into_iter().rev() {
+            body = self.close_local(var, body)?;
+            let local = self.local(var).local.clone();
+            let ty = body.ty.clone();
+            body = Expr::new(ExprKind::Let { local, value, body }, ty, node);
+        }
+        Ok(body)
+    }
+
+    pub(super) fn bind_value(&mut self, name: &Name, t: Check<Typed>, done: &mut Vec<(VarId, Expr)>) {
         match t {
             Ok(t) => {
                 let ty = self.s.zonk(&t.expr.ty);
@@ -450,73 +454,6 @@ impl Checker<'_> {
             self.deeper(|c| c.demanding(false, |c| c.behind_barrier(|c| Ok(c.infer(e, expected)?.expr))));
         self.s.branch -= 1;
         result
-    }
-
-    fn infer_let_values(
-        &mut self,
-        node: NodeId,
-        params: &[ast::Param],
-        value: &ast::Expr,
-        body: &ast::Expr,
-        expected: Option<&ArrTy>,
-    ) -> Check<Typed> {
-        let t = self.infer(value, None)?;
-        let ty = self.s.zonk(&t.expr.ty);
-        let ty = self.whole_of(ty, params.len(), value.id);
-        let AtomTy::Tuple(tuple) = &ty.atom else {
-            let shown = self.show(&ty);
-            return self.fail(
-                Diagnostic::error(codes::COMPONENT, "let-values needs several values")
-                    .primary(Loc::Node(value.id), format!("has type `{shown}`"))
-                    .help("write (values …), or use let for a single value"),
-            );
-        };
-        if tuple.fields.len() != params.len() {
-            return self.fail(
-                Diagnostic::error(
-                    codes::COMPONENT,
-                    format!("{} names for {} values", params.len(), tuple.fields.len()),
-                )
-                .primary(Loc::Node(value.id), format!("gives {} values", tuple.fields.len())),
-            );
-        }
-        // The tuple once, then one variable for each component.
-        self.deeper(|c| {
-            let whole = c.new_local(&Name::new("values"), ty.clone(), None);
-            c.locals[whole.0 as usize].lifts = c.lifts_of(&t.expr);
-            let mut parts = Vec::new();
-            for (position, (p, (_, field))) in params.iter().zip(&tuple.fields).enumerate() {
-                let tuple = c.var(whole, node).expr;
-                let ty = field.lifted(&ty.shape);
-                let part = Expr::new(ExprKind::Field { tuple, position }, ty, p.id);
-                parts.push((p.clone(), Typed::new(part)));
-            }
-            let ranked = params.iter().any(|p| matches!(p.ann, Annotation::Rank(_) | Annotation::Type(_)));
-            let inner = if ranked {
-                let mut cuts = Vec::new();
-                for (p, t) in parts {
-                    cuts.push(c.cut_by_annotation(&p, t)?);
-                }
-                c.over_cells(cuts, node, |c, _| c.infer(body, expected), None)?.expr
-            } else {
-                let mut done = Vec::new();
-                for (p, t) in parts {
-                    c.bind_value(&p.name, Ok(t), &mut done);
-                }
-                let mut inner = c.infer(body, expected)?.expr;
-                for (var, value) in done.into_iter().rev() {
-                    inner = c.close_local(var, inner)?;
-                    let local = c.local(var).local.clone();
-                    let ty = inner.ty.clone();
-                    inner = Expr::new(ExprKind::Let { local, value, body: inner }, ty, node);
-                }
-                inner
-            };
-            let local = c.local(whole).local.clone();
-            let ty = inner.ty.clone();
-            Ok(Typed::new(Expr::new(ExprKind::Let { local, value: t.expr, body: inner }, ty, node)))
-        })
-        .and_then(|t| self.leave(t))
     }
 
     fn component(&mut self, t: Typed, node: NodeId, part: Part) -> Check<Typed> {

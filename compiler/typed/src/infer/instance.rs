@@ -7,7 +7,7 @@ use super::polymorphic::is_polymorphic;
 use super::*;
 use crate::codes;
 use crate::ir::{ExprKind, Fact};
-use crate::scheme::{ExplicitIndex, Part, Resolved, Scheme, USES};
+use crate::scheme::{ExplicitIndex, Part, Resolved, Scheme};
 use remc_syntax::ast;
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl Checker<'_> {
         match &*e.kind {
             ast::ExprKind::Var(name) => self.named_head(name, e.id, args),
             ast::ExprKind::IApp { func, args: indices } => {
-                let mut head = self.polymorphic_head(func, "index")?;
+                let mut head = self.polymorphic_head(func, args, "index")?;
                 for i in indices {
                     let index = self.index(i)?;
                     head.indices.push((index, i.id));
@@ -83,7 +83,7 @@ impl Checker<'_> {
                 Ok(Some(head))
             }
             ast::ExprKind::TApp { func, args: types } => {
-                let mut head = self.polymorphic_head(func, "type")?;
+                let mut head = self.polymorphic_head(func, args, "type")?;
                 for t in types {
                     let ty = self.array_type(t)?;
                     head.types.push((TyArg::Array(ty), t.id));
@@ -114,8 +114,13 @@ impl Checker<'_> {
     }
 
     /// The head of what gets explicit arguments: a name, or any expression of polymorphic type.
-    fn polymorphic_head(&mut self, func: &ast::Expr, what: &str) -> Check<Head> {
-        if let Some(head) = self.head(func, None)? {
+    fn polymorphic_head(
+        &mut self,
+        func: &ast::Expr,
+        args: Option<&[ast::Expr]>,
+        what: &str,
+    ) -> Check<Head> {
+        if let Some(head) = self.head(func, args)? {
             return Ok(head);
         }
         let t = self.infer(func, None)?;
@@ -163,31 +168,10 @@ impl Checker<'_> {
         if self.find_index(name).is_some() {
             return Ok(None);
         }
-        // A name with several uses is told apart by its arguments.
-        let overloaded = USES.iter().find(|(base, _)| *base == name.as_str()).and_then(|(base, uses)| {
-            let wanted = match (*base, args) {
-                ("replicate", Some([_, _])) => "replicate/counts".to_owned(),
-                // One count for each axis.
-                (base, Some([_, counts])) => match &*counts.kind {
-                    ast::ExprKind::Bracket(counts) => format!("{base}/{}", counts.len()),
-                    _ => return None,
-                },
-                _ => return None,
-            };
-            uses.contains(&wanted.as_str()).then(|| Name::new(wanted))
-        });
-        let resolved = match self.env.value(name) {
-            Some(Resolved::Value { global, scheme }) => {
-                let shadowed =
-                    !matches!(self.env.prelude(name), Some(Resolved::Value { global: g, .. }) if g == global);
-                match overloaded {
-                    Some(other) if !shadowed && self.env.prelude(&other).is_some() => {
-                        self.env.prelude(&other)
-                    }
-                    _ => Some(Resolved::Value { global, scheme }),
-                }
-            }
-            other => other,
+        let other = args.and_then(|args| self.use_of(name, args));
+        let resolved = match other.and_then(|(other, _)| self.env.prelude(&other)) {
+            Some(found) => Some(found),
+            None => self.env.value(name),
         };
         match resolved {
             Some(Resolved::Value { global, scheme }) => Ok(Some(self.global_head(global, scheme, node))),

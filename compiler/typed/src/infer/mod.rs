@@ -25,6 +25,7 @@ mod functions;
 mod generalise;
 mod instance;
 pub mod item;
+mod let_values;
 mod open;
 mod parts;
 mod polymorphic;
@@ -32,6 +33,7 @@ mod remedy;
 pub mod solver;
 mod types;
 mod undecided;
+mod uses;
 mod values;
 mod zonk;
 

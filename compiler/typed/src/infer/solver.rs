@@ -297,6 +297,11 @@ impl Solver {
                 }
             }
             _ if self.class_of(&t).is_some_and(|c| c.implies(class)) => Ok(()),
+            // Tuples and boxes are ordered by their parts.
+            AtomTy::Tuple(q) if class == Class::Ord => {
+                q.fields.iter().try_for_each(|(_, field)| self.require(&field.atom, class))
+            }
+            AtomTy::Sigma(q) if class == Class::Ord => self.require(&q.body.atom, class),
             _ => Err(Mismatch::Class(t, class)),
         }
     }

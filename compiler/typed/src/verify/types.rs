@@ -239,6 +239,11 @@ impl<'a, 's> Walk<'a, 's> {
                 None => self.scope.types.get(&v.id).copied().flatten().is_some_and(|c| c.implies(class)),
             },
             AtomTy::Quot(_) => Class::Frac.implies(class),
+            // Tuples and boxes are ordered by their parts.
+            AtomTy::Tuple(q) if class == Class::Ord => {
+                q.fields.iter().all(|(_, field)| self.in_class(&field.atom, class))
+            }
+            AtomTy::Sigma(q) if class == Class::Ord => self.in_class(&q.body.atom, class),
             _ => false,
         }
     }

@@ -1,4 +1,4 @@
-//! Choice, order, and ragged data.
+//! Choice and ragged data.
 
 use super::Call;
 use crate::build::array::{MOST_UNROLLED, static_sizes};
@@ -73,16 +73,6 @@ pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val
     })?;
     let d = b.dim_of(total);
     vector_box(b, d, &ty, copies)
-}
-
-pub(super) fn grade<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
-    let n = c.count(b, 0)?;
-    let axes = b.open_axes(&[n]);
-    let item = b.cell(c.arg(0)?, &[Atom::Var(axes[0].var)])?;
-    let results = b.atoms(&item)?;
-    let body = Body { stmts: b.close().stmts, results };
-    let ty = Ty { base: BaseTy::I64, dims: vec![n] };
-    Ok(Val::Base(b.bind("order", ty, Exp::Grade { axis: axes[0], body })?))
 }
 
 /// The boxes, if they are known one by one.

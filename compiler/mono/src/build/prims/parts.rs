@@ -218,6 +218,16 @@ pub(super) fn scatter_combine<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<
     write(b, c, c.arg(1)?, 2, 3, Some(0))
 }
 
+/// The item that an operator gives of two, at each position of the pad.
+fn combined<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, op: usize, old: &Val<'a>, new: &Val<'a>) -> R<Val<'a>> {
+    let cell = c.array(0, &[c.shape(2)?])?;
+    let pad = b.sizes(c.shape(3)?)?;
+    b.map("a", &pad, &cell, |b, at| {
+        let args = vec![b.cell(old, at)?, b.cell(new, at)?];
+        b.call(c.arg(op)?, args, &cell)
+    })
+}
+
 /// Writes the items of argument `xs` to the places of argument `at` of `dest`, an array of items.
 fn write<'a>(
     b: &mut Build<'a>,
@@ -227,7 +237,10 @@ fn write<'a>(
     xs: usize,
     combine: Option<usize>,
 ) -> R<Val<'a>> {
-    let ty = c.array(0, &[c.shape(2)?])?;
+    let ty = match combine {
+        Some(_) => c.array(0, &[c.shape(3)?, c.shape(2)?])?,
+        None => c.array(0, &[c.shape(2)?])?,
+    };
     let (mut dest, mut xs) = (dest.clone(), c.arg(xs)?.clone());
     if !has_boxes(&dest) && !has_boxes(&xs) {
         [dest, xs] = one_table(b, dest, xs)?;
@@ -299,7 +312,7 @@ fn combine_boxes<'a>(
             &whole,
             |b| {
                 let (old, new) = (b.cell(&state[0], &[place])?, b.cell(xs, &[i])?);
-                let item = b.call(c.arg(0)?, vec![old, new], ty)?;
+                let item = combined(b, c, 0, &old, &new)?;
                 b.map("a", &[m], ty, |b, at| {
                     let here = b.equal(at[0], place)?;
                     b.choose(here, ty, |_| Ok(item.clone()), |b| b.cell(&state[0], at))
@@ -338,7 +351,7 @@ fn write_items<'a>(
             let old = b.results("old", &item, ty, &[], &mut params)?;
             let new = b.results("new", &item, ty, &[], &mut params)?;
             b.open();
-            let next = b.call(c.arg(op)?, vec![old, new], ty)?;
+            let next = combined(b, c, op, &old, &new)?;
             let next = b.leave(next, first)?;
             match b.settled(std::slice::from_ref(&item), vec![next])? {
                 Round::Done(next) if !next.iter().any(has_boxes) => {
