@@ -54,6 +54,17 @@ fn faults(text: &str, args: Vec<Value>, wanted: fn(&Fault) -> bool) {
 
 // ---- right ones ----
 
+/// A loop that writes over an array which its body makes leaves its own state alone.
+#[test]
+fn an_array_made_in_a_loop() {
+    gives(
+        "entry main (n: i64) : ([]i64, i64) =\n  let a = iota n\n  let b = loop b = a for i < 2i64 do\n    \
+         let (_, s) = loop (k, s) = (i, replicate n 0) for j < n do (k, s with [j] = b[j] + 1)\n    in s\n  in (b, a[1])",
+        vec![Value::int(3)],
+        "([3][2, 3, 4], 1)",
+    );
+}
+
 #[test]
 fn a_dot_product() {
     gives(

@@ -100,7 +100,7 @@ const STRIP: usize = 32;
 /// `stays(x, y)`.
 ///
 /// Rows of 1, 2, 4, … numbers are merged in pairs, in strips of the result that each begin where halving finds that
-/// they do: so it is done on every device ([`compiler/mono/src/build/prims/order.rs`]), with the same questions.
+/// they do: so it is done on every device, with the same questions (`build/prims/order.rs` in Mono).
 /// Where the answers contradict each other, strips that would overlap are moved: the result has each number once
 /// all the same, and is the same everywhere.
 fn merge_sort(n: usize, stays: impl Fn(usize, usize) -> R<bool>) -> R<Vec<usize>> {

@@ -167,7 +167,7 @@ fn parts_of_arrays() {
     );
     check(
         "scatter/combine",
-        &at,
+        &[dim(3), dim(4), shape(&[]), shape(&[])],
         &[minus(), vec(&[10, 10, 10, 10]), vec(&[1, 1, 2]), vec(&[1, 2, 3])],
         val(&[4], &[10, 7, 7, 10]),
     );

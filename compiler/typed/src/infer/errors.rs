@@ -11,6 +11,7 @@ use super::instance::Operator;
 use super::solver::{MetaKind, Mismatch};
 use super::*;
 use crate::codes;
+use crate::scheme::GROUPED;
 use forms::agreement;
 pub(super) use forms::goes_on;
 pub use names::elsewhere;
@@ -261,11 +262,9 @@ impl Checker<'_> {
                 Self::written(op),
                 missing.join(" ")
             ))
-        } else if matches!(op.name.as_str(), "+" | "*" | "and" | "or" | "min2" | "max2" | "append") {
+        } else if GROUPED.contains(&op.name.as_str()) {
             let f = &op.name;
-            d.help(format!(
-                "for more than two, nest them: ({f} a ({f} b c)); or reduce an array of them: (reduce {f} [a b c])"
-            ))
+            d.help(format!("explicit sizes are those of two; of more, leave them out: ({f} a b c)"))
         } else if matches!(op.name.as_str(), "-" | "/" | "quotient") {
             d.help(format!("for more than two, nest them: ({0} ({0} a b) c)", op.name))
         } else {

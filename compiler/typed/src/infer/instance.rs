@@ -114,12 +114,7 @@ impl Checker<'_> {
     }
 
     /// The head of what gets explicit arguments: a name, or any expression of polymorphic type.
-    fn polymorphic_head(
-        &mut self,
-        func: &ast::Expr,
-        args: Option<&[ast::Expr]>,
-        what: &str,
-    ) -> Check<Head> {
+    fn polymorphic_head(&mut self, func: &ast::Expr, args: Option<&[ast::Expr]>, what: &str) -> Check<Head> {
         if let Some(head) = self.head(func, args)? {
             return Ok(head);
         }

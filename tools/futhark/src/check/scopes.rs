@@ -146,6 +146,7 @@ impl Checker {
         }
         let state = self.vars.len();
         self.bind_pattern(pat, &t, &Aliases::new(), true, line, &mut bound)?;
+        let state = state..self.vars.len();
         if let Form::While(c) = form {
             let c = self.exp(c)?;
             self.equal(line, &c.ty, &Ty::BOOL, "the condition of a loop")?;
@@ -156,7 +157,8 @@ impl Checker {
         for name in bound.iter().rev() {
             self.unbind(name);
         }
-        let consumes = (state..self.vars.len()).any(|v| self.consumed.contains(&v));
+        // What the body makes for itself it may write over.
+        let consumes = state.into_iter().any(|v| self.consumed.contains(&v));
         if consumes {
             self.consume(line, &start.aliases)?;
         }

@@ -237,20 +237,25 @@ impl Round {
         let low = b.op(ScalarOp::Max2, &[low, Atom::int(0)])?;
         let first = b.op(ScalarOp::Sub, &[middle, start])?;
         let high = b.op(ScalarOp::Min2, &[done, first])?;
-        let [low, _] = until(b, [low, high], |b, [low, high]| b.op(ScalarOp::Lt, &[low, high]), |b, [low, high]| {
-            let sum = b.op(ScalarOp::Add, &[low, high])?;
-            let half = b.op(ScalarOp::Quotient, &[sum, Atom::int(2)])?;
-            let more = b.op(ScalarOp::Add, &[half, Atom::int(1)])?;
-            let left = b.op(ScalarOp::Add, &[start, half])?;
-            let right = b.op(ScalarOp::Add, &[middle, done])?;
-            let right = b.op(ScalarOp::Sub, &[right, more])?;
-            let (x, y) = (b.index(self.order, &[left])?, b.index(self.order, &[right])?);
-            let stays = stays(b, x, y)?;
-            Ok([
-                b.op(ScalarOp::Select, &[stays, more, low])?,
-                b.op(ScalarOp::Select, &[stays, high, half])?,
-            ])
-        })?;
+        let [low, _] = until(
+            b,
+            [low, high],
+            |b, [low, high]| b.op(ScalarOp::Lt, &[low, high]),
+            |b, [low, high]| {
+                let sum = b.op(ScalarOp::Add, &[low, high])?;
+                let half = b.op(ScalarOp::Quotient, &[sum, Atom::int(2)])?;
+                let more = b.op(ScalarOp::Add, &[half, Atom::int(1)])?;
+                let left = b.op(ScalarOp::Add, &[start, half])?;
+                let right = b.op(ScalarOp::Add, &[middle, done])?;
+                let right = b.op(ScalarOp::Sub, &[right, more])?;
+                let (x, y) = (b.index(self.order, &[left])?, b.index(self.order, &[right])?);
+                let stays = stays(b, x, y)?;
+                Ok([
+                    b.op(ScalarOp::Select, &[stays, more, low])?,
+                    b.op(ScalarOp::Select, &[stays, high, half])?,
+                ])
+            },
+        )?;
         b.op(ScalarOp::Add, &[start, low])
     }
 
@@ -373,7 +378,12 @@ fn compare<'a>(b: &mut Build<'a>, (x, x_ty): Of<'_, 'a>, (y, y_ty): Of<'_, 'a>) 
     }
     match (x, y, &x_ty.atom, &y_ty.atom) {
         (Val::Base(x), Val::Base(y), ..) => sign(b, *x, *y),
-        (Val::Tuple { fields: xs, .. }, Val::Tuple { fields: ys, .. }, AtomTy::Tuple(p), AtomTy::Tuple(q)) => {
+        (
+            Val::Tuple { fields: xs, .. },
+            Val::Tuple { fields: ys, .. },
+            AtomTy::Tuple(p),
+            AtomTy::Tuple(q),
+        ) => {
             let types = p.fields.iter().zip(&q.fields);
             let all = xs.iter().zip(ys.iter()).zip(types);
             all.into_iter().try_fold(Atom::int(0), |order, ((x, y), ((_, t), (_, u)))| {

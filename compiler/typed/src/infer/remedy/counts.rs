@@ -53,23 +53,11 @@ pub(super) fn by_count(p: &Parts) -> Vec<Candidate> {
             out.push(candidate("a part of a given size is `subarray`", p.call("subarray", args)));
         }
         ("concat", 2) => out.push(candidate("two arrays are joined by append", p.renamed("append"))),
-        ("sort" | "grade", 2) => {
-            let xs = if p.types[0].is_none() { 1 } else { 0 };
-            let up = p.with_args(vec![p.args[xs].clone()]);
-            out.push(candidate(
-                format!("`{}` goes up; the other way round", p.name),
-                p.call("reverse", vec![up]),
-            ));
-        }
         ("<" | "<=" | ">" | ">=" | "=", 3) => {
             let pair = |i: usize| p.with_args(vec![p.args[i].clone(), p.args[i + 1].clone()]);
             out.push(candidate("it compares two", p.call("and", vec![pair(0), pair(1)])));
         }
-        (
-            "+" | "-" | "*" | "/" | "quotient" | "%" | "and" | "or" | "xor" | "min2" | "max2" | "append"
-            | "bit-and" | "bit-or" | "bit-xor" | "gcd",
-            3..,
-        ) => {
+        ("-" | "/" | "quotient" | "%", 3..) => {
             let mut rest = p.args.iter().cloned();
             if let Some(first) = rest.next() {
                 let nested = rest.fold(first, |a, b| p.with_args(vec![a, b]));
