@@ -33,7 +33,7 @@ pub fn size_facts(p: &Program, lengths: &[Var]) -> SizeFacts {
     let mut facts = SizeFacts::default();
     let natural = natural(p, lengths);
     let mut inside = FxHashSet::default();
-    sizes(p, &p.body, false, &mut |v, within| {
+    sizes(&p.body, false, &mut |v, within| {
         *facts.as_size.entry(v).or_insert(0) += 1;
         if within {
             inside.insert(v);
@@ -47,7 +47,7 @@ pub fn size_facts(p: &Program, lengths: &[Var]) -> SizeFacts {
 }
 
 /// The sizes that expressions mention, and whether it is in a function of elements.
-fn sizes(p: &Program, b: &Body, within: bool, f: &mut impl FnMut(Var, bool)) {
+fn sizes(b: &Body, within: bool, f: &mut impl FnMut(Var, bool)) {
     for s in &b.stmts {
         // All axes but the first are inside of a function of those before them.
         let mut first = true;
@@ -67,20 +67,21 @@ fn sizes(p: &Program, b: &Body, within: bool, f: &mut impl FnMut(Var, bool)) {
             | Exp::Grade { axis, .. }
             | Exp::Join { axis, .. } => size(&axis.size),
             Exp::Literal { dims, .. } => dims.iter().for_each(&mut size),
-            Exp::View { view, .. } => match view {
-                View::Reshape { dims }
-                | View::Slice { dims, .. }
-                | View::Wrap { dims, .. }
-                | View::Cycle { dims }
-                | View::Replicate { dims } => dims.iter().for_each(&mut size),
-                _ => {}
-            },
+            Exp::View {
+                view:
+                    View::Reshape { dims }
+                    | View::Slice { dims, .. }
+                    | View::Wrap { dims, .. }
+                    | View::Cycle { dims }
+                    | View::Replicate { dims },
+                ..
+            } => dims.iter().for_each(&mut size),
             _ => {}
         }
     }
     for s in &b.stmts {
         let elements = within || has_elements(&s.exp);
-        s.exp.bodies().into_iter().for_each(|inner| sizes(p, inner, elements, f));
+        s.exp.bodies().into_iter().for_each(|inner| sizes(inner, elements, f));
     }
 }
 
