@@ -174,8 +174,7 @@ fn examples_print_their_values() {
     alike("examples/digits.remora", &digits, Options { optimise: 2, ..Options::default() }, equal);
 }
 
-/// One program for each kind of check, and each of them where kernels run it; one of [`CHECKS`] in a plain run, which
-/// has all messages from the emulated device.
+/// One program for each kind of check, and each of them where kernels run it; one of [`CHECKS`] in a plain run.
 #[test]
 fn failed_checks_are_told() {
     let mut seen = std::collections::BTreeSet::new();
