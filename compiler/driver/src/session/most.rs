@@ -58,9 +58,9 @@ pub(super) fn most(all: Vec<Diagnostic<Span>>) -> Vec<Diagnostic<Span>> {
 mod tests {
     use super::most;
     use remc_base::{Code, Diagnostic, ModuleId, Span};
-    use remc_syntax::codes::TOO_MANY;
+    use remc_syntax::codes::{self, TOO_MANY};
 
-    const CODE: Code = Code("E0000");
+    const CODE: Code = codes::UNEXPECTED_CLOSER;
 
     fn at(i: usize) -> Span {
         Span { module: ModuleId(0), start: i as u32, end: i as u32 + 1 }
