@@ -453,14 +453,15 @@ impl Checker<'_> {
 
     /// The atom type of an argument and its parameter are one, except of a scalar box that will open.
     fn flow_atom(&mut self, slots: &mut [Slot], i: usize, op: &Operator) -> Check<()> {
-        let Some(arg) = slots[i].arg.as_ref().map(|t| t.expr.clone()) else { return Ok(()) };
-        if !self.box_fits(&slots[i].param, &arg) {
-            self.single_box(&arg);
+        let Slot { param, arg, .. } = &slots[i];
+        let Some(arg) = arg.as_ref().map(|t| &t.expr) else { return Ok(()) };
+        if !self.box_fits(param, arg) {
+            self.single_box(arg);
         }
-        if self.scalar_box(&arg).is_some() {
+        if self.scalar_box(arg).is_some() {
             return Ok(());
         }
-        let (have, want) = (arg.ty.atom.clone(), slots[i].param.atom.clone());
+        let (have, want) = (arg.ty.atom.clone(), param.atom.clone());
         self.s.node = Some(slots[i].node);
         match self.s.unify_atom(&want, &have) {
             Ok(()) => Ok(()),
@@ -471,12 +472,9 @@ impl Checker<'_> {
     /// Splits an argument's shape into its frame and the parameter's cell.
     fn split(&mut self, slots: &mut [Slot], i: usize, op: &Operator, smallest: bool) -> Check<()> {
         let param = slots[i].param.clone();
-        if let Some(arg) = &slots[i].arg
-            && self.scalar_box(&arg.expr).is_some()
-            && !self.box_fits(&param, &arg.expr)
-        {
-            let opened = self.open_box(arg.expr.clone());
-            slots[i].arg = Some(Typed::new(opened));
+        let opens = |t: &mut Typed| self.scalar_box(&t.expr).is_some() && !self.box_fits(&param, &t.expr);
+        if let Some(t) = slots[i].arg.take_if(opens) {
+            slots[i].arg = Some(Typed::new(self.open_box(t.expr)));
         }
         let Some(arg) = &slots[i].arg else { return Ok(()) };
         let have = arg.expr.ty.clone();
