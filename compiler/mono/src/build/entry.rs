@@ -8,7 +8,7 @@ use crate::ir::Atom;
 use crate::ir::*;
 use remc_base::*;
 use remc_explicit::ir::{EntrySignature, ExprKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// The inputs so far.
@@ -71,11 +71,19 @@ impl<'a> Build<'a> {
             args.push(value);
             self.program.inputs.push(input);
         }
-        let dims = |v: &Var| self.program.ty(*v).dims.clone();
-        let (vectors, others): (Vec<_>, Vec<_>) = inputs.arrays.iter().map(dims).partition(|d| d.len() <= 1);
-        let there: Vec<Atom> = vectors.concat();
-        self.vast =
-            others.concat().into_iter().filter(|d| !there.contains(d)).filter_map(Atom::as_var).collect();
+        // An axis that is alone, or beside others that surely have places, has as many places as there are in memory.
+        let (mut small, mut all) = (FxHashSet::default(), FxHashSet::default());
+        for v in &inputs.arrays {
+            let dims = &self.program.ty(*v).dims;
+            for d in dims.iter().filter_map(|d| d.as_var()) {
+                all.insert(d);
+                let there = |e: &Atom| *e == Atom::Var(d) || e.as_int().is_some_and(|n| n > 0);
+                if dims.iter().all(there) {
+                    small.insert(d);
+                }
+            }
+        }
+        self.vast = all.into_iter().filter(|d| !small.contains(d)).collect();
         self.program.params.extend(inputs.arrays);
         Ok((indices, args))
     }

@@ -15,16 +15,18 @@
 //! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
 //! | [`choose`] | selections in the place of branches where elements run side by side; once, after the rounds of the others |
 //! | [`stage`] | nothing that a scatter reads while it writes, where that would be copied for it; once, too |
+//! | [`early`] | checks of sizes before the work that they do not ask about; once, too |
 //! | [`compact`] | tables without what is left over; once, last |
 //!
-//! No pass changes what a program means: a `check` runs where it ran before or not at all (if it is known
-//! to hold), and what runs is what ran before, or cannot stop the program. Sums of floats keep their
+//! No pass changes what a program means: a `check` runs where it ran before, or before what cannot stop the program, or
+//! not at all (if it is known to hold), and what runs is what ran before, or cannot stop the program. Sums of floats keep their
 //! order.
 
 pub mod choose;
 pub mod compact;
 pub mod cse;
 pub mod dce;
+pub mod early;
 pub mod facts;
 pub mod fuse;
 pub mod hoist;
@@ -54,7 +56,7 @@ pub struct Pass {
     pub run: fn(&mut Program),
 }
 
-/// Every pass, in the order in which they run: all but the last four in rounds, until nothing changes.
+/// Every pass, in the order in which they run: all but the last five in rounds, until nothing changes.
 pub const PASSES: &[Pass] = &[
     Pass { info: simplify::PASS, run: simplify::simplify },
     // Once copies are gone, an index of a view sees the view.
@@ -80,6 +82,8 @@ pub const PASSES: &[Pass] = &[
     Pass { info: choose::PASS, run: choose::choose },
     // Fusion would put what is computed first back to where it is read.
     Pass { info: stage::PASS, run: stage::stage },
+    // Fusion, too, would move arrays to where they are read.
+    Pass { info: early::PASS, run: early::early },
     // When all is done: what the others left behind is for nobody.
     Pass { info: compact::PASS, run: compact::compact },
 ];

@@ -1,5 +1,5 @@
-//! The order in which passes run: the list without its last four passes, again and again, until a round changes
-//! nothing; then [`super::segment`], once, and rounds again if it did something; then the last three.
+//! The order in which passes run: the list without its last five passes, again and again, until a round changes
+//! nothing; then [`super::segment`], once, and rounds again if it did something; then the last four.
 
 use super::{PASSES, key};
 use crate::ir::Program;
@@ -22,7 +22,7 @@ impl Rounds {
     /// The place in [`PASSES`] of the pass to run now on the program as it is; `None` when there is
     /// nothing left to do.
     pub fn next(&mut self, p: &Program) -> Option<usize> {
-        let segment = PASSES.len() - 4;
+        let segment = PASSES.len() - 5;
         if self.finished > 0 {
             return self.finish(segment);
         }
