@@ -9,6 +9,9 @@
 use super::solver::{Constraint, MetaKind, Pending, Solution};
 use super::*;
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
 /// The highest rank that is tried.
 pub(super) const MOST_RANK: usize = 3;
 
@@ -47,7 +50,7 @@ impl Checker<'_> {
     /// The same, and those in its dims.
     fn metas_in(&self, s: &Shape) -> Vec<MetaId> {
         let mut found = Vec::new();
-        super::generalise::metas_of(&ArrTy::new(AtomTy::INT, self.s.zonk_shape(s)), &mut found);
+        super::generalise::metas_of_shape(&self.s.zonk_shape(s), &mut found);
         found
     }
 
@@ -260,7 +263,8 @@ impl Checker<'_> {
         }
         // What is left of a parameter's items, as in `(sum xs)`, meets an array: the least rank leaves nothing.
         let closed = |f: &&Shape| self.unsolved_in(f).is_empty();
-        let left = |m: &&MetaId| deep(m) && !self.is_shape_of_variable(**m);
+        let variables = LazyCell::new(|| self.shapes_of_variables());
+        let left = |m: &&MetaId| deep(m) && !variables.contains(*m);
         if wanted <= certain
             && frames.iter().filter(closed).any(|f| !self.s.zonk_shape(f).is_scalar())
             && let Some(m) = open.iter().find(left)
@@ -335,9 +339,9 @@ impl Checker<'_> {
     /// tried fit.
     fn ranks_of(&self, open: &[MetaId], depth: u32, node: NodeId) -> Option<Decision> {
         let deep = |m: &MetaId| self.s.meta(*m).depth >= depth;
-        let of_parameter = |m: &MetaId| {
-            self.s.meta(*m).whole || deep(m) && (self.is_bare_meta(*m) || self.is_shape_of_variable(*m))
-        };
+        let variables = LazyCell::new(|| self.shapes_of_variables());
+        let of_parameter =
+            |m: &MetaId| self.s.meta(*m).whole || deep(m) && (self.is_bare_meta(*m) || variables.contains(m));
         let mut params = self.together(open);
         params.retain(of_parameter);
         if !params.iter().any(deep) {
@@ -376,14 +380,18 @@ impl Checker<'_> {
 
     /// These existentials and all that postponed equations tie to them, one by another.
     fn together(&self, open: &[MetaId]) -> Vec<MetaId> {
-        let mut found = open.to_vec();
-        let mut tied: Vec<Vec<MetaId>> = self.s.pending.iter().map(|p| self.unsolved_shapes(p)).collect();
-        while let Some(i) = tied.iter().position(|t| t.iter().any(|m| found.contains(m))) {
-            found.extend(tied.swap_remove(i));
+        let tied: Vec<Vec<MetaId>> = self.s.pending.iter().map(|p| self.unsolved_shapes(p)).collect();
+        let mut equations: FxHashMap<MetaId, Vec<usize>> = FxHashMap::default();
+        for (k, metas) in tied.iter().enumerate() {
+            metas.iter().for_each(|m| equations.entry(*m).or_default().push(k));
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        let (mut found, mut next) = (BTreeSet::new(), open.to_vec());
+        while let Some(m) = next.pop() {
+            if found.insert(m) {
+                next.extend(equations.remove(&m).into_iter().flatten().flat_map(|k| &tied[k]));
+            }
+        }
+        found.into_iter().collect()
     }
 
     /// The ranks up to [`MOST_RANK`] of these existentials with which every equation still may hold, the least first.
@@ -455,10 +463,13 @@ impl Checker<'_> {
         found
     }
 
-    /// Whether an existential is the shape of a variable, and not of a part of one.
-    fn is_shape_of_variable(&self, m: MetaId) -> bool {
-        let whole = [ShapeItem::Var(ShapeVar::Meta(m))];
-        self.locals.iter().any(|l| self.s.zonk_shape(&l.local.ty.shape).items() == whole)
+    /// The existentials that are the shape of a variable, and not of a part of one.
+    fn shapes_of_variables(&self) -> FxHashSet<MetaId> {
+        let whole = |l: &LocalVar| match self.s.zonk_shape(&l.local.ty.shape).items() {
+            [ShapeItem::Var(ShapeVar::Meta(m))] => Some(*m),
+            _ => None,
+        };
+        self.locals.iter().filter_map(whole).collect()
     }
 
     /// Of an equation of shapes in which padding alone is open, the padding that is to be empty. Generalised, the

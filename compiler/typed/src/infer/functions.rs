@@ -124,7 +124,7 @@ impl Checker<'_> {
     /// A parameter without annotation takes the least rank its uses allow.
     fn mark_bare(&mut self, s: &Shape) {
         if let [ShapeItem::Var(ShapeVar::Meta(m))] = self.s.zonk_shape(s).items()
-            && let solver::MetaKind::Shape { bare, .. } = &mut self.s.metas[m.0 as usize].kind
+            && let solver::MetaKind::Shape { bare, .. } = &mut self.s.meta_mut(*m).kind
         {
             *bare = true;
         }

@@ -392,6 +392,12 @@ pub(super) fn metas_of(t: &ArrTy, out: &mut Vec<MetaId>) {
     found.array(t);
 }
 
+/// Those of a zonked shape, in order of appearance.
+pub(super) fn metas_of_shape(s: &Shape, out: &mut Vec<MetaId>) {
+    let seen = out.iter().copied().collect();
+    Metas { seen, out }.shape(s);
+}
+
 struct Metas<'o> {
     seen: FxHashSet<MetaId>,
     out: &'o mut Vec<MetaId>,
@@ -406,7 +412,11 @@ impl Metas<'_> {
 
     fn array(&mut self, t: &ArrTy) {
         self.atom(&t.atom);
-        for item in t.shape.items() {
+        self.shape(&t.shape);
+    }
+
+    fn shape(&mut self, s: &Shape) {
+        for item in s.items() {
             match item {
                 ShapeItem::Dim(d) => {
                     for v in d.vars() {

@@ -180,10 +180,10 @@ impl Checker<'_> {
             };
         }
         for m in metas {
-            let meta = &mut self.s.metas[m.0 as usize];
+            let meta = self.s.meta(m);
             // Only what this application made; what its arguments share stays where it is.
             if meta.origin == op.node && meta.depth + 3 >= depth {
-                meta.depth = depth;
+                self.s.meta_mut(m).depth = depth;
             }
         }
     }

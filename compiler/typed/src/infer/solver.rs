@@ -65,6 +65,8 @@ pub struct Meta {
     pub of_variable: bool,
     /// Replaced by an equal one when it is looked up: see [`Solver::zonk_dim`].
     pub(super) solution: RefCell<Option<Solution>>,
+    /// When this last changed, by [`Solver::clock`].
+    changed: u64,
 }
 
 /// What an unknown size or shape is that of.
@@ -125,6 +127,9 @@ pub enum Constraint {
 pub struct Pending {
     pub constraint: Constraint,
     pub node: NodeId,
+    /// What an equation of shapes waits for: the existentials that were open in it when it was tried last, and when that
+    /// was. Until one of them changes it would be stuck again.
+    waits: Option<(Vec<MetaId>, u64)>,
 }
 
 pub enum Step {
@@ -154,6 +159,8 @@ pub struct Solver {
     /// Declared classes of rigid type variables.
     pub tvar_class: FxHashMap<u32, Option<Class>>,
     progress: bool,
+    /// How often an existential has changed.
+    clock: u64,
 }
 
 impl Solver {
@@ -194,6 +201,7 @@ impl Solver {
             role,
             of_variable,
             solution,
+            changed: self.clock,
         });
         m
     }
@@ -256,7 +264,10 @@ impl Solver {
     }
 
     pub(super) fn meta_mut(&mut self, m: MetaId) -> &mut Meta {
-        &mut self.metas[m.0 as usize]
+        self.clock += 1;
+        let meta = &mut self.metas[m.0 as usize];
+        meta.changed = self.clock;
+        meta
     }
 
     // ---- classes ---------------------------------------------------------------------------------
@@ -333,7 +344,7 @@ impl Solver {
 
     pub(super) fn postpone(&mut self, constraint: Constraint) {
         let node = self.node.unwrap_or(NodeId(0));
-        self.pending.push(Pending { constraint, node });
+        self.pending.push(Pending { constraint, node, waits: None });
     }
 
     pub fn unify(&mut self, a: &ArrTy, b: &ArrTy) -> Unify {
@@ -815,6 +826,23 @@ impl Solver {
         }
     }
 
+    /// Whether nothing has changed that an equation waits for.
+    fn is_waiting(&self, p: &Pending) -> bool {
+        p.waits.as_ref().is_some_and(|(metas, tried)| metas.iter().all(|m| self.meta(*m).changed <= *tried))
+    }
+
+    /// What an equation of shapes that is stuck waits for. Whether another one is stuck depends on more: the branch.
+    fn waits(&self, c: &Constraint) -> Option<(Vec<MetaId>, u64)> {
+        let mut metas = Vec::new();
+        let mut add = |s: &Shape| super::generalise::metas_of_shape(&self.zonk_shape(s), &mut metas);
+        match c {
+            Constraint::Join { frames, result } => frames.iter().chain([result]).for_each(add),
+            Constraint::Shapes(a, b) => [a, b].into_iter().for_each(&mut add),
+            _ => return None,
+        }
+        Some((metas, self.clock))
+    }
+
     /// Tries the postponed constraints again until nothing changes. The first failure is returned
     /// with the node to blame; the constraint that failed is dropped.
     pub fn settle(&mut self) -> Result<(), (NodeId, Mismatch)> {
@@ -822,8 +850,8 @@ impl Solver {
             self.progress = false;
             let pending = std::mem::take(&mut self.pending);
             let mut failed = None;
-            for p in pending {
-                if failed.is_some() {
+            for mut p in pending {
+                if failed.is_some() || self.is_waiting(&p) {
                     self.pending.push(p);
                     continue;
                 }
@@ -838,7 +866,10 @@ impl Solver {
                 self.node = saved;
                 match step {
                     Ok(Step::Done) => self.progress = true,
-                    Ok(Step::Stuck) => self.pending.push(p),
+                    Ok(Step::Stuck) => {
+                        p.waits = self.waits(&p.constraint);
+                        self.pending.push(p);
+                    }
                     Err(e) => failed = Some((p.node, e)),
                 }
             }
