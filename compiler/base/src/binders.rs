@@ -4,7 +4,9 @@
 //! `(Σ (n) [int n n])` would say that both sizes are the hidden one, whoever the first `n` is. So a binder prints by a
 //! name that no other variable under it has: `(Σ (n1) [int n n1])`, and reads back as what it was.
 
-use crate::{ArrTy, AtomTy, Dim, DimVar, IVar, Name, Shape, ShapeItem, ShapeVar, Subst, TParam, TVar};
+use crate::{
+    ArrTy, AtomTy, Dim, DimVar, IVar, Name, Shape, ShapeItem, ShapeVar, SigmaTy, Sort, Subst, TParam, TVar,
+};
 
 /// The variables that a type mentions and does not bind.
 #[derive(Default)]
@@ -64,6 +66,33 @@ fn renamed<'n>(names: impl Iterator<Item = &'n Name>, mut taken: Vec<Name>) -> V
             name
         })
         .collect()
+}
+
+impl SigmaTy {
+    /// The Σ with the names that values print with, whatever the program called its indices: `n m k l` for
+    /// dims and `@s @c @p` for shapes, outer boxes first. `count` is how many have a name already.
+    pub fn named_for_values(&self, count: &mut usize) -> SigmaTy {
+        let mut s = Subst::new();
+        let mut params = Vec::with_capacity(self.params.len());
+        for p in &self.params {
+            let names: &[&str] =
+                if p.sort == Sort::Dim { &["n", "m", "k", "l"] } else { &["@s", "@c", "@p"] };
+            let mut name = names[*count % names.len()].to_string();
+            if *count >= names.len() {
+                name.push_str(&(*count / names.len()).to_string());
+            }
+            *count += 1;
+            let fresh = IVar { name: Name::new(name), ..p.clone() };
+            s.bind_index(p, fresh.clone().into());
+            params.push(fresh);
+        }
+        let mut body = s.arr(&self.body);
+        if let AtomTy::Sigma(inner) = &body.atom {
+            let inner = inner.named_for_values(count);
+            body.atom = AtomTy::sigma(inner.params, inner.body);
+        }
+        SigmaTy { params, body }
+    }
 }
 
 impl Free {
@@ -133,7 +162,6 @@ fn add<V: Clone + PartialEq>(all: &mut Vec<V>, v: &V) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sort;
 
     fn index(id: u32, name: &str) -> IVar {
         IVar { id, sort: Sort::Dim, natural: true, name: Name::new(name) }

@@ -10,20 +10,9 @@
 
 use crate::ids::MetaId;
 use crate::name::IVar;
-use crate::shape::ShapeVar;
+use crate::var::DimVar;
 use smallvec::SmallVec;
 use std::fmt;
-
-/// An indeterminate of a dim polynomial.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum DimVar {
-    Rigid(IVar),
-    Meta(MetaId),
-    /// The number of dims of a shape variable.
-    RankOf(ShapeVar),
-    /// The product of the dims of a shape variable.
-    SizeOf(ShapeVar),
-}
 
 /// A product of indeterminates, sorted, with repetition; the empty product is 1.
 pub type Monomial = SmallVec<[DimVar; 2]>;
@@ -189,30 +178,9 @@ impl Dim {
     }
 }
 
-impl DimVar {
-    /// Whether the indeterminate ranges over the naturals (an opened run-time `int` does not).
-    pub fn is_natural(&self) -> bool {
-        match self {
-            DimVar::Rigid(v) => v.natural,
-            _ => true,
-        }
-    }
-}
-
 impl From<i64> for Dim {
     fn from(n: i64) -> Dim {
         Dim::constant(n as i128)
-    }
-}
-
-impl fmt::Display for DimVar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DimVar::Rigid(v) => v.fmt(f),
-            DimVar::Meta(m) => write!(f, "?{}", m.0),
-            DimVar::RankOf(s) => write!(f, "(rank {s})"),
-            DimVar::SizeOf(s) => write!(f, "(size {s})"),
-        }
     }
 }
 

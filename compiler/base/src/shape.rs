@@ -1,16 +1,10 @@
 //! Shapes: the free monoid over dims and shape variables.
 
-use crate::dim::{Dim, DimVar};
+use crate::dim::Dim;
 use crate::ids::MetaId;
 use crate::name::IVar;
+use crate::var::{DimVar, ShapeVar};
 use std::fmt;
-
-/// A shape variable: rigid (`@s` of a Π, Σ or Iλ) or an existential of inference.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ShapeVar {
-    Rigid(IVar),
-    Meta(MetaId),
-}
 
 /// One factor of a shape.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,15 +105,6 @@ impl Shape {
     /// The rest of `self` after `prefix`, if `prefix` is one as data.
     pub fn strip_prefix(&self, prefix: &Shape) -> Option<Shape> {
         self.0.strip_prefix(prefix.0.as_slice()).map(|rest| Shape(rest.to_vec()))
-    }
-}
-
-impl fmt::Display for ShapeVar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ShapeVar::Rigid(v) => v.fmt(f),
-            ShapeVar::Meta(m) => write!(f, "?@{}", m.0),
-        }
     }
 }
 

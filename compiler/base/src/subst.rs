@@ -3,10 +3,11 @@
 //! Invariant: binders are unique within one definition, so substitution need not rename to avoid
 //! capture; a type that comes from another definition is [`freshen`]ed first.
 
-use crate::dim::{Dim, DimVar};
+use crate::dim::Dim;
 use crate::name::{IVar, Sort, TVar};
-use crate::shape::{Shape, ShapeItem, ShapeVar};
+use crate::shape::{Shape, ShapeItem};
 use crate::types::*;
+use crate::var::{DimVar, ShapeVar};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -9,14 +9,11 @@
 //! An array-kinded type variable `@t` is a pair of an atom-type variable and a shape variable that are
 //! bound together (see [`TParam::shape`]), so every array type has the one form [`ArrTy`].
 
-use crate::binders;
 use crate::dim::Dim;
 use crate::ids::MetaId;
 use crate::name::{IVar, Name, Sort, TVar};
 use crate::scalar::{BaseTy, Class};
 use crate::shape::Shape;
-use crate::subst::Subst;
-use std::fmt;
 use std::sync::Arc;
 
 /// An array type: `[atom shape…]`.
@@ -79,33 +76,6 @@ pub struct PiTy {
 pub struct SigmaTy {
     pub params: Vec<IVar>,
     pub body: ArrTy,
-}
-
-impl SigmaTy {
-    /// The Σ with the names that values print with, whatever the program called its indices: `n m k l` for
-    /// dims and `@s @c @p` for shapes, outer boxes first. `count` is how many have a name already.
-    pub fn named_for_values(&self, count: &mut usize) -> SigmaTy {
-        let mut s = Subst::new();
-        let mut params = Vec::with_capacity(self.params.len());
-        for p in &self.params {
-            let names: &[&str] =
-                if p.sort == Sort::Dim { &["n", "m", "k", "l"] } else { &["@s", "@c", "@p"] };
-            let mut name = names[*count % names.len()].to_string();
-            if *count >= names.len() {
-                name.push_str(&(*count / names.len()).to_string());
-            }
-            *count += 1;
-            let fresh = IVar { name: Name::new(name), ..p.clone() };
-            s.bind_index(p, fresh.clone().into());
-            params.push(fresh);
-        }
-        let mut body = s.arr(&self.body);
-        if let AtomTy::Sigma(inner) = &body.atom {
-            let inner = inner.named_for_values(count);
-            body.atom = AtomTy::sigma(inner.params, inner.body);
-        }
-        SigmaTy { params, body }
-    }
 }
 
 /// A tuple, or a record when every field has a label.
@@ -202,118 +172,3 @@ impl From<IVar> for Index {
         }
     }
 }
-
-fn separated<T: fmt::Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
-    for (i, item) in items.iter().enumerate() {
-        if i > 0 {
-            f.write_str(" ")?;
-        }
-        item.fmt(f)?;
-    }
-    Ok(())
-}
-
-impl fmt::Display for TParam {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.class {
-            Some(class) => write!(f, "({} {class})", self.var),
-            None => self.var.fmt(f),
-        }
-    }
-}
-
-/// Prints as source; variables by their names, which no binder captures.
-impl fmt::Display for AtomTy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AtomTy::Base(b) => b.fmt(f),
-            AtomTy::Var(v) => v.fmt(f),
-            AtomTy::Meta(m) => write!(f, "?{}", m.0),
-            AtomTy::Fn(t) => {
-                f.write_str("(→ (")?;
-                separated(f, &t.params)?;
-                write!(f, ") {})", t.ret)
-            }
-            AtomTy::Forall(t) => {
-                let (params, body) = binders::of_types(&t.params, &t.body);
-                f.write_str("(∀ (")?;
-                separated(f, &params)?;
-                write!(f, ") {body})")
-            }
-            AtomTy::Pi(t) => {
-                let (params, body) = binders::of_indices(&t.params, &t.body);
-                f.write_str("(Π (")?;
-                separated(f, &params)?;
-                write!(f, ") {body})")
-            }
-            AtomTy::Sigma(t) => {
-                let (params, body) = binders::of_indices(&t.params, &t.body);
-                f.write_str("(Σ (")?;
-                separated(f, &params)?;
-                write!(f, ") {body})")
-            }
-            AtomTy::Tuple(t) => {
-                let record = !t.fields.is_empty() && t.fields.iter().all(|(l, _)| l.is_some());
-                f.write_str(if record { "(Record" } else { "(Tuple" })?;
-                for (label, ty) in &t.fields {
-                    match label {
-                        Some(l) => write!(f, " ({l} {ty})")?,
-                        None => write!(f, " {ty}")?,
-                    }
-                }
-                f.write_str(")")
-            }
-            AtomTy::Quot(t) => write!(f, "(Quot {t})"),
-        }
-    }
-}
-
-/// Prints `int` for a scalar, `[int 2 n]` for an array, `@t` for an array-kinded variable.
-impl fmt::Display for ArrTy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.shape.is_scalar() {
-            return self.atom.fmt(f);
-        }
-        if let (AtomTy::Var(v), [crate::ShapeItem::Var(crate::ShapeVar::Rigid(s))]) =
-            (&self.atom, self.shape.items())
-            && v.name.is_at()
-            && v.name == s.name
-        {
-            return v.fmt(f);
-        }
-        write!(f, "[{}", self.atom)?;
-        for item in self.shape.items() {
-            write!(f, " {item}")?;
-        }
-        f.write_str("]")
-    }
-}
-
-impl fmt::Display for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Index::Dim(d) => d.fmt(f),
-            Index::Shape(s) => s.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for TyArg {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TyArg::Atom(t) => t.fmt(f),
-            TyArg::Array(t) => t.fmt(f),
-        }
-    }
-}
-
-macro_rules! debug_as_display {
-    ($($t:ty),*) => {$(
-        impl fmt::Debug for $t {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(self, f)
-            }
-        }
-    )*};
-}
-debug_as_display!(ArrTy, AtomTy, Index, TyArg);
