@@ -9,260 +9,21 @@
 //! an expression gives has the sizes that Futhark finds for it, its *natural* ones; where they are not the same
 //! text, the line has a coercion, `:> [n]f64`, which is checked when the program runs.
 
-use crate::guard::{Pending, Rows, SizeFacts};
-use crate::helpers::Helpers;
-use crate::names::{Mark, Names};
-use crate::scalar::{self, bare, constant, type_name};
-use crate::tree::{Form, Line, Place, Tree};
-use crate::{Error, Places};
+use crate::Error;
+use crate::guard::Pending;
+use crate::packs::{pack, pack_names};
+use crate::printer::{Peel, Printer, R, Scope};
+use crate::scalar::{self, bare, constant};
+use crate::tree::{Line, Place, Tree};
+use crate::types::{Sizes, UNKNOWN, ty_text};
+use crate::view::unflattened;
 use remc_base::BaseTy;
 use remc_mono::ir::*;
-use rustc_hash::{FxHashMap, FxHashSet};
-
-pub type R<T> = Result<T, Error>;
-
-/// The sizes of an array, as they are written.
-pub type Sizes = Vec<String>;
-
-/// A size that has no name.
-pub const UNKNOWN: &str = "?";
 
 /// The parts of an expression that has no line of its own.
 const MOST_WEIGHT: usize = 24;
 
-/// A part of an array by the name that an iteration has for it.
-pub struct Peel {
-    pub array: Var,
-    /// The axes that have an index, and which.
-    pub fixed: Vec<(usize, Atom)>,
-    pub name: String,
-}
-
-pub struct Printer<'p> {
-    pub p: &'p Program,
-    pub names: Names,
-    pub helpers: Helpers,
-    pub peels: Vec<Peel>,
-    /// The sizes of the iterations around, by their index variables.
-    pub axes: FxHashMap<Var, Atom>,
-    pub places: Places<'p>,
-    /// The functions of elements around.
-    pub rows: Rows,
-    facts: SizeFacts,
-    /// Sizes that are not negative, by the names of those that may be.
-    extents: FxHashMap<String, String>,
-    env: FxHashMap<Var, Tree>,
-    uses: FxHashMap<Var, usize>,
-    /// The variables that types mention.
-    in_types: FxHashSet<Var>,
-    /// The arrays that loops around carry. Futhark knows their sizes only when it has seen all of the loop.
-    states: FxHashSet<Var>,
-    defs: FxHashMap<Var, &'p Exp>,
-    depth: usize,
-}
-
-/// A block under construction.
-#[derive(Default)]
-pub struct Scope {
-    pub lines: Vec<Line>,
-    /// What has to hold before anything that follows.
-    pub pending: Pending,
-    pub comments: Vec<String>,
-    pub place: Option<String>,
-    /// The variables that are used in the body itself, not in those inside it.
-    pub local: FxHashSet<Var>,
-}
-
-impl Scope {
-    /// What a body uses itself.
-    pub fn uses(&mut self, b: &Body) {
-        let mut used = |a: Atom| {
-            if let Atom::Var(v) = a {
-                self.local.insert(v);
-            }
-        };
-        b.stmts.iter().for_each(|s| s.exp.for_each_operand(&mut used));
-        b.results.iter().for_each(|a| used(*a));
-    }
-}
-
 impl<'p> Printer<'p> {
-    pub fn new(p: &'p Program, places: Places<'p>) -> Printer<'p> {
-        let (mut uses, mut defs) = (FxHashMap::default(), FxHashMap::default());
-        each_use(&p.body, &mut |a| {
-            if let Atom::Var(v) = a {
-                *uses.entry(v).or_insert(0) += 1;
-            }
-        });
-        let mut bound: Vec<Var> = p.params.clone();
-        p.body.for_each_stmt(&mut |s| {
-            bound.extend(&s.pat);
-            bound.extend(s.exp.inner_binders());
-            if let [v] = s.pat.as_slice() {
-                defs.insert(*v, &s.exp);
-            }
-        });
-        let in_types = bound.iter().flat_map(|v| &p.ty(*v).dims).filter_map(|d| d.as_var()).collect();
-        Printer {
-            p,
-            places,
-            uses,
-            rows: Rows::default(),
-            facts: SizeFacts::default(),
-            extents: FxHashMap::default(),
-            in_types,
-            states: FxHashSet::default(),
-            defs,
-            names: Names::default(),
-            helpers: Helpers::default(),
-            peels: Vec::new(),
-            axes: FxHashMap::default(),
-            env: FxHashMap::default(),
-            depth: 0,
-        }
-    }
-
-    // ---- variables and types ----
-
-    /// A variable gets a name.
-    pub fn bind(&mut self, v: Var) -> String {
-        let name = self.names.fresh(self.p.vars.get(v).map_or("v", |i| i.name.as_str()));
-        self.env.insert(v, Tree::name(&name));
-        name
-    }
-
-    pub fn bind_to(&mut self, v: Var, t: Tree) {
-        self.env.insert(v, t);
-    }
-
-    pub fn in_scope(&self, v: Var) -> bool {
-        self.env.contains_key(&v)
-    }
-
-    /// Behind its scope a variable is not known.
-    pub fn forget(&mut self, v: Var) {
-        self.env.remove(&v);
-    }
-
-    pub fn mentioned_in_types(&self, v: Var) -> bool {
-        self.in_types.contains(&v)
-    }
-
-    pub fn definition(&self, v: Var) -> Option<&'p Exp> {
-        self.defs.get(&v).copied()
-    }
-
-    pub fn atom(&self, a: Atom) -> R<Tree> {
-        match a {
-            Atom::Const(c) => Ok(constant(c)),
-            Atom::Var(v) => match self.env.get(&v) {
-                Some(t) => Ok(t.clone()),
-                None => Err(Error(format!("{v:?} has no name where it is used"))),
-            },
-        }
-    }
-
-    pub fn atoms(&self, all: &[Atom]) -> R<Vec<Tree>> {
-        all.iter().map(|a| self.atom(*a)).collect()
-    }
-
-    /// A number or index: no type has to be said.
-    pub fn number(&self, a: Atom) -> R<Tree> {
-        Ok(bare(self.atom(a)?))
-    }
-
-    /// A size, or an index in bounds: never negative.
-    pub fn size(&self, a: Atom) -> R<Tree> {
-        Ok(match self.number(a)? {
-            Tree::Name(text) => Tree::name(self.extents.get(&text).unwrap_or(&text)),
-            // A constant that is negative is one where nothing has this size.
-            Tree::Unary('-', n) if n.is_name() => Tree::name("0"),
-            other => other,
-        })
-    }
-
-    /// Before anything is printed: which parameters are lengths of arrays.
-    pub fn lengths(&mut self, lengths: &[Var]) {
-        self.facts = crate::guard::size_facts(self.p, lengths);
-    }
-
-    /// A line for the size that a variable is, if it may be negative where functions of elements mention it.
-    pub fn extent(&mut self, v: Var) -> Option<Line> {
-        if !self.facts.doubtful.contains(&v) {
-            return None;
-        }
-        let Some(Tree::Name(own)) = self.env.get(&v).cloned() else { return None };
-        if self.extents.contains_key(&own) || own.starts_with(|c: char| c.is_ascii_digit()) {
-            return None;
-        }
-        let pattern = self.names.fresh(&format!("{own}_size"));
-        self.extents.insert(own.clone(), pattern.clone());
-        let value = Tree::call("i64.max", vec![Tree::name("0"), Tree::name(own)]);
-        Some(Line { comments: Vec::new(), pattern, value })
-    }
-
-    /// Behind a scope its names are free again.
-    pub fn leave(&mut self, mark: Mark) {
-        self.names.leave(mark);
-        let names = &self.names;
-        self.extents.retain(|own, size| names.in_scope(own) && names.in_scope(size));
-    }
-
-    /// Whether a variable is a size that may be negative, and nothing else.
-    fn only_extent(&self, v: Var) -> bool {
-        self.facts.doubtful.contains(&v) && self.uses.get(&v) == self.facts.as_size.get(&v)
-    }
-
-    /// A size as it stands in a type.
-    pub fn dim(&self, a: Atom) -> R<String> {
-        match self.size(a)? {
-            Tree::Name(text) => Ok(text),
-            // One that no type mentions: it is only compared.
-            other => Ok(crate::tree::layout(&other, 0, 0)),
-        }
-    }
-
-    pub fn dims(&self, all: &[Atom]) -> R<Sizes> {
-        all.iter().map(|a| self.dim(*a)).collect()
-    }
-
-    /// The sizes of the variable's declared type.
-    pub fn declared(&self, v: Var) -> R<Sizes> {
-        self.dims(&self.p.ty(v).dims)
-    }
-
-    pub fn base(&self, v: Var) -> BaseTy {
-        self.p.ty(v).base
-    }
-
-    /// The natural sizes of an operand: a variable's are those of its type.
-    pub fn sizes_of(&self, a: Atom) -> R<Sizes> {
-        match a {
-            Atom::Var(v) => self.declared(v),
-            Atom::Const(_) => Ok(Vec::new()),
-        }
-    }
-
-    /// An operand as an array of these sizes.
-    pub fn atom_as(&self, a: Atom, sizes: &Sizes) -> R<Tree> {
-        let (tree, natural) = (self.atom(a)?, self.sizes_of(a)?);
-        let same = |(own, wanted): (&String, &String)| wanted == UNKNOWN || own == wanted;
-        if natural.len() != sizes.len() || natural.iter().zip(sizes).all(same) {
-            return Ok(tree);
-        }
-        Ok(tree.coerce(ty_text(self.p.atom_ty(a).base, sizes)))
-    }
-
-    /// A parameter as a function has it: an array says its type.
-    pub fn param(&self, name: &str, base: BaseTy, sizes: &Sizes) -> String {
-        match sizes.is_empty() {
-            true => name.to_owned(),
-            false => format!("({name}: {})", ty_text(base, sizes)),
-        }
-    }
-
-    // ---- bodies ----
-
     /// What the body gives, each an array of the sizes in `wants`; `true` if it gives nothing.
     pub fn block(&mut self, b: &'p Body, wants: &[Sizes]) -> R<Tree> {
         self.block_with(b, |pr| {
@@ -415,7 +176,7 @@ impl<'p> Printer<'p> {
     }
 
     /// A line, around which what is pending is asserted.
-    fn line(&mut self, scope: &mut Scope, s: &Stmt, pattern: String, value: Tree) {
+    pub fn line(&mut self, scope: &mut Scope, s: &Stmt, pattern: String, value: Tree) {
         if self.depth == 1
             && !matches!(s.exp, Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. })
             && let Some(place) = (self.places)(s.prov)
@@ -439,114 +200,6 @@ impl<'p> Printer<'p> {
         let comments = std::mem::take(&mut scope.comments);
         let value = asserted(&mut scope.pending, value);
         scope.lines.push(Line { comments, pattern, value });
-    }
-
-    fn filter(
-        &mut self,
-        axis: &'p Axis,
-        body: &'p Body,
-        pat: &'p [Var],
-        s: &Stmt,
-        scope: &mut Scope,
-    ) -> R<()> {
-        let [count, arrays @ ..] = pat else { return Err(Error("a filter that counts nothing".into())) };
-        let mut wants = vec![Vec::new()];
-        for v in arrays {
-            wants.push(self.dims(&self.p.ty(*v).dims[1..])?);
-        }
-        let all = self.array_of(axis, &[], body, &wants)?;
-        if arrays.is_empty() {
-            let ones = Tree::call("map", vec![Tree::name("i64.bool"), all]);
-            let value = Tree::call("reduce", vec![Tree::name("(+)"), Tree::name("0"), ones]);
-            let pattern = self.bind(*count);
-            self.line(scope, s, pattern, value);
-            return Ok(());
-        }
-        let k = self.bind(*count);
-        let sized =
-            |name: &str, base: BaseTy, cell: &Sizes| format!("[{k}] ({name}: [{k}]{})", ty_text(base, cell));
-        if let (Some(value), [v]) = (kept_itself(&all), arrays) {
-            let name = self.bind(*v);
-            let pattern = sized(&name, self.base(*v), &wants[1]);
-            self.line(scope, s, pattern, value);
-            return Ok(());
-        }
-        let mut types = vec!["bool".to_owned()];
-        types.extend(arrays.iter().zip(&wants[1..]).map(|(v, cell)| ty_text(self.base(*v), cell)));
-        let keep = pack_names(
-            &(0..wants.len()).map(|k| if k == 0 { "keep" } else { "_" }.to_owned()).collect::<Vec<_>>(),
-        );
-        let value = Tree::call("filter", vec![Tree::lambda(vec![keep], Tree::name("keep")), all]);
-        let name = self.names.fresh("kept");
-        self.line(scope, s, format!("[{k}] ({name}: [{k}]{})", pack_names(&types)), value);
-        let value = self.unzipped(wants.len(), Tree::name(name));
-        let mut names = vec!["_".to_owned()];
-        names.extend(arrays.iter().map(|v| self.bind(*v)));
-        scope.lines.push(Line { comments: Vec::new(), pattern: pack_names(&names), value });
-        Ok(())
-    }
-
-    /// Arrays of their own sizes, one after the other: a loop that appends. What is left of these when a program
-    /// has been optimised is what no segmented operator can do.
-    fn join(
-        &mut self,
-        axis: &'p Axis,
-        regular: usize,
-        body: &'p Body,
-        pat: &'p [Var],
-        s: &Stmt,
-        scope: &mut Scope,
-    ) -> R<()> {
-        let (maps, joined) = pat.split_at(regular);
-        for (k, v) in maps.iter().enumerate() {
-            let cell = self.dims(&self.p.ty(*v).dims[1..])?;
-            let mark = self.names.enter();
-            let i = self.bind(axis.var);
-            self.rows.enter(axis.var, &self.dim(axis.size)?);
-            let element = self.block_with(body, |pr| pr.atom_as(body.results[k], &cell))?;
-            self.rows.leave();
-            self.leave(mark);
-            let iota = Tree::call("iota", vec![self.size(axis.size)?]);
-            let value = Tree::call("map", vec![Tree::lambda(vec![i], element), iota]);
-            let pattern = self.bind(*v);
-            self.line(scope, s, pattern, value);
-        }
-        for (k, part) in joined.chunks(3).enumerate() {
-            let [total, starts, data] = part else { return Err(Error("a join of less than three".into())) };
-            let base = self.base(*data);
-            let mark = self.names.enter();
-            let (from, all) = (self.names.fresh("starts"), self.names.fresh("data"));
-            let i = self.bind(axis.var);
-            self.rows.changes(axis.var);
-            let given = body.results[regular + k];
-            let rank = self.p.atom_ty(given).rank();
-            let next = self.block_with(body, |pr| {
-                let flat = crate::view::flattened(pr.atom(given)?, rank);
-                let here = Tree::Array(vec![Tree::call("length", vec![Tree::name(&all)])]);
-                let starts = Tree::infix("++", Tree::name(&from), here);
-                Ok(Tree::Tuple(vec![starts, Tree::infix("++", Tree::name(&all), flat)]))
-            })?;
-            self.leave(mark);
-            let none = |t: BaseTy| {
-                let zero = constant(remc_base::ops::zero(t));
-                Tree::call("replicate", vec![Tree::name("0"), zero])
-            };
-            let value = Tree::Loop {
-                pattern: format!("({from}, {all})"),
-                start: Box::new(Tree::Tuple(vec![none(BaseTy::I64), none(base)])),
-                form: Form::For(i, Box::new(self.atom(axis.size)?)),
-                body: Box::new(next),
-            };
-            let own = self.declared(*starts)?;
-            let name = self.bind(*starts);
-            let (first, count) = (self.names.fresh(&name), self.bind(*total));
-            let array = self.bind(*data);
-            let pattern = format!("[{count}] ({first}, {array}: [{count}]{})", type_name(base));
-            self.line(scope, s, pattern, value);
-            let value = Tree::name(first).coerce(ty_text(BaseTy::I64, &own));
-            scope.lines.push(Line { comments: Vec::new(), pattern: name, value });
-        }
-        Ok(())
     }
 
     // ---- expressions ----
@@ -659,156 +312,11 @@ impl<'p> Printer<'p> {
                     }
                     false => nested(&[elems.len()], elems),
                 };
-                return Ok((crate::view::unflattened(flat, base, &natural), vec![natural]));
+                return Ok((unflattened(flat, base, &natural), vec![natural]));
             }
         };
         Ok((tree, vec![natural]))
     }
-
-    fn choice(
-        &mut self,
-        cond: Atom,
-        then: &'p Body,
-        otherwise: &'p Body,
-        pat: &[Var],
-    ) -> R<(Tree, Vec<Sizes>)> {
-        let cond = self.atom(cond)?;
-        let mut wants = Vec::new();
-        for v in pat {
-            // A size that the branches give themselves has no name yet.
-            let own = self.p.ty(*v).dims.iter().any(|d| d.as_var().is_some_and(|x| pat.contains(&x)));
-            wants.push(if own { vec![UNKNOWN.to_owned(); self.p.ty(*v).rank()] } else { self.declared(*v)? });
-        }
-        let then = self.block(then, &wants)?;
-        let otherwise = self.block(otherwise, &wants)?;
-        Ok((Tree::choice(cond, then, otherwise), wants))
-    }
-
-    /// A loop, a fixed number of times or while a condition holds.
-    fn repeat(
-        &mut self,
-        state: &'p [(Var, Atom)],
-        body: &'p Body,
-        axis: Option<&'p Axis>,
-        cond: Option<&'p Body>,
-    ) -> R<(Tree, Vec<Sizes>)> {
-        let vars: Vec<Var> = state.iter().map(|s| s.0).collect();
-        // The index is of the type of its bound.
-        let form = match axis {
-            Some(axis) => Some(self.atom(axis.size)?),
-            None => None,
-        };
-        let starts: Vec<Tree> = self.atoms(&state.iter().map(|s| s.1).collect::<Vec<_>>())?;
-        let own = |v: Var| self.p.ty(v).dims.iter().any(|d| d.as_var().is_some_and(|x| vars.contains(&x)));
-        let changing: Vec<bool> = vars.iter().map(|v| own(*v)).collect();
-        let mark = self.names.enter();
-        // Sizes first: the types of the others may mention them.
-        let mut names = vec![String::new(); vars.len()];
-        let mut later = Vec::new();
-        for pass in [false, true] {
-            for (k, v) in vars.iter().enumerate() {
-                if changing[k] == pass {
-                    if pass {
-                        names[k] = self.names.fresh(self.p.vars[*v].name.as_str());
-                    } else {
-                        names[k] = self.bind(*v);
-                    }
-                }
-            }
-        }
-        vars.iter().chain(axis.map(|a| &a.var)).for_each(|v| self.rows.changes(*v));
-        // Sizes that may be negative have a line of their own, in front of what has them.
-        for v in &vars {
-            if let Some(line) = self.extent(*v) {
-                later.push((*v, line));
-            }
-        }
-        // A loop says nothing of the sizes that change: Futhark finds that they do.
-        let (mut wants, mut start) = (vec![], vec![]);
-        for (k, v) in vars.iter().enumerate() {
-            if changing[k] {
-                wants.push(vec![UNKNOWN.to_owned(); self.p.ty(*v).rank()]);
-                let declared = self.declared(*v)?;
-                let value = Tree::name(&names[k]).coerce(ty_text(self.base(*v), &declared));
-                let pattern = self.bind(*v);
-                later.push((*v, Line { comments: Vec::new(), pattern, value }));
-                start.push(starts[k].clone());
-            } else {
-                wants.push(self.declared(*v)?);
-                let from = self.atom_as(state[k].1, &wants[k])?;
-                // Where the sizes are not known yet, those of this loop would be taken to change.
-                let open = state[k].1.as_var().is_some_and(|v| self.states.contains(&v)) && from.is_name();
-                start.push(if open { from.coerce(ty_text(self.base(*v), &wants[k])) } else { from });
-            }
-        }
-        self.states.extend(vars.iter().filter(|v| !self.p.ty(**v).is_scalar()));
-        let form = match (axis, cond) {
-            (Some(axis), _) => Form::For(self.bind(axis.var), Box::new(form.unwrap_or(Tree::name("0")))),
-            (None, Some(cond)) => {
-                let mut asked = FxHashSet::default();
-                each_use(cond, &mut |a| asked.extend(a.as_var()));
-                let own = later.iter().filter(|(v, _)| asked.contains(v)).map(|(_, line)| line.clone());
-                let test = self.block_behind(own.collect(), cond, |pr| pr.atom(cond.results[0]))?;
-                Form::While(Box::new(test))
-            }
-            (None, None) => return Err(Error("a loop without an end".into())),
-        };
-        let later = later.into_iter().map(|(_, line)| line).collect();
-        let next = self.block_behind(later, body, |pr| {
-            let results = body.results.iter().zip(&wants).map(|(a, sizes)| pr.atom_as(*a, sizes));
-            Ok(pack(results.collect::<R<Vec<_>>>()?))
-        })?;
-        self.leave(mark);
-        self.states.retain(|v| !vars.contains(v));
-        vars.iter().chain(axis.map(|a| &a.var)).for_each(|v| self.forget(*v));
-        // One state may become another: Futhark has to be told that they are as large as each other.
-        let sized = |k: usize| !changing[k] && !self.p.ty(vars[k]).is_scalar();
-        if (0..vars.len()).filter(|k| sized(*k)).count() > 1 {
-            for k in (0..vars.len()).filter(|k| sized(*k)) {
-                names[k] += &format!(": {}", ty_text(self.base(vars[k]), &wants[k]));
-            }
-        }
-        let (pattern, start) = match vars.is_empty() {
-            true => ("_".to_owned(), Tree::name("true")),
-            false => (pack_names(&names), pack(start)),
-        };
-        Ok((Tree::Loop { pattern, start: Box::new(start), form, body: Box::new(next) }, wants))
-    }
-
-    /// An array of so many tuples as the tuple of the arrays.
-    pub fn unzipped(&mut self, count: usize, tree: Tree) -> Tree {
-        match count {
-            0 | 1 => tree,
-            2 => Tree::call("unzip", vec![tree]),
-            3..=5 => Tree::call(format!("unzip{count}"), vec![tree]),
-            _ => {
-                let mark = self.names.enter();
-                let names: Vec<String> = (0..5).map(|_| self.names.fresh("part")).collect();
-                let value = Tree::call("unzip5", vec![tree]);
-                let mut lines = vec![Line { comments: vec![], pattern: flat_names(&names), value }];
-                let rest = self.unzipped(count - 4, Tree::name(&names[4]));
-                let more: Vec<String> = (4..count).map(|_| self.names.fresh("part")).collect();
-                lines.push(Line { comments: vec![], pattern: pack_names(&more), value: rest });
-                self.leave(mark);
-                let all = names[..4].iter().chain(&more).map(Tree::name).collect();
-                Tree::block(lines, pack(all))
-            }
-        }
-    }
-}
-
-/// Every operand that is printed: not the values that a check reports.
-pub fn each_use(b: &Body, f: &mut impl FnMut(Atom)) {
-    for s in &b.stmts {
-        match &s.exp {
-            Exp::Check { cond, .. } => f(*cond),
-            e => e.for_each_operand(f),
-        }
-        for inner in s.exp.bodies() {
-            each_use(inner, f);
-        }
-    }
-    b.results.iter().for_each(|a| f(*a));
 }
 
 /// Whether an expression can stop the program.
@@ -826,32 +334,6 @@ fn asserted(pending: &mut Pending, value: Tree) -> Tree {
         Some(cond) => Tree::call("assert", vec![cond, value]),
         None => value,
     }
-}
-
-/// If a map keeps or drops the elements of one array: that array, filtered.
-fn kept_itself(all: &Tree) -> Option<Tree> {
-    let Tree::Call(f, args) = all else { return None };
-    let ("map", [Tree::Lambda(params, body), array]) = (f.as_str(), args.as_slice()) else { return None };
-    let [param] = params.as_slice() else { return None };
-    let name = param.trim_start_matches('(').split(':').next()?;
-    let (lines, result) = match &**body {
-        Tree::Block(lines, result) => (lines.clone(), &**result),
-        result => (Vec::new(), result),
-    };
-    let Tree::Tuple(parts) = result else { return None };
-    let [keep, Tree::Name(kept)] = parts.as_slice() else { return None };
-    if kept != name {
-        return None;
-    }
-    let keep = Tree::lambda(params.clone(), Tree::block(lines, keep.clone()));
-    Some(Tree::call("filter", vec![keep, array.clone()]))
-}
-
-/// `[n][m]f64`
-pub fn ty_text(base: BaseTy, sizes: &[String]) -> String {
-    let sizes: String =
-        sizes.iter().map(|s| if s == UNKNOWN { "[]".to_owned() } else { format!("[{s}]") }).collect();
-    sizes + type_name(base)
 }
 
 /// Elements in row-major order as an array of arrays; all but the first leave out the type.
@@ -874,35 +356,5 @@ fn without_type(t: Tree) -> Tree {
         }
         Tree::Unary('-', a) => Tree::unary('-', without_type(*a)),
         other => other,
-    }
-}
-
-/// Several values as one: at most five beside each other, as many as Futhark unzips at once.
-pub fn pack(mut parts: Vec<Tree>) -> Tree {
-    match parts.len() {
-        0 => Tree::name("true"),
-        1..=5 => Tree::tuple(parts),
-        _ => {
-            let rest = parts.split_off(4);
-            parts.push(pack(rest));
-            Tree::Tuple(parts)
-        }
-    }
-}
-
-/// The pattern or type of what [`pack`] makes.
-pub fn pack_names(names: &[String]) -> String {
-    match names.len() {
-        0 => "_".to_owned(),
-        1 => names[0].clone(),
-        2..=5 => flat_names(names),
-        _ => format!("({}, {})", names[..4].join(", "), pack_names(&names[4..])),
-    }
-}
-
-fn flat_names(names: &[String]) -> String {
-    match names {
-        [one] => one.clone(),
-        _ => format!("({})", names.join(", ")),
     }
 }

@@ -16,8 +16,10 @@
 //! An operator that would stop inside of a loop or another operator of its own is not made of flags: it combines
 //! one element after the other in a loop, where an assertion is one.
 
-use crate::body::{Printer, R, Scope, Sizes, pack, pack_names};
+use crate::packs::{pack, pack_names};
+use crate::printer::{Printer, R, Scope};
 use crate::tree::{Form, Line, Place, Tree};
+use crate::types::Sizes;
 use remc_mono::ir::*;
 
 /// How an operator is printed that may stop the program.

@@ -10,10 +10,8 @@
 //! - an index or slice that is the same for all elements is looked at where there are some:
 //!   `if m == 0 then 0 else xs[k]`. What is behind an `if` Futhark takes out together with its condition.
 
-use crate::body::{Printer, Sizes, UNKNOWN, pack};
-use crate::scalar::constant;
 use crate::tree::{Form, Tree};
-use remc_base::BaseTy;
+use crate::uses::each_use;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -225,7 +223,7 @@ impl Rows {
         e.for_each_operand(&mut |a| level = level.max(self.of(a)));
         let bound = e.inner_binders();
         for b in e.bodies() {
-            crate::body::each_use(b, &mut |a| {
+            each_use(b, &mut |a| {
                 if a.as_var().is_none_or(|v| !bound.contains(&v)) {
                     level = level.max(self.of(a));
                 }
@@ -289,42 +287,8 @@ impl Pending {
     }
 }
 
-impl Printer<'_> {
-    /// Any value of a type.
-    pub fn any(&self, base: BaseTy, sizes: &Sizes) -> Tree {
-        let zero = constant(remc_base::ops::zero(base));
-        sizes.iter().rev().fold(zero, |t, n| Tree::call("replicate", vec![Tree::name(n), t]))
-    }
-
-    /// What may stop although there are no elements, of this level, as something that does not.
-    pub fn looked_at(&self, level: usize, base: BaseTy, sizes: &Sizes, tree: Tree) -> Tree {
-        self.unless(&self.rows.empty(level), &[(base, sizes.clone())], tree)
-    }
-
-    /// The values of a statement that is the same for all elements, if anything in it may stop: it is taken out as a
-    /// whole.
-    pub fn whole(&self, level: usize, types: &[(BaseTy, Sizes)], tree: Tree) -> Tree {
-        let empty = self.rows.empty(level);
-        let known = types.iter().all(|(_, sizes)| sizes.iter().all(|n| n != UNKNOWN));
-        if !known || !may_stop(&tree, &empty) {
-            return tree;
-        }
-        self.unless(&empty, types, tree)
-    }
-
-    fn unless(&self, empty: &[String], types: &[(BaseTy, Sizes)], tree: Tree) -> Tree {
-        match no_elements(empty) {
-            Some(none) => {
-                let any = types.iter().map(|(base, sizes)| self.any(*base, sizes));
-                Tree::choice(none, pack(any.collect()), tree)
-            }
-            None => tree,
-        }
-    }
-}
-
 /// Whether anything in an expression may stop where one of these numbers of elements is 0.
-fn may_stop(t: &Tree, empty: &[String]) -> bool {
+pub fn may_stop(t: &Tree, empty: &[String]) -> bool {
     if empty.is_empty() {
         return false;
     }

@@ -426,7 +426,7 @@ impl Helpers {
             }
         }
         match ty {
-            Some(t) => format!("{name}_{}", crate::scalar::type_name(t)),
+            Some(t) => format!("{name}_{}", crate::types::type_name(t)),
             None => name.to_owned(),
         }
     }
@@ -455,7 +455,7 @@ impl Helpers {
 }
 
 fn filled(text: &str, t: BaseTy) -> String {
-    let name = crate::scalar::type_name(t);
+    let name = crate::types::type_name(t);
     let unsigned = match t.bits() {
         8 => "u8",
         16 => "u16",

@@ -6,8 +6,8 @@
 //!
 //! A size that a result is printed with is not given again if it is the length of a result that is.
 
-use crate::body::{Printer, R, Sizes, UNKNOWN, ty_text};
-use crate::scalar::type_name;
+use crate::printer::{Printer, R};
+use crate::types::{Sizes, UNKNOWN, ty_text, type_name};
 use crate::{Error, names};
 use remc_base::Scalar;
 use remc_mono::ir::*;

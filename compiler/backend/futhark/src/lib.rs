@@ -3,7 +3,9 @@
 //! | module | what it prints |
 //! | --- | --- |
 //! | [`interface`] | what an entry takes and gives, and the comment that says so |
-//! | [`body`] | blocks of `let`s, branches, loops, filters |
+//! | [`body`] | blocks of `let`s |
+//! | [`control`] | branches, loops |
+//! | [`growing`] | filters, and arrays one after the other |
 //! | [`soac`] | `map`, `reduce`, `scan`, `scatter`, sorting |
 //! | [`flags`] | operators that may stop the program |
 //! | [`view`] | reshapes, transpositions, slices |
@@ -11,6 +13,8 @@
 //! | [`guard`] | sizes, conditions and indices that stop nothing where nothing is done |
 //! | [`neutral`] | which starts are neutral elements |
 //! | [`helpers`] | functions for what Futhark means differently |
+//! | [`types`], [`packs`] | types, and several values as one |
+//! | [`printer`], [`uses`] | what is known while a text is printed |
 //! | [`names`], [`keywords`] | what variables are called |
 //! | [`tree`] | expressions as trees, and their layout |
 //!
@@ -20,19 +24,25 @@
 //! it for itself. One entry of the program is one `entry` of the text.
 
 mod body;
+mod control;
 mod flags;
+mod growing;
 mod guard;
 mod helpers;
 pub mod interface;
 mod keywords;
 mod names;
 mod neutral;
+mod packs;
+mod printer;
 mod scalar;
 mod soac;
 mod tree;
+mod types;
+mod uses;
 mod view;
 
-use body::Printer;
+use printer::Printer;
 use remc_base::Prov;
 use remc_mono::ir::Program;
 use std::fmt;

@@ -7,13 +7,9 @@
 
 use crate::helpers::Helpers;
 use crate::tree::Tree;
+use crate::types::type_name;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
-
-/// What a base type is called.
-pub fn type_name(t: BaseTy) -> &'static str {
-    t.stored_name()
-}
 
 /// A constant, exactly. An `i64` says so; [`bare`] takes that away where it is known anyway.
 pub fn constant(c: Scalar) -> Tree {

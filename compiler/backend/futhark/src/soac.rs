@@ -16,12 +16,15 @@
 //! `reduce` and `scan` of Futhark need a neutral element. A start that is none ([`crate::neutral`]) takes part once,
 //! through `reduce_from` and `scan_from`. What is not associative is a loop.
 
-use crate::body::{Peel, Printer, R, Sizes, each_use, pack, pack_names};
 use crate::flags::{Stopping, stopping};
 use crate::names::{cell, element};
 use crate::neutral::is_neutral;
+use crate::packs::{pack, pack_names};
+use crate::printer::{Peel, Printer, R};
 use crate::scalar::{bare, section};
 use crate::tree::{Form, Line, Place, Tree};
+use crate::types::{Sizes, UNKNOWN, ty_text};
+use crate::uses::each_use;
 use crate::{Error, neutral};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
@@ -357,7 +360,7 @@ impl<'p> Printer<'p> {
                 names.push(self.param(&name, self.base(*v), sizes));
                 let declared = self.declared(*v)?;
                 if declared != *sizes {
-                    let ty = crate::body::ty_text(self.base(*v), &declared);
+                    let ty = ty_text(self.base(*v), &declared);
                     let pattern = self.bind(*v);
                     lines.push(Line { comments: vec![], pattern, value: Tree::name(name).coerce(ty) });
                 }
@@ -412,9 +415,7 @@ impl<'p> Printer<'p> {
                 let start = if wants.len() == 1 { bare(start) } else { start };
                 (Tree::call(self.helpers.named("exclusive", None), vec![start, tree]), n.as_str())
             }
-            (ScanKind::Full, Some(start)) => {
-                (Tree::infix("++", Tree::Array(vec![start]), tree), crate::body::UNKNOWN)
-            }
+            (ScanKind::Full, Some(start)) => (Tree::infix("++", Tree::Array(vec![start]), tree), UNKNOWN),
             (_, None) => return Err(Error("a scan that starts with nothing".into())),
         };
         Ok((self.unzipped(pat.len(), tree), natural(first)))

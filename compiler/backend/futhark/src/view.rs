@@ -8,9 +8,10 @@
 //! | wrap, cycle | `map` over `iota`, with `%` |
 
 use crate::Error;
-use crate::body::{Printer, R, Sizes, UNKNOWN, ty_text};
+use crate::printer::{Printer, R};
 use crate::scalar::infix;
 use crate::tree::{Line, Place, Tree};
+use crate::types::{Sizes, UNKNOWN, ty_text};
 use remc_base::BaseTy;
 use remc_mono::ir::{Atom, Var, View};
 
