@@ -7,8 +7,8 @@
 
 use crate::budget::{Room, TooMuch};
 use half::f16;
-use remc_base::BaseTy;
 use remc_base::value::Data;
+use remc_base::{BaseTy, Value};
 use std::fmt;
 use std::io::{self, Read, Write};
 
@@ -46,6 +46,14 @@ impl fmt::Display for ElementsError {
     }
 }
 
+/// What a single box holds, and in it; other values as they are. A box hides sizes, which an array of a file has.
+pub fn opened(value: &Value) -> &Value {
+    match (&value.data, value.shape.is_empty()) {
+        (Data::Box(boxes), true) => boxes.first().map_or(value, |b| opened(&b.value)),
+        _ => value,
+    }
+}
+
 /// Why a file cannot be read, in a few words.
 pub fn reason(e: &io::Error) -> String {
     match e.kind() {
@@ -66,6 +74,13 @@ pub struct Layout {
     pub sure: bool,
 }
 
+impl Layout {
+    /// The bytes of an element.
+    fn width(&self) -> usize {
+        self.ty.bits() as usize / 8
+    }
+}
+
 /// How many bytes an array takes; `None` if no computer has so many.
 pub fn bytes(ty: BaseTy, shape: &[usize]) -> Option<usize> {
     let size = |d: usize| i64::try_from(d).ok().map(|_| d);
@@ -80,23 +95,15 @@ pub fn read(
     from: &mut dyn Read,
     room: &mut Room<'_>,
 ) -> Result<Data, ElementsError> {
-    let width = layout.ty.bits() as usize / 8;
-    let never = || room.never(u64::MAX);
-    let expected = count.checked_mul(width).ok_or_else(never)?;
     let mut out = Data::of_base(layout.ty, 0);
+    let whole = span(layout, count, room)?;
     if layout.sure {
         room.grow_data(&mut out, count)?;
     }
-    let mut left = expected;
-    let mut buffer = vec![0; left.min(BUFFER)];
-    while left > 0 {
-        let part = &mut buffer[..left.min(BUFFER)];
-        fill(part, from)
-            .map_err(|e| e.map_or_else(|| ElementsError::Ended(expected - left), ElementsError::Io))?;
-        room.grow_data(&mut out, part.len() / width)?;
-        decode(part, layout.big_endian, &mut out)?;
-        left -= part.len();
-    }
+    in_parts(whole, from, |part| {
+        room.grow_data(&mut out, part.len() / layout.width())?;
+        decode(part, layout.big_endian, &mut out)
+    })?;
     Ok(out)
 }
 
@@ -106,7 +113,7 @@ pub fn read_all(
     from: &mut dyn Read,
     room: &mut Room<'_>,
 ) -> Result<(Data, usize), ElementsError> {
-    let width = layout.ty.bits() as usize / 8;
+    let width = layout.width();
     let mut out = Data::of_base(layout.ty, 0);
     let mut buffer = vec![0; BUFFER];
     let mut held = 0;
@@ -133,13 +140,9 @@ pub fn read_to(
     from: &mut dyn Read,
     room: &mut Room<'_>,
 ) -> Result<Data, ElementsError> {
-    let width = layout.ty.bits() as usize / 8;
-    let never = || room.never(u64::MAX);
-    let expected = count.checked_mul(width).ok_or_else(never)?;
     let mut out = Data::of_base(layout.ty, 0);
+    let whole = span(layout, count, room)?;
     room.grow_data(&mut out, count)?;
-    let mut left = expected;
-    let mut buffer = vec![0; left.min(BUFFER)];
     let mut decoded = Data::of_base(layout.ty, 0);
     macro_rules! placed {
         ($($v:ident = $zero:expr),*) => {
@@ -157,12 +160,8 @@ pub fn read_to(
             }
         };
     }
-    while left > 0 {
-        let part = &mut buffer[..left.min(BUFFER)];
-        fill(part, from)
-            .map_err(|e| e.map_or_else(|| ElementsError::Ended(expected - left), ElementsError::Io))?;
+    in_parts(whole, from, |part| {
         decode(part, layout.big_endian, &mut decoded)?;
-        left -= part.len();
         placed!(
             Bool = false,
             I8 = 0,
@@ -177,13 +176,34 @@ pub fn read_to(
             F32 = 0.0,
             F64 = 0.0
         );
-    }
+        Ok(())
+    })?;
     Ok(out)
 }
 
-/// Fills a buffer; `None` is the error that there are not so many bytes.
-fn fill(buffer: &mut [u8], from: &mut dyn Read) -> Result<(), Option<io::Error>> {
-    from.read_exact(buffer).map_err(|e| (e.kind() != io::ErrorKind::UnexpectedEof).then_some(e))
+/// How many bytes so many elements are.
+fn span(layout: Layout, count: usize, room: &Room<'_>) -> Result<usize, ElementsError> {
+    Ok(count.checked_mul(layout.width()).ok_or_else(|| room.never(u64::MAX))?)
+}
+
+/// Reads so many bytes and hands them on, a buffer at a time.
+fn in_parts(
+    whole: usize,
+    from: &mut dyn Read,
+    mut take: impl FnMut(&[u8]) -> Result<(), ElementsError>,
+) -> Result<(), ElementsError> {
+    let mut left = whole;
+    let mut buffer = vec![0; left.min(BUFFER)];
+    while left > 0 {
+        let part = &mut buffer[..left.min(BUFFER)];
+        from.read_exact(part).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => ElementsError::Ended(whole - left),
+            _ => ElementsError::Io(e),
+        })?;
+        left -= part.len();
+        take(part)?;
+    }
+    Ok(())
 }
 
 /// Appends the elements that the bytes are.

@@ -4,7 +4,7 @@
 //! the one with the parameter's name. A tuple or record is written as one array for each field, under the
 //! field's label, or as `arr_0`, `arr_1` … as NumPy names what has no name.
 
-use super::output::opened;
+use super::elements::opened;
 use super::source::Source;
 use super::zip::{self, ZipError};
 use super::{DataError, fit_numpy, of_npy};

@@ -1,20 +1,12 @@
 //! Values written: in which formats a value can be, and its bytes.
 
+use super::elements::opened;
 use super::{Format, csv, futhark, json, npz, raw};
 use crate::npy;
 use crate::text::{self, Style};
 use remc_base::Value;
-use remc_base::value::Data;
 use std::fmt;
 use std::io::{self, Write};
-
-/// What a single box holds, and in it; other values as they are. A box hides sizes, which an array of a file has.
-pub(super) fn opened(value: &Value) -> &Value {
-    match (&value.data, value.shape.is_empty()) {
-        (Data::Box(boxes), true) => boxes.first().map_or(value, |b| opened(&b.value)),
-        _ => value,
-    }
-}
 
 /// The value as a format takes it: where types are not told, without a box around it.
 fn as_told(value: &Value, format: Format) -> &Value {
