@@ -1,8 +1,8 @@
 //! Values in and out of the interpreter.
 
-use crate::array::*;
-use crate::env::{Env, IndexVal};
+use crate::array::size;
 use crate::error::{Fault, R};
+use crate::value::{Array, BoxVal, Data, Dims, Env, IndexVal};
 use remc_base::*;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -5,128 +5,16 @@
 //! [`Kind::Const`]; names of primitives are resolved; what a closed instance of a definition evaluates to
 //! is remembered at the node.
 
-use crate::array::{Array, Collector, Dims, Func, PrimInst};
-use crate::env::Env;
+use crate::array::Collector;
 use crate::error::{Fault, R};
-use crate::eval::Program;
-use crate::prims::ArrayPrim;
+use crate::prim::ArrayPrim;
+use crate::value::{ArgCode, Array, Code, Dims, Env, Func, ILam, Kind, Lam, Memo, PrimInst, ShapeCode, TLam};
 use remc_base::ops::ScalarOp;
 use remc_base::*;
-use remc_typed::ir::{Expr, ExprKind, Fact, LiftKind, Lit, Local};
+use remc_typed::ir::{Definition, Expr, ExprKind, Lit, Local};
 use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
-
-pub(crate) struct Code {
-    pub kind: Box<Kind>,
-    pub ty: ArrTy,
-    pub def: Rc<GlobalId>,
-    pub node: NodeId,
-}
-
-/// A shape, evaluated already if it is closed.
-pub(crate) enum ShapeCode {
-    Fixed(Dims),
-    Open(Shape),
-}
-
-pub(crate) struct Lam {
-    pub params: Vec<VarId>,
-    pub body: Code,
-}
-
-pub(crate) struct TLam {
-    pub params: Vec<TParam>,
-    pub body: Code,
-}
-
-pub(crate) struct ILam {
-    pub params: Vec<IVar>,
-    pub body: Code,
-}
-
-pub(crate) struct ArgCode {
-    pub code: Code,
-    pub frame: ShapeCode,
-}
-
-/// The value of a closed node, once it is known.
-pub(crate) type Memo = Option<OnceCell<Array>>;
-
-pub(crate) enum Kind {
-    Var(VarId),
-    Const(Array),
-    /// A literal at a type that the environment knows.
-    Lit(Lit),
-    Global(GlobalId),
-    Frame {
-        dims: Shape,
-        elems: Vec<Code>,
-    },
-    Lam(Rc<Lam>),
-    TLam(Rc<TLam>),
-    ILam(Rc<ILam>),
-    App {
-        func: Code,
-        args: Vec<ArgCode>,
-        frame: ShapeCode,
-    },
-    TApp {
-        func: Code,
-        args: Vec<TyArg>,
-        memo: Memo,
-    },
-    IApp {
-        func: Code,
-        args: Vec<Index>,
-        memo: Memo,
-    },
-    Let {
-        var: VarId,
-        value: Code,
-        body: Code,
-    },
-    If {
-        cond: Code,
-        then: Code,
-        otherwise: Code,
-    },
-    Box {
-        witnesses: Vec<Index>,
-        value: Code,
-    },
-    Unbox {
-        boxes: Code,
-        indices: Vec<IVar>,
-        var: VarId,
-        body: Code,
-    },
-    Lift {
-        kind: LiftKind,
-        indices: Vec<IVar>,
-        value: Code,
-        body: Code,
-    },
-    Check {
-        fact: Fact,
-        why: Arc<str>,
-        body: Code,
-    },
-    ReifyDim(Dim),
-    ReifyShape(Shape),
-    Tuple(Vec<Code>),
-    Field {
-        tuple: Code,
-        position: usize,
-    },
-    Cast(Code),
-    AsShape(Code),
-    Loop {
-        locals: Vec<(VarId, Code)>,
-        cond: Code,
-        body: Code,
-    },
-}
 
 impl ShapeCode {
     fn new(s: &Shape) -> ShapeCode {
@@ -144,6 +32,13 @@ impl ShapeCode {
             ShapeCode::Open(s) => env.shape(s),
         }
     }
+}
+
+/// The checked program that is interpreted.
+pub trait Program {
+    /// A definition of the program or its prelude; `None` for a primitive or an unknown name.
+    fn definition(&self, g: &GlobalId) -> Option<Arc<Definition>>;
+    fn is_primitive(&self, g: &GlobalId) -> bool;
 }
 
 /// Makes the body of a definition ready.

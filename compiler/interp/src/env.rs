@@ -1,62 +1,15 @@
 //! Environments, and the evaluation of dims, shapes and types in them.
 
-use crate::array::{Array, Dims};
 use crate::error::{Fault, R};
+use crate::list::List;
+use crate::value::{Array, Dims, Env, IndexVal};
 use remc_base::*;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The value of an index variable.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum IndexVal {
-    Dim(i64),
-    Shape(Rc<[usize]>),
-}
-
-/// A persistent association list: extending shares the tail, and closures keep what they saw.
-struct List<K, V>(Option<Rc<Link<K, V>>>);
-
-struct Link<K, V> {
-    key: K,
-    value: V,
-    next: List<K, V>,
-}
-
-impl<K, V> Clone for List<K, V> {
-    fn clone(&self) -> Self {
-        List(self.0.clone())
-    }
-}
-
-impl<K: PartialEq, V> List<K, V> {
-    fn get(&self, key: K) -> Option<&V> {
-        let mut at = self;
-        while let Some(link) = &at.0 {
-            if link.key == key {
-                return Some(&link.value);
-            }
-            at = &link.next;
-        }
-        None
-    }
-
-    fn push(&mut self, key: K, value: V) {
-        let next = List(self.0.take());
-        self.0 = Some(Rc::new(Link { key, value, next }));
-    }
-}
-
-/// What the variables in scope stand for: values, indices, and closed atom types.
-#[derive(Clone)]
-pub(crate) struct Env {
-    values: List<VarId, Array>,
-    indices: List<u32, IndexVal>,
-    types: List<u32, AtomTy>,
-}
-
 impl Env {
     pub fn empty() -> Env {
-        Env { values: List(None), indices: List(None), types: List(None) }
+        Env { values: List::new(), indices: List::new(), types: List::new() }
     }
 
     pub fn bind(&mut self, v: VarId, a: Array) {

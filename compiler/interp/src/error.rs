@@ -1,6 +1,8 @@
 //! What stops a program. The messages are those of [`Trap`], which every device shares.
 
-use remc_base::{Code, GlobalId, ModuleId, NodeId, Trap};
+use remc_base::ops::OpError;
+use remc_base::{Code, GlobalId, ModuleId, NodeId, Scalar, Trap};
+use smallvec::SmallVec;
 
 pub use remc_base::trap::codes;
 
@@ -59,5 +61,17 @@ impl Fault {
             at: user.or(self.trace.first()).cloned(),
             trace: self.trace.into(),
         }
+    }
+}
+
+/// What a scalar operator's error says, with its operands. `trap` is the operator's, or the cast's.
+pub(crate) fn op_fault(trap: Option<Trap>, e: OpError, operands: &[Scalar]) -> Box<Fault> {
+    match trap {
+        Some(trap) if e != OpError::WrongOperands => {
+            let values: SmallVec<[i64; 3]> = operands.iter().map(|x| x.to_bits64()).collect();
+            let whole: SmallVec<[&[i64]; 3]> = values.iter().map(std::slice::from_ref).collect();
+            Fault::trap(trap, &whole)
+        }
+        _ => Fault::internal(format!("operands of the wrong type: {operands:?}")),
     }
 }

@@ -1,11 +1,13 @@
 //! The meaning of each expression.
 
-use crate::array::*;
+use crate::array::{Collector, size, sizes};
 use crate::boundary;
-use crate::code::{Code, Kind, Prepare, literal, number};
-use crate::env::{Env, IndexVal, natural};
-use crate::error::{Fault, R, RuntimeError};
-use crate::prims::{self, ArrayPrim};
+use crate::code::{Prepare, Program, literal, number};
+use crate::env::natural;
+use crate::error::{Fault, R, RuntimeError, op_fault};
+use crate::prim::ArrayPrim;
+use crate::prims::{self, Apply};
+use crate::value::{Args, Array, Builder, Closure, Code, Data, Env, Func, IndexVal, Kind, PrimInst};
 use remc_base::*;
 use remc_typed::ir::{Definition, Fact, LiftKind};
 use rustc_hash::FxHashMap;
@@ -13,13 +15,6 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// The checked program that is interpreted.
-pub trait Program {
-    /// A definition of the program or its prelude; `None` for a primitive or an unknown name.
-    fn definition(&self, g: &GlobalId) -> Option<Arc<Definition>>;
-    fn is_primitive(&self, g: &GlobalId) -> bool;
-}
 
 /// An interpreter of one program. Top-level values are evaluated once, when first used.
 pub struct Interp<'p> {
@@ -32,8 +27,6 @@ enum Global {
     Running,
     Done(Array),
 }
-
-pub(crate) type Args = SmallVec<[Array; 3]>;
 
 impl<'p> Interp<'p> {
     /// Modules from `first_user_module` on are the program's own: errors point into them.
@@ -311,8 +304,7 @@ impl<'p> Interp<'p> {
         let mut out = Builder::of_base(to, n);
         for i in 0..n {
             let x = from.data.scalar_at(i).ok_or_else(|| Fault::internal("a cast of no scalar"))?;
-            let y =
-                ops::cast(x, to).map_err(|e| crate::lift::op_fault(Trap::of_cast(x.ty(), to), e, &[x]))?;
+            let y = ops::cast(x, to).map_err(|e| op_fault(Trap::of_cast(x.ty(), to), e, &[x]))?;
             if !out.push(y) {
                 return Err(Fault::internal("a cast to another type"));
             }

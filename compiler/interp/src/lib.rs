@@ -8,12 +8,13 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`value`] | arrays, functions, environments and terms as data, each made of the others |
+//! | [`array`] | how arrays are made, read and put together |
+//! | [`env`] | environments: the evaluation of dims, shapes and types |
 //! | [`code`] | the term made ready: closed parts evaluated once, λ bodies shared by their closures |
-//! | [`env`] | environments, and the evaluation of dims, shapes and types |
-//! | [`array`] | arrays of atoms at run time |
 //! | [`eval`] | the meaning of each expression |
 //! | [`lift`] | application: principal frame, cells, replication |
-//! | [`prims`] | the array primitives of the prelude; scalar ones are in `remc_base::ops` |
+//! | [`prim`], [`prims`] | the array primitives of the prelude, their names and their meanings; scalar ones are in `remc_base::ops` |
 //! | [`boundary`] | values in and out |
 //! | [`entry`] | the indices of an entry, solved from its arguments |
 //! | [`error`] | what stops a program |
@@ -29,11 +30,15 @@ mod env;
 mod error;
 mod eval;
 mod lift;
+mod list;
+mod prim;
 mod prims;
+mod value;
 
 #[cfg(test)]
 mod tests;
 
+pub use code::Program;
 pub use entry::{Mismatch, solve_indices};
 pub use error::{RuntimeError, codes};
-pub use eval::{Interp, Program};
+pub use eval::Interp;

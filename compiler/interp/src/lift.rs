@@ -1,12 +1,11 @@
 //! Application: each argument's shape is its frame and its cell; cells are replicated over the principal
 //! frame; one application per position of it.
 
-use crate::array::*;
-use crate::code::{ArgCode, Code, ShapeCode};
-use crate::env::Env;
-use crate::error::{Fault, R};
-use crate::eval::{Args, Interp};
-use crate::prims;
+use crate::array::{Collector, size};
+use crate::error::{Fault, R, op_fault};
+use crate::eval::Interp;
+use crate::prims::{self, Apply};
+use crate::value::*;
 use remc_base::ops::{self, BinaryKernel, OpError, ScalarOp};
 use remc_base::{BaseTy, Scalar, Trap};
 use smallvec::SmallVec;
@@ -92,9 +91,10 @@ impl Interp<'_> {
         }
         Ok(all.finish(frame))
     }
+}
 
-    /// Applies one function to cells.
-    pub(crate) fn call(&self, f: &Func, args: Args) -> R<Array> {
+impl Apply for Interp<'_> {
+    fn call(&self, f: &Func, args: Args) -> R<Array> {
         match f {
             Func::Scalar(op) => scalar(*op, &args),
             Func::Array(p) => prims::call(self, p, args),
@@ -114,9 +114,7 @@ impl Interp<'_> {
         }
     }
 
-    /// Applies a function of `args.len()` cells at every position of the leading axes `pad` that all
-    /// arguments share: what `reduce` does with `@item-pad`. `like` is an array of the result's cell type.
-    pub(crate) fn call_padded(&self, f: &Func, args: Args, pad: &[usize], like: &Array) -> R<Array> {
+    fn call_padded(&self, f: &Func, args: Args, pad: &[usize], like: &Array) -> R<Array> {
         if pad.is_empty() {
             return self.call(f, args);
         }
@@ -221,18 +219,6 @@ fn map_kernel(kernel: BinaryKernel, x: &Lifted, y: &Lifted, count: usize) -> Opt
         }
         _ => return None,
     })
-}
-
-/// What a scalar operator's error says, with its operands. `trap` is the operator's, or the cast's.
-pub(crate) fn op_fault(trap: Option<Trap>, e: OpError, operands: &[Scalar]) -> Box<Fault> {
-    match trap {
-        Some(trap) if e != OpError::WrongOperands => {
-            let values: SmallVec<[i64; 3]> = operands.iter().map(|x| x.to_bits64()).collect();
-            let whole: SmallVec<[&[i64]; 3]> = values.iter().map(std::slice::from_ref).collect();
-            Fault::trap(trap, &whole)
-        }
-        _ => Fault::internal(format!("operands of the wrong type: {operands:?}")),
-    }
 }
 
 /// [`op_fault`] of an operator.

@@ -1,9 +1,9 @@
 //! Choice and ragged data.
 
 use super::{Call, joined};
-use crate::array::{Array, BoxVal, Buf, Data, size};
-use crate::env::IndexVal;
+use crate::array::size;
 use crate::error::{Fault, R};
+use crate::value::{Array, BoxVal, Buf, Data, IndexVal};
 use remc_base::{LONGEST, Trap};
 use smallvec::smallvec;
 use std::rc::Rc;
@@ -73,7 +73,7 @@ pub(super) fn concat(c: &Call) -> R<Array> {
     let shape = joined(&[total], cell);
     let mut out = match (boxes.first(), c.p.types.first()) {
         (Some(b), _) => b.value.data.builder(size(&shape)?),
-        (None, Some(t)) => crate::array::Builder::of_atom(t)?,
+        (None, Some(t)) => crate::value::Builder::of_atom(t)?,
         (None, None) => return Err(Fault::internal("concat without its type argument")),
     };
     for b in boxes {

@@ -1,11 +1,12 @@
 //! Reductions, scans, folds and iteration: from left to right, exactly.
 
 use super::{Call, halves, joined};
-use crate::array::{Array, Collector, Data, Dims, Func, size};
+use crate::array::{Collector, size};
 use crate::env::natural;
 use crate::error::{Fault, R};
+use crate::value::{Array, Data, Dims, Func};
 use remc_base::ops::{self, BinaryKernel, ScalarOp};
-use remc_base::{Scalar, Trap};
+use remc_base::{BaseTy, Scalar, Trap};
 use smallvec::smallvec;
 
 /// The parts of `op, [zero,] xs` where `xs` is `n` items of shape `pad ++ cell`.
@@ -32,7 +33,7 @@ impl Reduction<'_> {
         let item = self.get(i);
         let like = acc.clone();
         let args = if element_first { smallvec![item, acc] } else { smallvec![acc, item] };
-        c.interp.call_padded(self.op, args, self.pad, &like)
+        c.apply.call_padded(self.op, args, self.pad, &like)
     }
 }
 
@@ -69,7 +70,7 @@ fn fold_vector(r: &Reduction, acc: &Array) -> Option<Array> {
 }
 
 /// An operator that cannot fail, of two scalars.
-pub(super) fn scalar(op: ScalarOp, a: Scalar, b: Scalar) -> R<Scalar> {
+fn scalar(op: ScalarOp, a: Scalar, b: Scalar) -> R<Scalar> {
     ops::apply(op, &[a, b]).map_err(|e| Fault::internal(e.to_string()))
 }
 
@@ -211,7 +212,7 @@ pub(super) fn iterate(c: &Call) -> R<Array> {
     let f = c.arg(1)?.as_func()?;
     let mut x = c.arg(2)?.clone();
     for _ in 0..n {
-        x = c.interp.call(f, smallvec![x])?;
+        x = c.apply.call(f, smallvec![x])?;
     }
     Ok(x)
 }
@@ -219,8 +220,24 @@ pub(super) fn iterate(c: &Call) -> R<Array> {
 pub(super) fn while_(c: &Call) -> R<Array> {
     let (p, f) = (c.arg(0)?.as_func()?, c.arg(1)?.as_func()?);
     let mut x = c.arg(2)?.clone();
-    while c.interp.call(p, smallvec![x.clone()])?.as_bool()? {
-        x = c.interp.call(f, smallvec![x])?;
+    while c.apply.call(p, smallvec![x.clone()])?.as_bool()? {
+        x = c.apply.call(f, smallvec![x])?;
     }
     Ok(x)
+}
+
+/// The mean of a vector of floats: the sum, from 0 on, by the number of items; of halves it is rounded at the end.
+pub(super) fn mean(c: &Call) -> R<Array> {
+    let xs = halves::widened(c.arg(0)?);
+    let n = xs.shape.first().copied().unwrap_or(0);
+    let ty = xs.data.base().unwrap_or(BaseTy::F64);
+    let number = |n: Scalar| ops::cast(n, ty).unwrap_or(ops::zero(ty));
+    let mut total = ops::zero(ty);
+    for k in 0..n {
+        let x = xs.data.scalar_at(k).unwrap_or(total);
+        total = scalar(ScalarOp::Add, total, x)?;
+    }
+    let mean = scalar(ScalarOp::Div, total, number(Scalar::I64(n as i64)))?;
+    let mean = Array::new(Default::default(), Data::one(mean));
+    Ok(if matches!(c.arg(0)?.data, Data::F16(_)) { halves::narrowed(mean) } else { mean })
 }

@@ -3,12 +3,11 @@
 //! An `f16` has eleven bits: from 2048 on a sum of ones, rounded at each step, grows no more, and one of 500s is
 //! infinite after 131 of them. So no device rounds in between; in which order the items are added is another matter.
 
-use super::{Call, fold};
-use crate::array::{Array, Data, Func};
+use super::Call;
 use crate::error::R;
+use crate::value::{Array, Data, Func};
 use half::f16;
-use remc_base::ops::{self, ScalarOp};
-use remc_base::{BaseTy, Scalar};
+use remc_base::ops::ScalarOp;
 
 /// A reduction or scan of `op, [zero,] xs`: in `f32` if it is a sum of halves.
 pub(super) fn combine(c: &Call, xs: usize, f: fn(&Call) -> R<Array>) -> R<Array> {
@@ -16,11 +15,12 @@ pub(super) fn combine(c: &Call, xs: usize, f: fn(&Call) -> R<Array>) -> R<Array>
     if !sum || !matches!(c.arg(xs)?.data, Data::F16(_)) {
         return f(c);
     }
-    let wide = Call { interp: c.interp, p: c.p, args: c.args.iter().map(widened).collect() };
+    let wide = Call { apply: c.apply, p: c.p, args: c.args.iter().map(widened).collect() };
     f(&wide).map(narrowed)
 }
 
-fn widened(a: &Array) -> Array {
+/// Halves as `f32`; other arrays as they are.
+pub(super) fn widened(a: &Array) -> Array {
     match &a.data {
         Data::F16(xs) => {
             let wide: Vec<f32> = xs.as_slice().iter().map(|x| x.to_f32()).collect();
@@ -30,7 +30,8 @@ fn widened(a: &Array) -> Array {
     }
 }
 
-fn narrowed(a: Array) -> Array {
+/// What was [`widened`], as halves again.
+pub(super) fn narrowed(a: Array) -> Array {
     match &a.data {
         Data::F32(xs) => {
             let halves: Vec<f16> = xs.as_slice().iter().map(|x| f16::from_f32(*x)).collect();
@@ -38,20 +39,4 @@ fn narrowed(a: Array) -> Array {
         }
         _ => a,
     }
-}
-
-/// The mean of a vector of floats: the sum, from 0 on, by the number of items; of halves it is rounded at the end.
-pub(super) fn mean(c: &Call) -> R<Array> {
-    let xs = widened(c.arg(0)?);
-    let n = xs.shape.first().copied().unwrap_or(0);
-    let ty = xs.data.base().unwrap_or(BaseTy::F64);
-    let number = |n: Scalar| ops::cast(n, ty).unwrap_or(ops::zero(ty));
-    let mut total = ops::zero(ty);
-    for k in 0..n {
-        let x = xs.data.scalar_at(k).unwrap_or(total);
-        total = fold::scalar(ScalarOp::Add, total, x)?;
-    }
-    let mean = fold::scalar(ScalarOp::Div, total, number(Scalar::I64(n as i64)))?;
-    let mean = Array::new(Default::default(), Data::one(mean));
-    Ok(if matches!(c.arg(0)?.data, Data::F16(_)) { narrowed(mean) } else { mean })
 }

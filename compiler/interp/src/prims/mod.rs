@@ -2,7 +2,7 @@
 //!
 //! Each takes whole cells: the arguments as the primitive's type says, without the `Val` parameters, which
 //! are among its index arguments. Most move cells about: they compute which cell of the argument each cell
-//! of the result is, and [`crate::array::Data::gather`] does the rest.
+//! of the result is, and [`crate::value::Data::gather`] does the rest.
 
 mod choice;
 mod fold;
@@ -11,93 +11,41 @@ mod order;
 mod parts;
 mod shape;
 
-use crate::array::{Array, Dims, PrimInst};
-use crate::env::IndexVal;
 use crate::error::{Fault, R};
-use crate::eval::{Args, Interp};
+use crate::prim::{ArrayPrim, for_each_primitive};
+use crate::value::{Args, Array, Dims, Func, IndexVal, PrimInst};
 
-macro_rules! primitives {
+/// What primitives need of the evaluator: that functions are applied.
+pub(crate) trait Apply {
+    /// Applies one function to cells.
+    fn call(&self, f: &Func, args: Args) -> R<Array>;
+
+    /// Applies a function of `args.len()` cells at every position of the leading axes `pad` that all
+    /// arguments share: what `reduce` does with `@item-pad`. `like` is an array of the result's cell type.
+    fn call_padded(&self, f: &Func, args: Args, pad: &[usize], like: &Array) -> R<Array>;
+}
+
+macro_rules! calls {
     ($($name:literal $prim:ident $module:ident :: $function:ident;)*) => {
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub(crate) enum ArrayPrim {
-            $($prim,)*
-        }
-
-        impl ArrayPrim {
-            #[cfg(test)]
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            pub fn from_name(name: &str) -> Option<ArrayPrim> {
-                match name {
-                    $($name => Some(ArrayPrim::$prim),)*
-                    _ => None,
-                }
-            }
-
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(ArrayPrim::$prim => $name,)*
-                }
-            }
-        }
-
         /// Applies a primitive to cells.
-        pub(crate) fn call(interp: &Interp, p: &PrimInst, args: Args) -> R<Array> {
-            let call = Call { interp, p, args };
+        pub(crate) fn call(apply: &dyn Apply, p: &PrimInst, args: Args) -> R<Array> {
+            let call = Call { apply, p, args };
             match p.prim {
                 $(ArrayPrim::$prim => $module::$function(&call),)*
             }
         }
     };
 }
-
-primitives! {
-    "reduce" Reduce fold::reduce;
-    "reduce/zero" ReduceZero fold::reduce_zero;
-    "iscan" Iscan fold::iscan;
-    "iscan/zero" IscanZero fold::iscan_zero;
-    "scan/zero" ScanZero fold::scan_zero;
-    "open-scan/zero" OpenScanZero fold::open_scan_zero;
-    "fold" Fold fold::fold;
-    "trace" Trace fold::trace;
-    "mean/float" MeanFloat halves::mean;
-    "iterate" Iterate fold::iterate;
-    "while" While fold::while_;
-    "iota" Iota shape::iota;
-    "replicate" Replicate shape::replicate;
-    "reshape" Reshape shape::reshape;
-    "with-shape" WithShape shape::with_shape;
-    "append" Append shape::append;
-    "reverse" Reverse shape::reverse;
-    "rotate" Rotate shape::rotate;
-    "transpose" Transpose shape::transpose;
-    "indices-of" IndicesOf shape::indices_of;
-    "index" Index parts::index;
-    "subvector" Subvector parts::subvector;
-    "subarray" Subarray parts::subarray;
-    "subarray/wrap" SubarrayWrap parts::subarray_wrap;
-    "subarray/fill" SubarrayFill parts::subarray_fill;
-    "scatter" Scatter parts::scatter;
-    "scatter/into" ScatterInto parts::scatter_into;
-    "scatter/combine" ScatterCombine parts::scatter_combine;
-    "filter" Filter choice::filter;
-    "replicate/counts" ReplicateCounts choice::replicate_counts;
-    "grade" Grade order::grade;
-    "grade/by" GradeBy order::grade_by;
-    "before?" Before order::before;
-    "split" Split choice::split;
-    "concat" Concat choice::concat;
-    "segments" Segments choice::segments;
-}
+for_each_primitive!(calls);
 
 /// A primitive, its instance and its arguments.
-struct Call<'a, 'p> {
-    interp: &'a Interp<'p>,
+struct Call<'a> {
+    apply: &'a dyn Apply,
     p: &'a PrimInst,
     args: Args,
 }
 
-impl Call<'_, '_> {
+impl Call<'_> {
     fn name(&self) -> &'static str {
         self.p.prim.name()
     }

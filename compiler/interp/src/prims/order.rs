@@ -1,9 +1,8 @@
 //! Order: of items of any type, and given by a function.
 
 use super::Call;
-use crate::array::{Array, BoxVal, Data};
-use crate::env::IndexVal;
 use crate::error::R;
+use crate::value::{Array, BoxVal, Data, IndexVal};
 use remc_base::Scalar;
 use remc_base::ops::total_cmp;
 use smallvec::smallvec;
@@ -22,7 +21,7 @@ pub(super) fn grade_by(c: &Call) -> R<Array> {
     let before = c.arg(0)?.as_func()?;
     let goes_before = |x: usize, y: usize| {
         let args = smallvec![xs.cell(1, x, item), xs.cell(1, y, item)];
-        c.interp.call(before, args)?.as_bool()
+        c.apply.call(before, args)?.as_bool()
     };
     // One that says of equal items that each goes before the other keeps them in their order, too.
     merge_sort(n, |x, y| Ok(goes_before(x, y)? || !goes_before(y, x)?)).map(positions)

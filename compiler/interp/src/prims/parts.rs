@@ -1,9 +1,9 @@
 //! Primitives that take parts of arrays and write into them.
 
 use super::{Call, for_each_index, joined, strides};
-use crate::array::{Array, Builder, Data, Dims, size, sizes};
-use crate::env::IndexVal;
+use crate::array::{size, sizes};
 use crate::error::{Fault, R};
+use crate::value::{Array, Builder, Data, Dims, IndexVal};
 use remc_base::ops::zero;
 use remc_base::{AtomTy, Sort, Trap};
 use smallvec::smallvec;
@@ -117,7 +117,7 @@ fn zeros(ty: &AtomTy, count: usize) -> R<Data> {
                 .fields
                 .iter()
                 .map(|(_, t)| {
-                    let shape = crate::env::Env::empty().shape(&t.shape)?;
+                    let shape = crate::value::Env::empty().shape(&t.shape)?;
                     let n = size(&shape)?;
                     Ok(Array::new(shape, zeros(&t.atom, n)?))
                 })
@@ -125,7 +125,7 @@ fn zeros(ty: &AtomTy, count: usize) -> R<Data> {
             Array::tuple(parts).data
         }
         AtomTy::Sigma(q) => {
-            let mut env = crate::env::Env::empty();
+            let mut env = crate::value::Env::empty();
             let mut indices = Vec::new();
             for v in &q.params {
                 let i = match v.sort {
@@ -193,7 +193,7 @@ fn write(
         if let Some((op, pad)) = combine {
             let old = Array::new(item_shape.clone(), out.read(i * cell, cell));
             let like = item.clone();
-            item = c.interp.call_padded(op.as_func()?, smallvec![old, item], pad, &like)?;
+            item = c.apply.call_padded(op.as_func()?, smallvec![old, item], pad, &like)?;
         }
         good &= item.data.len() == cell && out.write(i * cell, &item.data);
     }

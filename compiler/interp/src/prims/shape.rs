@@ -1,8 +1,9 @@
 //! Primitives that make and rearrange arrays.
 
 use super::{Call, for_each_index, joined, strides};
-use crate::array::{Array, Builder, Dims, size, sizes};
+use crate::array::{size, sizes};
 use crate::error::{Fault, R};
+use crate::value::{Array, Builder, Dims};
 use remc_base::{BaseTy, Trap};
 
 pub(super) fn iota(c: &Call) -> R<Array> {

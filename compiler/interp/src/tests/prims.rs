@@ -1,5 +1,5 @@
 use super::*;
-use crate::prims::ArrayPrim;
+use crate::prim::ArrayPrim;
 
 /// Reads the primitives' names from the prelude itself, so that none is forgotten.
 #[test]
