@@ -26,6 +26,7 @@ mod generalise;
 mod instance;
 pub mod item;
 mod let_values;
+mod metas;
 mod open;
 mod parts;
 mod polymorphic;

@@ -167,7 +167,7 @@ impl Checker<'_> {
         let mut metas = Vec::new();
         let mut e = &op.expr;
         loop {
-            super::generalise::metas_of(&self.s.zonk(&e.ty), &mut metas);
+            super::metas::metas_of(&self.s.zonk(&e.ty), &mut metas);
             e = match &*e.kind {
                 ExprKind::TApp { func, .. } => func,
                 ExprKind::IApp { func, args } => {

@@ -95,7 +95,7 @@ impl Checker<'_> {
     pub(super) fn abstract_parts(&mut self, e: Expr, depth: u32, node: NodeId) -> (Expr, Vec<Part>) {
         let mut chosen: Vec<Row> = Vec::new();
         let mut metas = Vec::new();
-        super::generalise::metas_of(&self.s.zonk(&e.ty), &mut metas);
+        super::metas::metas_of(&self.s.zonk(&e.ty), &mut metas);
         loop {
             let next = self.rows.iter().find(|r| {
                 let tuple = self.s.zonk_atom(&r.tuple);
@@ -105,7 +105,7 @@ impl Checker<'_> {
                     && !chosen.iter().any(|c| c.part == r.part && self.s.zonk_atom(&c.tuple) == tuple)
             });
             let Some(row) = next.cloned() else { break };
-            super::generalise::metas_of(&self.s.zonk(&self.local(row.accessor).local.ty), &mut metas);
+            super::metas::metas_of(&self.s.zonk(&self.local(row.accessor).local.ty), &mut metas);
             chosen.push(row);
         }
         if chosen.is_empty() {

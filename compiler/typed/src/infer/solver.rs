@@ -613,7 +613,7 @@ impl Solver {
     /// What an equation of shapes that is stuck waits for. Whether another one is stuck depends on more: the branch.
     fn waits(&self, c: &Constraint) -> Option<(Vec<MetaId>, u64)> {
         let mut metas = Vec::new();
-        let mut add = |s: &Shape| super::generalise::metas_of_shape(&self.zonk_shape(s), &mut metas);
+        let mut add = |s: &Shape| super::metas::metas_of_shape(&self.zonk_shape(s), &mut metas);
         match c {
             Constraint::Join { frames, result } => frames.iter().chain([result]).for_each(add),
             Constraint::Shapes(a, b) => [a, b].into_iter().for_each(&mut add),

@@ -60,7 +60,7 @@ impl Checker<'_> {
             self.take_any(&unknown);
         }
         let mut unknown = Vec::new();
-        super::generalise::metas_of(&self.s.zonk(&e.ty), &mut unknown);
+        super::metas::metas_of(&self.s.zonk(&e.ty), &mut unknown);
         unknown.retain(|m| !matches!(self.s.meta(*m).kind, solver::MetaKind::Atom { .. }));
         if !unknown.is_empty() {
             let shown = self.show(&e.ty);
@@ -193,7 +193,7 @@ impl Checker<'_> {
             Index::Shape(s) => s,
         };
         let mut found = Vec::new();
-        super::generalise::metas_of(&ArrTy::new(AtomTy::INT, shape), &mut found);
+        super::metas::metas_of(&ArrTy::new(AtomTy::INT, shape), &mut found);
         found
     }
 

@@ -56,7 +56,7 @@ impl Checker<'_> {
         let int = |v: &IVar| matches!(self.find_value(&v.name), Some(Binding::Local(x)) if self.local(*x).lifted.as_ref() == Some(v));
         let named = |v: &IVar| self.find_index(&v.name) == Some(v.clone().into()) || int(v);
         let mut unknown = Vec::new();
-        crate::infer::generalise::metas_of(t, &mut unknown);
+        crate::infer::metas::metas_of(t, &mut unknown);
         unknown.is_empty() && free_indices(t).iter().all(named)
     }
 
