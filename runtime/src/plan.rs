@@ -70,6 +70,11 @@ pub trait Machine {
 
     /// How many blocks run at the same time at most.
     fn workers(&self) -> u64;
+
+    /// Which version a size chooses.
+    fn test(&mut self, test: &Test, size: i64) -> bool {
+        test.holds(size)
+    }
 }
 
 /// What a parameter of a program or of a kernel is given.
@@ -466,6 +471,10 @@ impl<'a, M: Machine> Plan<'a, M> {
                 Place::Scalar(self.machine.load(memory(&self.slots, slot)?, base, slot.first + index)?)
             }
             Exp::Workers => Place::Scalar(Scalar::I64(self.machine.workers() as i64)),
+            Exp::Test(t) => {
+                let size = self.int(t.size)?;
+                Place::Scalar(Scalar::Bool(self.machine.test(t, size)))
+            }
         };
         self.bind(var, value);
         Ok(())

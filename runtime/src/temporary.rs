@@ -21,7 +21,13 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError, mpsc};
+
+static WATCHED: Once = Once::new();
+
+/// Whoever wants to be told of an interruption.
+static TOLD: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// What there is now.
 static THERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -98,13 +104,18 @@ impl Drop for Temporary {
     }
 }
 
+/// Is set by the first SIGINT from now on, which does not end the process; a second one does.
+pub fn interruption() -> Arc<AtomicBool> {
+    WATCHED.call_once(watch);
+    TOLD.get_or_init(Arc::default).clone()
+}
+
 /// A name for a temporary file that no other thread, process or machine makes.
 pub fn random() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
 fn register<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T) -> PathBuf) -> io::Result<T> {
-    static WATCHED: Once = Once::new();
     WATCHED.call_once(watch);
     let mut there = there();
     let made = make()?;
@@ -130,7 +141,10 @@ fn watch() {
         let _ = ready.send(());
         let Ok(mut signals) = signals else { return };
         for signal in signals.forever() {
-            if signal == SIGXFSZ {
+            // The first that interrupts someone who asked to be told is a message to them.
+            if signal == SIGXFSZ
+                || signal == SIGINT && TOLD.get().is_some_and(|told| !told.swap(true, Relaxed))
+            {
                 continue;
             }
             let there = there();

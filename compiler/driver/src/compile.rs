@@ -9,9 +9,10 @@ use crate::pipeline::Stage;
 use crate::program::LinkedProgram;
 use crate::queries;
 use crate::session::{InternalBug, Session};
-use remc_base::{GlobalId, Prov, Provenance};
+use remc_base::{GlobalId, Name, Prov, Provenance};
 use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
+pub use remc_flat::ir::Named;
 pub use remc_kernel::lower::Target;
 use remc_mono::build::MOST_PARTS;
 use remc_mono::limits::{BuildError, Limitation, TooLarge};
@@ -33,6 +34,8 @@ pub enum Stop {
 pub enum CompileError {
     Limitation(Limitation),
     TooLarge(TooLarge),
+    /// A value for a threshold that the program does not have, and the names of those that it has.
+    NoThreshold(String, Vec<Name>),
     Bug(InternalBug),
 }
 
@@ -55,6 +58,10 @@ pub struct Options<'o> {
     /// Told of each pass once it has run: its number, name, the language, and the program's text.
     pub watch: Option<Watch<'o>>,
     pub tuning: Tuning,
+    /// Gives values for single thresholds of a program, by their names, which go before those of their kinds.
+    pub tuned: Option<&'o dyn Fn(&remc_flat::ir::Program) -> Named>,
+    /// … and these before them.
+    pub named: Named,
     /// How many parts a program may have, with its functions written out where they are called, if not
     /// [`MOST_PARTS`].
     pub size_limit: Option<usize>,
@@ -180,10 +187,16 @@ impl Steps<'_, '_> {
         if self.wanted("mono") {
             return Ok(Stop::Mono(mono));
         }
-        let flat = self.step(Stage::Flatten, || {
+        let mut flat = self.step(Stage::Flatten, || {
             remc_flat::flatten::flatten_with(&mono, &tuning.thresholds)
                 .map_err(|e| broken(Stage::Flatten, e.0))
         })?;
+        let mut values = self.options.tuned.map(|of| of(&flat)).unwrap_or_default();
+        values.extend(self.options.named.clone());
+        if let Err(unknown) = flat.set_thresholds(&values) {
+            let names = flat.tests().into_iter().map(|t| t.threshold.clone()).collect();
+            return Err(CompileError::NoThreshold(unknown, names));
+        }
         let first = flat.body.stmts.first().map(|s| s.prov);
         self.within_limit(Stage::Flatten.info().name, flat.body.count(), &flat.provs, first)?;
         self.verify("flatten", || remc_flat::verify::verify(&flat).map_err(|e| e.to_string()))?;

@@ -499,7 +499,7 @@ fn folder_of(path: &Path) -> PathBuf {
 /// Reads a source file.
 pub fn read(path: &Path) -> Result<String, LoadError> {
     let unreadable = |reason: String| LoadError::Unreadable { path: path.display().to_string(), reason };
-    let meta = std::fs::metadata(path).map_err(|e| unreadable(describe(&e)))?;
+    let meta = std::fs::metadata(path).map_err(|e| unreadable(describe_read(&e)))?;
     if meta.is_dir() {
         return Err(unreadable("it is a folder".into()));
     }
@@ -509,7 +509,7 @@ pub fn read(path: &Path) -> Result<String, LoadError> {
     if meta.len() > LARGEST_FILE {
         return Err(unreadable(format!("its {} MiB are more than a source file may have", meta.len() >> 20)));
     }
-    let bytes = std::fs::read(path).map_err(|e| unreadable(describe(&e)))?;
+    let bytes = std::fs::read(path).map_err(|e| unreadable(describe_read(&e)))?;
     decode(&path.display().to_string(), bytes)
 }
 
@@ -539,8 +539,8 @@ pub fn describe_write(e: &std::io::Error) -> String {
     }
 }
 
-/// Why a file cannot be read, in a few words.
-pub fn describe(e: &std::io::Error) -> String {
+/// Why a file or folder cannot be read, in a few words.
+pub fn describe_read(e: &std::io::Error) -> String {
     match e.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".into(),
         std::io::ErrorKind::PermissionDenied => "reading it is not permitted".into(),

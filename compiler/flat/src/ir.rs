@@ -177,13 +177,60 @@ pub struct Guard {
     pub tests: Vec<Test>,
 }
 
+/// Values of thresholds, by their names.
+pub type Named = std::collections::BTreeMap<String, i64>;
+
+impl Program {
+    /// The tests that choose between its versions, in the order of the program.
+    pub fn tests(&self) -> Vec<&Test> {
+        let mut tests = Vec::new();
+        self.body.tests(&mut tests);
+        tests
+    }
+
+    /// Gives thresholds other values.
+    ///
+    /// # Errors
+    /// The first name that is none of the program's.
+    pub fn set_thresholds(&mut self, values: &Named) -> Result<(), String> {
+        let known: Vec<Name> = self.tests().into_iter().map(|t| t.threshold.clone()).collect();
+        if let Some(unknown) = values.keys().find(|name| !known.iter().any(|k| k.as_str() == *name)) {
+            return Err(unknown.clone());
+        }
+        self.body.set_thresholds(values);
+        Ok(())
+    }
+}
+
+impl Body {
+    fn tests<'b>(&'b self, out: &mut Vec<&'b Test>) {
+        for s in &self.stmts {
+            if let Exp::Branch { guard, .. } = &s.exp {
+                out.extend(&guard.tests);
+            }
+            s.exp.bodies().into_iter().for_each(|b| b.tests(out));
+        }
+    }
+
+    fn set_thresholds(&mut self, values: &Named) {
+        for s in &mut self.stmts {
+            if let Exp::Branch { guard, .. } = &mut s.exp {
+                for t in &mut guard.tests {
+                    t.value = values.get(t.threshold.as_str()).copied().unwrap_or(t.value);
+                }
+            }
+            s.exp.bodies_mut().into_iter().for_each(|b| b.set_thresholds(values));
+        }
+    }
+}
+
 /// `size >= threshold`, or `size < threshold`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Test {
     /// A size, often a product.
     pub size: Atom,
     pub compare: Compare,
-    /// What a tuner calls it; equal names share one value.
+    /// What a person and a tuner call it: `main/par.outer/price:1`. Equal names share one value.
     pub threshold: Name,
     pub value: i64,
 }
@@ -203,7 +250,8 @@ impl Compare {
         }
     }
 
-    pub(crate) fn symbol(self) -> &'static str {
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
         match self {
             Compare::AtLeast => ">=",
             Compare::Below => "<",

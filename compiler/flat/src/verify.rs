@@ -34,7 +34,7 @@ pub enum Rule {
     Known,
     /// Filters that are one have as many points, and none of them needs what another one keeps.
     Parts,
-    /// A guard has tests; the value that a test compares with is positive, a threshold has one name and one value.
+    /// A guard has tests; the value that a test compares with is not negative, a threshold has one name and one value.
     Guard,
 }
 
@@ -132,8 +132,8 @@ impl<'p> Verifier<'p> {
             return self.broken(Rule::Guard, "a guard without tests");
         }
         for test in &guard.tests {
-            if test.value < 1 {
-                return self.broken(Rule::Guard, format!("every size is at least {}", test.value));
+            if test.value < 0 {
+                return self.broken(Rule::Guard, format!("no size is below {}", test.value));
             }
             match self.thresholds.iter().find(|t| t.threshold == test.threshold) {
                 Some(other) if other.value != test.value => {

@@ -114,7 +114,7 @@ fn row_sums(count: usize) -> String {
 fn thresholds_are_named_and_versions_are_few() {
     let one = guards(&row_sums(1), &Thresholds { par_outer: 7, ..Thresholds::CPU });
     assert_eq!(one.len(), 1);
-    assert_eq!((one[0].tests[0].threshold.as_str(), one[0].tests[0].value), ("par.outer", 7));
+    assert_eq!((one[0].tests[0].threshold.as_str(), one[0].tests[0].value), ("f/par.outer/f:1", 7));
     assert_eq!(guards(&row_sums(12), &Thresholds::CPU).len(), 12);
     assert_eq!(guards(&row_sums(30), &Thresholds::CPU).len(), 16);
 }
@@ -148,7 +148,8 @@ fn a_threshold_that_is_always_or_never_reached_leaves_one_version() {
 
 /// What the guards of a program compare, in order.
 fn tests_of(text: &str, thresholds: &Thresholds) -> Vec<String> {
-    let shown = |t: &Test| format!("{:?} {} {}", t.compare, t.threshold, t.value);
+    let kind = |t: &Test| Threshold::of_name(t.threshold.as_str()).unwrap().name();
+    let shown = |t: &Test| format!("{:?} {} {}", t.compare, kind(t), t.value);
     let all = guards(text, thresholds);
     all.iter().map(|g| g.tests.iter().map(shown).collect::<Vec<_>>().join(", ")).collect()
 }

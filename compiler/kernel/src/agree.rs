@@ -132,14 +132,14 @@ impl Find<'_> {
                 self.indices.extend(at.iter().filter_map(|a| a.as_var()));
                 at.iter().any(|a| self.varies(a))
             }
-            Exp::Workers => true,
+            Exp::Workers | Exp::Test(_) => true,
         };
         let late = |a: &Atom| a.as_var().is_some_and(|v| self.late.contains(&v));
         let late = match exp {
             Exp::Atom(a) | Exp::Cast(_, a) => late(a),
             Exp::Op(_, args) => args.iter().any(late),
             Exp::Load { at, .. } => !always || at.iter().any(late),
-            Exp::Workers => false,
+            Exp::Workers | Exp::Test(_) => false,
         };
         if late {
             self.late.insert(var);

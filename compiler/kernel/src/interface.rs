@@ -14,6 +14,8 @@ pub struct Interface {
     pub traps: Vec<Trap>,
     /// The kernels, by number.
     pub kernels: Vec<KernelInfo>,
+    /// The thresholds that choose between versions, and their values, by the numbers that compiled code asks for.
+    pub thresholds: Vec<(Name, i64)>,
     pub params: Vec<Slot>,
     pub results: Vec<Slot>,
 }
@@ -60,6 +62,7 @@ pub fn interface(p: &Program) -> Interface {
             .iter()
             .map(|(_, k)| KernelInfo { name: k.name.clone(), provs: k.provs.clone() })
             .collect(),
+        thresholds: p.thresholds(),
         params: p.params.iter().map(|v| of(*v)).collect(),
         results: p
             .results

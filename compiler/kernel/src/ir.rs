@@ -95,6 +95,7 @@
 use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
+pub use remc_flat::ir::Compare;
 pub use remc_mono::ir::{Atom, Input, InputWitness, Output, Var, Witness};
 
 define_id! {
@@ -329,6 +330,62 @@ pub enum Exp {
     },
     /// The number of workers: how many blocks run at the same time at most. The plan's alone.
     Workers,
+    /// Chooses between versions. The plan's alone.
+    Test(Test),
+}
+
+/// Whether a size is at least a threshold, or below it. A run may be told another value of the threshold: what a program
+/// means does not depend on it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Test {
+    pub size: Atom,
+    pub compare: Compare,
+    /// As in Flat.
+    pub threshold: Name,
+    pub value: i64,
+}
+
+impl Program {
+    /// The thresholds of its tests and their values, in the order of the plan.
+    pub fn thresholds(&self) -> Vec<(Name, i64)> {
+        fn of(stmts: &[Stmt], out: &mut Vec<(Name, i64)>) {
+            for s in stmts {
+                match &s.kind {
+                    StmtKind::Let { exp: Exp::Test(t), .. } if out.iter().all(|(n, _)| *n != t.threshold) => {
+                        out.push((t.threshold.clone(), t.value));
+                    }
+                    StmtKind::For { body, .. } => of(body, out),
+                    StmtKind::While { cond, body, .. } => {
+                        of(cond, out);
+                        of(body, out);
+                    }
+                    StmtKind::If { then, otherwise, .. } => {
+                        of(then, out);
+                        of(otherwise, out);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        of(&self.plan, &mut found);
+        found
+    }
+}
+
+impl Test {
+    /// The operator of the table that it is, and its operands.
+    pub fn as_op(&self) -> (ScalarOp, [Atom; 2]) {
+        (self.compare.op(), [self.size, Atom::int(self.value)])
+    }
+
+    /// Whether it holds of a size.
+    pub fn holds(&self, size: i64) -> bool {
+        match self.compare {
+            Compare::AtLeast => size >= self.value,
+            Compare::Below => size < self.value,
+        }
+    }
 }
 
 /// How the iterations of a loop run.

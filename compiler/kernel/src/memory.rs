@@ -199,6 +199,7 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
                 at.iter().for_each(&mut atom);
                 f(*buffer);
             }
+            Exp::Test(t) => atom(&t.size),
             Exp::Workers => {}
         },
         StmtKind::Store { buffer, at, value } => {

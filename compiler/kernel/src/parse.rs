@@ -482,6 +482,21 @@ impl<'t> Parser<'t> {
         }
     }
 
+    fn test(&mut self, items: &mut Items<'_, 't>) -> Result<Test> {
+        let head = items.next("a comparison")?;
+        let is = |c: &Compare| matches!(head.kind, SexpKind::Atom(text) if text == c.symbol());
+        let Some(compare) = [Compare::AtLeast, Compare::Below].into_iter().find(is) else {
+            return fail(head, "`>=` or `<` was expected");
+        };
+        let size = self.atom(items.next("a size")?)?;
+        let threshold = Name::new(string(items.next("a threshold's name")?)?);
+        let value = items.next("its value")?;
+        match i64::try_from(int(value)?) {
+            Ok(value) => Ok(Test { size, compare, threshold, value }),
+            Err(_) => fail(value, "wider than 64 bits"),
+        }
+    }
+
     fn exp(&mut self, s: &Sexp<'t>) -> Result<Exp> {
         if !matches!(s.kind, SexpKind::List(_)) {
             return Ok(Exp::Atom(self.atom(s)?));
@@ -498,6 +513,7 @@ impl<'t> Parser<'t> {
                 at: self.atoms(std::mem::take(&mut items.rest))?,
             },
             "workers" => Exp::Workers,
+            "test" => Exp::Test(self.test(&mut items)?),
             _ => return fail(s, format!("unknown form of expression `{head}`")),
         };
         items.end()?;

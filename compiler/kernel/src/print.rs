@@ -24,6 +24,7 @@
 //!           | (share a a a a a)                  thread, threads; and the tile's
 //! carried ::= (x x a o?)                         the parameter, the result, the first value, the operator
 //! exp     ::= a | (op o a …) | (cast base a) | (load %b.1 a …) | (workers)
+//!           | (test >= a "threshold" n) | (test < a "threshold" n)
 //! ```
 //!
 //! Constants `a`, inputs and outputs are those of [`remc_mono::print`]. A statement is a line, those
@@ -415,6 +416,10 @@ impl<'p> Printer<'p> {
             Exp::Cast(ty, a) => format!("(cast {ty} {})", self.atom(*a)),
             Exp::Load { buffer, at } => format!("(load {}{})", self.var(*buffer), self.atoms(at)),
             Exp::Workers => "(workers)".to_owned(),
+            Exp::Test(t) => {
+                let (compare, name) = (t.compare.symbol(), quoted(t.threshold.as_str()));
+                format!("(test {compare} {} {name} {})", self.atom(t.size), t.value)
+            }
         }
     }
 }

@@ -460,7 +460,7 @@ impl<'p> Checker<'p> {
                     self.uniform.insert(var);
                 }
             }
-            Exp::Workers => {}
+            Exp::Workers | Exp::Test(_) => {}
         }
     }
 

@@ -48,6 +48,7 @@
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
+//! | `remc_threshold(ctx, n: u32, value: i64, size: i64) -> i64` | the value of threshold number `n`, by which a version is chosen for this size: `value`, unless [`Kernels::thresholds`] has another one |
 //!
 //! After a callback has said "stopped" the plan returns at once, without freeing: what a stopped run has
 //! left is freed here.
@@ -143,6 +144,9 @@ pub struct Kernels<'a> {
     /// Is asked at the first launch of a kernel that the plan knows by its number alone; `None` where the plan knows
     /// the code of all. How long it takes does not count as time of the run.
     pub late: Option<&'a Late<'a>>,
+    /// Values of thresholds, by their numbers, in place of the program's own; then the sizes that are compared with them
+    /// are kept, too ([`Stats::tested`]).
+    pub thresholds: Option<&'a [i64]>,
 }
 
 /// The callbacks, for who links compiled code: names and addresses.
@@ -157,6 +161,7 @@ pub fn symbols() -> Vec<(&'static str, usize)> {
         ("remc_stop", remc_stop as *const () as usize),
         ("remc_sort", remc_sort as *const () as usize),
         ("remc_workers", remc_workers as *const () as usize),
+        ("remc_threshold", remc_threshold as *const () as usize),
     ]
 }
 
@@ -496,4 +501,14 @@ pub unsafe extern "C" fn remc_sort(
 pub unsafe extern "C" fn remc_workers(context: *mut Context) -> u64 {
     // SAFETY: the caller's promise.
     unsafe { (*context).cpu.workers() as u64 }
+}
+
+/// # Safety
+/// `context` is what the plan was given.
+pub unsafe extern "C" fn remc_threshold(context: *mut Context, n: u32, value: i64, size: i64) -> i64 {
+    // SAFETY: the caller's promise.
+    let context = unsafe { &mut *context };
+    let Some(values) = context.kernels.thresholds else { return value };
+    context.stats.tested.push((n, size));
+    values.get(n as usize).copied().unwrap_or(value)
 }

@@ -8,6 +8,9 @@ pub struct Stats {
     pub kernels: Vec<KernelStats>,
     /// Sorts, and the items of all of them.
     pub sorts: KernelStats,
+    /// Which thresholds, by their numbers, were compared with which sizes, in this order; only if the run was given values
+    /// of thresholds.
+    pub tested: Vec<(u32, i64)>,
     /// The whole run of the plan.
     pub time: Duration,
     /// Buffers given out.

@@ -11,7 +11,9 @@ fn cpu(threads: usize) -> Cpu {
 
 fn run(cpu: &Cpu, entry: EntryFn, params: &[u64], results: usize) -> Result<Finished, Stopped> {
     // SAFETY: the entries below keep to the ABI and are given what they take.
-    unsafe { cpu.run(entry, params, results, Kernels { touched: &[Vec::new()], late: None }) }
+    unsafe {
+        cpu.run(entry, params, results, Kernels { touched: &[Vec::new()], late: None, thresholds: None })
+    }
 }
 
 /// Adds 1 to the words of the block: `words, counts[workers]`.
@@ -455,7 +457,7 @@ fn a_kernel_that_is_compiled_late_is_asked_for_once_and_waiting_is_no_run_time()
         Ok(bump as KernelFn)
     };
     let touched = vec![Vec::new(); 4];
-    let kernels = Kernels { touched: &touched, late: Some(&late) };
+    let kernels = Kernels { touched: &touched, late: Some(&late), thresholds: None };
     // SAFETY: the entry keeps to the ABI, and the words outlive the call.
     let done = unsafe { cpu.run(launches_late, &params, 0, kernels) }.unwrap();
     assert_eq!(*asked.borrow(), [3]);
@@ -465,7 +467,7 @@ fn a_kernel_that_is_compiled_late_is_asked_for_once_and_waiting_is_no_run_time()
 
     let none = |_| Err("no such code".to_owned());
     for (late, why) in [(Some(&none as &Late<'_>), "no such code"), (None, "there is no code of kernel 3")] {
-        let kernels = Kernels { touched: &touched, late };
+        let kernels = Kernels { touched: &touched, late, thresholds: None };
         // SAFETY: as above.
         let stopped = unsafe { cpu.run(launches_late, &params, 0, kernels) }.err().unwrap();
         assert_eq!(stopped, Stopped::Broken(why.into()));

@@ -3,7 +3,7 @@
 use clap::error::ContextValue;
 use clap::{Parser, Subcommand, ValueEnum};
 use remc_base::visible;
-use remc_driver::compile::{ALWAYS, NEVER, Threshold};
+use remc_driver::compile::{ALWAYS, NEVER, Named, Threshold};
 use std::path::PathBuf;
 
 #[derive(Parser, Clone, Debug)]
@@ -74,6 +74,12 @@ pub enum Command {
   remc explain-perf -e '(sum (* [1.0 2.0] [3.0 4.0]))'
   remc explain-perf prog.remora --format json")]
     ExplainPerf(ExplainPerf),
+    /// Measure which versions of a program run fastest on your data, and keep that beside it
+    #[command(after_help = "Examples:
+  remc autotune prog.remora --inputs data/            # data/small/xs.npy, data/large/xs.npy, or data/*.npz
+  remc autotune --inputs data/                        # the program of this folder
+  remc autotune prog.remora --inputs data/ --entry main --budget 60 --effort full")]
+    Autotune(Autotune),
     /// Print a script that completes remc's commands and options in a shell
     #[command(after_help = "Examples:
   remc completions bash > ~/.local/share/bash-completion/completions/remc
@@ -135,11 +141,44 @@ pub struct Size {
 pub struct Versions {
     /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
     ///
-    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (par.outer)`. A size is
-    /// compared with the threshold when the program runs. VALUE is a number of at least 1; with `always`, as if every
-    /// size were large enough, or `never`, the other version is not compiled at all.
+    /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (main/par.outer/rows:1)`. A
+    /// size is compared with the threshold when the program runs. NAME is that of one threshold, or of a kind, for all
+    /// of the kind that are not given themselves. VALUE is a number of at least 1, or `always`, as if every size were
+    /// large enough, or `never`; of a whole kind, the other version is not compiled at all then.
     #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
-    pub thresholds: Vec<(Threshold, i64)>,
+    pub thresholds: Vec<(Chosen, i64)>,
+    /// The tuning file, or `none` [default: PROGRAM.tuning beside the program, if there is one]
+    ///
+    /// `remc autotune` writes it: values of thresholds, measured for this program. A --threshold goes before it.
+    #[arg(long, value_name = "FILE")]
+    pub tuning: Option<String>,
+}
+
+/// What a value is given for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Chosen {
+    Kind(Threshold),
+    One(String),
+}
+
+impl Versions {
+    /// The values for kinds, in the order in which they were given.
+    pub fn kinds(&self) -> Vec<(Threshold, i64)> {
+        let kind = |(chosen, value): &(Chosen, i64)| match chosen {
+            Chosen::Kind(t) => Some((*t, *value)),
+            Chosen::One(_) => None,
+        };
+        self.thresholds.iter().filter_map(kind).collect()
+    }
+
+    /// The values for single thresholds: of one that is given twice, the last.
+    pub fn named(&self) -> Named {
+        let one = |(chosen, value): &(Chosen, i64)| match chosen {
+            Chosen::One(name) => Some((name.clone(), *value)),
+            Chosen::Kind(_) => None,
+        };
+        self.thresholds.iter().filter_map(one).collect()
+    }
 }
 
 #[derive(clap::Args, Clone, Debug)]
@@ -307,6 +346,53 @@ pub enum DocFormat {
 }
 
 #[derive(clap::Args, Clone, Debug)]
+pub struct Autotune {
+    /// The program's file [default: the one program of the current folder]
+    pub file: Option<PathBuf>,
+    /// The folder with the data that the program is to be fast on
+    ///
+    /// Files named after the entry's parameters (xs.npy, k.rd) are one data set; folders of such files beside each
+    /// other, or .npz files whose arrays have these names, are several.
+    #[arg(long, value_name = "DIR")]
+    pub inputs: PathBuf,
+    /// The entry to tune; may be given several times [default: the file's only entry]
+    #[arg(long, value_name = "NAME")]
+    pub entry: Vec<String>,
+    /// About how long it may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "30")]
+    pub budget: f64,
+    /// How sure to be of each difference: to 2 %, or with more runs to 1 %
+    #[arg(long, value_enum, value_name = "EFFORT", default_value = "quick")]
+    pub effort: Effort,
+    /// What to make small, of what the data sets lose against the best for each: the mean, or the worst
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "mean")]
+    pub objective: Target,
+    /// Write the tuning here [default: PROGRAM.tuning]
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// How many threads the cpu device uses [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// The most memory that data may take at a time, such as 512M or 2G [default: what the machine has]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory_limit: Option<u64>,
+    #[command(flatten)]
+    pub size: Size,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Effort {
+    Quick,
+    Full,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Target {
+    Mean,
+    Worst,
+}
+
+#[derive(clap::Args, Clone, Debug)]
 pub struct ExplainPerf {
     #[command(flatten)]
     pub source: Source,
@@ -435,12 +521,20 @@ fn parts(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "write a number of at least 1, or of k, M or G, for example 20M".to_owned())
 }
 
-/// A threshold and its value: `par.outer=64`, `par.outer=always`, `par.outer=never`.
-fn threshold(text: &str) -> Result<(Threshold, i64), String> {
-    let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    let Some(threshold) = Threshold::ALL.into_iter().find(|t| t.name() == name.trim()) else {
-        let names = Threshold::ALL.map(Threshold::name).join(", ");
-        return Err(format!("there is no threshold `{}`; the thresholds are {names}", name.trim()));
+/// A threshold and its value: `par.outer=64`, `main/par.outer/rows:1=always`, `par.outer=never`.
+fn threshold(text: &str) -> Result<(Chosen, i64), String> {
+    // The name of a definition may have a `=`.
+    let (name, value) = text.rsplit_once('=').unwrap_or((text, ""));
+    let name = name.trim();
+    let threshold = match Threshold::ALL.into_iter().find(|t| t.name() == name) {
+        Some(kind) => Chosen::Kind(kind),
+        None if name.contains('/') && Threshold::of_name(name).is_some() => Chosen::One(name.to_owned()),
+        None => {
+            let names = Threshold::ALL.map(Threshold::name).join(", ");
+            return Err(format!(
+                "there is no threshold `{name}`; the kinds are {names}, and `remc explain-perf` shows single ones"
+            ));
+        }
     };
     let value = match value.trim() {
         "always" => Some(ALWAYS),
@@ -449,9 +543,7 @@ fn threshold(text: &str) -> Result<(Threshold, i64), String> {
     };
     match value {
         Some(value) => Ok((threshold, value)),
-        None => {
-            Err(format!("write {0}=N with a number of at least 1, {0}=always or {0}=never", threshold.name()))
-        }
+        None => Err(format!("write {name}=N with a number of at least 1, {name}=always or {name}=never")),
     }
 }
 
@@ -479,7 +571,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, parts, threshold};
+    use super::{Chosen, bytes, parts, threshold};
     use clap::CommandFactory;
     use remc_driver::compile::{ALWAYS, NEVER, Threshold};
 
@@ -491,11 +583,18 @@ mod tests {
         }
     }
 
+    fn threshold_of(text: &str) -> (Chosen, i64) {
+        threshold(text).unwrap()
+    }
+
     #[test]
     fn thresholds_have_names_and_values() {
-        assert_eq!(threshold("par.outer=64"), Ok((Threshold::ParOuter, 64)));
-        assert_eq!(threshold("par.loop=never"), Ok((Threshold::ParLoop, NEVER)));
-        assert_eq!(threshold(" row.long = always "), Ok((Threshold::RowLong, ALWAYS)));
+        let kind = |text, threshold, value| assert_eq!(threshold_of(text), (Chosen::Kind(threshold), value));
+        kind("par.outer=64", Threshold::ParOuter, 64);
+        kind("par.loop=never", Threshold::ParLoop, NEVER);
+        kind(" row.long = always ", Threshold::RowLong, ALWAYS);
+        let one = |name: &str| Chosen::One(name.to_owned());
+        assert_eq!(threshold_of("main/par.inner/sum=of:2=7"), (one("main/par.inner/sum=of:2"), 7));
         assert!(
             threshold("par.middle=3")
                 .unwrap_err()

@@ -43,6 +43,14 @@ pub const OUTPUT_FORMAT: Code = Code("U0018");
 pub const CACHE: Code = Code("W0502");
 /// There is no memory for an input, or for the work on a program.
 pub const INPUT_TOO_LARGE: Code = Code("U0021");
+/// The program has no threshold of that name.
+pub const THRESHOLD: Code = Code("U0022");
+/// There is nothing to tune, or nothing to tune with.
+pub const TUNE: Code = Code("U0023");
+/// A tuning file cannot be read.
+pub const TUNING: Code = Code("U0024");
+/// A tuning file is not used.
+pub const TUNING_UNUSED: Code = Code("W0503");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 

@@ -85,7 +85,7 @@ fn stdin() -> Result<String, LoadError> {
     std::io::stdin()
         .lock()
         .read_to_end(&mut bytes)
-        .map_err(|e| LoadError::Unreadable { path: "<stdin>".into(), reason: session::describe(&e) })?;
+        .map_err(|e| LoadError::Unreadable { path: "<stdin>".into(), reason: session::describe_read(&e) })?;
     session::decode("<stdin>", bytes)
 }
 

@@ -4,7 +4,8 @@ use crate::args::{Compile, Ir};
 use crate::codes;
 use crate::commands::{cannot_write, choose, load, may_write, new_session, protected, write};
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
-use remc_base::{Diagnostic, Severity, Span};
+use crate::tune::pick::Pick;
+use remc_base::{Diagnostic, Name, Severity, Span};
 use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, LinkedProgram, Session, SourceFile};
@@ -48,10 +49,15 @@ fn emit(
     };
     let mut dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
     let is_cuda = matches!(args.emit, Ir::Cuda | Ir::CudaHeader);
-    let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.thresholds);
-    let size_limit = args.size.limit;
+    let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
+    let on = if is_cuda { "cuda" } else { "cpu" };
+    let pick = Pick::find(session, &args.versions, &args.source, target.name(&session.db).as_str(), on)?;
+    let tuned = |p: &_| pick.values(session, p);
+    let tuned = Some(&tuned as &dyn Fn(&_) -> _);
+    let (named, size_limit) = (args.versions.named(), args.size.limit);
+    let stop_after = args.stop_after_pass;
     let options =
-        Options { to: Some(to), stop_after: args.stop_after_pass, tuning, size_limit, ..Options::default() };
+        Options { to: Some(to), stop_after, tuning, tuned, named, size_limit, ..Options::default() };
     let stop = dumps.compile(session, &program, file, target, &ranks, options);
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     let bytes = match (&stop, args.emit) {
@@ -185,10 +191,23 @@ pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Out
             reporter.show(session, &[limitation(session, &l)]);
             Err(Failure::Refused)
         }
+        CompileError::NoThreshold(name, known) => fail(no_threshold(&name, &known)),
         CompileError::TooLarge(t) => {
             let told = too_large(session, &t).help("the reference interpreter runs it: `--device interp`");
             reporter.show(session, &[told]);
             Err(Failure::Refused)
+        }
+    }
+}
+
+/// A value for a threshold that the program does not have.
+fn no_threshold(name: &str, known: &[Name]) -> Diagnostic<Span> {
+    let d = usage(codes::THRESHOLD, format!("the program has no threshold `{name}`"));
+    match known {
+        [] => d.help("it has no versions to choose between: leave out --threshold"),
+        known => {
+            let names: Vec<String> = known.iter().map(|n| format!("`{n}`")).collect();
+            d.help(format!("it has {}", names.join(", ")))
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::device::{Ran, explain};
 use crate::report::{Failure, Outcome};
-use remc_base::{IVar, IndexValue, Scalar, Value};
+use remc_base::{IVar, IndexValue, Name, Scalar, Value};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_interp::RuntimeError;
@@ -14,7 +14,7 @@ use remc_kernel::interface::{Interface, Slot, interface};
 use remc_kernel::ir::{Atom, KernelId, Program, Space, Ty};
 use remc_kernel::parts::{Parts, parts};
 use remc_llvm::{EmitError, Host, Loaded, Pipeline};
-use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, KernelFn, Kernels, Size, Touched};
+use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Input, KernelFn, Kernels, Size, Touched};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -35,6 +35,7 @@ pub struct Code {
     cache: Option<crate::cache::Entry>,
     /// By group.
     loaded: Vec<OnceCell<Loaded>>,
+    touched: Vec<Vec<Touched>>,
 }
 
 fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
@@ -65,7 +66,8 @@ impl Code {
     ) -> Outcome<Code> {
         let loaded = (0..parts.groups()).map(|_| OnceCell::new()).collect();
         let (interface, host) = (interface(&program), crate::native::host()?);
-        let code = Code { program, interface, host, pipeline, parts, cache, loaded };
+        let touched = touched(&program);
+        let code = Code { program, interface, host, pipeline, parts, cache, loaded, touched };
         code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
         Ok(code)
     }
@@ -152,18 +154,21 @@ pub fn device(threads: Option<u16>, memory_limit: Option<u64>) -> Cpu {
     Cpu::new(CpuOptions { threads, memory_limit })
 }
 
-/// Runs a program on its arguments, some number of times. `signature` are the entry's indices. Each array of the
-/// arguments goes into the device's memory as a whole, and is not there twice.
-pub fn run(
+/// A program's arguments in the device's memory.
+pub struct Bound {
+    slots: Vec<u64>,
+    /// The memory that slots mention.
+    buffers: Vec<Input>,
+}
+
+/// Puts arguments into the device's memory, each array as a whole, where it is not there twice.
+pub fn bind(
     session: &Session,
     code: &Code,
     cpu: &Cpu,
-    signature: &[IVar],
     indices: &[IndexValue],
     arguments: Vec<Value>,
-    repeat: u32,
-) -> Outcome<Result<Ran, RuntimeError>> {
-    let _timed = session.db.timings().enter(Stage::Execute);
+) -> Outcome<Result<Bound, RuntimeError>> {
     let wrong = |message: String| bug(Stage::Execute, message);
     let mut flat = Vec::new();
     for (input, value) in code.program.inputs.iter().zip(arguments) {
@@ -188,30 +193,63 @@ pub fn run(
             },
         }
     }
+    Ok(Ok(Bound { slots, buffers }))
+}
+
+/// Runs the plan once. `thresholds` are values in place of the program's own, by their numbers.
+pub fn once(
+    session: &Session,
+    code: &Code,
+    cpu: &Cpu,
+    bound: &Bound,
+    thresholds: Option<&[i64]>,
+) -> Outcome<Result<Finished, RuntimeError>> {
+    debug_assert!(bound.buffers.len() <= bound.slots.len());
     let plan = code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
     let address = plan.lookup(remc_llvm::abi::ENTRY).map_err(|e| bug(Stage::Execute, e))?;
     // SAFETY: the address is that of the entry's function in code that is loaded for as long as `code` is.
     #[expect(unsafe_code, reason = "an address becomes the function that it is")]
     let entry: EntryFn = unsafe { std::mem::transmute::<usize, EntryFn>(address) };
     let results = code.interface.results.iter().map(|s| s.result_slots()).sum();
-    let touched = touched(&code.program);
     let late = |kernel| code.kernel(session, kernel).map_err(|e| e.to_string());
-    let kernels = Kernels { touched: &touched, late: Some(&late) };
+    let kernels = Kernels { touched: &code.touched, late: Some(&late), thresholds };
+    // SAFETY: the slots are those of the interface of this very program, the buffers live on, and so does
+    // `code`, which gives the kernels.
+    #[expect(unsafe_code, reason = "compiled code is called")]
+    let finished = unsafe { cpu.run(entry, &bound.slots, results, kernels) };
+    match finished {
+        Ok(finished) => Ok(Ok(finished)),
+        Err(stopped) => explain(session, &code.program, &code.interface.traps, stopped).map(Err),
+    }
+}
+
+/// Runs a program on its arguments, some number of times. `signature` are the entry's indices.
+pub fn run(
+    session: &Session,
+    code: &Code,
+    cpu: &Cpu,
+    signature: &[IVar],
+    indices: &[IndexValue],
+    arguments: Vec<Value>,
+    repeat: u32,
+) -> Outcome<Result<Ran, RuntimeError>> {
+    let _timed = session.db.timings().enter(Stage::Execute);
+    let wrong = |message: String| bug(Stage::Execute, message);
+    let bound = match bind(session, code, cpu, indices, arguments)? {
+        Ok(bound) => bound,
+        Err(stopped) => return Ok(Err(stopped)),
+    };
     let mut runs = Vec::new();
     let mut last = None;
     for _ in 0..repeat {
         // The results of one run are gone before the next, which takes their memory.
         drop(last.take());
-        // SAFETY: the slots are those of the interface of this very program, the buffers live on, and so does
-        // `code`, which gives the kernels.
-        #[expect(unsafe_code, reason = "compiled code is called")]
-        let finished = unsafe { cpu.run(entry, &slots, results, kernels) };
-        match finished {
-            Ok(f) => {
-                runs.push(f.stats.time);
-                last = Some(f);
+        match once(session, code, cpu, &bound, None)? {
+            Ok(finished) => {
+                runs.push(finished.stats.time);
+                last = Some(finished);
             }
-            Err(stopped) => return explain(session, &code.program, &code.interface.traps, stopped).map(Err),
+            Err(stopped) => return Ok(Err(stopped)),
         }
     }
     let Some(finished) = last else { return Err(wrong("no run".into())) };
@@ -243,6 +281,11 @@ fn touched(p: &Program) -> Vec<Vec<Touched>> {
         k.params.iter().filter_map(buffer).collect()
     };
     p.kernels.iter().map(of).collect()
+}
+
+/// The thresholds of the plan and their values, by their numbers.
+pub fn thresholds(code: &Code) -> &[(Name, i64)] {
+    &code.interface.thresholds
 }
 
 /// The names of the kernels, in the order of the statistics.

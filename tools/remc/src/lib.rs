@@ -30,6 +30,7 @@ pub mod report;
 mod run;
 mod shell;
 mod texts;
+mod tune;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -104,6 +105,10 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
         Command::Doc(args) => doc::doc(args, reporter),
         Command::Explain { code } => explain::explain(code.as_deref()),
         Command::ExplainPerf(args) => perf::explain(args, reporter),
+        #[cfg(feature = "llvm")]
+        Command::Autotune(args) => tune::autotune(args, reporter),
+        #[cfg(not(feature = "llvm"))]
+        Command::Autotune(_) => Err(compile::without_llvm("it has no cpu device to measure on")),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { of, output } => shell::man(of.as_deref(), output.as_deref()),
     }

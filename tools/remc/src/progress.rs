@@ -45,6 +45,14 @@ impl Progress {
         Progress::on_terminal(move |time| format!("running on {device}: {} s", time.as_secs()))
     }
 
+    /// A search that goes on until then at most.
+    pub fn of_tuning(what: String, until: Instant) -> Progress {
+        Progress::on_terminal(move |_| {
+            let left = until.saturating_duration_since(Instant::now()).as_secs();
+            format!("tuning {what}; {left} s left at most, Ctrl-C keeps what is found")
+        })
+    }
+
     fn on_terminal(line: impl Fn(Duration) -> String + Send + 'static) -> Progress {
         if on_terminal() { Progress::on(std::io::stderr(), DELAY, line) } else { Progress(None) }
     }

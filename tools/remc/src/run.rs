@@ -11,6 +11,7 @@ use crate::inputs;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, usage};
+use crate::tune::pick::Pick;
 use remc_base::{Diagnostic, IVar, IndexValue, Span, Value};
 use remc_driver::compile::{CompileError, Options, Stop, Tuning};
 use remc_driver::pipeline::Stage;
@@ -116,9 +117,20 @@ fn evaluate(
     if device(args) != Device::Interp {
         let ranks = crate::boundary::ranks(&indices);
         let gpu = matches!(args.device, Some(Device::Emulated | Device::Cuda));
-        let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.thresholds);
+        let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
         let size_limit = args.size.limit;
-        let options = Options { stop_after: args.stop_after_pass, tuning, size_limit, ..Options::default() };
+        let on = if gpu { "cuda" } else { "cpu" };
+        let pick = Pick::find(session, &args.versions, &args.source, global.name.as_str(), on)?;
+        let (named, tuned) = (args.versions.named(), |p: &_| pick.values(session, p));
+        let tuned = Some(&tuned as &dyn Fn(&_) -> _);
+        let options = Options {
+            stop_after: args.stop_after_pass,
+            tuning,
+            tuned,
+            named,
+            size_limit,
+            ..Options::default()
+        };
         let stop = dumps.compile(session, program, file, target, &ranks, options)?;
         match stop {
             Ok(Stop::Kernel(kernel)) => {
@@ -148,6 +160,7 @@ fn evaluate(
             Err(e) if args.device.is_some() => {
                 return refuse(session, reporter, e);
             }
+            Err(e @ CompileError::NoThreshold(..)) => return refuse(session, reporter, e),
             Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
             Err(CompileError::Limitation(l)) => reporter.show(session, &[interpreted(session, &l)]),
             Err(CompileError::TooLarge(t)) => reporter.show(session, &[interpreted_whole(session, &t)]),

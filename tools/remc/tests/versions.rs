@@ -126,7 +126,10 @@ fn a_pinned_version_is_the_only_one() {
         assert!(!one.contains("version") && one.contains("map over"), "{pins:?}\n{one}");
     }
     let other = explained(&["--threshold", "par.loop=37"]);
-    assert!(other.contains("≥ 37 (par.loop)"), "{other}");
+    assert!(other.contains("≥ 37 (main/par.loop/main:1)"), "{other}");
+    // One threshold by its name, before its kind.
+    let one = explained(&["--threshold", "main/par.loop/main:1=21", "--threshold", "par.loop=37"]);
+    assert!(one.contains("≥ 21 (main/par.loop/main:1)"), "{one}");
 }
 
 #[test]

@@ -228,6 +228,14 @@ impl<'a> Body<'a> {
                 None => self.element(*buffer, at)?,
             },
             Exp::Workers => "remc_workers(context)".to_owned(),
+            Exp::Test(t) => {
+                let (op, args) = t.as_op();
+                let args = args.map(|a| self.atom(a));
+                match scalar::apply(op, &[BaseTy::I64, BaseTy::I64], &args) {
+                    Some(text) => format!("{text} /* {} */", t.threshold),
+                    None => return wrong(format!("`{op}` of sizes")),
+                }
+            }
         };
         if self.inlinable.contains(&var) && !self.hoisted.contains(&var) {
             self.texts.insert(var, text);

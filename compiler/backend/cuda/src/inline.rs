@@ -74,6 +74,7 @@ fn direct(s: &StmtKind, f: &mut dyn FnMut(Atom)) {
             Exp::Op(remc_base::ops::ScalarOp::Expt, _) => {}
             Exp::Op(_, args) => args.iter().for_each(|a| f(*a)),
             Exp::Load { at, .. } => at.iter().for_each(|a| f(*a)),
+            Exp::Test(t) => f(t.size),
             Exp::Workers => {}
         },
         StmtKind::Store { at, value, .. } => at.iter().chain([value]).for_each(|a| f(*a)),

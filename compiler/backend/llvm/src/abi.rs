@@ -40,6 +40,9 @@
 //!     number of elements of an item. Fills out with the stable permutation that sorts the n items;
 //!     nonzero means stopped.
 //! u64   remc_workers(void *ctx);
+//! i64   remc_threshold(void *ctx, u32 n, i64 value, i64 size);
+//!     the value of threshold number n, by which a version is chosen for this size: `value`, unless the
+//!     run was told another one. What the program gives does not depend on it.
 //! ```
 //!
 //! A plan that stops frees nothing: all memory of a run belongs to the runtime. `trap` is an index into
@@ -61,6 +64,7 @@ pub const FREE: &str = "remc_free";
 pub const LAUNCH: &str = "remc_launch";
 pub const SORT: &str = "remc_sort";
 pub const WORKERS: &str = "remc_workers";
+pub const THRESHOLD: &str = "remc_threshold";
 
 /// The name of the function of kernel number `n`.
 pub fn kernel_symbol(n: u32) -> String {

@@ -17,7 +17,7 @@
 //! arrays may be rounds that run in parallel (`rounds`). At the end maps of a scan's prefixes become part of the scan
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
 //! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). A loop that
-//! only changes items of the arrays that it carries is one thread's (`narrow`). Nothing is refused: work that no
+//! only changes items of the arrays that it carries is one thread's (`narrow`). Each threshold gets a name (`names`). Nothing is refused: work that no
 //! leaf may do (see [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
@@ -30,6 +30,7 @@ mod distribute;
 mod epilogue;
 mod host;
 mod interchange;
+mod names;
 mod narrow;
 mod partition;
 mod rounds;
@@ -204,7 +205,9 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
         tiles::tiles(&mut f, &mut body, every.max(1));
     }
     partition::partitions(&f.p, &mut body);
-    Ok(Program::of_table(f.p, body))
+    let mut flat = Program::of_table(f.p, body);
+    names::names(&mut flat);
+    Ok(flat)
 }
 
 struct Flattener {

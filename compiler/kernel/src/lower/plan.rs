@@ -431,7 +431,8 @@ impl Plan {
         let mut any = None;
         for t in &guard.tests {
             let size = self.atom(t.size)?;
-            let one = self.int(t.compare.op(), size, Atom::int(t.value))?;
+            let flat::Test { compare, threshold, value, .. } = t.clone();
+            let one = self.bind("wide", BaseTy::Bool, Exp::Test(Test { size, compare, threshold, value }));
             any = Some(match any {
                 None => one,
                 Some(before) => self.int(ScalarOp::Or, before, one)?,

@@ -199,7 +199,7 @@ impl Varying {
                         Exp::Load { buffer, at } => {
                             self.own.contains(buffer) || at.iter().any(|a| self.has(*a))
                         }
-                        Exp::Workers => false,
+                        Exp::Workers | Exp::Test(_) => false,
                     };
                     self.set(*var, varies);
                 }

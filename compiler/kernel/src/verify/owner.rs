@@ -164,7 +164,7 @@ impl<'p> Owner<'p> {
         match s {
             StmtKind::Let { exp, .. } => match exp {
                 Exp::Load { buffer, .. } => self.used(*buffer).map(|_| ()),
-                Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Workers => Ok(()),
+                Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Workers | Exp::Test(_) => Ok(()),
             },
             StmtKind::Store { buffer, .. } => self.write(*buffer),
             // No plan has what only threads do.

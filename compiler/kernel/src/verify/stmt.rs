@@ -28,7 +28,7 @@ impl<'p> Verifier<'p> {
                 | StmtKind::Slice { .. }
                 | StmtKind::Launch { .. }
                 | StmtKind::Sort { .. }
-                | StmtKind::Let { exp: Exp::Workers, .. }
+                | StmtKind::Let { exp: Exp::Workers | Exp::Test(_), .. }
         );
         self.ensure(!(in_kernel && host), Rule::Host, || "this is the plan's alone".to_owned())?;
         match &s.kind {
@@ -251,12 +251,17 @@ impl<'p> Verifier<'p> {
                 ty.base
             }
             Exp::Workers => BaseTy::I64,
+            Exp::Test(t) => {
+                self.of_type(t.size, BaseTy::I64, Rule::Op)?;
+                self.ensure(t.value >= 0, Rule::Op, || format!("no size is below {}", t.value))?;
+                BaseTy::Bool
+            }
         };
         self.bind(var)?;
         // What the type should be is said by the rule of the expression, where it has one.
         let rule = match exp {
             Exp::Atom(_) | Exp::Workers => Rule::Let,
-            Exp::Op(..) => Rule::Op,
+            Exp::Op(..) | Exp::Test(_) => Rule::Op,
             Exp::Cast(..) => Rule::Cast,
             Exp::Load { .. } => Rule::Load,
         };

@@ -600,6 +600,7 @@ impl<'a> Block<'a> {
             },
             Exp::Load { buffer, at } => Some(self.load(*buffer, &self.ints(at)?)?),
             Exp::Workers => return wrong("the number of workers in a kernel"),
+            Exp::Test(_) => return wrong("a choice between versions in a kernel"),
         };
         if value.is_some_and(|s| self.machine.p.ty(var) != &Ty::Scalar(s.ty())) {
             return wrong(format!("{var:?} is {value:?}"));

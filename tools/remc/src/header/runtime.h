@@ -55,6 +55,7 @@ int32_t remc_launch(remc_context *context, uint32_t kernel, remc_kernel f, const
 void remc_stop(remc_context *context, uint32_t trap, uint32_t prov, uint32_t n, const int64_t *values);
 int32_t remc_sort(remc_context *context, uint32_t nkeys, const uint64_t *keys, uint64_t n, int64_t *out);
 uint64_t remc_workers(remc_context *context);
+int64_t remc_threshold(remc_context *context, uint32_t n, int64_t value, int64_t size);
 
 #ifdef __cplusplus
 }
@@ -181,6 +182,13 @@ int32_t remc_launch(remc_context *c, uint32_t kernel, remc_kernel f, const uint6
 void remc_stop(remc_context *c, uint32_t trap, uint32_t prov, uint32_t n, const int64_t *values) {
   (void)prov;
   remc_describe(c, trap, n, values);
+}
+
+int64_t remc_threshold(remc_context *c, uint32_t n, int64_t value, int64_t size) {
+  (void)c;
+  (void)n;
+  (void)size;
+  return value;
 }
 
 uint64_t remc_workers(remc_context *c) {

@@ -12,6 +12,7 @@ use crate::commands::{choose, load, new_session};
 use crate::compile::{ranks, refuse};
 use crate::report::{Failure, Outcome, Reporter, to_stdout};
 
+use crate::tune::pick::Pick;
 use remc_driver::InternalBug;
 use remc_driver::compile::{Options, Stop, Tuning};
 
@@ -27,10 +28,17 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         PerfDevice::Cpu => Tuning::default(),
         PerfDevice::Cuda => Tuning::gpu(),
     }
-    .with(&args.versions.thresholds);
-    let size_limit = args.size.limit;
-    let options = Options { to: Some("flat"), tuning, size_limit, ..Options::default() };
+    .with(&args.versions.kinds());
     let global = target.global(&session.db);
+    let on = match args.device {
+        PerfDevice::Cpu => "cpu",
+        PerfDevice::Cuda => "cuda",
+    };
+    let pick = Pick::find(&session, &args.versions, &args.source, global.name.as_str(), on)?;
+    let tuned = |p: &_| pick.values(&session, p);
+    let tuned = Some(&tuned as &dyn Fn(&_) -> _);
+    let (named, size_limit) = (args.versions.named(), args.size.limit);
+    let options = Options { to: Some("flat"), tuning, tuned, named, size_limit, ..Options::default() };
     let stop = session
         .compile(&program, file, &global, &ranks, options)
         .or_else(|e| refuse(&session, reporter, e))?;
@@ -38,12 +46,8 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         return Err(Failure::Bug(InternalBug { stage: "flatten", message: "another language".into() }));
     };
     let report = remc_cost::analyse(&flat);
-    let device = match args.device {
-        PerfDevice::Cpu => "cpu",
-        PerfDevice::Cuda => "cuda",
-    };
     let entry = program.get(&global).and_then(|d| d.entry.as_ref()).map(|_| global.name.to_string());
-    let what = words::What { entry, device };
+    let what = words::What { entry, device: on };
     let words = words::Words::new(&session, &flat, &report, args.device == PerfDevice::Cpu);
     to_stdout(&match args.format {
         PerfFormat::Text => text::text(&what, &words),

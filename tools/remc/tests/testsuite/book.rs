@@ -8,7 +8,7 @@
 //!
 //! The pages that are written from other sources are compared with them.
 
-use crate::pages::{Folder, blocks, console};
+use crate::pages::{Folder, blocks, console, file_name};
 use crate::{differs, expect_file, files, remc, root, stdout, stem, updating};
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
@@ -141,7 +141,7 @@ fn page(path: &Path) -> Result<(), Failed> {
             "remora more" => programs.last_mut().ok_or("`more` of no program")?.push_str(content),
             "console" => found.push((block.content.clone(), console(content, &folder)?)),
             info => {
-                if let Some(name) = info.strip_prefix("remora ") {
+                if let Some(name) = file_name(info) {
                     std::fs::write(folder.0.join(name), content)?;
                 }
             }

@@ -3,7 +3,7 @@
 //! A page is Markdown. Its fenced blocks:
 //!
 //! - `remora`: a program, checked and then run; the `text` block after it is what is said about it;
-//! - `remora NAME.remora`: a file for the commands below;
+//! - `remora NAME.remora`, `toml NAME.tuning`: a file for the commands below;
 //! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output.
 
 use crate::{cache, differs, directives, files, remc, root, stderr, stdout, stem, updating};
@@ -90,6 +90,11 @@ pub fn blocks(page: &str) -> Result<Vec<Block>, Failed> {
     }
 }
 
+/// The name of the file that a block is.
+pub fn file_name(info: &str) -> Option<&str> {
+    info.strip_prefix("remora ").or_else(|| info.strip_prefix("toml "))
+}
+
 fn page(path: &Path) -> Result<(), Failed> {
     let text = std::fs::read_to_string(path)?;
     let code = stem(path);
@@ -104,7 +109,7 @@ fn page(path: &Path) -> Result<(), Failed> {
         let content = &text[block.content.clone()];
         if block.info == "console" {
             found.push((block.content.clone(), console(content, &folder)?));
-        } else if let Some(name) = block.info.strip_prefix("remora ") {
+        } else if let Some(name) = file_name(&block.info) {
             std::fs::write(folder.0.join(name), content)?;
         } else if block.info == "remora"
             && let Some(next) = blocks.get(i + 1).filter(|b| b.info == "text")

@@ -97,6 +97,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
             Exp::Load { buffer, at } => self.load(*buffer, at)?,
             Exp::Workers => self.workers()?,
+            Exp::Test(t) => self.test(t)?,
         };
         self.env.insert(var, value);
         self.note_linear(var, exp);
@@ -367,6 +368,20 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
         }
         Ok(())
+    }
+
+    /// Which version a size chooses; the runtime says by what.
+    fn test(&mut self, t: &remc_kernel::ir::Test) -> Result<Pieces<'ctx>, EmitError> {
+        let thresholds = self.p.thresholds();
+        let Some(n) = thresholds.iter().position(|(name, _)| *name == t.threshold) else {
+            return Err(EmitError::Program(format!("the threshold {}", t.threshold)));
+        };
+        let size = self.scalar(t.size)?;
+        let value = self.scalar(Atom::int(t.value))?;
+        let args = [self.ctx()?, self.i32(n as u32).into(), value, size];
+        let value = self.call_for(abi::THRESHOLD, self.e.llvm_ty(BaseTy::I64, None), &args)?;
+        let tys = [BaseTy::I64, BaseTy::I64];
+        Ok(uniform(self.e.op_called(t.compare.op(), &tys, &[size, value])?))
     }
 
     fn workers(&self) -> Result<Pieces<'ctx>, EmitError> {

@@ -89,7 +89,7 @@ impl Varying<'_> {
                     Exp::Atom(a) | Exp::Cast(_, a) => self.atom(a),
                     Exp::Op(_, args) => self.any(args),
                     Exp::Load { buffer, at } => self.is_own(*buffer) || self.any(at),
-                    Exp::Workers => false,
+                    Exp::Workers | Exp::Test(_) => false,
                 };
                 if varies {
                     self.add(*var);

@@ -1,0 +1,67 @@
+//! A name for each threshold: what a person writes after `--threshold`, and a tuner into its file.
+//!
+//! ```text
+//! (branch (>= %par "par.outer" 512) …)    ⇒    (branch (>= %par "main/par.outer/price:1" 512) …)
+//! ```
+//!
+//! A name is made of the entry, the kind of the threshold, the definition of the program that the versions are of, and a
+//! number among those of that kind and definition, in the order of the program. So it stays what it is where a comment
+//! or another definition is edited. Work that the prelude does is of the definition that asked for it.
+
+use super::Threshold;
+use crate::ir::*;
+use remc_base::{Name, Prov, Provenance};
+use rustc_hash::FxHashMap;
+
+/// Names each threshold of the program, which still has the name of its kind.
+pub(super) fn names(p: &mut Program) {
+    let mut body = std::mem::take(&mut p.body);
+    let mut names = Names { entry: p.name.clone(), provs: &p.provs, counts: FxHashMap::default() };
+    names.body(&mut body);
+    p.body = body;
+}
+
+struct Names<'p> {
+    entry: Name,
+    provs: &'p Provenance,
+    /// How many there are already of a kind and definition.
+    counts: FxHashMap<(Name, Name), usize>,
+}
+
+impl Names<'_> {
+    fn body(&mut self, b: &mut Body) {
+        for s in &mut b.stmts {
+            let prov = s.prov;
+            if let Exp::Branch { guard, .. } = &mut s.exp {
+                guard.tests.iter_mut().for_each(|t| self.test(t, prov));
+            }
+            s.exp.bodies_mut().into_iter().for_each(|b| self.body(b));
+        }
+    }
+
+    fn test(&mut self, t: &mut Test, prov: Prov) {
+        let def = self.definition(prov);
+        let count = self.counts.entry((t.threshold.clone(), def.clone())).or_default();
+        *count += 1;
+        t.threshold = Name::new(format!("{}/{}/{def}:{count}", self.entry, t.threshold));
+    }
+
+    /// The innermost definition of the entry's own file that a place is in.
+    fn definition(&self, prov: Prov) -> Name {
+        if !self.provs.contains(prov) {
+            return self.entry.clone();
+        }
+        let trace = self.provs.trace(prov);
+        let own = trace.last().map(|(g, _)| g.module);
+        let inner = trace.into_iter().find(|(g, _)| Some(g.module) == own);
+        inner.map_or_else(|| self.entry.clone(), |(g, _)| g.name)
+    }
+}
+
+impl Threshold {
+    /// The kind of the threshold of this name, `main/par.outer/price:1` or `par.outer`.
+    pub fn of_name(name: &str) -> Option<Threshold> {
+        // The name of an entry or a definition may have a `/`, too.
+        name.split('/').find_map(|part| Threshold::ALL.into_iter().find(|t| t.name() == part))
+    }
+}

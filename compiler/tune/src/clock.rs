@@ -1,0 +1,170 @@
+//! Settings compared by time.
+//!
+//! Settings are run in turn, forwards in one round and backwards in the next, so that what slows a machine down for a
+//! while slows down all of them, and what drifts cancels. What counts is each round's ratio to the incumbent, the first
+//! setting: its median over the rounds, and the confidence interval of that median, which order statistics give whatever
+//! the distribution is. A setting that is surely slower than another one is not run any more; the rounds end when each
+//! ratio is known as well as is asked, or when their number or the time is used up.
+
+use crate::Subject;
+
+/// How sure to be, and how long that may take.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Care {
+    /// The half of a confidence interval's width that is enough, as a part of the ratio.
+    pub precision: f64,
+    /// The fewest and the most rounds.
+    pub rounds: (usize, usize),
+    /// Seconds for all rounds, beyond the fewest.
+    pub seconds: f64,
+}
+
+impl Care {
+    pub const QUICK: Care = Care { precision: 0.02, rounds: (3, 40), seconds: 0.6 };
+    pub const FULL: Care = Care { precision: 0.01, rounds: (5, 200), seconds: 3.0 };
+}
+
+/// A setting's time in terms of the incumbent's.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ratio {
+    /// The median, and the ends of its confidence interval of 95 %.
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// What is known of a setting on one data set.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Timed {
+    /// In seconds, the median; and by the incumbent's.
+    Time { seconds: f64, ratio: Ratio },
+    /// It has no result there, and why.
+    Failed(String),
+}
+
+impl Timed {
+    /// Its time by the incumbent's; infinite where it has none.
+    pub fn ratio(&self) -> Ratio {
+        match self {
+            Timed::Time { ratio, .. } => *ratio,
+            Timed::Failed(_) => Ratio { median: f64::INFINITY, low: f64::INFINITY, high: f64::INFINITY },
+        }
+    }
+}
+
+/// Compares settings on a data set with the first of them. Those under which it takes the same versions are one.
+pub fn compare(subject: &mut dyn Subject, set: usize, settings: &[Vec<i64>], care: Care) -> Vec<Timed> {
+    let mut runners: Vec<Runner> = Vec::new();
+    // The first run of each is its warm-up: its code is loaded, its memory there.
+    for setting in settings {
+        let mut runner = Runner::default();
+        match subject.run(set, setting) {
+            Ok(run) => {
+                let way = run.tested.iter().map(|(n, size)| (*n, *size >= setting[*n])).collect();
+                runner.like = runners.iter().position(|r| r.way.as_ref() == Some(&way));
+                runner.way = Some(way);
+            }
+            Err(why) => runner.failed = Some(why),
+        }
+        runners.push(runner);
+    }
+    let mut spent = 0.0;
+    for round in 0..care.rounds.1 {
+        let over = round > 0 && subject.is_over() || round >= care.rounds.0 && spent > care.seconds;
+        let mut order: Vec<usize> = (0..settings.len()).filter(|k| runners[*k].runs()).collect();
+        if over || order.is_empty() || order.len() == 1 && round >= care.rounds.0 {
+            break;
+        }
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for k in order {
+            match subject.run(set, &settings[k]) {
+                Ok(run) => {
+                    spent += run.seconds;
+                    runners[k].seconds.push(run.seconds);
+                }
+                Err(why) => runners[k].failed = Some(why),
+            }
+        }
+        let known = ratios(&runners);
+        if round + 1 >= care.rounds.0.min(3) {
+            drop_slow(&mut runners, &known);
+        }
+        let wide = |r: &Ratio| r.high - r.low > 2.0 * care.precision * r.median;
+        let open = runners.iter().zip(&known).skip(1).any(|(r, k)| r.runs() && k.as_ref().is_none_or(wide));
+        if round + 1 >= care.rounds.0 && !open {
+            break;
+        }
+    }
+    let known = ratios(&runners);
+    let timed = |k: usize| match (&runners[k].failed, known[k]) {
+        (None, Some(ratio)) => Timed::Time { seconds: median(&runners[k].seconds), ratio },
+        (Some(why), _) => Timed::Failed(why.clone()),
+        (None, None) => Timed::Failed("there was no time for it".into()),
+    };
+    (0..runners.len()).map(|k| timed(runners[k].like.unwrap_or(k))).collect()
+}
+
+#[derive(Default)]
+struct Runner {
+    /// By round.
+    seconds: Vec<f64>,
+    failed: Option<String>,
+    slow: bool,
+    /// What each comparison said.
+    way: Option<Vec<(usize, bool)>>,
+    /// An earlier one of which each said the same.
+    like: Option<usize>,
+}
+
+impl Runner {
+    fn runs(&self) -> bool {
+        self.failed.is_none() && !self.slow && self.like.is_none()
+    }
+}
+
+/// The incumbent is never dropped: all are compared with it.
+fn drop_slow(runners: &mut [Runner], known: &[Option<Ratio>]) {
+    let fast = known.iter().flatten().map(|r| r.high).fold(f64::INFINITY, f64::min);
+    for (runner, ratio) in runners.iter_mut().zip(known).skip(1) {
+        runner.slow |= ratio.as_ref().is_some_and(|r| r.low > 1.05 * fast);
+    }
+}
+
+/// Each runner's time by that of the first in the same round. A first that fails leaves the others to be compared by
+/// their own seconds.
+fn ratios(runners: &[Runner]) -> Vec<Option<Ratio>> {
+    let first = &runners[0];
+    let by =
+        |round: usize| if first.failed.is_none() { first.seconds.get(round).copied() } else { Some(1.0) };
+    let ratio = |r: &Runner| {
+        let all = r.seconds.iter().enumerate().filter_map(|(k, s)| Some(s / by(k)?.max(1e-12)));
+        interval(all.collect())
+    };
+    runners.iter().map(ratio).collect()
+}
+
+/// The median of a sample and the interval that it is in, with 95 %, from order statistics. So few numbers that there is no
+/// such interval have that of all of them.
+fn interval(mut sample: Vec<f64>) -> Option<Ratio> {
+    sample.sort_by(f64::total_cmp);
+    let (low, high) = (*sample.first()?, *sample.last()?);
+    let n = sample.len() as f64;
+    let reach = 0.98 * n.sqrt();
+    let at = |x: f64| sample[(x.max(0.0) as usize).min(sample.len() - 1)];
+    let few = sample.len() < 6;
+    let (low, high) =
+        if few { (low, high) } else { (at((n / 2.0 - reach).floor()), at((n / 2.0 + reach).ceil())) };
+    Some(Ratio { median: median(&sample), low, high })
+}
+
+fn median(sample: &[f64]) -> f64 {
+    let mut sorted = sample.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}

@@ -1,0 +1,174 @@
+//! The command: from a program and a folder to a tuning file.
+
+use super::{device, pick, sets, text};
+use crate::args::{Autotune, Effort, Source, Target};
+use crate::codes;
+use crate::commands::{choose, load, may_write, new_session, protected, write};
+use crate::compile::refuse;
+use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
+use remc_driver::InternalBug;
+use remc_driver::compile::{Options, Stop, Tuning};
+use remc_tune::choices::Choices;
+use remc_tune::clock::Care;
+use remc_tune::file::{Tuned, structure, with};
+use remc_tune::search::{Objective, search};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The least time to tune in: less is over before anything is measured.
+const LEAST_BUDGET: f64 = 1.0;
+
+pub fn autotune(args: &Autotune, reporter: &Reporter) -> Outcome {
+    let began = Instant::now();
+    if args.budget < LEAST_BUDGET {
+        let d = usage(codes::TUNE, format!("a budget of {} s is too small to measure anything", args.budget));
+        return fail(d.help(format!("give at least {LEAST_BUDGET} s; most programs take 10 to 30 s")));
+    }
+    let path = match &args.file {
+        Some(path) => path.clone(),
+        None => the_program()?,
+    };
+    let source = Source { file: Some(path.clone()), expression: None };
+    let output = args.output.clone().unwrap_or_else(|| pick::beside(&path));
+    let until = Instant::now() + Duration::from_secs_f64(args.budget.min(1e6));
+    let entries = match args.entry.as_slice() {
+        [] => vec![None],
+        named => named.iter().cloned().map(Some).collect(),
+    };
+    let share = 1.0 / entries.len() as f64;
+    for (k, entry) in entries.iter().enumerate() {
+        let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
+        let until = match k + 1 == entries.len() {
+            true => until,
+            false => Instant::now() + Duration::from_secs_f64(left * share),
+        };
+        one(args, &source, entry, &output, until, reporter)?;
+    }
+    to_stderr(&format!("{:.1} s in all\n", began.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+/// The one program of the current folder.
+fn the_program() -> Outcome<PathBuf> {
+    let here = std::fs::read_dir(".").into_iter().flatten().flatten().map(|e| e.path());
+    let mut all: Vec<PathBuf> = here.filter(|p| p.extension().is_some_and(|e| e == "remora")).collect();
+    all.sort();
+    match <[PathBuf; 1]>::try_from(all) {
+        Ok([one]) => Ok(one.strip_prefix(".").map(Path::to_owned).unwrap_or(one)),
+        Err(all) => {
+            let names: Vec<String> = all.iter().map(|p| format!("`{}`", p.display())).collect();
+            let d = usage(
+                codes::TUNE,
+                match names.as_slice() {
+                    [] => {
+                        "the current folder has no program: no file whose name ends in `.remora`".to_owned()
+                    }
+                    names => format!("the current folder has several programs: {}", names.join(", ")),
+                },
+            );
+            fail(d.help("name the one to tune: remc autotune FILE --inputs DIR"))
+        }
+    }
+}
+
+/// Tunes one entry.
+fn one(
+    args: &Autotune,
+    source: &Source,
+    entry: &Option<String>,
+    output: &Path,
+    until: Instant,
+    reporter: &Reporter,
+) -> Outcome {
+    let mut session = new_session();
+    let file = load(&mut session, source)?;
+    reporter.check(&session, &session.diagnostics(file))?;
+    // An expression at the end is no entry: what takes inputs is.
+    let entries = session.entries(file);
+    let named = match (entry, entries.as_slice()) {
+        (None, [one]) => Some(one.name(&session.db).to_string()),
+        _ => entry.clone(),
+    };
+    if entries.is_empty() {
+        let d = usage(codes::NOTHING_TO_RUN, "the program has no entry, so no data could be given to it");
+        return fail(d.help("an entry is written (entry (name [p type] …) body)"));
+    }
+    if named.is_none() {
+        let names: Vec<String> = entries.iter().map(|d| format!("`{}`", d.name(&session.db))).collect();
+        let d = usage(codes::CHOOSE_ENTRY, "the program has several entries");
+        return fail(d.help(format!("choose with --entry, once for each: {}", names.join(", "))));
+    }
+    let target = choose(&session, file, &named, &[])?;
+    let global = target.global(&session.db);
+    let program = session.link(file, &[target]);
+    session.verify(&program, file)?;
+    let Some(sig) = program.get(&global).and_then(|d| d.entry.as_ref()) else {
+        return Err(Failure::Bug(InternalBug { stage: "tune", message: format!("{global} is no entry") }));
+    };
+    may_write(output, &protected(&session, source, &[]))?;
+    let kept = std::fs::read_to_string(output).ok();
+    if let Some(Err(wrong)) = kept.as_deref().map(remc_tune::file::read) {
+        let d = usage(codes::TUNING, pick::sentence(output, &wrong));
+        return fail(d.help("mend it, or remove it: it is made anew"));
+    }
+    let sets = sets::find(&args.inputs, &global.name, sig)?;
+    let sets = sets::read(&sets, &global.name, sig, args.memory_limit)?;
+    let ranks = device::ranks(&sets)?;
+    let options = |to: &'static str| Options {
+        to: Some(to),
+        tuning: Tuning::default(),
+        size_limit: args.size.limit,
+        ..Options::default()
+    };
+    let compiled = |to| -> Outcome<Stop> {
+        session
+            .compile(&program, file, &global, &ranks, options(to))
+            .or_else(|e| refuse(&session, reporter, e))
+    };
+    let (Stop::Flat(flat), Stop::Kernel(kernel)) = (compiled("flat")?, compiled("kernel")?) else {
+        return Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() }));
+    };
+    let choices = Choices::of(&flat);
+    let name = global.name.as_str();
+    if choices.thresholds.is_empty() {
+        return to_stdout(&format!(
+            "`{name}` has no versions to choose between for the cpu device: there is nothing to tune\n"
+        ));
+    }
+    let labels: Vec<String> = sets.iter().map(|s| s.label.clone()).collect();
+    let mut subject =
+        device::Device::new(&session, kernel, &choices, sets, (args.threads, args.memory_limit), until)?;
+    text::interruption();
+    let (count, plural) = (labels.len(), if labels.len() == 1 { "" } else { "s" });
+    to_stderr(&format!(
+        "tuning `{name}` on {count} data set{plural}, for {:.0} s at most; Ctrl-C keeps what is found\n",
+        until.saturating_duration_since(Instant::now()).as_secs_f64()
+    ));
+    let care = match args.effort {
+        Effort::Quick => Care::QUICK,
+        Effort::Full => Care::FULL,
+    };
+    let objective = match args.objective {
+        Target::Mean => Objective::Mean,
+        Target::Worst => Objective::Worst,
+    };
+    let found = search(&mut subject, &choices, remc_tune::search::Options { objective, care });
+    drop(subject);
+    let tuned = Tuned {
+        entry: name.to_owned(),
+        device: "cpu".to_owned(),
+        code: structure(&flat),
+        thresholds: text::changed(&choices, &found),
+    };
+    to_stdout(&text::summary(name, &choices, &found, &labels))?;
+    if tuned.thresholds.is_empty() && kept.is_none() {
+        return to_stdout("the defaults are as good as anything that was tried: no file is written\n");
+    }
+    let program = source.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let notes = text::notes(&choices, &found, &labels);
+    let written = with(kept.as_deref(), &program, &tuned, &notes);
+    let written =
+        written.map_err(|w| Failure::Usage(Box::new(usage(codes::TUNING, pick::sentence(output, &w)))))?;
+    write(&Some(output.to_owned()), written.as_bytes())?;
+    to_stdout(&format!("written to {}; `remc run` picks it up there\n", output.display()))
+}

@@ -1,0 +1,133 @@
+//! The data sets of a folder.
+//!
+//! ```text
+//! data/xs.npy data/k.rd            one data set: every file is named after a parameter
+//! data/small/xs.npy …              several: a folder each,
+//! data/large.npz                   or a file each whose arrays are the parameters
+//! ```
+
+use crate::codes;
+use crate::inputs;
+use crate::report::{Outcome, fail, usage};
+use remc_base::{IndexValue, Name, Value};
+use remc_interp::solve_indices;
+use remc_runtime::budget::Budget;
+use remc_typed::ir::EntrySignature;
+use std::path::{Path, PathBuf};
+
+/// Where the arguments of one data set are.
+pub struct Found {
+    label: String,
+    /// By parameter.
+    inputs: Vec<(String, String)>,
+}
+
+/// A data set.
+pub struct Set {
+    pub label: String,
+    pub arguments: Vec<Value>,
+    pub indices: Vec<IndexValue>,
+}
+
+/// The data sets that a folder holds for an entry, in the order of their names.
+pub fn find(folder: &Path, entry: &Name, sig: &EntrySignature) -> Outcome<Vec<Found>> {
+    let params: Vec<&str> = sig.params.iter().map(|(name, _)| name.as_str()).collect();
+    if params.is_empty() {
+        return fail(usage(
+            codes::TUNE,
+            format!("the entry `{entry}` takes no inputs: no data could change it"),
+        ));
+    }
+    let all = listed(folder)?;
+    if all.is_empty() {
+        let d = usage(codes::TUNE, format!("the folder `{}` is empty", folder.display()));
+        return fail(readings(&params).into_iter().fold(d, |d, h| d.help(h)));
+    }
+    if let Some(inputs) = one_set(&all, &params) {
+        let label = folder.file_name().map_or("data".into(), |n| n.to_string_lossy().into_owned());
+        return Ok(vec![Found { label, inputs }]);
+    }
+    let mut sets = Vec::new();
+    for path in &all {
+        let label = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let inputs = if path.is_dir() { one_set(&listed(path)?, &params) } else { whole(path, &params) };
+        match inputs {
+            Some(inputs) => sets.push(Found { label, inputs }),
+            None => {
+                let what = if path.is_dir() { "folder" } else { "file" };
+                let d = usage(
+                    codes::TUNE,
+                    format!("the {what} `{}` is no data set for `{entry}`", path.display()),
+                );
+                return fail(readings(&params).into_iter().fold(d, |d, h| d.help(h)));
+            }
+        }
+    }
+    Ok(sets)
+}
+
+/// How a folder is read, for who has another one.
+fn readings(params: &[&str]) -> [String; 2] {
+    let names: Vec<String> = params.iter().map(|p| format!("`{p}`")).collect();
+    let files: Vec<String> = params.iter().map(|p| format!("`{p}.npy`")).collect();
+    [
+        format!(
+            "one data set is a folder whose files are named after the parameters, {}: {}, say",
+            names.join(" and "),
+            files.join(" and ")
+        ),
+        "several are folders of that kind beside each other, or `.npz` files whose arrays have these names"
+            .into(),
+    ]
+}
+
+/// What is in a folder, but for hidden files.
+fn listed(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let read = std::fs::read_dir(folder).and_then(|all| all.map(|e| e.map(|e| e.path())).collect());
+    let mut all: Vec<PathBuf> = match read {
+        Ok(all) => all,
+        Err(e) => {
+            let why = remc_driver::session::describe_read(&e);
+            let d = usage(codes::TUNE, format!("cannot read the folder `{}`: {why}", folder.display()));
+            return fail(d.help("--inputs names a folder with data for the entry's parameters"));
+        }
+    };
+    all.retain(|p| !p.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.')));
+    all.sort();
+    Ok(all)
+}
+
+/// Files that are named after parameters, one for each.
+fn one_set(all: &[PathBuf], params: &[&str]) -> Option<Vec<(String, String)>> {
+    let named = |p: &PathBuf| -> Option<(String, String)> {
+        // `xs.fut.bin` has two endings.
+        let name = p.file_name()?.to_str()?.split('.').next()?.to_owned();
+        (p.is_file() && params.contains(&name.as_str())).then(|| (name, p.display().to_string()))
+    };
+    let inputs: Vec<(String, String)> = all.iter().map(named).collect::<Option<_>>()?;
+    (inputs.len() == params.len() && params.iter().all(|p| inputs.iter().any(|(n, _)| n == p)))
+        .then_some(inputs)
+}
+
+/// A file whose members are the parameters.
+fn whole(path: &Path, params: &[&str]) -> Option<Vec<(String, String)>> {
+    let npz = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+    npz.then(|| params.iter().map(|p| ((*p).to_owned(), format!("{}:{p}", path.display()))).collect())
+}
+
+/// Reads data sets.
+pub fn read(found: &[Found], entry: &Name, sig: &EntrySignature, limit: Option<u64>) -> Outcome<Vec<Set>> {
+    let budget = Budget::of(limit);
+    let one = |f: &Found| {
+        let arguments = inputs::read_all(entry, sig, &f.inputs, &budget)?;
+        let indices = solve_indices(sig, &arguments).or_else(|m| {
+            let d = match &m.param {
+                Some(name) => inputs::mismatch(name, &m.wanted, &m.found),
+                None => usage(codes::INPUT_MISMATCH, format!("wanted {}, found {}", m.wanted, m.found)),
+            };
+            fail(d.note(m.reason).note(format!("in the data set `{}`", f.label)))
+        })?;
+        Ok(Set { label: f.label.clone(), arguments, indices })
+    };
+    found.iter().map(one).collect()
+}

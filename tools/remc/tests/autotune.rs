@@ -1,0 +1,136 @@
+//! `remc autotune` and the files that it writes: what is found is used, and where that cannot be, a sentence says so.
+#![cfg(feature = "llvm")]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use support::{Folder, text};
+
+const PROGRAM: &str = "(define (rows [m [float k]]) (sum (* m m)))\n(entry (main [m [float n k]]) (rows m))\n";
+
+fn command(folder: &Folder, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_remc"));
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    command.args(args).current_dir(&folder.0).env("NO_COLOR", "1").env("REMC_CACHE", cache);
+    command
+}
+
+fn remc(folder: &Folder, args: &[&str]) -> (i32, String, String) {
+    let out = command(folder, args).output().unwrap();
+    (out.status.code().unwrap_or(-1), text(&out.stdout), text(&out.stderr))
+}
+
+/// An array of zeros, as NumPy writes it.
+fn npy(path: &Path, rows: usize, columns: usize) {
+    let mut head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+    while (10 + head.len() + 1) % 64 != 0 {
+        head.push(' ');
+    }
+    head.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((head.len() as u16).to_le_bytes());
+    bytes.extend(head.as_bytes());
+    bytes.resize(bytes.len() + 8 * rows * columns, 0);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+fn folder(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    fs::write(folder.0.join("rows.remora"), PROGRAM).unwrap();
+    npy(&folder.0.join("data/small/m.npy"), 6, 4);
+    npy(&folder.0.join("data/tall/m.npy"), 3000, 4);
+    folder
+}
+
+#[test]
+fn what_is_found_is_written_and_picked_up() {
+    let folder = folder("autotune");
+    let (code, out, err) = remc(&folder, &["autotune", "--inputs", "data", "--budget", "20"]);
+    assert_eq!(code, 0, "{err}");
+    for part in ["main/par.outer/main:1: ", "small (size 6): ", "tall (size 3000): ", "`main` on", "ratio"] {
+        assert!(out.contains(part), "{part}\n{out}");
+    }
+    // What the clock says decides whether there is a file.
+    let written = folder.0.join("rows.tuning");
+    assert_eq!(written.exists(), out.contains("written to rows.tuning"), "{out}");
+    let (code, _, err) = remc(&folder, &["autotune", "--inputs", "data", "-o", "missing/rows.tuning"]);
+    assert!(code == 2 && err.contains("[U0010] Error: cannot write `missing/rows.tuning`"), "{err}");
+    if let Ok(text) = fs::read_to_string(&written) {
+        let (_, explained, err) = remc(&folder, &["explain-perf", "rows.remora"]);
+        assert_eq!(err, "");
+        let value = text.lines().last().unwrap().split(" = ").nth(1).unwrap().to_owned();
+        assert!(explained.contains(&format!("if n ≥ {value} (main/par.outer/main:1)")), "{explained}\n{text}");
+        let explained = remc(&folder, &["explain-perf", "rows.remora", "--tuning", "none"]).1;
+        assert!(explained.contains("if n ≥ 512 (main/par.outer/main:1)"), "{explained}");
+        let explained = remc(&folder, &["explain-perf", "rows.remora", "--threshold", "par.outer=33"]).1;
+        assert!(explained.contains("if n ≥ 33 (main/par.outer/main:1)"), "{explained}");
+        // A comment, and a definition that is not used, change nothing.
+        fs::write(folder.0.join("rows.remora"), format!("; mine\n(define (other x) x)\n{PROGRAM}")).unwrap();
+        assert_eq!(remc(&folder, &["explain-perf", "rows.remora"]).2, "");
+        fs::write(folder.0.join("rows.remora"), PROGRAM.replace("* m m", "+ m 1.0")).unwrap();
+        let (_, _, err) = remc(&folder, &["explain-perf", "rows.remora"]);
+        assert!(err.contains("[W0503] Warning: the tuning file `rows.tuning` is not used for `main`"), "{err}");
+    }
+}
+
+#[test]
+fn data_sets_are_folders_or_archives() {
+    let folder = folder("autotune-sets");
+    let path = |name: &str| folder.0.join(name);
+    let tuned = |inputs: &str| remc(&folder, &["autotune", "rows.remora", "--inputs", inputs, "--budget", "2"]);
+    // The folder of one data set is one.
+    assert!(tuned("data/small").1.contains("small (size 6): "));
+    let wrong = |inputs: &str, what: &str| {
+        let (code, _, err) = tuned(inputs);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(what), "{err}");
+    };
+    fs::create_dir_all(path("empty")).unwrap();
+    wrong("empty", "[U0023] Error: the folder `empty` is empty");
+    wrong("gone", "[U0023] Error: cannot read the folder `gone`: there is no such file");
+    fs::write(path("data/notes.md"), "mine").unwrap();
+    wrong("data", "[U0023] Error: the file `data/notes.md` is no data set for `main`");
+    fs::remove_file(path("data/notes.md")).unwrap();
+    fs::create_dir_all(path("data/vector")).unwrap();
+    fs::write(path("data/vector/m.rd"), "[1.0 2.0]").unwrap();
+    wrong("data", "the input `m`");
+    fs::remove_dir_all(path("data/vector")).unwrap();
+    fs::write(path("other.remora"), PROGRAM).unwrap();
+    let (code, _, err) = remc(&folder, &["autotune", "--inputs", "data"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("several programs: `other.remora`, `rows.remora`"), "{err}");
+    fs::write(path("rows.tuning"), "format = 7").unwrap();
+    wrong("data", "[U0024] Error: the tuning file `rows.tuning`, line 1: its format is 7");
+    assert_eq!(fs::read_to_string(path("rows.tuning")).unwrap(), "format = 7", "nothing of it is lost");
+}
+
+/// Ctrl-C ends the search; what was found until then is kept, and the process ends as it would.
+#[test]
+fn an_interruption_keeps_what_was_found() {
+    let folder = Folder::new("autotune-interrupted");
+    // Runs that take long enough to be interrupted.
+    let slow = "(entry (main [m [float n k]]) (iterate 400 (λ ([y [float n k]]) (map (λ ([r [float k]]) (- r (mean r))) y)) m))";
+    fs::write(folder.0.join("slow.remora"), slow).unwrap();
+    for set in 0..4 {
+        npy(&folder.0.join(format!("data/s{set}/m.npy")), 300 + set, 300);
+    }
+    let args = ["autotune", "--inputs", "data", "--budget", "600", "--effort", "full"];
+    let mut child = command(&folder, &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It says when it has begun.
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(told.next().unwrap().unwrap().starts_with("tuning `main` on 4 data sets"));
+    std::thread::spawn(move || told.count());
+    std::thread::sleep(Duration::from_millis(500));
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let status = child.wait().unwrap();
+    let mut out = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
+    assert_eq!(status.code(), Some(0), "{out}");
+    assert!(out.contains("the search ended before everything was looked at"), "{out}");
+}
