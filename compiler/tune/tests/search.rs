@@ -71,7 +71,11 @@ fn choices(within: &[&[(usize, bool)]]) -> Choices {
     }
 }
 
-fn program(within: &[&[(usize, bool)]], sets: &[&[&[i64]]], seconds: fn(usize, &[usize]) -> Option<f64>) -> Program {
+fn program(
+    within: &[&[(usize, bool)]],
+    sets: &[&[&[i64]]],
+    seconds: fn(usize, &[usize]) -> Option<f64>,
+) -> Program {
     let sets = sets.iter().map(|s| s.iter().map(|sizes| sizes.to_vec()).collect()).collect();
     let state = 0x9e37_79b9_7f4a_7c15;
     Program { choices: choices(within), sets, seconds, noise: (0.0, 0.0), state, runs: 0, most: usize::MAX }
@@ -114,7 +118,8 @@ fn beyond_what_was_seen_the_default_is_as_close_as_it_can_be() {
 #[test]
 fn no_set_is_made_slower_for_the_others() {
     // Both have the same size, and want different versions.
-    let seconds = |set: usize, reached: &[usize]| Some(if (reached[0] > 0) == (set == 0) { 1.0 } else { 1.5 });
+    let seconds =
+        |set: usize, reached: &[usize]| Some(if (reached[0] > 0) == (set == 0) { 1.0 } else { 1.5 });
     let found = tuned(&mut program(ONE, &[&[&[1000]], &[&[1000]], &[&[1000]]], seconds));
     assert_eq!(found.setting, [512]);
 }
@@ -174,7 +179,8 @@ fn noise_and_drift_change_no_choice() {
 #[test]
 fn what_is_over_keeps_what_was_found() {
     let within: &[&[(usize, bool)]] = &[&[], &[]];
-    let seconds = |_: usize, reached: &[usize]| Some(2.0 - 0.5 * (reached[0].min(1) + reached[1].min(1)) as f64);
+    let seconds =
+        |_: usize, reached: &[usize]| Some(2.0 - 0.5 * (reached[0].min(1) + reached[1].min(1)) as f64);
     let mut p = program(within, &[&[&[30], &[40]]], seconds);
     p.most = 12;
     let found = tuned(&mut p);

@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::{Folder, text};
 
-const PROGRAM: &str = "(define (rows [m [float k]]) (sum (* m m)))\n(entry (main [m [float n k]]) (rows m))\n";
+const PROGRAM: &str =
+    "(define (rows [m [float k]]) (sum (* m m)))\n(entry (main [m [float n k]]) (rows m))\n";
 
 fn command(folder: &Folder, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_remc"));
@@ -64,7 +65,10 @@ fn what_is_found_is_written_and_picked_up() {
         let (_, explained, err) = remc(&folder, &["explain-perf", "rows.remora"]);
         assert_eq!(err, "");
         let value = text.lines().last().unwrap().split(" = ").nth(1).unwrap().to_owned();
-        assert!(explained.contains(&format!("if n ≥ {value} (main/par.outer/main:1)")), "{explained}\n{text}");
+        assert!(
+            explained.contains(&format!("if n ≥ {value} (main/par.outer/main:1)")),
+            "{explained}\n{text}"
+        );
         let explained = remc(&folder, &["explain-perf", "rows.remora", "--tuning", "none"]).1;
         assert!(explained.contains("if n ≥ 512 (main/par.outer/main:1)"), "{explained}");
         let explained = remc(&folder, &["explain-perf", "rows.remora", "--threshold", "par.outer=33"]).1;
@@ -74,7 +78,10 @@ fn what_is_found_is_written_and_picked_up() {
         assert_eq!(remc(&folder, &["explain-perf", "rows.remora"]).2, "");
         fs::write(folder.0.join("rows.remora"), PROGRAM.replace("* m m", "+ m 1.0")).unwrap();
         let (_, _, err) = remc(&folder, &["explain-perf", "rows.remora"]);
-        assert!(err.contains("[W0503] Warning: the tuning file `rows.tuning` is not used for `main`"), "{err}");
+        assert!(
+            err.contains("[W0503] Warning: the tuning file `rows.tuning` is not used for `main`"),
+            "{err}"
+        );
     }
 }
 
@@ -82,7 +89,8 @@ fn what_is_found_is_written_and_picked_up() {
 fn data_sets_are_folders_or_archives() {
     let folder = folder("autotune-sets");
     let path = |name: &str| folder.0.join(name);
-    let tuned = |inputs: &str| remc(&folder, &["autotune", "rows.remora", "--inputs", inputs, "--budget", "2"]);
+    let tuned =
+        |inputs: &str| remc(&folder, &["autotune", "rows.remora", "--inputs", inputs, "--budget", "2"]);
     // The folder of one data set is one.
     assert!(tuned("data/small").1.contains("small (size 6): "));
     let wrong = |inputs: &str, what: &str| {
