@@ -1,6 +1,6 @@
 //! What operators and the functions of scalars give.
 
-use crate::eval::{E, Value, array, base, stop, undefined};
+use crate::value::{E, Value, array, base, stop, undefined};
 use remc_base::ops::{self, ScalarOp};
 use remc_base::{BaseTy, Scalar};
 use std::rc::Rc;

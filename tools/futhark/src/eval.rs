@@ -7,77 +7,13 @@ use crate::builtin::{arity, binary, positions, qualified, scalar, shaped};
 use crate::check::Checked;
 use crate::syntax::*;
 use crate::types::{Size, Ty};
+use crate::value::*;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use std::rc::Rc;
 
-/// A value. The elements of an array are in row-major order, and are no arrays.
-#[derive(Clone, Debug)]
-pub enum Value {
-    Scalar(Scalar),
-    Array { shape: Vec<usize>, data: Rc<Vec<Value>> },
-    Tuple(Rc<Vec<Value>>),
-    Function(Function),
-}
-
-#[derive(Clone, Debug)]
-pub struct Function {
-    body: Code,
-    given: Vec<Value>,
-}
-
-#[derive(Clone, Debug)]
-enum Code {
-    Prelude(String),
-    Section(String),
-    Global(usize),
-    Lambda(Rc<(Vec<Pat>, Exp)>, Scope),
-}
-
-/// Why there is no value.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Fault {
-    /// The program stops: an assertion, or what Futhark itself checks.
-    Stop(String),
-    /// The program has no meaning.
-    Undefined(String),
-}
-
-pub type E<T> = Result<T, Fault>;
-
-/// The program relies on what has no meaning.
-pub fn undefined<T>(message: impl Into<String>) -> E<T> {
-    Err(Fault::Undefined(message.into()))
-}
-
-/// The program stops there.
-pub fn stop<T>(line: usize, message: impl std::fmt::Display) -> E<T> {
-    Err(Fault::Stop(format!("line {line}: {message}")))
-}
-
 /// The range of each axis that is indexed, and whether the axis stays.
 type Ranges = (Vec<(usize, usize)>, Vec<bool>);
-
-/// The variables in scope, the last first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scope(Option<Rc<(String, Value, Scope)>>);
-
-impl Scope {
-    fn with(&self, name: &str, value: Value) -> Scope {
-        Scope(Some(Rc::new((name.to_owned(), value, self.clone()))))
-    }
-
-    fn find(&self, name: &str) -> Option<&Value> {
-        let mut at = self;
-        while let Some(node) = &at.0 {
-            if node.0 == name {
-                return Some(&node.1);
-            }
-            at = &node.2;
-        }
-        None
-    }
-}
 
 /// Calls an entry.
 ///
@@ -95,63 +31,6 @@ pub fn run(program: &Checked, entry: &str, args: Vec<Value>) -> Result<Value, Fa
 
 pub(crate) struct Run<'p> {
     pub(crate) program: &'p Checked,
-}
-
-impl Value {
-    pub fn int(n: i64) -> Value {
-        Value::Scalar(Scalar::I64(n))
-    }
-
-    fn shape(&self) -> &[usize] {
-        match self {
-            Value::Array { shape, .. } => shape,
-            _ => &[],
-        }
-    }
-}
-
-/// A size or index.
-pub fn int(v: &Value) -> E<i64> {
-    match v {
-        Value::Scalar(Scalar::I64(n)) => Ok(*n),
-        v => undefined(format!("{v:?} is no i64")),
-    }
-}
-
-/// A truth value.
-pub fn bool(v: &Value) -> E<bool> {
-    match v {
-        Value::Scalar(Scalar::Bool(b)) => Ok(*b),
-        v => undefined(format!("{v:?} is no bool")),
-    }
-}
-
-/// The shape and elements of an array.
-pub fn array(v: &Value) -> E<(&[usize], &Rc<Vec<Value>>)> {
-    match v {
-        Value::Array { shape, data } => Ok((shape, data)),
-        v => undefined(format!("{v:?} is no array")),
-    }
-}
-
-/// The items along the first axis.
-fn items(v: &Value) -> E<Vec<Value>> {
-    let (shape, data) = array(v)?;
-    if shape.len() == 1 {
-        return Ok(data.to_vec());
-    }
-    let cell: usize = shape[1..].iter().product();
-    Ok((0..shape[0])
-        .map(|k| Value::Array {
-            shape: shape[1..].to_vec(),
-            data: Rc::new(data[k * cell..(k + 1) * cell].to_vec()),
-        })
-        .collect())
-}
-
-/// A base type by its name.
-pub fn base(name: &str) -> Option<BaseTy> {
-    BaseTy::from_name(name)
 }
 
 impl Run<'_> {
@@ -727,8 +606,4 @@ impl Run<'_> {
             _ => undefined(format!("line {line}: `{n}` is not known")),
         }
     }
-}
-
-fn function(body: Code) -> Value {
-    Value::Function(Function { body, given: Vec::new() })
 }

@@ -4,9 +4,10 @@
 //! stops, or an index is out of range, the text relies on what is not so. What is behind an `if` or in a loop is
 //! evaluated only if that is: Futhark keeps the conditions.
 
-use crate::eval::{E, Fault, Run, Scope, bool, int, undefined};
+use crate::eval::Run;
 use crate::syntax::*;
 use crate::types::Ty;
+use crate::value::{E, Fault, Scope, Value, bool, int, undefined};
 use std::collections::HashSet;
 
 impl Run<'_> {
@@ -55,9 +56,7 @@ impl Run<'_> {
                 self.taken_out(start, scope, varying)?;
                 let Form::For(i, n) = form else { return Ok(()) };
                 self.taken_out(n, scope, varying)?;
-                if !same(n)
-                    || !matches!(self.exp(n, scope)?, crate::eval::Value::Scalar(n) if n.as_integer() > Some(0))
-                {
+                if !same(n) || !matches!(self.exp(n, scope)?, Value::Scalar(n) if n.as_integer() > Some(0)) {
                     return Ok(());
                 }
                 self.taken_out(body, scope, &more(pat.names().into_iter().chain([i.as_str()]).collect()))

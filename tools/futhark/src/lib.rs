@@ -8,7 +8,7 @@
 //! | [`prelude`] | the functions that are known |
 //! | [`check`] | the rules |
 //! | [`harmless`] | what an optimiser that takes things out of functions may not meet |
-//! | [`eval`], [`builtin`] | what a program gives |
+//! | [`value`], [`builtin`], [`eval`] | values, what operators and functions of scalars give, what a program gives |
 //! | [`hoist`] | what is evaluated although nothing needs it |
 //!
 //! It is stricter than Futhark where that is simpler: a text that is accepted here should be accepted there, and
@@ -23,3 +23,4 @@ pub mod parse;
 pub mod prelude;
 pub mod syntax;
 pub mod types;
+pub mod value;

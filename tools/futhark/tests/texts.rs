@@ -3,7 +3,8 @@
 
 use remc_base::Scalar;
 use remc_futhark_check::check::check;
-use remc_futhark_check::eval::{Fault, Value, run};
+use remc_futhark_check::eval::run;
+use remc_futhark_check::value::{Fault, Value};
 use std::rc::Rc;
 
 fn ints(all: &[i64]) -> Value {

@@ -9,7 +9,8 @@ use remc_base::{BaseTy, IVar, IndexValue, Scalar, Value};
 use remc_driver::Session;
 use remc_driver::compile::{CompileError, Options, Stop};
 use remc_futhark_check::check::check;
-use remc_futhark_check::eval::{self, Fault};
+use remc_futhark_check::eval;
+use remc_futhark_check::value::{self, Fault};
 use remc_interp::solve_indices;
 use remc_mono::eval::Array;
 use remc_mono::ir::{Atom, Program, Var};
@@ -175,7 +176,7 @@ fn run(c: &Compiled) -> Result<Result<Value, Fault>, String> {
     let parts = match (&value, interface.given.len()) {
         (_, 0) => Vec::new(),
         (_, 1) => vec![value],
-        (eval::Value::Tuple(parts), n) if parts.len() == n => parts.to_vec(),
+        (value::Value::Tuple(parts), n) if parts.len() == n => parts.to_vec(),
         (other, n) => return Err(format!("{other:?} instead of {n} results")),
     };
     // What sizes stand for, as far as what is given and taken tells.
@@ -187,10 +188,10 @@ fn run(c: &Compiled) -> Result<Result<Value, Fault>, String> {
     }
     for (k, part) in interface.given.iter().zip(&parts) {
         match (&p.body.results[*k], part) {
-            (Atom::Var(v), eval::Value::Scalar(Scalar::I64(n))) => {
+            (Atom::Var(v), value::Value::Scalar(Scalar::I64(n))) => {
                 known.insert(*v, *n as usize);
             }
-            (Atom::Var(v), eval::Value::Array { shape, .. }) => {
+            (Atom::Var(v), value::Value::Array { shape, .. }) => {
                 for (axis, (d, n)) in p.ty(*v).dims.iter().zip(shape).enumerate() {
                     // Behind an axis without items a length may be lost.
                     let sure = shape[..axis].iter().all(|n| *n > 0);
@@ -219,9 +220,9 @@ fn run(c: &Compiled) -> Result<Result<Value, Fault>, String> {
 }
 
 /// A char is its code point.
-fn argument(a: &Array) -> eval::Value {
+fn argument(a: &Array) -> value::Value {
     let scalar = |s: &Scalar| {
-        eval::Value::Scalar(match s {
+        value::Value::Scalar(match s {
             Scalar::Char(c) => Scalar::U32(*c as u32),
             s => *s,
         })
@@ -229,21 +230,21 @@ fn argument(a: &Array) -> eval::Value {
     match a.dims.as_slice() {
         [] => scalar(&a.data[0]),
         dims => {
-            eval::Value::Array { shape: dims.to_vec(), data: Rc::new(a.data.iter().map(scalar).collect()) }
+            value::Value::Array { shape: dims.to_vec(), data: Rc::new(a.data.iter().map(scalar).collect()) }
         }
     }
 }
 
-fn result(v: &eval::Value, ty: &remc_mono::ir::Ty, known: &HashMap<Var, usize>) -> Result<Array, String> {
-    let scalar = |v: &eval::Value| match (v, ty.base) {
-        (eval::Value::Scalar(Scalar::U32(c)), BaseTy::Char) => {
+fn result(v: &value::Value, ty: &remc_mono::ir::Ty, known: &HashMap<Var, usize>) -> Result<Array, String> {
+    let scalar = |v: &value::Value| match (v, ty.base) {
+        (value::Value::Scalar(Scalar::U32(c)), BaseTy::Char) => {
             char::from_u32(*c).map(Scalar::Char).ok_or("no char")
         }
-        (eval::Value::Scalar(s), base) if s.ty() == base => Ok(*s),
+        (value::Value::Scalar(s), base) if s.ty() == base => Ok(*s),
         _ => Err("a result of another type"),
     };
     match v {
-        eval::Value::Array { shape, data } => {
+        value::Value::Array { shape, data } => {
             let data: Vec<Scalar> = data.iter().map(scalar).collect::<Result<_, _>>()?;
             // The shape of what is empty is what its type says.
             let dims = shape.iter().zip(&ty.dims).map(|(n, d)| match d {
