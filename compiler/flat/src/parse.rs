@@ -8,7 +8,8 @@ use remc_base::sexp::{Sexp, SexpError, SexpKind};
 use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
 pub use remc_mono::parse::ParseError;
-use remc_mono::parse::{Deep, Parser, around, parse_with, scan_kind};
+use remc_mono::parse::{Parser, parse_with, scan_kind};
+use remc_mono::text::{Deep, around};
 use remc_typed::parse::{Items, fail, int, string, symbol};
 use rustc_hash::FxHashMap;
 

@@ -33,7 +33,8 @@
 use crate::ir::*;
 use remc_base::sexp::quoted;
 use remc_mono::ir as mono;
-use remc_mono::print::{IN_PLACE, Printer, print_with, scan_kind};
+use remc_mono::print::{Printer, print_with, scan_kind};
+use remc_mono::text::IN_PLACE;
 use std::collections::VecDeque;
 use std::fmt::Write;
 

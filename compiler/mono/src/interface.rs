@@ -13,8 +13,7 @@
 //! are kept is the IR's own matter.
 
 use crate::ir::{Input, InputWitness, Output, Var, Witness};
-use crate::parse::{Deep, around};
-use crate::print::IN_PLACE;
+use crate::text::{Deep, IN_PLACE, around};
 use remc_base::sexp::{Sexp, SexpError, SexpKind, quoted};
 use remc_base::{ArrTy, Name};
 use remc_typed::parse::{Items, Types, fail, id};

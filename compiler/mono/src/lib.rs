@@ -10,5 +10,6 @@ pub mod opt;
 pub mod output;
 pub mod parse;
 pub mod print;
+pub mod text;
 pub mod verify;
 pub mod walk;

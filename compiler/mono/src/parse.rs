@@ -6,7 +6,7 @@
 
 use crate::interface::{ReadInterface, numbers};
 use crate::ir::*;
-use crate::print::VERSION;
+use crate::text::{Deep, VERSION, around};
 use half::f16;
 use remc_base::ids::IdVec;
 use remc_base::ops::ScalarOp;
@@ -15,9 +15,6 @@ use remc_base::{BaseTy, Name, Prov, Provenance, Scalar, Trap};
 pub use remc_typed::parse::ParseError;
 use remc_typed::parse::{Items, Types, fail, int, string, symbol, value_var};
 use rustc_hash::FxHashMap;
-
-/// How deep bodies may nest, and tuples of inputs or results.
-pub const MAX_BODY_DEPTH: usize = 2_000;
 
 type Result<T, E = SexpError> = std::result::Result<T, E>;
 
@@ -156,9 +153,6 @@ pub fn parse_with<'t, T>(
     Ok((whole, read_body))
 }
 
-/// What was read, and how deep it nests.
-pub type Deep<T> = (T, usize);
-
 enum Part {
     Body(Deep<Body>),
     Input(Deep<Input>),
@@ -174,14 +168,6 @@ pub struct Parser<'t> {
     uses: FxHashMap<u32, usize>,
     /// The parts read so far that nothing has taken yet.
     parts: FxHashMap<&'t str, Part>,
-}
-
-/// The depth of what is around `below` levels, if that is not too deep.
-pub fn around(s: &Sexp, below: usize) -> Result<usize> {
-    if below >= MAX_BODY_DEPTH {
-        return fail(s, format!("this nests deeper than {MAX_BODY_DEPTH}"));
-    }
-    Ok(below + 1)
 }
 
 impl<'t> Parser<'t> {

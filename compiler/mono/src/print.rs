@@ -49,18 +49,13 @@
 
 use crate::interface::{PrintInterface, positions};
 use crate::ir::*;
+use crate::text::{IN_PLACE, VERSION};
 use remc_base::ids::Id;
 use remc_base::sexp::quoted;
 use remc_base::{ArrTy, Scalar, VarId};
 use remc_typed::print::{TypeTexts, value_var};
 use std::collections::VecDeque;
 use std::fmt::Write;
-
-/// The version of the text form.
-pub const VERSION: i128 = 1;
-
-/// How many bodies (or tuples of inputs or results) nest in place; each is up to three lists.
-pub const IN_PLACE: usize = 32;
 
 /// The text of a program.
 pub fn print_program(p: &Program) -> String {

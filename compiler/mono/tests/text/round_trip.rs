@@ -5,9 +5,10 @@ use remc_base::ops::ScalarOp;
 use remc_base::sexp::{MAX_DEPTH, SexpKind, read};
 use remc_base::*;
 use remc_mono::ir::{Atom, Body, Exp, Input, InputWitness, Output, Program, Stmt, Ty, Witness};
-use remc_mono::parse::{MAX_BODY_DEPTH, constant, parse_program};
+use remc_mono::parse::{constant, parse_program};
 use remc_mono::print;
 use remc_mono::print::print_program;
+use remc_mono::text::MAX_BODY_DEPTH;
 use remc_mono::verify::verify;
 
 fn round_trip(p: &Program) {
