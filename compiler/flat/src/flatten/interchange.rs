@@ -22,66 +22,13 @@
 //! What the map of one iteration becomes is decided anew: its loops are interchanged again, what is parallel in it is
 //! distributed, in versions of its own.
 
-use super::distribute::{Distribution, points_of, split};
+use super::distribution::{Distribution, points_of};
+use super::loops::{Loop, as_loop, same};
 use super::{ALWAYS, F, Flattener, Threshold};
 use crate::ir::{Axis, Body, Compare, Exp, Stmt, Test};
 use remc_base::Prov;
 use remc_mono::ir as mono;
 use remc_mono::ir::{Atom, Var};
-
-/// A loop, or a reduction in the form of one: its state, and a body that gives the next.
-struct Loop {
-    axis: Axis,
-    state: Vec<(Var, Atom)>,
-    body: mono::Body,
-}
-
-/// The loop that a statement is.
-fn as_loop(s: &mono::Stmt) -> Option<Loop> {
-    match &s.exp {
-        mono::Exp::For { axis, state, body } => {
-            Some(Loop { axis: *axis, state: state.clone(), body: body.clone() })
-        }
-        mono::Exp::Reduce { axis, body: elements, op } => {
-            let start = op.start.as_ref()?;
-            let (accs, params) = op.lambda.params.split_at_checked(start.len())?;
-            let mut stmts = elements.stmts.clone();
-            stmts.extend(params.iter().zip(&elements.results).map(|(v, a)| same(*v, *a, s.prov)));
-            stmts.extend(op.lambda.body.stmts.iter().cloned());
-            let body = mono::Body { stmts, results: op.lambda.body.results.clone() };
-            let state = accs.iter().copied().zip(start.iter().copied()).collect();
-            Some(Loop { axis: *axis, state, body })
-        }
-        _ => None,
-    }
-}
-
-fn same(v: Var, a: Atom, prov: Prov) -> mono::Stmt {
-    mono::Stmt { pat: vec![v], exp: mono::Exp::Atom(a), prov }
-}
-
-/// Of the statement, in the body of a map over `axes` after the statements `before`, the sizes of the widest piece of
-/// an iteration; `None` if it is no loop whose iterations can be distributed.
-pub(super) fn widest(
-    f: &Flattener,
-    axes: &[Axis],
-    before: &[mono::Stmt],
-    s: &mono::Stmt,
-    is_size: &impl Fn(&Atom) -> bool,
-    must: bool,
-) -> Option<Vec<Atom>> {
-    let Loop { axis, state, body } = as_loop(s)?;
-    let sized = |v: &Var| f.p.ty(*v).dims.iter().all(is_size);
-    if !f.is_wide(&body) || !is_size(&axis.size) || !state.iter().all(|(v, _)| sized(v)) {
-        return None;
-    }
-    // What differs from point to point is bound inside the map, by what does not matter here.
-    let inside = before.iter().flat_map(|s| &s.pat).filter(|v| !is_size(&Atom::Var(**v)));
-    let inside = inside.chain(state.iter().map(|(v, _)| v));
-    let mut stmts: Vec<mono::Stmt> = inside.map(|v| same(*v, Atom::int(0), s.prov)).collect();
-    stmts.extend(body.stmts);
-    Some(split(f, axes, &mono::Body { stmts, results: body.results }, must)?.widest)
-}
 
 /// The test that the iterations of the loops in a map over points of these `sizes` are small; they are `widest`. `None`
 /// if that is not asked: they are large enough whatever they are, or no size of theirs is known before the loop.

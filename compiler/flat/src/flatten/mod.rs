@@ -27,23 +27,27 @@ mod ahead;
 mod balance;
 mod checks;
 mod distribute;
+mod distribution;
 mod epilogue;
 mod host;
 mod interchange;
+mod loops;
 mod names;
 mod narrow;
 mod partition;
 mod rounds;
 mod shared;
+mod split;
 mod tiles;
 
 use crate::ir::*;
 use crate::legal::{has_growing_arrays, legal_leaf};
-use distribute::{Nest, Split};
+use distribution::{Nest, points_of};
 use remc_base::pass::PassInfo;
 use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
 use remc_mono::walk::Copier;
+use split::Split;
 
 pub const PASS: PassInfo = PassInfo {
     name: "flatten",
@@ -352,14 +356,14 @@ impl Flattener {
     ) -> F<()> {
         let binders: Vec<Var> = axes.iter().map(|a| a.var).collect();
         let leaf = self.is_leaf(&binders, &[body]);
-        let split = distribute::split(self, axes, body, !leaf);
+        let split = split::split(self, axes, body, !leaf);
         let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
         let version = self.choose(&sizes, leaf, split.as_ref());
         let nest = |pat| Nest { pat, axes, body, prov };
         let exp = match (version, split) {
             (Version::Inner, Some(split)) => return distribute::distribute(self, nest(pat), split, out),
             (Version::Both, Some(split)) => {
-                let size = distribute::points_of(self, &split.counted(&sizes), prov, out);
+                let size = points_of(self, &split.counted(&sizes), prov, out);
                 let mut tests = vec![self.test(size, Compare::AtLeast, split.threshold())];
                 if split.threshold() == Threshold::ParLoop {
                     tests.extend(interchange::small(self, &sizes, &split.widest, body, prov, out));
@@ -459,7 +463,7 @@ impl Flattener {
     /// A map in both versions of [`Flattener::alone_or_together`].
     fn map_of_loops(&mut self, nest: &Nest<'_>, out: &mut Vec<Stmt>) -> F<Exp> {
         let sizes: Vec<Atom> = nest.axes.iter().map(|a| a.size).collect();
-        let size = distribute::points_of(self, &sizes, nest.prov, out);
+        let size = points_of(self, &sizes, nest.prov, out);
         let guard = Guard { tests: vec![self.test(size, Compare::AtLeast, Threshold::ParLoop)] };
         let then = self.alone(nest);
         let pat = self.like(nest.pat);
@@ -490,7 +494,7 @@ impl Flattener {
             let exp = Fold { axis, body: &body, op, scan }.exp();
             return self.stmt(&mono::Stmt { exp, ..s.clone() }, out);
         }
-        if parallel && let Some(split) = distribute::split(self, &[axis], body, false) {
+        if parallel && let Some(split) = split::split(self, &[axis], body, false) {
             let version = match self.choose(&[axis.size], true, Some(&split)) {
                 Version::Both => Some(self.like(&s.pat)),
                 Version::Inner => None,
@@ -548,7 +552,7 @@ impl Flattener {
         let give = |vars: Vec<Var>| vars.into_iter().map(Atom::Var).collect();
         let then = Body { stmts: vec![first], results: give(outer) };
         let otherwise = Body { stmts, results: give(inner) };
-        let size = distribute::points_of(self, &counted, s.prov, out);
+        let size = points_of(self, &counted, s.prov, out);
         let guard = Guard { tests: vec![self.test(size, Compare::AtLeast, threshold)] };
         let exp = Exp::Branch { guard, then, otherwise };
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });

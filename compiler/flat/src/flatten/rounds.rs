@@ -12,7 +12,7 @@
 //! A round that only changes some items of the arrays that it carries is worth none (`narrow`), but for the rows that it
 //! reduces beside that, if their sizes are known before the loop.
 
-use super::distribute::points_of;
+use super::distribution::points_of;
 use super::*;
 
 /// Adds a serial combination that one thread may do; `accs` are its accumulators.
