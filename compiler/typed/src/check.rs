@@ -1,4 +1,4 @@
-//! The checker's entry points.
+//! What checking one top-level item gives.
 
 use crate::ir::Definition;
 use crate::scheme::{Scheme, TypeAlias};
@@ -16,5 +16,3 @@ pub struct Checked {
     pub alias: Option<Arc<TypeAlias>>,
     pub diagnostics: Vec<Diagnostic<Loc>>,
 }
-
-pub use crate::infer::item::check_item;

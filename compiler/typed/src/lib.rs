@@ -11,4 +11,4 @@ pub mod scheme;
 pub mod source;
 pub mod verify;
 
-pub use infer::{elsewhere, near};
+pub use infer::{check_item, elsewhere, near};

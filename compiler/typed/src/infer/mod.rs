@@ -24,7 +24,7 @@ mod finish;
 mod functions;
 mod generalise;
 mod instance;
-pub mod item;
+mod item;
 mod let_values;
 mod metas;
 mod open;
@@ -45,6 +45,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use solver::Solver;
 
 pub use errors::{elsewhere, near};
+pub use item::check_item;
 
 /// Proof that an error was reported.
 #[derive(Clone, Copy, Debug)]
