@@ -5,6 +5,7 @@
 //! that cutting off ever more of the optimiser finds the pass that breaks a program.
 
 use crate::database::{Db, SourceFile};
+use crate::names;
 use crate::pipeline::Stage;
 use crate::program::LinkedProgram;
 use crate::queries;
@@ -217,11 +218,11 @@ impl Steps<'_, '_> {
 
     fn explicit(&mut self, program: &LinkedProgram, file: SourceFile) -> C<Vec<Arc<Definition>>> {
         let db = &self.session.db;
-        let globals = crate::environment::GlobalTypes { db, file };
+        let globals = queries::GlobalTypes { db, file };
         let defs: Vec<Arc<Definition>> = program
             .order
             .iter()
-            .map(|d| match queries::def_of(db, file, &d.name) {
+            .map(|d| match names::def_of(db, file, &d.name) {
                 Some(def) => queries::explicit(db, def).clone().ok_or_else(|| {
                     broken(Stage::Explicitize, format!("`{}` was checked and has no definition", d.name))
                 }),

@@ -1,4 +1,4 @@
-//! Cycles among definitions and among files, found on names alone and before inference.
+//! Cycles among definitions, found on names alone and before inference.
 //!
 //! The call graph of a file has its definitions as nodes and `refs` as edges; only definitions of one
 //! file (of the whole prelude, whose files see one another) can form a cycle, since imports that form
@@ -8,9 +8,9 @@
 //! them alone.
 
 use crate::database::{Db, Prelude, SourceFile};
-use crate::queries::{Def, DefKind, Namespace, imports, lookup, parse, refs};
+use crate::names::{Def, DefKind, Namespace, lookup, parse, refs};
 use remc_base::GlobalId;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// In a component of more definitions one alone says how it leads back to itself.
 const MANY: usize = 64;
@@ -185,35 +185,6 @@ fn tarjan(next: &[Vec<usize>]) -> Vec<Vec<usize>> {
         }
     }
     found
-}
-
-/// The files by which `from` imports `to`, both ends included; `[to]` if they are one.
-pub fn import_path(db: &dyn Db, from: SourceFile, to: SourceFile) -> Option<Vec<SourceFile>> {
-    let mut came: Vec<(SourceFile, Option<usize>)> = vec![(from, None)];
-    let mut seen: HashSet<SourceFile> = HashSet::from([from]);
-    let mut at = 0;
-    while at < came.len() {
-        let file = came[at].0;
-        if file == to {
-            let mut path = vec![];
-            let mut i = Some(at);
-            while let Some(j) = i {
-                path.push(came[j].0);
-                i = came[j].1;
-            }
-            path.reverse();
-            return Some(path);
-        }
-        for (_, target) in imports(db, file) {
-            if let Some(target) = *target
-                && seen.insert(target)
-            {
-                came.push((target, Some(at)));
-            }
-        }
-        at += 1;
-    }
-    None
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@
 //! The prelude and a user's file are documented alike.
 
 use crate::database::SourceFile;
-use crate::queries::{Def, DefKind, alias, scheme};
+use crate::names::{Def, DefKind};
+use crate::queries::{alias, scheme};
 use crate::session::Session;
 use remc_syntax::ast::{Expr, ExprKind, ItemKind};
 use remc_typed::source::{instance, scheme_type};

@@ -1,6 +1,6 @@
 //! The driver: from files to checked programs and rendered messages.
 //!
-//! A [`Database`] holds the inputs (source files, the prelude) and the memoised queries of [`queries`]:
+//! A [`Database`] holds the inputs (source files, the prelude) and the memoised queries of [`names`] and [`queries`]:
 //! per file `parse` and scopes, per definition references, check, scheme and verification. A
 //! [`Session`] is what a tool holds: it loads files into a database, follows imports, gathers
 //! diagnostics and links what a run needs. Stages know nothing of salsa, and queries read no file.
@@ -10,7 +10,7 @@ pub mod compile;
 pub mod cycles;
 pub mod database;
 pub mod doc;
-pub mod environment;
+pub mod names;
 pub mod pipeline;
 pub mod program;
 pub mod queries;
@@ -19,6 +19,6 @@ pub mod session;
 pub mod show;
 
 pub use database::{Database, Db, ImportTarget, SourceFile};
+pub use names::Def;
 pub use program::LinkedProgram;
-pub use queries::Def;
 pub use session::{InternalBug, Session};

@@ -1,7 +1,8 @@
 //! Linking: the definitions that a value needs, ready to be run, printed or compiled.
 
 use crate::database::{Db, SourceFile};
-use crate::queries::{Def, DefKind, check, def_of};
+use crate::names::{Def, DefKind, def_of};
+use crate::queries::check;
 use remc_base::GlobalId;
 use remc_syntax::ast::ItemKind;
 use remc_typed::ir::{Definition, Expr, ExprKind};

@@ -1,4 +1,4 @@
-//! The queries: per file what it defines, per definition what it means.
+//! The queries: per file what it defines ([`names`](crate::names)), per definition what it means.
 //!
 //! ```text
 //! SourceFile.text ── parse ──┬─ defs (names) ── scope ── lookup ─┐
@@ -7,221 +7,21 @@
 //!                            └─ map (positions), diagnostics: read only when something is shown
 //! ```
 //!
-//! `parse` is the one query that sees the text. It gives a tracked [`Def`] per top-level form, whose
+//! `parse` is the one query that sees the text. It gives a tracked [`Def`](crate::Def) per top-level form, whose
 //! fields change independently: editing a comment changes `map` alone, on which no query depends, so
 //! nothing but `parse` runs again. `scheme` projects from `check` what the users of a definition
 //! depend on, so that editing a body re-checks them only if the type changes.
 
 use crate::cycles;
-use crate::database::{Db, ImportTarget, Prelude, SourceFile};
-use crate::environment::FileEnvironment;
+use crate::database::{Db, SourceFile};
+use crate::names::{Def, DefKind, Namespace, def_of, lookup, names, prelude_scope};
 use crate::pipeline::Stage;
 use remc_base::*;
-use remc_syntax::ast::{Item, ItemKind, SourceMap};
-use remc_typed::check::{Checked, check_item};
-use remc_typed::refs::References;
-use remc_typed::scheme::{Scheme, TypeAlias};
-use std::collections::{BTreeMap, HashMap};
+use remc_typed::check::Checked;
+use remc_typed::check_item;
+use remc_typed::scheme::{Environment, Resolved, Scheme, TypeAlias};
+use remc_typed::verify::Globals;
 use std::sync::Arc;
-
-/// What a top-level form defines, and in which namespace.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum DefKind {
-    /// `define`, and primitives of the prelude.
-    Value,
-    /// `entry`: a value too.
-    Entry,
-    /// An expression, under a generated name.
-    Expr,
-    /// `define-type`
-    Type,
-    /// `import`; its name is the path.
-    Import,
-    /// Text that could not be read as a form.
-    Error,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Namespace {
-    Values,
-    Types,
-}
-
-impl DefKind {
-    pub fn namespace(self) -> Option<Namespace> {
-        match self {
-            DefKind::Value | DefKind::Entry | DefKind::Expr => Some(Namespace::Values),
-            DefKind::Type => Some(Namespace::Types),
-            DefKind::Import | DefKind::Error => None,
-        }
-    }
-}
-
-/// A top-level form. It keeps its identity across edits by what it is called, and which it is of those called so:
-/// without that, each of many would be looked for among all of them.
-#[salsa::tracked(debug)]
-pub struct Def<'db> {
-    #[returns(copy)]
-    pub file: SourceFile,
-    #[returns(copy)]
-    pub kind: DefKind,
-    #[returns(ref)]
-    pub name: Name,
-    #[returns(copy)]
-    pub nth: u32,
-    /// Without positions.
-    #[tracked]
-    #[returns(ref)]
-    pub item: Arc<Item>,
-    #[tracked]
-    #[returns(ref)]
-    pub map: Arc<SourceMap>,
-    #[tracked]
-    #[returns(ref)]
-    pub doc: Option<String>,
-}
-
-impl<'db> Def<'db> {
-    pub fn global(self, db: &'db dyn Db) -> GlobalId {
-        GlobalId { module: self.file(db).module(db), name: self.name(db).clone() }
-    }
-}
-
-#[salsa::tracked(debug)]
-pub struct ParsedFile<'db> {
-    /// In the order of the text.
-    #[tracked]
-    #[returns(deref)]
-    pub defs: Vec<Def<'db>>,
-    #[tracked]
-    #[returns(deref)]
-    pub diagnostics: Vec<Diagnostic<Span>>,
-}
-
-/// The forms of a file.
-#[salsa::tracked(returns(copy))]
-pub fn parse<'db>(db: &'db dyn Db, file: SourceFile) -> ParsedFile<'db> {
-    let _timed = db.timings().enter(Stage::Parse);
-    let parsed = remc_syntax::parse(file.module(db), file.text(db), file.prelude(db));
-    let mut expressions = 0;
-    let mut called: HashMap<(DefKind, Name), u32> = HashMap::new();
-    let mut defs = Vec::with_capacity(parsed.items.len());
-    for p in parsed.items {
-        let (kind, name) = match &p.item.kind {
-            ItemKind::Define { name, .. } | ItemKind::Primitive { name, .. } => {
-                (DefKind::Value, name.name.clone())
-            }
-            ItemKind::Entry { name, .. } => (DefKind::Entry, name.name.clone()),
-            ItemKind::DefineType { name, .. } => (DefKind::Type, name.name.clone()),
-            ItemKind::Import { path } => (DefKind::Import, Name::new(path)),
-            ItemKind::Expr(_) => {
-                expressions += 1;
-                (DefKind::Expr, Name::new(format!("#expr{}", expressions - 1)))
-            }
-            ItemKind::Error => (DefKind::Error, Name::new("#error")),
-        };
-        let before = called.entry((kind, name.clone())).or_insert(0u32);
-        defs.push(Def::new(db, file, kind, name, *before, p.item, p.map, p.doc));
-        *before += 1;
-    }
-    ParsedFile::new(db, defs, parsed.diagnostics)
-}
-
-/// Definitions by name; of several with one name, the first.
-#[derive(Clone, PartialEq, Eq, Default, Debug, salsa::SalsaValue)]
-pub struct Scope<'db> {
-    pub values: BTreeMap<String, Def<'db>>,
-    pub types: BTreeMap<String, Def<'db>>,
-}
-
-impl<'db> Scope<'db> {
-    pub fn space(&self, space: Namespace) -> &BTreeMap<String, Def<'db>> {
-        match space {
-            Namespace::Values => &self.values,
-            Namespace::Types => &self.types,
-        }
-    }
-
-    fn add(&mut self, db: &'db dyn Db, file: SourceFile) {
-        for &def in parse(db, file).defs(db) {
-            let map = match def.kind(db).namespace() {
-                Some(Namespace::Values) if def.kind(db) != DefKind::Expr => &mut self.values,
-                Some(Namespace::Types) => &mut self.types,
-                _ => continue,
-            };
-            map.entry(def.name(db).to_string()).or_insert(def);
-        }
-    }
-}
-
-/// What the program's text sees beside the prelude: its own definitions, then those of the files it
-/// imports (not of the files that those import).
-#[salsa::tracked]
-pub fn scope<'db>(db: &'db dyn Db, file: SourceFile) -> Scope<'db> {
-    let mut scope = Scope::default();
-    scope.add(db, file);
-    for (_, target) in imports(db, file) {
-        if let Some(target) = *target
-            && cycles::import_path(db, target, file).is_none()
-        {
-            scope.add(db, target);
-        }
-    }
-    scope
-}
-
-#[salsa::tracked]
-pub fn prelude_scope<'db>(db: &'db dyn Db) -> Scope<'db> {
-    let mut scope = Scope::default();
-    for &file in Prelude::get(db).files(db) {
-        scope.add(db, file);
-    }
-    scope
-}
-
-/// The names of values that a file sees, for what to say of a name that is none of them.
-#[salsa::tracked]
-pub fn names(db: &dyn Db, file: SourceFile) -> Arc<Vec<Name>> {
-    let mut names: Vec<Name> = prelude_scope(db).values.keys().map(Name::new).collect();
-    if !file.prelude(db) {
-        names.extend(scope(db, file).values.keys().map(Name::new));
-    }
-    names.sort();
-    names.dedup();
-    Arc::new(names)
-}
-
-/// The imports of a file that can be read, in the order of the text.
-#[salsa::tracked(returns(deref))]
-pub fn imports<'db>(db: &'db dyn Db, file: SourceFile) -> Vec<(Def<'db>, Option<SourceFile>)> {
-    parse(db, file)
-        .defs(db)
-        .iter()
-        .filter(|d| d.kind(db) == DefKind::Import)
-        .map(|d| match file.imports(db).get(d.name(db).as_str()) {
-            Some(ImportTarget::File(target)) => (*d, Some(*target)),
-            _ => (*d, None),
-        })
-        .collect()
-}
-
-/// What a name means in a file. A query of its own, so that a new definition re-checks only what
-/// mentions its name.
-#[salsa::tracked(returns(copy))]
-pub fn lookup<'db>(db: &'db dyn Db, file: SourceFile, space: Namespace, name: Name) -> Option<Def<'db>> {
-    if !file.prelude(db)
-        && let Some(def) = scope(db, file).space(space).get(name.as_str())
-    {
-        return Some(*def);
-    }
-    prelude_scope(db).space(space).get(name.as_str()).copied()
-}
-
-/// The top-level names that a definition mentions.
-#[salsa::tracked]
-pub fn refs<'db>(db: &'db dyn Db, def: Def<'db>) -> References {
-    remc_typed::refs::references(def.item(db))
-}
 
 /// The checked and elaborated definition.
 #[salsa::tracked(cycle_result = check_cycle)]
@@ -261,36 +61,68 @@ pub fn explicit<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<remc_explicit
     Some(Arc::new(remc_explicit::lower::explicitize(&definition)))
 }
 
-/// The files whose definitions a program can contain, by module: the prelude's, `file`, and what it
-/// imports, directly and through others.
-#[salsa::tracked]
-fn modules(db: &dyn Db, file: SourceFile) -> HashMap<ModuleId, SourceFile> {
-    let mut found = HashMap::new();
-    let mut todo = Prelude::get(db).files(db).to_vec();
-    todo.push(file);
-    while let Some(f) = todo.pop() {
-        if found.insert(f.module(db), f).is_none() {
-            todo.extend(imports(db, f).iter().filter_map(|(_, target)| *target));
-        }
-    }
-    found
+/// What a definition sees, as the checker asks for it.
+struct FileEnvironment<'db> {
+    db: &'db dyn Db,
+    file: SourceFile,
+    /// The definition that is being checked, and those it calls that call it back.
+    def: Def<'db>,
 }
 
-/// What of a file has a value, expressions under their generated names; of several with one name, the
-/// first.
-#[salsa::tracked]
-fn values<'db>(db: &'db dyn Db, file: SourceFile) -> HashMap<String, Def<'db>> {
-    let mut found = HashMap::new();
-    for &def in parse(db, file).defs(db) {
-        if def.kind(db).namespace() == Some(Namespace::Values) {
-            found.entry(def.name(db).to_string()).or_insert(def);
+impl<'db> FileEnvironment<'db> {
+    fn new(db: &'db dyn Db, def: Def<'db>) -> Self {
+        FileEnvironment { db, file: def.file(db), def }
+    }
+
+    fn resolve(&self, target: Def<'db>) -> Resolved {
+        let db = self.db;
+        if let Some(path) = cycles::recursion(db, self.def, target) {
+            return Resolved::Recursive(path);
+        }
+        match scheme(db, target) {
+            Some(scheme) => Resolved::Value { global: target.global(db), scheme: scheme.clone() },
+            None => Resolved::Failed(target.global(db)),
         }
     }
-    found
 }
 
-/// The definition that a global name of Typed stands for, as seen from `file`.
-pub fn def_of<'db>(db: &'db dyn Db, file: SourceFile, global: &GlobalId) -> Option<Def<'db>> {
-    let home = modules(db, file).get(&global.module)?;
-    values(db, *home).get(global.name.as_str()).copied()
+impl Environment for FileEnvironment<'_> {
+    fn value(&self, name: &Name) -> Option<Resolved> {
+        // What `--show types` writes where the program hides a name of the prelude.
+        if let Some(name) = name.as_str().strip_prefix(remc_typed::source::PRELUDE)
+            && let Some(found) = self.prelude(&Name::new(name))
+        {
+            return Some(found);
+        }
+        Some(self.resolve(lookup(self.db, self.file, Namespace::Values, name.clone())?))
+    }
+
+    fn type_alias(&self, name: &Name) -> Option<Result<Arc<TypeAlias>, ()>> {
+        let target = lookup(self.db, self.file, Namespace::Types, name.clone())?;
+        if cycles::is_recursive(self.db, self.def, target) {
+            return Some(Err(()));
+        }
+        Some(alias(self.db, target).clone().ok_or(()))
+    }
+
+    fn prelude(&self, name: &Name) -> Option<Resolved> {
+        Some(self.resolve(prelude_scope(self.db).values.get(name.as_str()).copied()?))
+    }
+
+    fn names(&self) -> Arc<Vec<Name>> {
+        names(self.db, self.file).clone()
+    }
+}
+
+/// The types of global names, for the verifier.
+pub struct GlobalTypes<'db> {
+    pub db: &'db dyn Db,
+    pub file: SourceFile,
+}
+
+impl Globals for GlobalTypes<'_> {
+    fn ty(&self, global: &GlobalId) -> Option<ArrTy> {
+        let def = def_of(self.db, self.file, global)?;
+        scheme(self.db, def).as_ref().map(|s| s.ty.clone())
+    }
 }

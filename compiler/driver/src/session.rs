@@ -3,10 +3,10 @@
 use crate::codes;
 use crate::cycles;
 use crate::database::{Database, Db, ImportTarget, Prelude, SourceFile};
-use crate::environment::GlobalTypes;
+use crate::names::{self, Def, DefKind, Namespace, parse};
 use crate::pipeline::Stage;
 use crate::program::{LinkedProgram, link};
-use crate::queries::{self, Def, DefKind, Namespace, check, parse};
+use crate::queries::{GlobalTypes, check};
 use remc_base::*;
 use remc_syntax::ast::ItemKind;
 use rustc_hash::FxHashSet;
@@ -201,7 +201,7 @@ impl Session {
                 order.push(f);
             } else if seen.insert(f) {
                 todo.push((f, true));
-                let targets = queries::imports(&self.db, f);
+                let targets = names::imports(&self.db, f);
                 todo.extend(targets.iter().rev().filter_map(|(_, t)| Some(((*t)?, false))));
             }
         }
@@ -301,7 +301,7 @@ impl Session {
             }
         }
         // What two imported files, or an imported file and this one, both define.
-        for &(import, target) in queries::imports(db, module) {
+        for &(import, target) in names::imports(db, module) {
             let Some(target) = target else { continue };
             if target == module {
                 continue;
@@ -378,7 +378,7 @@ impl Session {
                 .help(format!("`remc check {}` shows what is wrong with it", visible(target.path(db)))),
             ),
             ImportTarget::File(target) => {
-                let back = cycles::import_path(db, *target, module)?;
+                let back = names::import_path(db, *target, module)?;
                 // Of the files of a circle, the one that was loaded first reports it.
                 if back.iter().any(|f| f.module(db) < module.module(db)) {
                     return None;
@@ -404,7 +404,7 @@ impl Session {
                 start: 0,
                 end: 0,
             }),
-            Loc::Global(global) => match queries::def_of(&self.db, file, global) {
+            Loc::Global(global) => match names::def_of(&self.db, file, global) {
                 Some(def) => self.name_span(def),
                 None => self.item_span(def),
             },
@@ -414,7 +414,7 @@ impl Session {
     /// The span of a node of a global definition, for run-time errors.
     pub fn node_span(&self, global: &GlobalId, node: NodeId) -> Option<Span> {
         let file = self.file(global.module)?;
-        let def = queries::def_of(&self.db, file, global)?;
+        let def = names::def_of(&self.db, file, global)?;
         def.map(&self.db).span(node)
     }
 

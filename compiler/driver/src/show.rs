@@ -1,7 +1,8 @@
 //! `--show types`: the program with everything that was inferred, as source.
 
 use crate::database::SourceFile;
-use crate::queries::{Def, DefKind, check, def_of, scheme};
+use crate::names::{Def, DefKind, def_of};
+use crate::queries::{check, scheme};
 use crate::session::Session;
 use remc_base::{GlobalId, ModuleId};
 use remc_typed::scheme::Scheme;

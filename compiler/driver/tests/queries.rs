@@ -1,7 +1,8 @@
 //! What runs again after an edit: the exact list of executed queries.
 
 use remc_driver::cycles::component;
-use remc_driver::queries::{check, parse, refs, scheme};
+use remc_driver::names::{parse, refs};
+use remc_driver::queries::{check, scheme};
 use remc_driver::{Database, Session, SourceFile};
 use salsa::plumbing::AsId;
 use std::collections::HashMap;

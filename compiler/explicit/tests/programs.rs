@@ -4,7 +4,7 @@
 mod common;
 
 use remc_base::*;
-use remc_driver::environment::GlobalTypes;
+use remc_driver::queries::GlobalTypes;
 use remc_driver::{Database, Session, SourceFile};
 use remc_explicit::ir::{Definition, ExprKind};
 use remc_explicit::lower::explicitize;

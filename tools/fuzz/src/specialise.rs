@@ -22,8 +22,8 @@
 //! Functions of the prelude stay names with their instances.
 
 use remc_base::*;
+use remc_driver::names::DefKind;
 use remc_driver::program::globals;
-use remc_driver::queries::DefKind;
 use remc_driver::{LinkedProgram, Session, SourceFile};
 use remc_typed::ir::{Arg, Definition, Expr, ExprKind, Fact, Lit, Local};
 use std::collections::{HashMap, HashSet};

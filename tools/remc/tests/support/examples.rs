@@ -8,7 +8,7 @@
 //! ```
 
 use remc_base::ModuleId;
-use remc_driver::queries::DefKind;
+use remc_driver::names::DefKind;
 use remc_driver::render::{Style, render};
 use remc_driver::{Def, Session, SourceFile};
 use remc_interp::Interp;
