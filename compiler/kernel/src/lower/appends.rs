@@ -9,25 +9,13 @@
 //! first of them, and so do the sizes that it takes. Each copy is a kernel of its own.
 
 use super::build::Emit;
-use super::plan::Plan;
+use super::plan::{Appends, Plan};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
-use remc_flat::appends::{Homes, homes};
+use remc_flat::appends::homes;
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
-use rustc_hash::{FxHashMap, FxHashSet};
-
-/// The appends of a body.
-#[derive(Default)]
-pub(super) struct Appends {
-    /// What has no memory yet.
-    homes: Homes,
-    /// The memory of results, from their first part until their append.
-    wholes: FxHashMap<mono::Var, Place>,
-    /// Sizes that have been computed before their turn.
-    sizes: FxHashSet<mono::Var>,
-}
 
 impl Plan {
     pub fn appends(&self, b: &flat::Body) -> Appends {

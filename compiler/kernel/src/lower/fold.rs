@@ -140,7 +140,7 @@ impl Leaf<'_> {
                 (self.scalars(body)?, rest)
             }
         };
-        let widest = super::schedule::lanes_of_reduction(self, body, index);
+        let widest = self.lanes_of_reduction(body, index);
         // A serial loop says its operator too: its sums may be contracted.
         let combine = match &ops {
             Some(ops) => ops.iter().map(|(o, _)| Some(*o)).collect(),

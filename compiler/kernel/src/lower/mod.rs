@@ -22,7 +22,8 @@
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
 //! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
-//! | [`leaf`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
+//! | [`serial`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
+//! | [`leaf`] | what it has meanwhile: operands and memory |
 //! | [`own`] | arrays of a leaf that are changed where they are |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
 //!
@@ -45,6 +46,7 @@ mod reduce;
 mod scan;
 mod schedule;
 mod seg;
+mod serial;
 mod strips;
 mod threads;
 mod views;

@@ -14,22 +14,12 @@
 //! hands on. The array itself is not there any more then, so nothing may mention it, or a cell of it, afterwards. What is
 //! not owned is copied. What a kernel that is one loop starts from is the plan's to own, which hands it over.
 
-use super::leaf::Leaf;
+use super::leaf::{Leaf, Scope};
 use super::plan::Plan;
 use super::{Bound, L, Place};
 use crate::ir::*;
 use remc_mono::ir as mono;
-use rustc_hash::{FxHashMap, FxHashSet};
-
-/// A body under way.
-#[derive(Default)]
-pub(crate) struct Scope {
-    owned: FxHashSet<mono::Var>,
-    /// The statement that mentions a variable last; the body's results count as one more. Only of bodies in which an
-    /// array can be taken.
-    last: Option<FxHashMap<mono::Var, usize>>,
-    now: usize,
-}
+use rustc_hash::FxHashSet;
 
 /// The next content of an array: of the type of `like`, from one place to another.
 pub(crate) struct Move {

@@ -6,13 +6,12 @@
 //! is used again) is copied first. [`crate::memory`] then frees what was not handed on, after its last
 //! use.
 
-use super::appends::Appends;
-use super::build::{Blocks, Emit, KernelBuilder};
-use super::leaf::Leaf;
+use super::build::{Blocks, Emit};
 use super::{Bound, Env, L, Place, Target, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, IdVec, Prov};
+use remc_flat::appends::Homes;
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -41,6 +40,17 @@ pub(crate) struct Plan {
     params: Vec<mono::Var>,
     /// The parameters that are lengths of axes of others.
     sizes: FxHashSet<mono::Var>,
+}
+
+/// The appends of a body.
+#[derive(Default)]
+pub(super) struct Appends {
+    /// What has no memory yet.
+    pub homes: Homes,
+    /// The memory of results, from their first part until their append.
+    pub wholes: FxHashMap<mono::Var, Place>,
+    /// Sizes that have been computed before their turn.
+    pub sizes: FxHashSet<mono::Var>,
 }
 
 /// A block of the plan: what it owns, and where its body stands.
@@ -653,18 +663,6 @@ impl Plan {
             }
         }
         self.scopes.pop();
-        Ok(())
-    }
-
-    /// A kernel whose statements `body` emits; launched.
-    pub fn kernel(&mut self, name: &str, body: impl FnOnce(&mut Leaf) -> L<()>) -> L<()> {
-        let prov = self.prov;
-        let mut k = KernelBuilder::new(&mut self.out, name, prov);
-        let mut leaf = Leaf::new(self, &mut k, prov);
-        body(&mut leaf)?;
-        let stmts = leaf.blocks.close();
-        let (kernel, args) = k.finish(&mut self.out, stmts);
-        self.emit(StmtKind::Launch { kernel, args });
         Ok(())
     }
 }

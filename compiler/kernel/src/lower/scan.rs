@@ -345,13 +345,13 @@ impl Leaf<'_> {
         let count = op.lambda.body.results.len();
         let tys: Vec<_> = op.lambda.params.iter().take(count).map(|v| vars[*v].ty.base).collect();
         let ops = schedule::lane_ops(op, &tys)?;
-        schedule::lanes_of_body(self, leaf, index)?;
+        self.lanes_of_body(leaf, index)?;
         if let Some(l) = scan.epilogue {
             // Prefixes differ between lanes, and so may what a branch or a loop depends on.
             if l.body.stmts.iter().any(|s| !s.exp.bodies().is_empty()) {
                 return None;
             }
-            schedule::lanes_of_body(self, &l.body, *l.params.first()?)?;
+            self.lanes_of_body(&l.body, *l.params.first()?)?;
         }
         let widest = tys.iter().map(|t| t.bits() / 8).max()?;
         Some((schedule::lanes(widest, 1), ops))

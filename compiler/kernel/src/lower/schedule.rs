@@ -14,7 +14,6 @@
 //! block is worth its launch and its edges fall on whole vectors.
 
 use super::build::Emit;
-use super::leaf::Leaf;
 use crate::ir::neutral;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
@@ -419,32 +418,19 @@ pub(crate) fn lanes(widest: u32, vectors: u32) -> u32 {
     VECTOR_BYTES / widest.clamp(1, 8) * vectors
 }
 
-/// In how many lanes straight-line code may run along its own variable, if at all; see [`Shape::in_lanes`].
-pub(crate) fn lanes_of_body(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
-    shape_of(l, body, var).in_lanes()
-}
+/// The most elements of an array on the stack.
+pub(crate) const MOST_PRIVATE: i64 = 64;
 
-/// The same of a reduction; see [`Shape::reduced_in_lanes`].
-pub(crate) fn lanes_of_reduction(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
-    shape_of(l, body, var).reduced_in_lanes()
-}
-
-/// In how many lanes the points of a map inside a leaf may run along its last axis, if at all. What a leaf makes is one
-/// after the other in memory, as the results of a kernel are.
-pub(crate) fn lanes_of_map(l: &Leaf, body: &Body, var: Var) -> Option<u32> {
-    let s = shape_of(l, body, var);
-    s.pays().then(|| s.lanes_of_points())
+/// How many elements an array of these dims has, if they are few enough for the stack.
+pub(crate) fn few_elements(dims: &[crate::ir::Atom]) -> Option<i64> {
+    let all = dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?))?;
+    (all <= MOST_PRIVATE).then_some(all)
 }
 
 /// Whether a loop over an axis of this size is worth lanes. One of few iterations, as many as are known, is unrolled
 /// instead: what it makes may then live in registers.
 pub(crate) fn fills_lanes(n: crate::ir::Atom) -> bool {
-    n.as_int().is_none_or(|n| n > super::leaf::MOST_PRIVATE)
-}
-
-fn shape_of(l: &Leaf, body: &Body, var: Var) -> Shape {
-    let vars = &l.plan.flat.vars;
-    shape(body, var, &|v| vars[v].ty.clone())
+    n.as_int().is_none_or(|n| n > MOST_PRIVATE)
 }
 
 /// The lanes of so many vectors, or of one where a body has enough to do.

@@ -26,9 +26,9 @@
 //! Of points inside points, the innermost run side by side: they need least memory.
 
 use super::build::Emit;
-use super::leaf::{Inner, Leaf, MOST_PRIVATE, few_elements};
+use super::leaf::{Inner, Leaf, Strip};
 use super::plan::Plan;
-use super::schedule::{self, Shape, lane_ops};
+use super::schedule::{self, MOST_PRIVATE, Shape, few_elements, lane_ops};
 use super::{L, Place};
 use crate::ir::{Atom, How, Range};
 use remc_base::ops::ScalarOp;
@@ -40,15 +40,6 @@ use rustc_hash::FxHashMap;
 const MOST_BYTES: i64 = 1 << 19;
 /// The bytes of those arrays that are on the stack.
 const MOST_STACK: i64 = 1 << 17;
-
-/// The lanes of a strip under way.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Strip {
-    /// The number of this one.
-    pub lane: Atom,
-    /// How many there are, as the plan knows it.
-    pub width: Atom,
-}
 
 /// How the points of an axis run side by side.
 #[derive(Clone, Copy, PartialEq, Debug)]
