@@ -11,3 +11,5 @@ pub const IMPORT_UNREADABLE: Code = Code("E0202");
 pub const IMPORT_CYCLE: Code = Code("E0203");
 /// A type is defined by itself.
 pub const RECURSIVE_TYPE: Code = Code("E0204");
+/// A function stands alone at the top of a program.
+pub const FUNCTION_ALONE: Code = Code("E0205");

@@ -3,7 +3,7 @@
 use crate::database::{Db, SourceFile};
 use crate::names::{Def, DefKind, def_of};
 use crate::queries::check;
-use remc_base::GlobalId;
+use remc_base::{ArrTy, AtomTy, GlobalId, Name, NodeId, TupleTy};
 use remc_syntax::ast::ItemKind;
 use remc_typed::ir::{Definition, Expr, ExprKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,4 +94,30 @@ pub fn link<'db>(db: &'db dyn Db, file: SourceFile, roots: &[Def<'db>]) -> Linke
         }
     }
     program
+}
+
+/// What several values of a file need, and one more definition: the tuple of them.
+///
+/// A definition that several of them use is computed once, and what they have in common is compiled once.
+pub fn link_together<'db>(
+    db: &'db dyn Db,
+    file: SourceFile,
+    values: &[Def<'db>],
+) -> (LinkedProgram, GlobalId) {
+    let mut program = link(db, file, values);
+    let node = NodeId(0);
+    let parts: Vec<Expr> = values
+        .iter()
+        .filter_map(|def| program.get(&def.global(db)))
+        .map(|d| Expr { kind: Box::new(ExprKind::Global(d.name.clone())), ty: d.ty.clone(), node })
+        .collect();
+    let fields = parts.iter().map(|part| (None, part.ty.clone())).collect();
+    let ty = ArrTy::scalar(AtomTy::Tuple(Arc::new(TupleTy { fields })));
+    // No name that a program can have.
+    let name = GlobalId { module: file.module(db), name: Name::new("#values") };
+    let body = Expr { kind: Box::new(ExprKind::Tuple(parts)), ty: ty.clone(), node };
+    let all = Arc::new(Definition { name: name.clone(), ty, body, entry: None });
+    program.order.push(all.clone());
+    program.definitions.insert(name.clone(), all);
+    (program, name)
 }

@@ -5,7 +5,7 @@ use crate::cycles;
 use crate::database::{Database, Db, ImportTarget, Prelude, SourceFile};
 use crate::names::{self, Def, DefKind, Namespace, parse};
 use crate::pipeline::Stage;
-use crate::program::{LinkedProgram, link};
+use crate::program::{LinkedProgram, link, link_together};
 use crate::queries::{GlobalTypes, check};
 use remc_base::*;
 use remc_syntax::ast::ItemKind;
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+mod alone;
 mod most;
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
@@ -220,13 +221,20 @@ impl Session {
                 continue;
             }
             let mut here = parse(db, module).diagnostics(db).to_vec();
-            here.extend(self.module_diagnostics(module));
             for &def in self.defs(module) {
                 here.extend(self.definition_diagnostics(def));
                 if def.kind(db).namespace().is_some() {
                     todo.extend(cycles::edges(db, def));
                 }
             }
+            let (alone, explained) = alone::alone(self, module);
+            let is_explained = |d: &Diagnostic<Span>| {
+                let (start, end) = position(d);
+                explained.iter().any(|form| form.start <= start && end <= form.end)
+            };
+            here.retain(|d| !is_explained(d));
+            here.extend(self.module_diagnostics(module));
+            here.extend(alone);
             here.sort_by_key(position);
             all.extend(here);
         }
@@ -454,9 +462,19 @@ impl Session {
         link(&self.db, file, roots)
     }
 
+    /// The same, and a definition that is the tuple of them: its name.
+    pub fn link_together(&self, file: SourceFile, values: &[Def<'_>]) -> (LinkedProgram, GlobalId) {
+        link_together(&self.db, file, values)
+    }
+
     /// The definition that is the file's value: its last expression.
     pub fn value(&self, file: SourceFile) -> Option<Def<'_>> {
         self.defs(file).iter().rev().copied().find(|d| d.kind(&self.db) == DefKind::Expr)
+    }
+
+    /// The file's expressions, in the order of the text; the last is its value.
+    pub fn expressions(&self, file: SourceFile) -> Vec<Def<'_>> {
+        self.defs(file).iter().copied().filter(|d| d.kind(&self.db) == DefKind::Expr).collect()
     }
 
     /// Everything in a file that has a value, in the order of the text.

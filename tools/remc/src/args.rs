@@ -22,7 +22,7 @@ pub struct Cli {
 
 #[derive(Subcommand, Clone, Debug)]
 pub enum Command {
-    /// Run a program and print its value
+    /// Run a program and print its values: its last expression's, and before it those of the others at its top
     #[command(after_help = "Examples:
   remc run hello.remora
   remc run -e '(+ [1 2] [[3 4 5] [6 7 8]])'
@@ -185,7 +185,7 @@ impl Versions {
 pub struct Run {
     #[command(flatten)]
     pub source: Source,
-    /// Call this entry instead of taking the last expression
+    /// Call this entry instead of taking the expressions at the top
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
     /// A parameter of the entry: a Remora literal, or the path of a data file.
@@ -197,13 +197,13 @@ pub struct Run {
     /// :columns=low,high (or numbers), one after the other.
     #[arg(long = "input", value_name = "NAME=VALUE", value_parser = input, allow_hyphen_values = true)]
     pub inputs: Vec<(String, String)>,
-    /// Write the value here instead of printing it, in the format of the name's ending.
+    /// Write the value, that of the last expression, here instead of printing it, in the format of the name's ending.
     ///
     /// .npy, .npz, .csv, .tsv, .json, .raw and .bin (raw little-endian numbers), .fut.bin, .in and .data (Futhark's
     /// binary data); any other name gets Remora text.
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// The format of the value, printed or written
+    /// The format of the value, printed or written; only the last expression's, unless it is remora
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<OutputFormat>,
     /// Print floats with at most N digits after the point, as NumPy's precision does

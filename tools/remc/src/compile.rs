@@ -5,7 +5,7 @@ use crate::codes;
 use crate::commands::{cannot_write, choose, load, may_write, new_session, protected, write};
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
 use crate::tune::pick::Pick;
-use remc_base::{Diagnostic, Name, Severity, Span};
+use remc_base::{Diagnostic, GlobalId, Name, Severity, Span};
 use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, LinkedProgram, Session, SourceFile};
@@ -58,7 +58,7 @@ fn emit(
     let stop_after = args.stop_after_pass;
     let options =
         Options { to: Some(to), stop_after, tuning, tuned, named, size_limit, ..Options::default() };
-    let stop = dumps.compile(session, &program, file, target, &ranks, options);
+    let stop = dumps.compile(session, &program, file, &target.global(&session.db), &ranks, options);
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     let bytes = match (&stop, args.emit) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
@@ -128,6 +128,7 @@ pub fn ranks(
 }
 
 /// Writes the program after each pass into a folder.
+#[derive(Default)]
 pub struct Dumps {
     folder: Option<PathBuf>,
     /// What no dump replaces.
@@ -165,17 +166,16 @@ impl Dumps {
         session: &Session,
         program: &LinkedProgram,
         file: SourceFile,
-        target: Def<'_>,
+        target: &GlobalId,
         ranks: &[usize],
         options: Options<'_>,
     ) -> Outcome<Result<Stop, CompileError>> {
-        let global = target.global(&session.db);
         self.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
         let folder = self.folder.is_some();
         let mut watch = |n: usize, s: Stage, t: &dyn Fn() -> String| self.add(n, s, t);
         let watch: Option<Watch<'_>> = if folder { Some(&mut watch) } else { None };
         let options = Options { watch, ..options };
-        let stop = session.compile(program, file, &global, ranks, options);
+        let stop = session.compile(program, file, target, ranks, options);
         match self.failed.take() {
             Some(failure) => Err(failure),
             None => Ok(stop),

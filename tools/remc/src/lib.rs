@@ -15,6 +15,7 @@ pub mod cuda;
 pub mod device;
 pub mod doc;
 pub mod emulated;
+mod evaluate;
 mod exhausted;
 mod explain;
 pub mod futhark;

@@ -58,6 +58,11 @@ impl Output<'_> {
         Ok(Output { to, format, style })
     }
 
+    /// Whether people read it: Remora on standard output, where several values are one below the other.
+    pub fn is_for_people(&self) -> bool {
+        self.to.is_none() && self.format == Format::Remora
+    }
+
     /// Prints or writes the value.
     pub fn write(&self, value: &Value) -> Outcome {
         if let Some(what) = output::refusal(value, self.format) {

@@ -30,6 +30,111 @@ fn programs_that_stop() {
     fails(&["run", "-e", "(quotient 1 0)"], 3, "R0003");
 }
 
+const DEVICES: [&str; 3] = ["interp", "cpu", "emulated"];
+
+#[test]
+fn expressions_before_the_last_are_printed_before_it() {
+    let program = "(define v [3 1 2]) v (define (f x) (+ x 1)) (sort v) (f (sum v))";
+    for device in DEVICES {
+        gives(&["run", "--device", device, "-e", program], "[3 1 2]\n[1 2 3]\n7");
+        // What others read has one value.
+        gives(&["run", "--device", device, "-e", program, "--format", "json"], "7");
+        gives(&["run", "--device", device, "-e", program, "--format", "remora"], "[3 1 2]\n[1 2 3]\n7");
+    }
+    let folder = Folder::new("values");
+    let (file, out) = (folder.file("program.remora", program), folder.path("out.rd"));
+    assert!(remc(&["run", &file, "--output", &out]).status.success());
+    assert_eq!(std::fs::read_to_string(out).unwrap(), "7\n");
+    // Those of a file that is imported are not run, and neither are any where an entry is.
+    let main = "(import \"program.remora\") (f 1) (entry (main [x int]) (f x)) (f 2)";
+    let main = folder.file("main.remora", main);
+    gives(&["run", &main], "2\n3");
+    gives(&["run", &main, "--entry", "main", "--input", "x=5"], "6");
+    // A repeated run is one of all of them.
+    let o = remc(&["run", "-e", program, "--repeat", "3", "--timings=json"]);
+    assert_eq!(text(&o.stdout), "[3 1 2]\n[1 2 3]\n7\n");
+    let report = text(&o.stderr);
+    let runs = report.split("\"runs\": [").nth(1).and_then(|r| r.split(']').next()).unwrap_or_default();
+    assert_eq!(runs.split(", ").count(), 3, "{report}");
+}
+
+#[test]
+fn what_was_printed_before_a_stop_stays() {
+    let stops = |program: &str, before: &str, message: &str| {
+        for device in DEVICES {
+            let o = remc(&["run", "--device", device, "--diagnostics", "short", "-e", program]);
+            let (out, err) = (text(&o.stdout), text(&o.stderr));
+            assert_eq!((o.status.code(), &*out), (Some(3), before), "{device}: {err}");
+            assert_eq!(err.matches("error").count(), 1, "{device}: {err}");
+            assert!(err.contains(message), "{device}: {err}");
+        }
+    };
+    stops("(index [1] [7]) 2 3", "", "1:1");
+    stops("1 (+ 1 1) (index [1] [7]) 3", "1\n2\n", "1:11");
+    stops("1 2 (index [1] [7])", "1\n2\n", "1:5");
+    // The first of two that stop.
+    stops("1 (index [1] [8]) 2 (index [1] [7])", "1\n", "[8]");
+    // In a definition that several use, the first is the one that stops.
+    stops("(define v (index [1] [7])) 1 v 2 (+ v 1)", "1\n", "1:11");
+    // What there is no room for.
+    stops("1 (iota [4]) (sum (sort (iota [(cast int 1e15)]))) 2", "1\n[0 1 2 3]\n", "R0012");
+}
+
+#[test]
+fn what_there_is_no_room_for_together_is_computed_one_after_the_other() {
+    // Each takes 40 MB.
+    let parts = "(define (big k) (* k (iota [5000000]))) (big 1) (big 2) (big 3)";
+    let o = remc(&["run", "--memory-limit", "100M", "-e", parts, "--max-elements", "2"]);
+    assert_eq!(text(&o.stdout), "[0 1 …]\n[0 2 …]\n[0 3 …]\n", "{}", text(&o.stderr));
+}
+
+#[test]
+fn what_is_too_large_together_is_compiled_by_itself() {
+    let one = "(reduce + (sort (* 2 (iota [7]))))";
+    let three = format!("{one} {one} {one}");
+    let fits = (20..400).step_by(20).find(|n| {
+        remc(&["run", "--device", "cpu", "--size-limit", &n.to_string(), "-e", one]).status.success()
+    });
+    let limit = fits.expect("a limit").to_string();
+    gives(&["run", "--device", "cpu", "--size-limit", &limit, "-e", &three], "42\n42\n42");
+}
+
+#[test]
+fn a_function_alone_is_an_error() {
+    let shows = |program: &str, remedy: &str| {
+        for command in ["run", "check"] {
+            fails(&[command, "-e", program], 1, "E0205");
+            fails(&[command, "-e", program], 1, remedy);
+        }
+    };
+    shows("1 + 2", "`(+ 1 2)`");
+    shows("1 + 2 + 3", "`(+ 1 2 3)`");
+    shows("1 - 2 - 3", "`(- (- 1 2) 3)`");
+    shows("(sum [1]) * 2 + 3 * 4 < 5", "`(< (+ (* (sum [1]) 2) (* 3 4)) 5)`");
+    shows("1 max2 2 max2 3", "`(max2 1 2 3)`");
+    shows("1 max2 2 + 3", "`(max2 …)`");
+    shows("sum [1 2 3]", "`(sum [1 2 3])`");
+    shows("sum iota 3", "`(sum (iota 3))`");
+    shows("reduce + [1 2 3]", "`(reduce + [1 2 3])`");
+    shows("+ 1 2 3", "`(+ 1 2 3)`");
+    shows("sqrt(2.0)", "`(sqrt 2.0)`");
+    shows("sum(iota 3)", "`(sum iota 3)`");
+    shows("x = 5", "`(define x 5)`");
+    shows("(define x 4) x = 5", "`(= x 5)`");
+    shows("sum\n[1 2 3]", "`(sum …)`");
+    shows("+", "`(+ …)`");
+    shows("(define (f a b c) a) f", "`(f …)`");
+    shows("(define f (λ ([x int]) x)) 1 f 2", "`(f …)`");
+    // One message for a line, and none about what is in parentheses behind a name.
+    let o = remc(&["check", "--diagnostics", "short", "-e", "1 + 2 * 3\nsqrt(2.0)\nx = 5"]);
+    assert_eq!(text(&o.stderr).matches("error").count(), 3, "{}", text(&o.stderr));
+    // A function that is no name is a value.
+    gives(&["run", "-e", "(λ ([x int]) x) 5"], "#<function>\n5");
+    let folder = Folder::new("alone");
+    folder.file("lib.remora", "(define (f x) x) f");
+    fails(&["run", &folder.file("main.remora", "(import \"lib.remora\") (f 1)")], 1, "E0205");
+}
+
 #[test]
 fn wrong_usage() {
     fails(&[], 2, "Usage");
