@@ -44,7 +44,8 @@ pub struct Found {
     pub setting: Vec<i64>,
     /// What was measured for each threshold that was looked at.
     pub evidence: Vec<Evidence>,
-    /// For each data set the time with the defaults and with the setting, measured in turn at the end.
+    /// For each data set the time with the defaults and with the setting, measured in turn at the end. Empty if the search
+    /// was cut short before it found anything.
     pub last: Vec<[Timed; 2]>,
     /// Whether a data set was slower with what was found, so that the defaults stay.
     pub given_up: bool,
@@ -91,10 +92,7 @@ pub fn search(subject: &mut dyn Subject, choices: &Choices, options: Options) ->
         let sweeps = if tests.len() > 1 { 2 } else { 1 };
         for _ in 0..sweeps {
             for (threshold, _) in tests {
-                cut_short |= s.subject.is_over();
-                if !s.subject.is_over() {
-                    s.threshold(choice, *threshold);
-                }
+                cut_short |= s.subject.is_over() || !s.threshold(choice, *threshold);
             }
         }
     }
@@ -110,14 +108,18 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Finds the value of one threshold.
-    fn threshold(&mut self, choice: usize, threshold: usize) {
+    /// Finds the value of one threshold; whether there was time for all data sets.
+    fn threshold(&mut self, choice: usize, threshold: usize) -> bool {
         let mut reached = self.setting.clone();
         self.choices.reach(choice, &mut reached);
         let mut sets = Vec::new();
         for set in 0..self.subject.sets() {
             if let Some(ways) = self.ways(set, threshold, &reached) {
                 sets.push(ways);
+            }
+            // What some of the sets want says nothing of the others.
+            if self.subject.is_over() && set + 1 < self.subject.sets() {
+                return false;
             }
         }
         let value = best(&sets, self.choices.thresholds[threshold].1, self.options.objective);
@@ -126,6 +128,7 @@ impl Search<'_> {
             self.evidence.retain(|e| e.threshold != threshold);
             self.evidence.push(Evidence { threshold, sets });
         }
+        true
     }
 
     /// The times of the ways of one data set; `None` if the threshold makes no difference there.
@@ -202,7 +205,8 @@ impl Search<'_> {
     /// Measures what was found against the defaults, in turn; where a data set is slower, they stay.
     fn last(mut self, defaults: Vec<i64>, cut_short: bool) -> Found {
         let mut last = Vec::new();
-        for set in 0..self.subject.sets() {
+        let nothing = cut_short && self.setting == defaults;
+        for set in (0..self.subject.sets()).filter(|_| !nothing) {
             self.subject.trying("what was found, against the defaults", set);
             let settings = [defaults.clone(), self.setting.clone()];
             let care = if self.setting == defaults {

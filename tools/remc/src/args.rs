@@ -105,8 +105,8 @@ pub enum Command {
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 9] =
-    ["run", "check", "compile", "opt", "doc", "explain", "explain-perf", "completions", "man"];
+const COMMANDS: [&str; 10] =
+    ["run", "check", "compile", "opt", "doc", "explain", "explain-perf", "autotune", "completions", "man"];
 
 /// Which program: a file, standard input (`-`) or an expression.
 #[derive(clap::Args, Clone, Debug)]

@@ -59,6 +59,7 @@ fn emit(
     let options =
         Options { to: Some(to), stop_after, tuning, tuned, named, size_limit, ..Options::default() };
     let stop = dumps.compile(session, &program, file, &target.global(&session.db), &ranks, options);
+    reporter.show(session, &session.notices());
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     let bytes = match (&stop, args.emit) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),

@@ -93,6 +93,11 @@ fn data_sets_are_folders_or_archives() {
         |inputs: &str| remc(&folder, &["autotune", "rows.remora", "--inputs", inputs, "--budget", "2"]);
     // The folder of one data set is one.
     assert!(tuned("data/small").1.contains("small (size 6): "));
+    // What is described is made, beside what is there.
+    fs::write(path("data/datasets.toml"), "[made]\nm = { shape = [50, 3] }\n[given]\nm = '[[1.0]]'\n")
+        .unwrap();
+    let (code, out, err) = tuned("data");
+    assert!(code == 0 && out.contains("made (size 50): ") && out.contains("given (size 1): "), "{out}{err}");
     let wrong = |inputs: &str, what: &str| {
         let (code, _, err) = tuned(inputs);
         assert_eq!(code, 2, "{err}");
@@ -101,6 +106,9 @@ fn data_sets_are_folders_or_archives() {
     fs::create_dir_all(path("empty")).unwrap();
     wrong("empty", "[U0023] Error: the folder `empty` is empty");
     wrong("gone", "[U0023] Error: cannot read the folder `gone`: there is no such file");
+    fs::write(path("data/datasets.toml"), "[made]\nx = 3\n").unwrap();
+    wrong("data", "[U0023] Error: `data/datasets.toml`, line 2: the entry has no parameter `x`, it has `m`");
+    fs::remove_file(path("data/datasets.toml")).unwrap();
     fs::write(path("data/notes.md"), "mine").unwrap();
     wrong("data", "[U0023] Error: the file `data/notes.md` is no data set for `main`");
     fs::remove_file(path("data/notes.md")).unwrap();
@@ -122,7 +130,7 @@ fn data_sets_are_folders_or_archives() {
 fn an_interruption_keeps_what_was_found() {
     let folder = Folder::new("autotune-interrupted");
     // Runs that take long enough to be interrupted.
-    let slow = "(entry (main [m [float n k]]) (iterate 400 (λ ([y [float n k]]) (map (λ ([r [float k]]) (- r (mean r))) y)) m))";
+    let slow = "(entry (main [m [float n k]]) (iterate 6000 (λ ([y [float n k]]) ((λ ([r [float k]]) (- r (mean r))) y)) m))";
     fs::write(folder.0.join("slow.remora"), slow).unwrap();
     for set in 0..4 {
         npy(&folder.0.join(format!("data/s{set}/m.npy")), 300 + set, 300);

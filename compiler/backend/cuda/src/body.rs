@@ -232,7 +232,8 @@ impl<'a> Body<'a> {
                 let (op, args) = t.as_op();
                 let args = args.map(|a| self.atom(a));
                 match scalar::apply(op, &[BaseTy::I64, BaseTy::I64], &args) {
-                    Some(text) => format!("{text} /* {} */", t.threshold),
+                    // A definition may be called `*/`.
+                    Some(text) => format!("{text} /* {} */", t.threshold.as_str().replace("*/", "* /")),
                     None => return wrong(format!("`{op}` of sizes")),
                 }
             }

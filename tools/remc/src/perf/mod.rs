@@ -42,6 +42,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let stop = session
         .compile(&program, file, &global, &ranks, options)
         .or_else(|e| refuse(&session, reporter, e))?;
+    reporter.show(&session, &session.notices());
     let Stop::Flat(flat) = stop else {
         return Err(Failure::Bug(InternalBug { stage: "flatten", message: "another language".into() }));
     };

@@ -50,11 +50,11 @@ pub fn autotune(args: &Autotune, reporter: &Reporter) -> Outcome {
 
 /// The one program of the current folder.
 fn the_program() -> Outcome<PathBuf> {
-    let here = std::fs::read_dir(".").into_iter().flatten().flatten().map(|e| e.path());
+    let here = std::fs::read_dir(".").into_iter().flatten().flatten().map(|e| PathBuf::from(e.file_name()));
     let mut all: Vec<PathBuf> = here.filter(|p| p.extension().is_some_and(|e| e == "remora")).collect();
     all.sort();
     match <[PathBuf; 1]>::try_from(all) {
-        Ok([one]) => Ok(one.strip_prefix(".").map(Path::to_owned).unwrap_or(one)),
+        Ok([one]) => Ok(one),
         Err(all) => {
             let names: Vec<String> = all.iter().map(|p| format!("`{}`", p.display())).collect();
             let d = usage(

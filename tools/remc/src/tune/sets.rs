@@ -4,8 +4,10 @@
 //! data/xs.npy data/k.rd            one data set: every file is named after a parameter
 //! data/small/xs.npy …              several: a folder each,
 //! data/large.npz                   or a file each whose arrays are the parameters
+//! data/datasets.toml               and what that describes (`generated`)
 //! ```
 
+use super::generated::{self, Described, Given};
 use crate::codes;
 use crate::inputs;
 use crate::report::{Outcome, fail, usage};
@@ -18,8 +20,13 @@ use std::path::{Path, PathBuf};
 /// Where the arguments of one data set are.
 pub struct Found {
     label: String,
-    /// By parameter.
-    inputs: Vec<(String, String)>,
+    from: From,
+}
+
+enum From {
+    /// Files and literals, by parameter.
+    Inputs(Vec<(String, String)>),
+    Described(Described),
 }
 
 /// A data set.
@@ -38,21 +45,35 @@ pub fn find(folder: &Path, entry: &Name, sig: &EntrySignature) -> Outcome<Vec<Fo
             format!("the entry `{entry}` takes no inputs: no data could change it"),
         ));
     }
-    let all = listed(folder)?;
+    let mut all = listed(folder)?;
+    let toml = all.iter().position(|p| p.file_name().is_some_and(|n| n == generated::FILE));
+    let mut sets: Vec<Found> = match toml {
+        Some(at) => {
+            let described = generated::described(&all.remove(at), sig)?;
+            described
+                .into_iter()
+                .map(|d| Found { label: d.label.clone(), from: From::Described(d) })
+                .collect()
+        }
+        None => Vec::new(),
+    };
+    if all.is_empty() && !sets.is_empty() {
+        return Ok(sets);
+    }
     if all.is_empty() {
         let d = usage(codes::TUNE, format!("the folder `{}` is empty", folder.display()));
         return fail(readings(&params).into_iter().fold(d, |d, h| d.help(h)));
     }
     if let Some(inputs) = one_set(&all, &params) {
         let label = folder.file_name().map_or("data".into(), |n| n.to_string_lossy().into_owned());
-        return Ok(vec![Found { label, inputs }]);
+        sets.push(Found { label, from: From::Inputs(inputs) });
+        return Ok(sets);
     }
-    let mut sets = Vec::new();
     for path in &all {
         let label = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let inputs = if path.is_dir() { one_set(&listed(path)?, &params) } else { whole(path, &params) };
         match inputs {
-            Some(inputs) => sets.push(Found { label, inputs }),
+            Some(inputs) => sets.push(Found { label, from: From::Inputs(inputs) }),
             None => {
                 let what = if path.is_dir() { "folder" } else { "file" };
                 let d = usage(
@@ -115,11 +136,30 @@ fn whole(path: &Path, params: &[&str]) -> Option<Vec<(String, String)>> {
     npz.then(|| params.iter().map(|p| ((*p).to_owned(), format!("{}:{p}", path.display()))).collect())
 }
 
-/// Reads data sets.
+/// Makes a data set that is described.
+fn made(d: &Described, entry: &Name, sig: &EntrySignature, budget: &Budget) -> Outcome<Vec<Value>> {
+    let mut all = Vec::new();
+    for ((name, ty), (_, given)) in sig.params.iter().zip(&d.inputs) {
+        all.push(match given {
+            Given::Made(recipe) => generated::make(recipe, &d.label, name, &ty.atom, budget)?,
+            Given::Literal(text) => {
+                let one = EntrySignature { params: vec![(name.clone(), ty.clone())], ..sig.clone() };
+                let given = [(name.to_string(), text.clone())];
+                inputs::read_all(entry, &one, &given, budget)?.remove(0)
+            }
+        });
+    }
+    Ok(all)
+}
+
+/// Reads data sets, and makes those that are described.
 pub fn read(found: &[Found], entry: &Name, sig: &EntrySignature, limit: Option<u64>) -> Outcome<Vec<Set>> {
     let budget = Budget::of(limit);
     let one = |f: &Found| {
-        let arguments = inputs::read_all(entry, sig, &f.inputs, &budget)?;
+        let arguments = match &f.from {
+            From::Inputs(given) => inputs::read_all(entry, sig, given, &budget)?,
+            From::Described(d) => made(d, entry, sig, &budget)?,
+        };
         let indices = solve_indices(sig, &arguments).or_else(|m| {
             let d = match &m.param {
                 Some(name) => inputs::mismatch(name, &m.wanted, &m.found),

@@ -37,7 +37,10 @@ pub fn summary(entry: &str, choices: &Choices, found: &Found, labels: &[String])
         out += &format!("{name}: {became}\n");
         e.sets.iter().for_each(|w| out += &format!("  {}\n", ways(w, labels)));
     }
-    out += &format!("\n{:<24} {:>12} {:>12} {:>8}\n", format!("`{entry}` on"), "defaults", "tuned", "ratio");
+    if !found.last.is_empty() {
+        out +=
+            &format!("\n{:<24} {:>12} {:>12} {:>8}\n", format!("`{entry}` on"), "defaults", "tuned", "ratio");
+    }
     for (label, [before, after]) in labels.iter().zip(&found.last) {
         out += &match (before, after) {
             (Timed::Time { seconds: a, .. }, Timed::Time { seconds: b, ratio }) => {
