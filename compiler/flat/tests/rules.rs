@@ -182,7 +182,7 @@ fn every_rule_is_kept_from_being_broken() {
         ),
         (
             Rule::Guard,
-            "(let ((%r.3 int)) (branch (>= %n.0 \"t\" 0) (then (give 1)) (else (give 2))) p0) (give %r.3)"
+            "(let ((%r.3 int)) (branch (>= %n.0 \"t\" -1) (then (give 1)) (else (give 2))) p0) (give %r.3)"
                 .into(),
         ),
         (
@@ -193,7 +193,7 @@ fn every_rule_is_kept_from_being_broken() {
         ),
         (
             Rule::Guard,
-            "(let ((%r.3 int)) (branch (or (>= %n.0 \"s\" 4) (< %n.0 \"t\" 0)) (then (give 1)) (else (give 2))) p0)
+            "(let ((%r.3 int)) (branch (or (>= %n.0 \"s\" 4) (< %n.0 \"t\" -1)) (then (give 1)) (else (give 2))) p0)
              (give %r.3)"
                 .into(),
         ),
