@@ -2,9 +2,10 @@
 -- Results: (result 0, result 1, result 2)
 
 entry main [n] (powers: [n]i64) (map_2: i64) (then_2: i64) : ([n]i64, []i64, i64) =
-  -- `main`, line 3
-  let grade_2 = map (\power_2 -> then_2 + (power_2 + map_2)) powers
   let i = n - 1
+  -- `main`, line 9: stops if `reduce` needs more items than there are: (- n 1) is … (R0005)
+  -- `main`, line 3
+  let grade_2 = assert (i >= 0) (map (\power_2 -> then_2 + (power_2 + map_2)) powers)
   let t = n + 1
   -- `main`, line 8
   let static =
@@ -19,5 +20,4 @@ entry main [n] (powers: [n]i64) (map_2: i64) (then_2: i64) : ([n]i64, []i64, i64
            (iota n)
            powers)
     :> [t]i64
-  -- `main`, line 9: stops if `reduce` needs more items than there are: (- n 1) is … (R0005)
-  in assert (i >= 0) (grade_2, static, reduce (+) 0 powers)
+  in (grade_2, static, reduce (+) 0 powers)
