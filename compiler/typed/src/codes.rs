@@ -67,6 +67,8 @@ codes! {
     TYPE_TOO_LARGE = "E0415";
     /// An entry that wants a function as an input.
     ENTRY_FUNCTION = "E0416";
+    /// One opening of a box of boxes.
+    OPENED_ONCE = "E0417";
     /// An unknown name.
     UNKNOWN_NAME = "E0501";
     /// An unknown type.

@@ -292,6 +292,7 @@ impl Checker<'_> {
             c.bind_local(&value.name, var);
             let body = c.behind_barrier(|c| Ok(c.infer(body, None)?.expr))?;
             let body = c.close_local(var, body)?;
+            c.opens_twice((boxes, value, indices), sigma, &ty.shape, (var, &opened, &body))?;
             let body = c.rebox(body, &opened)?;
             let ty = body.ty.lifted(&ty.shape);
             let local = c.local(var).local.clone();

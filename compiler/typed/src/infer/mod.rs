@@ -32,6 +32,7 @@ mod parts;
 mod polymorphic;
 mod remedy;
 pub mod solver;
+mod twice;
 mod types;
 mod undecided;
 mod uses;
@@ -189,6 +190,8 @@ pub struct Checker<'e> {
     shown_as: FxHashMap<u32, Name>,
     /// The hidden indices, by id, of boxes that no program wrote: results that were boxed again.
     reboxed: FxHashSet<u32>,
+    /// The index variables, by id, that sizes and shapes of the program name: in types and explicit applications.
+    written: FxHashSet<u32>,
     /// The positions of errors about applications whose parts are right ([`remedy`]).
     blamed: Vec<usize>,
     /// Which parameters' frames the applications have, by node: see [`consumed`].
@@ -228,6 +231,7 @@ impl<'e> Checker<'e> {
             rows: Vec::new(),
             shown_as: FxHashMap::default(),
             reboxed: FxHashSet::default(),
+            written: FxHashSet::default(),
             blamed: Vec::new(),
             lifts: FxHashMap::default(),
             consumed: Vec::new(),

@@ -315,6 +315,19 @@ impl Checker<'_> {
 
     fn named_index(&mut self, name: &Name, node: NodeId) -> Check<Index> {
         if let Some(i) = self.find_index(name) {
+            match &i {
+                Index::Dim(d) => {
+                    let own = |v: &DimVar| if let DimVar::Rigid(v) = v { Some(v.id) } else { None };
+                    self.written.extend(d.vars().filter_map(own));
+                }
+                Index::Shape(s) => {
+                    let own = |item: &ShapeItem| match item {
+                        ShapeItem::Var(ShapeVar::Rigid(v)) => Some(v.id),
+                        _ => None,
+                    };
+                    self.written.extend(s.items().iter().filter_map(own));
+                }
+            }
             return Ok(i);
         }
         // A value whose number is known, or a run-time integer, opened here.
