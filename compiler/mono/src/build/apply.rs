@@ -2,7 +2,7 @@
 
 use crate::build::emit::{FALSE, TRUE};
 use crate::build::env::Env;
-use crate::build::prims::Prim;
+use crate::build::prim::Prim;
 use crate::build::val::{Closure, Code, Fun, Instance, Table, Val};
 use crate::build::{Build, Cx, R, bug, prims};
 use crate::ir::Atom;

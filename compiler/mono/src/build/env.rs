@@ -12,6 +12,8 @@ use remc_base::*;
 use rpds::RedBlackTreeMap;
 use std::rc::Rc;
 
+pub(crate) use crate::build::val::Env;
+
 /// Where the numbers of variables of Mono begin among those of index variables.
 const FIRST: u32 = 0xc000_0000;
 
@@ -39,14 +41,6 @@ pub(crate) fn dims_var_of(v: &ShapeVar) -> Option<Var> {
         ShapeVar::Rigid(v) if v.id >= FIRST => Some(Var(v.id & !FIRST)),
         _ => None,
     }
-}
-
-/// What the variables in scope stand for. A clone shares what it was cloned from: a tree, of which binding a
-/// variable copies one path.
-#[derive(Clone)]
-pub(crate) struct Env<'a> {
-    values: RedBlackTreeMap<VarId, Val<'a>>,
-    subst: Rc<Subst>,
 }
 
 impl<'a> Env<'a> {

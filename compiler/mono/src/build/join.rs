@@ -3,9 +3,9 @@
 use crate::build::emit::Scope;
 use crate::build::function::tables_of;
 use crate::build::opaque::{Differing, is_known};
-use crate::build::ragged::fit::Leaving;
+use crate::build::ragged::Contents;
+use crate::build::ragged::Leaving;
 use crate::build::ragged::holds_boxes;
-use crate::build::ragged::join::Contents;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug, env};
 use crate::ir::Atom;

@@ -41,6 +41,7 @@ mod expr;
 mod function;
 mod join;
 mod opaque;
+mod prim;
 mod prims;
 mod ragged;
 mod val;
@@ -56,7 +57,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use prims::Prim;
+pub use prim::Prim;
 
 /// What the pipeline list knows of this pass.
 pub const PASS: PassInfo = PassInfo {

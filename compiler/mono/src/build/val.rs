@@ -1,12 +1,14 @@
 //! What an expression of Explicit is while a program is built: atoms of Mono, and what has no atoms.
+//!
+//! A function has the environment where it was made, which has values, and what is stored flat may be functions: so
+//! environments ([`super::env`]) and arrays of boxes ([`super::ragged`]) are here as data.
 
-use crate::build::env::{Env, ivar};
-use crate::build::prims::Prim;
-use crate::build::ragged::Ragged;
+use crate::build::prim::Prim;
 use crate::ir::{Atom, Var};
 use remc_base::ops::ScalarOp;
-use remc_base::{ArrTy, AtomTy, Dim, GlobalId, Index, Subst};
+use remc_base::{ArrTy, AtomTy, GlobalId, Index, Subst, VarId};
 use remc_explicit::ir::Expr;
+use rpds::RedBlackTreeMap;
 use std::rc::Rc;
 
 /// A value of the program under construction. Dims in indices and types are polynomials over variables
@@ -103,6 +105,68 @@ pub(crate) struct Closure<'a> {
     pub bound: usize,
 }
 
+/// What the variables in scope stand for. A clone shares what it was cloned from: a tree, of which binding a
+/// variable copies one path.
+#[derive(Clone)]
+pub(crate) struct Env<'a> {
+    pub values: RedBlackTreeMap<VarId, Val<'a>>,
+    pub subst: Rc<Subst>,
+}
+
+/// An array of boxes.
+#[derive(Clone)]
+pub(crate) struct Ragged<'a> {
+    pub frame: Vec<Atom>,
+    /// The closed type of the boxes, a Σ.
+    pub ty: AtomTy,
+    /// Of each index that the boxes hide, its value in each box: arrays of ints of the frame's shape.
+    pub witnesses: Vec<WitnessArrays>,
+    pub contents: Part<'a>,
+}
+
+#[derive(Clone)]
+pub(crate) enum WitnessArrays {
+    Dim(Atom),
+    /// Of each axis.
+    Shape(Vec<Atom>),
+    /// Of opaque shapes: their ranks and sizes, and their dims, stored as contents are.
+    Opaque {
+        ranks: Atom,
+        sizes: Atom,
+        dims: Stored,
+    },
+}
+
+/// Vectors of elements, one for each box: those of each begin at its start in `data`.
+#[derive(Clone, Copy)]
+pub(crate) struct Stored {
+    pub data: Atom,
+    pub starts: Atom,
+}
+
+/// The contents of all boxes. `starts` are arrays of ints of the frame's shape.
+#[derive(Clone)]
+pub(crate) enum Part<'a> {
+    /// The elements of each begin at its start in a vector of elements.
+    Base {
+        data: Atom,
+        starts: Atom,
+    },
+    Tuple(Vec<Part<'a>>),
+    /// One box in each box; of the same frame.
+    Box(Rc<Ragged<'a>>),
+    /// An array of boxes in each box: those from its start on of an array of boxes with one axis.
+    Boxes {
+        starts: Atom,
+        inner: Rc<Ragged<'a>>,
+    },
+    /// Functions; the parts are the fields, as [`Table::types`] says.
+    Fns {
+        table: Rc<Table<'a>>,
+        fields: Vec<Part<'a>>,
+    },
+}
+
 impl<'a> Val<'a> {
     pub fn function(f: Fun<'a>) -> Val<'a> {
         Val::functions(f, Vec::new())
@@ -149,21 +213,5 @@ impl Holes {
     /// How many of the holes are sizes of others.
     pub fn witnesses(&self) -> usize {
         if let AtomTy::Sigma(q) = &self.ty { q.params.len() } else { 0 }
-    }
-
-    /// The type of the hole whose variable is `v`, if it is one of these: its sizes as the variables of holes
-    /// and what is in scope where the function is.
-    pub fn dims_of(&self, v: Var) -> Option<Vec<Dim>> {
-        let at = self.all.iter().position(|h| h.var == v)?;
-        let (params, body) = match &self.ty {
-            AtomTy::Sigma(q) => (&q.params[..], &q.body.atom),
-            other => (&[][..], other),
-        };
-        let (AtomTy::Tuple(q), Some(field)) = (body, at.checked_sub(params.len())) else {
-            return Some(Vec::new());
-        };
-        let mut subst = Subst::new();
-        params.iter().zip(self.all.iter()).for_each(|(p, h)| subst.bind_dim(p, Dim::rigid(ivar(h.var))));
-        Some(q.fields.get(field).and_then(|(_, t)| subst.shape(&t.shape).dims()).unwrap_or_default())
     }
 }

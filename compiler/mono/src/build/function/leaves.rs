@@ -12,7 +12,7 @@
 
 use crate::build::env::{Env, dims_var_of, ivar, svar, var_of};
 use crate::build::opaque::{self, Sizes};
-use crate::build::prims::Prim;
+use crate::build::prim::Prim;
 use crate::build::ragged::{Part, Ragged, Stored, WitnessArrays};
 use crate::build::val::{Boxed, Closure, Code, Fun, Holes, Instance, Restored, Table, Val};
 use crate::ir::{Atom, Program, Var};

@@ -436,3 +436,21 @@ fn filled_leaf(with: &FxHashMap<Var, (Atom, Dim)>, l: Leaf) -> Leaf {
         Leaf::Dim(d) => Leaf::Dim(d.substitute(&mut |v| with.get(&var_of(v)?).map(|(_, d)| d.clone()))),
     }
 }
+
+impl Holes {
+    /// The type of the hole whose variable is `v`, if it is one of these: its sizes as the variables of holes
+    /// and what is in scope where the function is.
+    pub fn dims_of(&self, v: Var) -> Option<Vec<Dim>> {
+        let at = self.all.iter().position(|h| h.var == v)?;
+        let (params, body) = match &self.ty {
+            AtomTy::Sigma(q) => (&q.params[..], &q.body.atom),
+            other => (&[][..], other),
+        };
+        let (AtomTy::Tuple(q), Some(field)) = (body, at.checked_sub(params.len())) else {
+            return Some(Vec::new());
+        };
+        let mut subst = Subst::new();
+        params.iter().zip(self.all.iter()).for_each(|(p, h)| subst.bind_dim(p, Dim::rigid(ivar(h.var))));
+        Some(q.fields.get(field).and_then(|(_, t)| subst.shape(&t.shape).dims()).unwrap_or_default())
+    }
+}

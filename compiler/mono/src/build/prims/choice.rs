@@ -3,7 +3,7 @@
 use super::Call;
 use crate::build::array::{MOST_UNROLLED, static_sizes};
 use crate::build::env::ivar;
-use crate::build::ragged::join::Contents;
+use crate::build::ragged::Contents;
 use crate::build::ragged::{Ragged, WitnessArrays};
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};

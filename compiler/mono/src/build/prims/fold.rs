@@ -5,7 +5,7 @@ use crate::build::array::MOST_UNROLLED;
 use crate::build::function::Round;
 use crate::build::join::has_boxes;
 use crate::build::opaque::Differing;
-use crate::build::ragged::fit::Leaving;
+use crate::build::ragged::Leaving;
 use crate::build::ragged::holds_boxes;
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};

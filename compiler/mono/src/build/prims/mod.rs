@@ -13,6 +13,7 @@ mod shape;
 mod unranked;
 
 use crate::build::opaque::is_known;
+use crate::build::prim::{Prim, for_each_primitive};
 use crate::build::val::{Instance, Val};
 use crate::build::{Build, R, bug};
 use crate::ir::Atom;
@@ -20,79 +21,18 @@ use remc_base::*;
 
 pub(crate) use fold::close_round;
 
-macro_rules! primitives {
-    ($($name:literal $prim:ident $function:path;)*) => {
-        /// A primitive that is no scalar operator.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum Prim {
-            $($prim,)*
-        }
-
-        impl Prim {
-            pub const ALL: &'static [Prim] = &[$(Prim::$prim),*];
-
-            pub fn from_name(name: &str) -> Option<Prim> {
-                match name {
-                    $($name => Some(Prim::$prim),)*
-                    _ => None,
-                }
-            }
-
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Prim::$prim => $name,)*
-                }
-            }
-        }
-
+macro_rules! calls {
+    ($($name:literal $prim:ident $module:ident :: $function:ident;)*) => {
         /// Applies a primitive to cells.
         pub(super) fn call<'a>(b: &mut Build<'a>, p: &Instance, args: Vec<Val<'a>>) -> R<Val<'a>> {
             let call = Call { p, args };
             match p.prim {
-                $(Prim::$prim => $function(b, &call),)*
+                $(Prim::$prim => $module::$function(b, &call),)*
             }
         }
     };
 }
-
-primitives! {
-    "reduce" Reduce fold::reduce;
-    "reduce/zero" ReduceZero fold::reduce_zero;
-    "iscan" Iscan fold::iscan;
-    "iscan/zero" IscanZero fold::iscan_zero;
-    "scan/zero" ScanZero fold::scan_zero;
-    "open-scan/zero" OpenScanZero fold::open_scan_zero;
-    "fold" Fold fold::fold;
-    "trace" Trace fold::trace;
-    "mean/float" MeanFloat halves::mean;
-    "iterate" Iterate fold::iterate;
-    "while" While fold::while_;
-    "iota" Iota shape::iota;
-    "replicate" Replicate shape::replicate;
-    "reshape" Reshape shape::reshape;
-    "with-shape" WithShape shape::with_shape;
-    "append" Append shape::append;
-    "reverse" Reverse shape::reverse;
-    "rotate" Rotate shape::rotate;
-    "transpose" Transpose shape::transpose;
-    "indices-of" IndicesOf shape::indices_of;
-    "index" Index parts::index;
-    "subvector" Subvector parts::subvector;
-    "subarray" Subarray parts::subarray;
-    "subarray/wrap" SubarrayWrap parts::subarray_wrap;
-    "subarray/fill" SubarrayFill parts::subarray_fill;
-    "scatter" Scatter parts::scatter;
-    "scatter/into" ScatterInto parts::scatter_into;
-    "scatter/combine" ScatterCombine parts::scatter_combine;
-    "filter" Filter choice::filter;
-    "replicate/counts" ReplicateCounts choice::replicate_counts;
-    "grade" Grade order::grade;
-    "grade/by" GradeBy order::grade_by;
-    "before?" Before order::before;
-    "split" Split choice::split;
-    "concat" Concat choice::concat;
-    "segments" Segments choice::segments;
-}
+for_each_primitive!(calls);
 
 /// A primitive, its instance and its arguments.
 struct Call<'c, 'a> {

@@ -17,22 +17,12 @@
 //! Data that a join, a literal or the like makes hold what was asked for; so the data of a state never hold
 //! more than the state that the loop began with and what one round makes.
 
-use super::join::Contents;
-use super::{Part, Ragged};
+use super::{Contents, Leaving, Part, Ragged, is_before};
 use crate::build::val::Val;
 use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Exp, Stmt, View};
 use remc_base::ArrTy;
 use remc_base::ids::Id;
-
-/// What the boxes leave.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leaving {
-    /// An iteration of a map.
-    Map,
-    /// A round of a loop, or a branch in one.
-    Round,
-}
 
 /// Where data come from, on any way.
 #[derive(Clone, Copy, Default)]
@@ -115,11 +105,6 @@ impl<'a> Build<'a> {
         r.atoms(self, &mut atoms);
         atoms.iter().all(|a| is_before(*a, first))
     }
-}
-
-/// Whether an atom is known before the variable `first`.
-pub(super) fn is_before(a: Atom, first: usize) -> bool {
-    a.as_var().is_none_or(|v| v.index() < first)
 }
 
 impl<'a> Ragged<'a> {

@@ -18,8 +18,7 @@
 //!   ⟶  (let (starts) (map i 9 … (give (reverse sᵢ))))                 data d
 //! ```
 
-use super::fit::{Leaving, is_before};
-use super::{Part, Ragged, Stored, WitnessArrays, sigma};
+use super::{Contents, Leaving, Part, Ragged, Stored, WitnessArrays, is_before, sigma};
 use crate::build::opaque::is_known;
 use crate::build::val::{Boxed, Val};
 use crate::build::{Build, R, bug};
@@ -28,15 +27,6 @@ use remc_base::ids::Id;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
-
-/// What becomes of contents that lie in data from before a map.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Contents {
-    /// They stay there.
-    Shared,
-    /// All are copied, so that they follow one another in the order of the boxes.
-    InOrder,
-}
 
 impl<'a> Build<'a> {
     /// A map over `frame` whose body gives a value of the closed type `ty`, which holds boxes.

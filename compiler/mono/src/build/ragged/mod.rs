@@ -19,7 +19,7 @@
 //!
 //! A map whose body gives boxes is a `join`: what has one size for all is collected, the contents are put
 //! one after the other. Those that lie in data from before the map stay there. So the data are in the order of the
-//! boxes only where that is asked for ([`join::Contents`]).
+//! boxes only where that is asked for ([`Contents`]).
 //!
 //! | module | arrays of boxes |
 //! | --- | --- |
@@ -33,10 +33,10 @@
 //! | `through` | through statements, branches and loops |
 //! | `input`, `output` | as parameters, as results |
 
-pub(crate) mod fit;
+mod fit;
 mod gather;
 mod input;
-pub(crate) mod join;
+mod join;
 mod output;
 mod ranks;
 mod shared;
@@ -46,62 +46,29 @@ mod vectors;
 use crate::build::val::{Table, Val};
 use crate::build::{Build, R, bug};
 use crate::ir::{Atom, Ty, View};
+use remc_base::ids::Id;
 use remc_base::ops::ScalarOp;
 use remc_base::*;
 use std::rc::Rc;
 
-/// An array of boxes.
-#[derive(Clone)]
-pub(crate) struct Ragged<'a> {
-    pub frame: Vec<Atom>,
-    /// The closed type of the boxes, a Σ.
-    pub ty: AtomTy,
-    /// Of each index that the boxes hide, its value in each box: arrays of ints of the frame's shape.
-    pub witnesses: Vec<WitnessArrays>,
-    pub contents: Part<'a>,
+pub(crate) use crate::build::val::{Part, Ragged, Stored, WitnessArrays};
+
+/// What becomes of contents that lie in data from before a map.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// They stay there.
+    Shared,
+    /// All are copied, so that they follow one another in the order of the boxes.
+    InOrder,
 }
 
-#[derive(Clone)]
-pub(crate) enum WitnessArrays {
-    Dim(Atom),
-    /// Of each axis.
-    Shape(Vec<Atom>),
-    /// Of opaque shapes: their ranks and sizes, and their dims, stored as contents are.
-    Opaque {
-        ranks: Atom,
-        sizes: Atom,
-        dims: Stored,
-    },
-}
-
-/// Vectors of elements, one for each box: those of each begin at its start in `data`.
-#[derive(Clone, Copy)]
-pub(crate) struct Stored {
-    pub data: Atom,
-    pub starts: Atom,
-}
-
-/// The contents of all boxes. `starts` are arrays of ints of the frame's shape.
-#[derive(Clone)]
-pub(crate) enum Part<'a> {
-    /// The elements of each begin at its start in a vector of elements.
-    Base {
-        data: Atom,
-        starts: Atom,
-    },
-    Tuple(Vec<Part<'a>>),
-    /// One box in each box; of the same frame.
-    Box(Rc<Ragged<'a>>),
-    /// An array of boxes in each box: those from its start on of an array of boxes with one axis.
-    Boxes {
-        starts: Atom,
-        inner: Rc<Ragged<'a>>,
-    },
-    /// Functions; the parts are the fields, as [`Table::types`] says.
-    Fns {
-        table: Rc<Table<'a>>,
-        fields: Vec<Part<'a>>,
-    },
+/// What the boxes leave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    /// An iteration of a map.
+    Map,
+    /// A round of a loop, or a branch in one.
+    Round,
 }
 
 type Rearrange<'f, 'a> = &'f mut dyn FnMut(&mut Build<'a>, Atom) -> R<Atom>;
@@ -135,6 +102,11 @@ impl WitnessArrays {
             _ => return bug("witnesses of another sort"),
         })
     }
+}
+
+/// Whether an atom is known before the variable `first`.
+fn is_before(a: Atom, first: usize) -> bool {
+    a.as_var().is_none_or(|v| v.index() < first)
 }
 
 /// Whether values of the type are boxes or tuples that hold some.

@@ -12,7 +12,7 @@
 //! what it does for all boxes whose data are there before. Arrays of boxes in boxes, and shapes whose number of axes
 //! differs from box to box, are joined.
 
-use super::fit::is_before;
+use super::is_before;
 use super::{Part, Ragged, WitnessArrays};
 use crate::build::opaque::is_known;
 use crate::build::val::{Boxed, Val};
