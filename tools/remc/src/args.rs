@@ -152,6 +152,16 @@ pub struct Versions {
     /// `remc autotune` writes it: values of thresholds, measured for this program. A --threshold goes before it.
     #[arg(long, value_name = "FILE")]
     pub tuning: Option<String>,
+    /// Say, on standard error, which numbers the program is compiled with
+    #[arg(long = "show", value_enum, value_name = "WHAT")]
+    pub shown: Option<Numbers>,
+}
+
+/// What is said of a compilation beside what it makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Numbers {
+    /// The thresholds that choose between versions
+    Tuning,
 }
 
 /// What a value is given for.

@@ -4,7 +4,7 @@ use crate::args::{Compile, Ir};
 use crate::codes;
 use crate::commands::{cannot_write, choose, load, may_write, new_session, protected, write};
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
-use crate::tune::pick::Pick;
+use crate::tune::pick::{self, Pick};
 use remc_base::{Diagnostic, GlobalId, Name, Severity, Span};
 use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
@@ -61,6 +61,11 @@ fn emit(
     let stop = dumps.compile(session, &program, file, &target.global(&session.db), &ranks, options);
     reporter.show(session, &session.notices());
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
+    match &stop {
+        Stop::Kernel(p) => pick::show(&args.versions, &p.thresholds()),
+        Stop::Flat(p) => pick::show(&args.versions, &thresholds(p)),
+        _ => {}
+    }
     let bytes = match (&stop, args.emit) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
         (Stop::Mono(p), Ir::Futhark) => crate::futhark::text(session, p)?.into_bytes(),
@@ -83,6 +88,11 @@ fn emit(
         (Stop::Kernel(_), _) => return Err(without_llvm("it cannot make machine code")),
     };
     write(&args.output, &bytes)
+}
+
+/// The thresholds of a program and their values.
+pub fn thresholds(p: &remc_flat::ir::Program) -> Vec<(Name, i64)> {
+    p.tests().into_iter().map(|t| (t.threshold.clone(), t.value)).collect()
 }
 
 /// What a build without LLVM says of what needs it.

@@ -223,6 +223,32 @@ pub fn once(
     }
 }
 
+/// Runs a program once with these values of thresholds, by their numbers ([`thresholds`]).
+pub fn run_under(
+    session: &Session,
+    code: &Code,
+    cpu: &Cpu,
+    (signature, indices): (&[IVar], &[IndexValue]),
+    arguments: Vec<Value>,
+    thresholds: &[i64],
+) -> Outcome<Result<Value, RuntimeError>> {
+    let bound = match bind(session, code, cpu, indices, arguments)? {
+        Ok(bound) => bound,
+        Err(stopped) => return Ok(Err(stopped)),
+    };
+    Ok(match once(session, code, cpu, &bound, Some(thresholds))? {
+        Ok(finished) => Ok(value(code, &finished, signature, indices)?),
+        Err(stopped) => Err(stopped),
+    })
+}
+
+/// What a run has given.
+fn value(code: &Code, finished: &Finished, signature: &[IVar], indices: &[IndexValue]) -> Outcome<Value> {
+    let given = Given { finished, interface: &code.interface };
+    assemble(&code.program.output, &given, &boundary::closing(signature, indices))
+        .map_err(|message| bug(Stage::Execute, message))
+}
+
 /// Runs a program on its arguments, some number of times. `signature` are the entry's indices.
 pub fn run(
     session: &Session,
@@ -253,9 +279,7 @@ pub fn run(
         }
     }
     let Some(finished) = last else { return Err(wrong("no run".into())) };
-    let given = Given { finished: &finished, interface: &code.interface };
-    let value =
-        assemble(&code.program.output, &given, &boundary::closing(signature, indices)).map_err(wrong)?;
+    let value = value(code, &finished, signature, indices)?;
     Ok(Ok(Ran { value, runs, stats: finished.stats.clone() }))
 }
 

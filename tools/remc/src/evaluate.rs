@@ -15,7 +15,7 @@ use crate::exhausted::{Doing, during};
 use crate::inputs;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
-use crate::tune::pick::Pick;
+use crate::tune::pick::{self, Pick};
 use remc_base::trap::codes::TOO_LARGE;
 use remc_base::value::Data;
 use remc_base::{Diagnostic, GlobalId, IVar, IndexValue, Name, Span, Value};
@@ -176,7 +176,10 @@ impl Evaluation<'_> {
         let stop_after = args.stop_after_pass;
         let options = Options { stop_after, tuning, tuned, named, size_limit, ..Options::default() };
         match dumps.compile(self.session, program, self.file, target, ranks, options)? {
-            Ok(Stop::Kernel(kernel)) => Ok(Ok(kernel)),
+            Ok(Stop::Kernel(kernel)) => {
+                pick::show(&args.versions, &kernel.thresholds());
+                Ok(Ok(kernel))
+            }
             Ok(_) => Err(bug("the pipeline ended early".into())),
             Err(e) => Ok(Err(e)),
         }

@@ -132,6 +132,27 @@ fn a_pinned_version_is_the_only_one() {
     assert!(one.contains("≥ 21 (main/par.loop/main:1)"), "{one}");
 }
 
+/// A threshold is called the same whatever stands around what it is of.
+#[test]
+fn names_of_thresholds_stay() {
+    let shown = |program: &str, more: &[&str]| {
+        let o = remc(&[&["explain-perf", "-e", program, "--show", "tuning"], more].concat());
+        assert!(o.status.success(), "{}", text(&o.stderr));
+        text(&o.stderr)
+    };
+    let names = shown(PROGRAM, &[]);
+    assert_eq!(names, "main/par.loop/main:1 = 16\nmain/par.inner/main:1 = 4096\n");
+    let more = format!("; mine\n(define (other m) (sum (* m 2)))\n{}", PROGRAM.replace("(step", "( step"));
+    assert_eq!(shown(&more, &[]), names);
+    let given = ["--threshold", "main/par.loop/main:1=always", "--threshold", "main/par.inner/main:1=never"];
+    assert_eq!(shown(PROGRAM, &given), names.replace("16", "always").replace("4096", "never"));
+    let none = remc(&["run", "-e", "(+ 1 2)", "--device", "cpu", "--show", "tuning"]);
+    assert_eq!(
+        (text(&none.stdout).as_str(), text(&none.stderr).as_str()),
+        ("3\n", "there are no versions to choose between\n")
+    );
+}
+
 #[test]
 fn thresholds_that_are_not_there() {
     fails(

@@ -14,7 +14,8 @@
 //!
 //! A check moves up to behind the last thing before it that can stop, or that binds what it asks about, and takes with it
 //! the scalars that are computed for it. So it is the same check that stops a program, and what is told of it is the same.
-//! Where it would pass no array it stays.
+//! Where it would pass no array it stays, and so does one inside an iteration whose points may run side by side: there it
+//! is a part of the work on the points that stand next to it.
 
 use crate::ir::*;
 use remc_base::pass::PassInfo;
@@ -42,7 +43,9 @@ struct Computed {
 
 fn walk(body: &mut Body) {
     for s in &mut body.stmts {
-        s.exp.bodies_mut().into_iter().for_each(walk);
+        if let Exp::If { .. } | Exp::For { .. } | Exp::While { .. } = s.exp {
+            s.exp.bodies_mut().into_iter().for_each(walk);
+        }
     }
     if !body.stmts.iter().any(|s| matches!(s.exp, Exp::Check { .. })) {
         return;

@@ -13,6 +13,7 @@
 use super::apply::Source;
 use super::instance::Operator;
 use super::*;
+use crate::codes;
 use crate::scheme::{GROUPED, ORDERS, Resolved, USES};
 use remc_syntax::ast::{self, ExprKind as A};
 
@@ -78,6 +79,18 @@ impl Checker<'_> {
         mut first: Option<Operator>,
         args: Vec<Source>,
     ) -> Check<Typed> {
+        if args.len() > MOST_GROUPED {
+            let name = named(func).map(Name::as_str).unwrap_or_default();
+            let have = args.len();
+            return self.fail(
+                Diagnostic::error(
+                    codes::ARGUMENT_COUNT,
+                    format!("`{name}` takes at most {MOST_GROUPED} arguments, here it gets {have}"),
+                )
+                .primary(Loc::Node(node), "each is an application inside of the next")
+                .help(format!("reduce an array of them: (reduce {name} [a b c])")),
+            );
+        }
         let mut args = args.into_iter();
         let Some(mut whole) = args.next() else { return Err(Reported) };
         for arg in args {
@@ -98,6 +111,9 @@ impl Checker<'_> {
         }
     }
 }
+
+/// The most arguments that are grouped: an application of so many nests as deep.
+const MOST_GROUPED: usize = 10_000;
 
 /// The name under explicit arguments and ranks.
 fn named(func: &ast::Expr) -> Option<&Name> {

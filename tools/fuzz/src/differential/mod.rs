@@ -46,12 +46,25 @@ pub fn check(program: &Program, devices: &Devices, all: bool) -> Result<Verdict,
         Ran::Limited(_) => Ok(Verdict::Limited),
         Ran::Refused(_) => Ok(Verdict::Refused),
         Ran::Bug(message) => Err(Fault::new(FaultKind::Compiler, message)),
-        Ran::Both { expected, found, emulated, parallel } => {
+        Ran::Both { expected, found, tuned, emulated, parallel } => {
             for (threads, made) in &found {
                 if let Some(told) = compare::differ(program, &expected, made) {
                     let message =
                         format!("{told}\n; with {threads} threads\n{made:?}\n; and not\n{expected:?}");
                     return Err(Fault::new(FaultKind::Differs, shortened(&message)));
+                }
+            }
+            for (setting, all) in &tuned {
+                if let Some((made, told)) =
+                    all.iter().find_map(|made| Some((made, compare::differ(program, &expected, made)?)))
+                {
+                    let message =
+                        format!("{told}\n; with thresholds {setting:?}\n{made:?}\n; and not\n{expected:?}");
+                    return Err(Fault::new(FaultKind::Differs, shortened(&message)));
+                }
+                if all.iter().any(|made| !compare::same(&all[0], made)) {
+                    let message = format!("the number of threads tells with thresholds {setting:?}");
+                    return Err(Fault::new(FaultKind::Threads, message));
                 }
             }
             if let Some(made) = &emulated

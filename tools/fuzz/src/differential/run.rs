@@ -1,6 +1,7 @@
 //! One program on several devices, in this process: the interpreter's value and those of compiled code.
 
 use super::program::{ENTRY, Program};
+use crate::rng::Rng;
 use remc::report::Failure;
 use remc::{cpu, emulated};
 use remc_base::{Code, Diagnostic, Span, Value};
@@ -29,7 +30,14 @@ pub type Made = Result<Value, Stopped>;
 pub enum Ran {
     /// The interpreter's, and for each number of threads the compiled code's; the emulated device's, where it
     /// was asked. `parallel` says that a kernel ran in several blocks.
-    Both { expected: Box<Made>, found: Vec<(usize, Made)>, emulated: Option<Made>, parallel: bool },
+    Both {
+        expected: Box<Made>,
+        found: Vec<(usize, Made)>,
+        /// Under some settings of the thresholds, with each number of threads.
+        tuned: Vec<(Vec<i64>, Vec<Made>)>,
+        emulated: Option<Made>,
+        parallel: bool,
+    },
     /// A construct that is not compiled: what is said of it.
     Limited(String),
     /// The checker refuses it: the generator's mistake, or the checker's.
@@ -167,6 +175,19 @@ fn in_session(
             Err(f) => return failed(f),
         }
     }
+    // Each threshold at a value of its own: any mixture of versions gives the same.
+    let mut tuned = vec![];
+    for setting in settings(cpu::thresholds(&code).len(), program) {
+        let mut made = vec![];
+        for (_, device) in devices {
+            let indices = (signature.indices.as_slice(), indices.as_slice());
+            match cpu::run_under(session, &code, device, indices, inputs.clone(), &setting) {
+                Ok(ran) => made.push(ran.map_err(|e| stopped(session, &e))),
+                Err(f) => return failed(f),
+            }
+        }
+        tuned.push((setting, made));
+    }
     let mut ran = None;
     if emulated {
         let tuning = if program.fine {
@@ -186,7 +207,19 @@ fn in_session(
             Err(f) => return failed(f),
         };
     }
-    Ran::Both { expected: Box::new(expected), found, emulated: ran, parallel }
+    Ran::Both { expected: Box::new(expected), found, tuned, emulated: ran, parallel }
+}
+
+/// Some settings of so many thresholds: all versions for large sizes, all for small ones, and mixtures.
+fn settings(count: usize, program: &Program) -> Vec<Vec<i64>> {
+    const VALUES: [i64; 6] = [0, 1, 2, 3, 7, i64::MAX];
+    if count == 0 {
+        return Vec::new();
+    }
+    let mut rng = Rng::new(program.text().len() as u64);
+    let mut settings = vec![vec![0; count], vec![i64::MAX; count]];
+    settings.extend((0..2).map(|_| (0..count).map(|_| rng.pick(&VALUES).copied().unwrap_or(0)).collect()));
+    settings
 }
 
 fn stopped(session: &Session, e: &RuntimeError) -> Stopped {

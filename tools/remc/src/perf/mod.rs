@@ -12,7 +12,7 @@ use crate::commands::{choose, load, new_session};
 use crate::compile::{ranks, refuse};
 use crate::report::{Failure, Outcome, Reporter, to_stdout};
 
-use crate::tune::pick::Pick;
+use crate::tune::pick::{self, Pick};
 use remc_driver::InternalBug;
 use remc_driver::compile::{Options, Stop, Tuning};
 
@@ -46,6 +46,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let Stop::Flat(flat) = stop else {
         return Err(Failure::Bug(InternalBug { stage: "flatten", message: "another language".into() }));
     };
+    pick::show(&args.versions, &crate::compile::thresholds(&flat));
     let report = remc_cost::analyse(&flat);
     let entry = program.get(&global).and_then(|d| d.entry.as_ref()).map(|_| global.name.to_string());
     let what = words::What { entry, device: on };

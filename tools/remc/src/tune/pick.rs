@@ -4,10 +4,10 @@
 //! where the code is still what was measured; else a warning says that it is not. A value on the command line goes before
 //! one in the file.
 
-use crate::args::{Source, Versions};
+use crate::args::{Numbers, Source, Versions};
 use crate::codes;
-use crate::report::{Outcome, fail, usage};
-use remc_base::{Diagnostic, Span};
+use crate::report::{Outcome, fail, to_stderr, usage};
+use remc_base::{Diagnostic, Name, Span};
 use remc_driver::Session;
 use remc_driver::compile::{Named, Threshold};
 use remc_flat::ir::Program;
@@ -21,6 +21,22 @@ pub struct Pick {
     tuned: Option<(PathBuf, Tuned)>,
     /// The kinds that the command line has values for.
     given: Vec<Threshold>,
+}
+
+/// Says which thresholds a program has, where that is asked.
+pub fn show(versions: &Versions, thresholds: &[(Name, i64)]) {
+    if versions.shown != Some(Numbers::Tuning) {
+        return;
+    }
+    let line = |(name, value): &(Name, i64)| match *value {
+        0 => format!("{name} = always\n"),
+        i64::MAX => format!("{name} = never\n"),
+        value => format!("{name} = {value}\n"),
+    };
+    to_stderr(&match thresholds {
+        [] => "there are no versions to choose between\n".to_owned(),
+        all => all.iter().map(line).collect(),
+    });
 }
 
 /// The tuning file of a program.
