@@ -35,7 +35,7 @@ pub enum Ran {
         found: Vec<(usize, Made)>,
         /// Under some settings of the thresholds, with each number of threads.
         tuned: Vec<(Vec<i64>, Vec<Made>)>,
-        emulated: Option<Made>,
+        emulated: Option<Box<Made>>,
         parallel: bool,
     },
     /// A construct that is not compiled: what is said of it.
@@ -203,7 +203,7 @@ fn in_session(
             Err(ran) => return ran,
         };
         ran = match emulated::run(session, &kernel, (&signature.indices, &indices), &inputs) {
-            Ok(made) => Some(made.map_err(|e| stopped(session, &e))),
+            Ok(made) => Some(Box::new(made.map_err(|e| stopped(session, &e)))),
             Err(f) => return failed(f),
         };
     }
