@@ -46,6 +46,7 @@ impl Progress {
     }
 
     /// A search that goes on until then at most.
+    #[cfg(feature = "llvm")]
     pub fn of_tuning(what: String, until: Instant) -> Progress {
         Progress::on_terminal(move |_| {
             let left = until.saturating_duration_since(Instant::now()).as_secs();
