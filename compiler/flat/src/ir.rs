@@ -27,7 +27,7 @@
 //! thresholds.
 //!
 //! ```text
-//! (map ((i n)) (reduce l m …))        (branch (>= n "par.outer" 512)
+//! (map ((i n)) (reduce l m …))        (branch (>= n "main/par.outer/f:1" 512)
 //!                                       (seg-map grid ((i n)) (reduce l m …))     rows in parallel
 //!                                       (seg-red grid ((i n)) (l m) …))           and within rows
 //! ```
@@ -233,6 +233,21 @@ pub struct Test {
     /// What a person and a tuner call it: `main/par.outer/price:1`. Equal names share one value.
     pub threshold: Name,
     pub value: i64,
+}
+
+impl Test {
+    /// The operator of the table that it is, and its operands.
+    pub fn as_op(&self) -> (ScalarOp, [Atom; 2]) {
+        (self.compare.op(), [self.size, Atom::int(self.value)])
+    }
+
+    /// Whether it holds of a size.
+    pub fn holds(&self, size: i64) -> bool {
+        match self.compare {
+            Compare::AtLeast => size >= self.value,
+            Compare::Below => size < self.value,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,6 +15,7 @@
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
 //!            | (launch kernel (a …)) | (sort …)                        each with its provenance
 //! exp      ::= a | (op o a …) | (cast t a) | (load buffer a …)
+//!            | (workers) | (test compare a threshold n)             the plan's alone
 //! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
 //! range    ::= (upto a a) | (tile b size limit) | (share t n b size limit)
 //! ```
@@ -95,7 +96,7 @@
 use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
-pub use remc_flat::ir::Compare;
+pub use remc_flat::ir::{Compare, Test};
 pub use remc_mono::ir::{Atom, Input, InputWitness, Output, Var, Witness};
 
 define_id! {
@@ -330,19 +331,9 @@ pub enum Exp {
     },
     /// The number of workers: how many blocks run at the same time at most. The plan's alone.
     Workers,
-    /// Chooses between versions. The plan's alone.
+    /// Chooses between versions, as in Flat. A run may be told another value of the threshold: what a program means does
+    /// not depend on it. The plan's alone.
     Test(Test),
-}
-
-/// Whether a size is at least a threshold, or below it. A run may be told another value of the threshold: what a program
-/// means does not depend on it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Test {
-    pub size: Atom,
-    pub compare: Compare,
-    /// As in Flat.
-    pub threshold: Name,
-    pub value: i64,
 }
 
 impl Program {
@@ -370,21 +361,6 @@ impl Program {
         let mut found = Vec::new();
         of(&self.plan, &mut found);
         found
-    }
-}
-
-impl Test {
-    /// The operator of the table that it is, and its operands.
-    pub fn as_op(&self) -> (ScalarOp, [Atom; 2]) {
-        (self.compare.op(), [self.size, Atom::int(self.value)])
-    }
-
-    /// Whether it holds of a size.
-    pub fn holds(&self, size: i64) -> bool {
-        match self.compare {
-            Compare::AtLeast => size >= self.value,
-            Compare::Below => size < self.value,
-        }
     }
 }
 

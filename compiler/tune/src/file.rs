@@ -214,6 +214,26 @@ mod tests {
     }
 
     #[test]
+    fn the_structure_is_the_code_without_places_and_values() {
+        let text = |place: &str, value: &str, op: &str| {
+            format!(
+                "(flat 1 (name \"main\") (provs {place}) (types) (params (%n.0 int)) (inputs %n.0) (output 0) (body
+                   (let ((%r.1 int)) (branch (>= %n.0 \"main/par.outer/f:1\" {value})
+                     (then (let ((%a.2 int)) (host (op {op} %n.0 1)) p0) (give %a.2))
+                     (else (give 2))) p0)
+                   (give %r.1)))"
+            )
+        };
+        let of = |place: &str, value: &str, op: &str| {
+            structure(&remc_flat::parse::parse_program(&text(place, value, op)).unwrap())
+        };
+        let code = of("(p0 \"f\" 0 1)", "512", "+");
+        assert_eq!(code.len(), 16);
+        assert_eq!(code, of("(p0 \"g\" 2 17)", "7", "+"));
+        assert_ne!(code, of("(p0 \"f\" 0 1)", "512", "-"));
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let wrong = |text: &str| {
             let e = read(text).unwrap_err();

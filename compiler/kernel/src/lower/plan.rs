@@ -441,8 +441,7 @@ impl Plan {
         let mut any = None;
         for t in &guard.tests {
             let size = self.atom(t.size)?;
-            let flat::Test { compare, threshold, value, .. } = t.clone();
-            let one = self.bind("wide", BaseTy::Bool, Exp::Test(Test { size, compare, threshold, value }));
+            let one = self.bind("wide", BaseTy::Bool, Exp::Test(Test { size, ..t.clone() }));
             any = Some(match any {
                 None => one,
                 Some(before) => self.int(ScalarOp::Or, before, one)?,
