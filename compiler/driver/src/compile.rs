@@ -15,10 +15,13 @@ use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_flat::ir::Named;
 pub use remc_kernel::lower::Target;
+pub use remc_kernel::schedule::{Field, Schedule, Schedules};
+use remc_kernel::schedule::{Fields, Place};
 use remc_mono::build::MOST_PARTS;
 use remc_mono::limits::{BuildError, Limitation, TooLarge};
 use remc_mono::opt;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A program in one of the languages of the compiler.
@@ -35,8 +38,10 @@ pub enum Stop {
 pub enum CompileError {
     Limitation(Limitation),
     TooLarge(TooLarge),
-    /// A value for a threshold that the program does not have, and the names of those that it has.
-    NoThreshold(String, Vec<Name>),
+    /// A value for a number that the program does not have, the names of its thresholds, and those of its operators.
+    NoNumber(String, Vec<Name>, Vec<Name>),
+    /// Numbers of a schedule that cannot be, or not together: of which operator, or of all; and why.
+    Numbers(Option<Name>, String),
     Bug(InternalBug),
 }
 
@@ -59,13 +64,66 @@ pub struct Options<'o> {
     /// Told of each pass once it has run: its number, name, the language, and the program's text.
     pub watch: Option<Watch<'o>>,
     pub tuning: Tuning,
-    /// Gives values for single thresholds of a program, by their names, which go before those of their kinds.
+    /// Gives values for single numbers of a program, by their names, which go before those of their kinds: for its
+    /// thresholds, and for the schedules of its operators.
     pub tuned: Option<&'o dyn Fn(&remc_flat::ir::Program) -> Named>,
     /// … and these before them.
     pub named: Named,
+    /// Told the numbers of their schedules that the lowering of each operator has read, or the code generator may.
+    pub read: Option<&'o dyn Fn(&[Number])>,
     /// How many parts a program may have, with its functions written out where they are called, if not
     /// [`MOST_PARTS`].
     pub size_limit: Option<usize>,
+}
+
+/// A kind of numbers, of which a program has one for each of its branches, or operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Threshold(Threshold),
+    Field(Field),
+}
+
+impl Kind {
+    /// The kind of this name, `par.outer` or `grain`.
+    pub fn named(name: &str) -> Option<Kind> {
+        let threshold = Threshold::ALL.into_iter().find(|t| t.name() == name).map(Kind::Threshold);
+        threshold.or_else(|| Field::ALL.iter().find(|f| f.name() == name).map(|f| Kind::Field(*f)))
+    }
+
+    /// The kind of the number of this name, `main/par.outer/rows:1`.
+    pub fn of_name(name: &str) -> Option<Kind> {
+        let threshold = Threshold::of_name(name).map(Kind::Threshold);
+        threshold.or_else(|| Field::of_name(name).map(Kind::Field))
+    }
+}
+
+/// A number of an operator's schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Number {
+    /// The operator.
+    pub site: Name,
+    pub field: Field,
+    pub value: i64,
+}
+
+impl Number {
+    /// Its name in a program with this entry: `main/grain/rows:1`.
+    pub fn name(&self, entry: &str) -> String {
+        format!("{entry}/{}/{}", self.field, self.site)
+    }
+}
+
+/// The numbers that decide about operators: those that lowering has read, and what the code generator may.
+fn numbers(used: &BTreeMap<Name, Fields>, schedules: &Schedules, threads: bool) -> Vec<Number> {
+    let number =
+        |site: &Name, field: Field| Number { site: site.clone(), field, value: schedules.of(site)[field] };
+    let code = |f: &Field| !threads && f.about().place == Place::CpuCode;
+    let of = |(site, read): (&Name, &Fields)| {
+        let read = *read;
+        let fields = Field::ALL.iter().copied().filter(|f| read.contains(*f) || code(f));
+        fields.map(|f| number(site, f)).collect::<Vec<_>>()
+    };
+    used.iter().flat_map(of).collect()
 }
 
 /// The numbers of a device that choose between versions and cut work into blocks. They change the order
@@ -85,13 +143,18 @@ impl Default for Tuning {
 impl Tuning {
     /// For a GPU.
     pub fn gpu() -> Tuning {
-        Tuning { thresholds: Thresholds::GPU, target: Target::GPU }
+        Tuning { thresholds: Thresholds::GPU, target: Target::gpu() }
     }
 
-    /// With other values for some thresholds.
+    /// With other values for some kinds of numbers.
     #[must_use]
-    pub fn with(mut self, thresholds: &[(Threshold, i64)]) -> Tuning {
-        thresholds.iter().for_each(|(t, value)| self.thresholds.set(*t, *value));
+    pub fn with(mut self, numbers: &[(Kind, i64)]) -> Tuning {
+        for (kind, value) in numbers {
+            match kind {
+                Kind::Threshold(t) => self.thresholds.set(*t, *value),
+                Kind::Field(f) => self.target.schedule.set(*f, *value),
+            }
+        }
         self
     }
 }
@@ -122,6 +185,46 @@ impl Session {
     ) -> Result<Stop, CompileError> {
         Steps { session: self, options, number: 2 }.run(program, file, target, ranks)
     }
+}
+
+/// Gives numbers of a program other values; the schedules of its operators.
+fn set_numbers(flat: &mut remc_flat::ir::Program, values: &Named, target: Target) -> C<Schedules> {
+    let thresholds: Vec<Name> = flat.tests().into_iter().map(|t| t.threshold.clone()).collect();
+    let sites = remc_flat::sites::sites(flat);
+    let mut schedules = Schedules { all: target.schedule, ..Schedules::default() };
+    let mut versions = Named::new();
+    for (name, value) in values {
+        if thresholds.iter().any(|t| t.as_str() == name) {
+            versions.insert(name.clone(), *value);
+            continue;
+        }
+        let Some((field, site)) = number(&flat.name, name, &sites, target.threads) else {
+            let mut sites: Vec<Name> = sites.into_values().collect();
+            sites.sort();
+            return Err(CompileError::NoNumber(name.clone(), thresholds, sites));
+        };
+        schedules.of.entry(site).or_insert(target.schedule).set(field, *value);
+    }
+    flat.set_thresholds(&versions)
+        .map_err(|name| broken(Stage::Flatten, format!("no threshold `{name}`")))?;
+    match schedules.conflict() {
+        Some((site, why)) => Err(CompileError::Numbers(site.cloned(), why)),
+        None => Ok(schedules),
+    }
+}
+
+/// The field and the operator of a name, `main/grain/rows:1`, if the program has that operator and the device reads the
+/// field.
+fn number(
+    entry: &Name,
+    name: &str,
+    sites: &FxHashMap<remc_flat::ir::Var, Name>,
+    threads: bool,
+) -> Option<(Field, Name)> {
+    let rest = name.strip_prefix(entry.as_str())?.strip_prefix('/')?;
+    let fields = Field::ALL.iter().filter(|f| f.matters(threads));
+    let mut found = fields.filter_map(|f| Some((*f, rest.strip_prefix(f.name())?.strip_prefix('/')?)));
+    found.find_map(|(f, site)| Some((f, sites.values().find(|s| s.as_str() == site)?.clone())))
 }
 
 fn broken(stage: Stage, message: impl std::fmt::Display) -> CompileError {
@@ -194,10 +297,7 @@ impl Steps<'_, '_> {
         })?;
         let mut values = self.options.tuned.map(|of| of(&flat)).unwrap_or_default();
         values.extend(self.options.named.clone());
-        if let Err(unknown) = flat.set_thresholds(&values) {
-            let names = flat.tests().into_iter().map(|t| t.threshold.clone()).collect();
-            return Err(CompileError::NoThreshold(unknown, names));
-        }
+        let all = set_numbers(&mut flat, &values, tuning.target)?;
         let first = flat.body.stmts.first().map(|s| s.prov);
         self.within_limit(Stage::Flatten.info().name, flat.body.count(), &flat.provs, first)?;
         self.verify("flatten", || remc_flat::verify::verify(&flat).map_err(|e| e.to_string()))?;
@@ -205,9 +305,15 @@ impl Steps<'_, '_> {
         if self.wanted("flat") {
             return Ok(Stop::Flat(flat));
         }
-        let kernel = self.step(Stage::Lower, || {
-            remc_kernel::lower::lower_with(&flat, tuning.target).map_err(|e| broken(Stage::Lower, e.0))
+        let lowered = self.step(Stage::Lower, || {
+            let schedules = all.clone();
+            remc_kernel::lower::lower_scheduled(&flat, tuning.target.threads, schedules)
+                .map_err(|e| broken(Stage::Lower, e.0))
         })?;
+        if let Some(told) = self.options.read {
+            told(&numbers(&lowered.used, &all, tuning.target.threads));
+        }
+        let kernel = lowered.program;
         self.verify("lower", || {
             remc_kernel::verify::verify(&kernel).map_err(|e| e.to_string())?;
             remc_kernel::race::check(&kernel).map_err(|e| e.to_string())

@@ -19,5 +19,6 @@ pub mod legal;
 pub mod meaning;
 pub mod parse;
 pub mod print;
+pub mod sites;
 pub mod verify;
 pub mod walk;

@@ -3,7 +3,7 @@
 //! ```text
 //! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (output …) (results a …)
 //!                kernel … (plan stmt …))
-//! kernel   ::= (kernel name (grid (b a) …) (worker w) (threads t n)? (params x …) stmt …)
+//! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (params x …) stmt …)
 //! stmt     ::= (let x exp) | (store buffer (a …) a)
 //!            | (for how i range ((x y a) …) stmt … (next a …))
 //!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
@@ -93,6 +93,7 @@
 //!   result) and never used after; parameters are borrowed: not freed, not written;
 //! - a load or store is in bounds by construction or behind a `check`.
 
+use crate::schedule::Schedule;
 use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
@@ -155,6 +156,9 @@ pub enum Space {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
     pub name: Name,
+    /// The operator that it is of ([`remc_flat::sites`]), if of one alone; and the numbers that it is made by.
+    pub site: Name,
+    pub schedule: Schedule,
     /// Block indices and how many there are of each, atoms of the parameters or constants.
     pub grid: Vec<(Var, Atom)>,
     pub worker: Var,

@@ -13,5 +13,6 @@ pub mod print;
 pub mod race;
 pub mod rows;
 pub mod scan;
+pub mod schedule;
 pub mod traps;
 pub mod verify;

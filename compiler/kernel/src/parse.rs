@@ -6,6 +6,7 @@
 
 use crate::ir::*;
 use crate::print::VERSION;
+use crate::schedule::{Field, Schedule};
 use remc_base::ids::{Id, IdVec};
 use remc_base::ops::ScalarOp;
 use remc_base::sexp::{self, Sexp, SexpError, SexpKind};
@@ -230,7 +231,22 @@ impl<'t> Parser<'t> {
             return fail(s, format!("kernel {id:?} was expected"));
         }
         let name = Name::new(string(items.next("a name")?)?);
-        let from = Items::form(items.next("(from …)")?, "from")?;
+        let mut from = Items::headed(items.next("(from …)")?)?;
+        let (mut site, mut schedule) = (Name::new(""), Schedule::default());
+        if from.0 == "schedule" {
+            site = Name::new(string(from.1.next("the operator's name")?)?);
+            for s in from.1.rest {
+                let (name, mut of) = Items::headed(s)?;
+                let Some(field) = Field::ALL.iter().find(|f| f.name() == name) else {
+                    return fail(s, format!("no schedule has a number `{name}`"));
+                };
+                let n = number(of.next("a number")?)?;
+                schedule.set(*field, i64::try_from(n).unwrap_or(i64::MAX));
+                of.end()?;
+            }
+            from = Items::headed(items.next("(from …)")?)?;
+        }
+        let ("from", from) = from else { return fail(s, "(from …) was expected") };
         let provs = from.rest.iter().map(Prov::parse).collect::<Result<_>>()?;
         let mut grid = Vec::new();
         for s in Items::form(items.next("(grid …)")?, "grid")?.rest {
@@ -259,7 +275,7 @@ impl<'t> Parser<'t> {
         let mut depth = 0;
         let body = self.section(&mut items, "body", None, &mut depth)?.0;
         items.end()?;
-        Ok(Kernel { name, grid, worker: var, threads, params, body, provs })
+        Ok(Kernel { name, site, schedule, grid, worker: var, threads, params, body, provs })
     }
 
     /// The statements up to the end, or the name of a part; and how deep the blocks nest here.

@@ -264,9 +264,15 @@ impl<'p> Printer<'p> {
             kernel.grid.iter().map(|(b, n)| format!(" ({} {})", self.index(*b), self.atom(*n))).collect();
         let worker = self.index(kernel.worker);
         let name = quoted(kernel.name.as_str());
+        let numbers: String = kernel.schedule.changed().map(|(f, n)| format!(" ({f} {n})")).collect();
+        let schedule = match (kernel.site.as_str(), numbers.as_str()) {
+            ("", "") => String::new(),
+            (site, numbers) => format!(" (schedule {}{numbers})", quoted(site)),
+        };
         let threads = kernel.threads.map(|(t, n)| format!(" (threads {} {n})", self.index(t)));
         let threads = threads.unwrap_or_default();
-        let _ = write!(self.out, "({k:?} {name} (from{from}) (grid{grid}) (worker {worker}){threads}");
+        let _ =
+            write!(self.out, "({k:?} {name}{schedule} (from{from}) (grid{grid}) (worker {worker}){threads}");
         self.line(margin + 2);
         let params = self.binders(&kernel.params);
         let _ = write!(self.out, "(params {params})");

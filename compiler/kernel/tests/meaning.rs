@@ -78,7 +78,7 @@ fn rows_whose_lengths_are_read_once() {
                 let flat = flatten_with(&program, &Thresholds::tiny(1)).unwrap();
                 let kernel = print_program(&lower_with(&flat, Target::default()).unwrap());
                 assert_eq!(kernel.contains("\"rows\""), once, "{}: {kernel}", case.name);
-                let gpu = print_program(&lower_with(&flat, Target::GPU).unwrap());
+                let gpu = print_program(&lower_with(&flat, Target::gpu()).unwrap());
                 assert!(!gpu.contains("\"rows\""), "{}: {gpu}", case.name);
             }
         }
@@ -117,14 +117,14 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
         Err(Fault::Bug(m)) => return Err(m),
     };
     // Whole arrays in a block, and as many blocks as there can be.
-    let many = Target { grain: 1, ..Target::default() };
-    let gpu = Target { grain: 1, ..Target::GPU };
+    let many = Target::default().grained(1);
+    let gpu = Target::gpu().grained(1);
     for (par_outer, target, descending) in [
         (64, Target::default(), false),
         (1, many, false),
         (64, many, true),
         (1, Target::default(), true),
-        (1, Target::GPU, true),
+        (1, Target::gpu(), true),
         (1, gpu, false),
         (64, gpu, true),
     ] {

@@ -86,5 +86,5 @@ fn what_is_read_along_rows_stays() {
 
 #[test]
 fn threads_stage_their_tiles_and_turn_nothing() {
-    assert_eq!(transposed("100", "40", ACROSS, Target::GPU).0, 0);
+    assert_eq!(transposed("100", "40", ACROSS, Target::gpu()).0, 0);
 }

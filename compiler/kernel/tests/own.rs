@@ -26,7 +26,7 @@ fn loops(leaf: &str) -> usize {
     );
     let text = renumbered(&text);
     let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let kernel = lower_with(&p, Target::GPU).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    let kernel = lower_with(&p, Target::gpu()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
     race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
     print_program(&kernel).matches("(for ").count()

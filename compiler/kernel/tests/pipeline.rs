@@ -43,7 +43,7 @@ fn check(cases: impl IntoIterator<Item = Case>) {
 }
 
 fn one(program: &Program) -> Result<(), String> {
-    let targets = [Target::default(), Target::GPU];
+    let targets = [Target::default(), Target::gpu()];
     for (par_outer, target) in [1, 64].into_iter().flat_map(|n| targets.map(|t| (n, t))) {
         let flat = flatten_with(program, &Thresholds::tiny(par_outer)).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;

@@ -106,6 +106,6 @@ fn rows_inside_rows() {
 fn threads_have_no_lanes() {
     let leaf = format!("{WAITS}{SUM}");
     for m in ["300", "%m.1"] {
-        assert!(!lowered(&leaf, m, Target::GPU).contains("strip"));
+        assert!(!lowered(&leaf, m, Target::gpu()).contains("strip"));
     }
 }

@@ -3,7 +3,7 @@
 use clap::error::ContextValue;
 use clap::{Parser, Subcommand, ValueEnum};
 use remc_base::visible;
-use remc_driver::compile::{ALWAYS, NEVER, Named, Threshold};
+use remc_driver::compile::{ALWAYS, Field, Kind, NEVER, Named, Threshold};
 use std::path::PathBuf;
 
 #[derive(Parser, Clone, Debug)]
@@ -139,12 +139,15 @@ pub struct Size {
 /// What selects the versions of nests.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Versions {
-    /// Choose between versions by another value of a threshold; NAME=always and NAME=never keep one of them alone
+    /// Give a number that decides about speed another value: a threshold between versions, or one of a schedule
     ///
     /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (main/par.outer/rows:1)`. A
     /// size is compared with the threshold when the program runs. NAME is that of one threshold, or of a kind, for all
     /// of the kind that are not given themselves. VALUE is a number of at least 1, or `always`, as if every size were
     /// large enough, or `never`; of a whole kind, the other version is not compiled at all then.
+    ///
+    /// The numbers of schedules, as `grain` or `main/grain/rows:1`, decide how the kernels of an operator run: how much a
+    /// block does, how many threads it has, in how many lanes a row is reduced. `--show tuning` lists them.
     #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
     pub thresholds: Vec<(Chosen, i64)>,
     /// The tuning file, or `none` [default: PROGRAM.tuning beside the program, if there is one]
@@ -160,20 +163,20 @@ pub struct Versions {
 /// What is said of a compilation beside what it makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Numbers {
-    /// The thresholds that choose between versions
+    /// The thresholds that choose between versions, and the numbers of the schedules of operators
     Tuning,
 }
 
 /// What a value is given for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Chosen {
-    Kind(Threshold),
+    Kind(Kind),
     One(String),
 }
 
 impl Versions {
     /// The values for kinds, in the order in which they were given.
-    pub fn kinds(&self) -> Vec<(Threshold, i64)> {
+    pub fn kinds(&self) -> Vec<(Kind, i64)> {
         let kind = |(chosen, value): &(Chosen, i64)| match chosen {
             Chosen::Kind(t) => Some((*t, *value)),
             Chosen::One(_) => None,
@@ -181,7 +184,7 @@ impl Versions {
         self.thresholds.iter().filter_map(kind).collect()
     }
 
-    /// The values for single thresholds: of one that is given twice, the last.
+    /// The values for single numbers: of one that is given twice, the last.
     pub fn named(&self) -> Named {
         let one = |(chosen, value): &(Chosen, i64)| match chosen {
             Chosen::One(name) => Some((name.clone(), *value)),
@@ -531,28 +534,37 @@ fn parts(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "write a number of at least 1, or of k, M or G, for example 20M".to_owned())
 }
 
-/// A threshold and its value: `par.outer=64`, `main/par.outer/rows:1=always`, `par.outer=never`.
+/// A number and its value: `par.outer=64`, `main/par.outer/rows:1=always`, `par.outer=never`, `main/grain/rows:1=4096`.
 fn threshold(text: &str) -> Result<(Chosen, i64), String> {
     // The name of a definition may have a `=`.
     let (name, value) = text.rsplit_once('=').unwrap_or((text, ""));
     let name = name.trim();
-    let threshold = match Threshold::ALL.into_iter().find(|t| t.name() == name) {
-        Some(kind) => Chosen::Kind(kind),
-        None if name.contains('/') && Threshold::of_name(name).is_some() => Chosen::One(name.to_owned()),
-        None => {
+    let of_one = name.contains('/').then(|| Kind::of_name(name)).flatten();
+    let (chosen, kind) = match (Kind::named(name), of_one) {
+        (Some(kind), _) => (Chosen::Kind(kind), kind),
+        (None, Some(kind)) => (Chosen::One(name.to_owned()), kind),
+        (None, None) => {
             let names = Threshold::ALL.map(Threshold::name).join(", ");
+            let fields: Vec<&str> = Field::ALL.iter().map(|f| f.name()).collect();
             return Err(format!(
-                "there is no threshold `{name}`; the kinds are {names}, and `remc explain-perf` shows single ones"
+                "there is no number `{name}`; the kinds of thresholds are {names}, those of schedules {}; `--show tuning` \
+                 lists single ones",
+                fields.join(", ")
             ));
         }
     };
+    if let Kind::Field(field) = kind {
+        let value = value.trim().parse().ok().filter(|n| field.allows(*n));
+        let about = || format!("`{name}` is {}: {}", field.values(), field.about().meaning);
+        return value.map(|n| (chosen, n)).ok_or_else(about);
+    }
     let value = match value.trim() {
         "always" => Some(ALWAYS),
         "never" => Some(NEVER),
         number => number.parse().ok().filter(|n| *n > ALWAYS),
     };
     match value {
-        Some(value) => Ok((threshold, value)),
+        Some(value) => Ok((chosen, value)),
         None => Err(format!("write {name}=N with a number of at least 1, {name}=always or {name}=never")),
     }
 }
@@ -583,7 +595,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 mod tests {
     use super::{Chosen, bytes, parts, threshold};
     use clap::CommandFactory;
-    use remc_driver::compile::{ALWAYS, NEVER, Threshold};
+    use remc_driver::compile::{ALWAYS, Field, Kind, NEVER, Threshold};
 
     #[test]
     fn numbers_of_parts_have_units() {
@@ -599,12 +611,18 @@ mod tests {
 
     #[test]
     fn thresholds_have_names_and_values() {
-        let kind = |text, threshold, value| assert_eq!(threshold_of(text), (Chosen::Kind(threshold), value));
+        let is = |text, kind, value| assert_eq!(threshold_of(text), (Chosen::Kind(kind), value));
+        let kind = |text, threshold, value| is(text, Kind::Threshold(threshold), value);
         kind("par.outer=64", Threshold::ParOuter, 64);
         kind("par.loop=never", Threshold::ParLoop, NEVER);
         kind(" row.long = always ", Threshold::RowLong, ALWAYS);
         let one = |name: &str| Chosen::One(name.to_owned());
         assert_eq!(threshold_of("main/par.inner/sum=of:2=7"), (one("main/par.inner/sum=of:2"), 7));
+        is("grain=4096", Kind::Field(Field::Grain), 4096);
+        assert_eq!(threshold_of("main/tile.round/f:1=8"), (one("main/tile.round/f:1"), 8));
+        for wrong in ["grain=0", "grain=always", "grain", "main/grain/f:1=x"] {
+            assert!(threshold(wrong).unwrap_err().contains("whole number from 1 to"), "{wrong}");
+        }
         assert!(
             threshold("par.middle=3")
                 .unwrap_err()

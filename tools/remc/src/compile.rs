@@ -6,11 +6,12 @@ use crate::commands::{cannot_write, choose, load, may_write, new_session, protec
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
 use crate::tune::pick::{self, Pick};
 use remc_base::{Diagnostic, GlobalId, Name, Severity, Span};
-use remc_driver::compile::{CompileError, Options, Stop, Tuning, Watch};
+use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, LinkedProgram, Session, SourceFile};
 use remc_mono::limits::{Construct, Limitation, TooLarge};
 use remc_runtime::files::{self, Protected};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
@@ -56,14 +57,17 @@ fn emit(
     let tuned = Some(&tuned as &dyn Fn(&_) -> _);
     let (named, size_limit) = (args.versions.named(), args.size.limit);
     let stop_after = args.stop_after_pass;
+    let numbers = RefCell::new(Vec::new());
+    let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
+    let read = Some(&read as &dyn Fn(&[Number]));
     let options =
-        Options { to: Some(to), stop_after, tuning, tuned, named, size_limit, ..Options::default() };
+        Options { to: Some(to), stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
     let stop = dumps.compile(session, &program, file, &target.global(&session.db), &ranks, options);
     reporter.show(session, &session.notices());
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     match &stop {
-        Stop::Kernel(p) => pick::show(&args.versions, &p.thresholds()),
-        Stop::Flat(p) => pick::show(&args.versions, &thresholds(p)),
+        Stop::Kernel(p) => pick::show(&args.versions, p.name.as_str(), &p.thresholds(), &numbers.borrow()),
+        Stop::Flat(p) => pick::show(&args.versions, p.name.as_str(), &thresholds(p), &[]),
         _ => {}
     }
     let bytes = match (&stop, args.emit) {
@@ -202,7 +206,12 @@ pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Out
             reporter.show(session, &[limitation(session, &l)]);
             Err(Failure::Refused)
         }
-        CompileError::NoThreshold(name, known) => fail(no_threshold(&name, &known)),
+        CompileError::NoNumber(name, thresholds, sites) => fail(no_number(&name, &thresholds, &sites)),
+        CompileError::Numbers(site, why) => {
+            let of = site.map(|s| format!(" of `{s}`")).unwrap_or_default();
+            let d = usage(codes::THRESHOLD, format!("the numbers{of} cannot be together: {why}"));
+            fail(d.help("give another value by --threshold, or in the tuning file"))
+        }
         CompileError::TooLarge(t) => {
             let told = too_large(session, &t).help("the reference interpreter runs it: `--device interp`");
             reporter.show(session, &[told]);
@@ -211,16 +220,24 @@ pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Out
     }
 }
 
-/// A value for a threshold that the program does not have.
-fn no_threshold(name: &str, known: &[Name]) -> Diagnostic<Span> {
-    let d = usage(codes::THRESHOLD, format!("the program has no threshold `{name}`"));
-    match known {
-        [] => d.help("it has no versions to choose between: leave out --threshold"),
-        known => {
-            let names: Vec<String> = known.iter().map(|n| format!("`{n}`")).collect();
-            d.help(format!("it has {}", names.join(", ")))
+/// A value for a number that the program does not have.
+fn no_number(name: &str, thresholds: &[Name], sites: &[Name]) -> Diagnostic<Span> {
+    let list = |names: &[Name]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let Some(Kind::Field(field)) = Kind::of_name(name) else {
+        let d = usage(codes::THRESHOLD, format!("the program has no threshold `{name}`"));
+        return match thresholds {
+            [] => d.help("it has no versions to choose between: leave out --threshold"),
+            known => d.help(format!("it has {}", list(known))),
+        };
+    };
+    let d = usage(codes::THRESHOLD, format!("the program has no number `{name}` for this device"));
+    let d = match sites {
+        [] => d.help("nothing of it is run by kernels: leave out --threshold"),
+        sites => {
+            d.help(format!("`{field}` is written ENTRY/{field}/OPERATOR; its operators are {}", list(sites)))
         }
-    }
+    };
+    d.help("`--show tuning` lists the numbers that there are")
 }
 
 /// A program of more parts than it may have, as an error.

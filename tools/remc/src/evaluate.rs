@@ -19,13 +19,14 @@ use crate::tune::pick::{self, Pick};
 use remc_base::trap::codes::TOO_LARGE;
 use remc_base::value::Data;
 use remc_base::{Diagnostic, GlobalId, IVar, IndexValue, Name, Span, Value};
-use remc_driver::compile::{CompileError, Options, Stop, Tuning};
+use remc_driver::compile::{CompileError, Number, Options, Stop, Tuning};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
 use remc_kernel::ir::Program;
 use remc_runtime::budget::Budget;
 use remc_typed::ir::EntrySignature;
+use std::cell::RefCell;
 use std::time::Duration;
 
 /// A program that is run, and how.
@@ -82,7 +83,9 @@ impl Evaluation<'_> {
                 Err(e) if e.code == TOO_LARGE => None,
                 Err(e) => Some(e),
             },
-            Err(e @ CompileError::NoThreshold(..)) => return refuse(self.session, self.reporter, e),
+            Err(e @ (CompileError::NoNumber(..) | CompileError::Numbers(..))) => {
+                return refuse(self.session, self.reporter, e);
+            }
             Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
             Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => None,
         };
@@ -137,7 +140,9 @@ impl Evaluation<'_> {
                     return Ok(report);
                 }
                 Err(e) if self.args.device.is_some() => return refuse(session, self.reporter, e),
-                Err(e @ CompileError::NoThreshold(..)) => return refuse(session, self.reporter, e),
+                Err(e @ (CompileError::NoNumber(..) | CompileError::Numbers(..))) => {
+                    return refuse(session, self.reporter, e);
+                }
                 Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
                 Err(CompileError::Limitation(l)) => self.reporter.show(session, &[interpreted(session, &l)]),
                 Err(CompileError::TooLarge(t)) => {
@@ -174,10 +179,13 @@ impl Evaluation<'_> {
         let other = |name: &str| self.expressions.iter().any(|other| name.starts_with(&format!("{other}/")));
         named.retain(|name, _| name.starts_with(&format!("{}/", target.name)) || !other(name));
         let stop_after = args.stop_after_pass;
-        let options = Options { stop_after, tuning, tuned, named, size_limit, ..Options::default() };
+        let numbers = RefCell::new(Vec::new());
+        let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
+        let read = Some(&read as &dyn Fn(&[Number]));
+        let options = Options { stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
         match dumps.compile(self.session, program, self.file, target, ranks, options)? {
             Ok(Stop::Kernel(kernel)) => {
-                pick::show(&args.versions, &kernel.thresholds());
+                pick::show(&args.versions, target.name.as_str(), &kernel.thresholds(), &numbers.borrow());
                 Ok(Ok(kernel))
             }
             Ok(_) => Err(bug("the pipeline ended early".into())),

@@ -10,6 +10,7 @@
 
 use super::Threshold;
 use crate::ir::*;
+use crate::sites::definition;
 use remc_base::{Name, Prov, Provenance};
 use rustc_hash::FxHashMap;
 
@@ -40,21 +41,10 @@ impl Names<'_> {
     }
 
     fn test(&mut self, t: &mut Test, prov: Prov) {
-        let def = self.definition(prov);
+        let def = definition(&self.entry, self.provs, prov);
         let count = self.counts.entry((t.threshold.clone(), def.clone())).or_default();
         *count += 1;
         t.threshold = Name::new(format!("{}/{}/{def}:{count}", self.entry, t.threshold));
-    }
-
-    /// The innermost definition of the entry's own file that a place is in.
-    fn definition(&self, prov: Prov) -> Name {
-        if !self.provs.contains(prov) {
-            return self.entry.clone();
-        }
-        let trace = self.provs.trace(prov);
-        let own = trace.last().map(|(g, _)| g.module);
-        let inner = trace.into_iter().find(|(g, _)| Some(g.module) == own);
-        inner.map_or_else(|| self.entry.clone(), |(g, _)| g.name)
     }
 }
 

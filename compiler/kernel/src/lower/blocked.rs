@@ -11,32 +11,23 @@
 //! (seg-map ((i n) (j m)) (reduce (k l) (give (* a[i, k] b[k, j])) +))
 //! ```
 //!
-//! A block makes a square of [`SIDE`] rows and columns, a thread [`EACH`] × [`EACH`] of it. In steps of
-//! [`DEPTH`] along the reduced axis, all bring in what the square needs of both, and each combines its own.
-//! So an element is read from memory once for each block, and from shared memory once for `EACH` uses.
+//! A block makes a square of `contract.side` rows and columns, a thread `contract.each` of each. In steps of
+//! `contract.depth` along the reduced axis, all bring in what the square needs of both, and each combines its own.
+//! So an element is read from memory once for each block, and from shared memory once for `contract.each` uses.
 //! The combinations are made in the order of the axis, as they would be one by one.
 
 use super::build::{Emit, upto};
 use super::leaf::Leaf;
 use super::plan::Plan;
-use super::schedule::{COUNT, SHARED_BYTES};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::ops::{ScalarOp, zero};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashSet;
 
-/// The side of the squares that a transposition moves.
-const SQUARE: i64 = 32;
-/// Rows and columns of a block's part of a contraction, and of a thread's.
-const SIDE: i64 = 64;
-const EACH: i64 = 4;
-/// Elements of the reduced axis that are brought in at a time.
-const DEPTH: i64 = 16;
-/// Elements between rows in shared memory: a few more than a row has, so that columns lie in several banks.
-const PITCH: i64 = SIDE + 4;
-/// Fewer rows or columns than this are not worth squares.
-const LEAST: i64 = 32;
+/// Shared memory that every block can have, in bytes.
+const SHARED_OF_BLOCK: i64 = 48 << 10;
 
 /// A leaf that is a contraction.
 pub(crate) struct Contraction<'m> {
@@ -151,6 +142,27 @@ struct Staged<'m> {
     shared: Place,
 }
 
+/// The part of a contraction that a block makes, in rows and columns, and that a thread does; and how much of the reduced
+/// axis at a time.
+#[derive(Clone, Copy)]
+struct Part {
+    side: i64,
+    each: i64,
+    depth: i64,
+}
+
+impl Part {
+    /// A thread for each of its squares.
+    fn threads(self) -> i64 {
+        (self.side / self.each) * (self.side / self.each)
+    }
+
+    /// Elements between rows in shared memory: a few more than a row has, so that columns lie in several banks.
+    fn pitch(self) -> i64 {
+        self.side + 4
+    }
+}
+
 impl Plan {
     pub fn tys(&self) -> impl Fn(mono::Var) -> mono::Ty + '_ {
         |v| self.flat.vars[v].ty.clone()
@@ -165,13 +177,14 @@ impl Plan {
         leaf: &mono::Body,
     ) -> L<()> {
         let (n, m) = (self.atom(row.size)?, self.atom(column.size)?);
-        let (down, across) = (self.tiles(n, Atom::int(SQUARE))?, self.tiles(m, Atom::int(SQUARE))?);
+        let (square, threads) = (self.number(Field::Square), self.number(Field::Threads));
+        let (down, across) = (self.tiles(n, Atom::int(square))?, self.tiles(m, Atom::int(square))?);
         self.kernel(name, |l| {
             let outs = l.import_all(outs);
-            let thread = l.threads(super::schedule::THREADS);
+            let thread = l.threads(threads as u32);
             let (r, c) = (l.grid_axis("r", down), l.grid_axis("c", across));
             let (n, m) = (l.outer(n), l.outer(m));
-            let dims = vec![Atom::int(SQUARE), Atom::int(SQUARE + 1)];
+            let dims = vec![Atom::int(square), Atom::int(square + 1)];
             let mut parts = Vec::new();
             for a in &leaf.results {
                 let base = match a {
@@ -181,9 +194,9 @@ impl Plan {
                 parts.push(l.shared(base, dims.clone()));
             }
             // A warp is a row of the square, of 32 threads.
-            let [y, x] = l.pair(thread, [COUNT / SQUARE, SQUARE], ["y", "x"]);
-            let ways = [(y, Atom::int(COUNT / SQUARE)), (x, Atom::int(SQUARE))];
-            let side = Atom::int(SQUARE);
+            let [y, x] = l.pair(thread, [threads / square, square], ["y", "x"]);
+            let ways = [(y, Atom::int(threads / square)), (x, Atom::int(square))];
+            let side = Atom::int(square);
             let share = |(thread, threads): (Atom, Atom), index: Atom, limit: Atom| Range::Share {
                 thread,
                 threads,
@@ -194,7 +207,7 @@ impl Plan {
             let zero = Atom::int(0);
             l.each(How::Seq, "jj", share(ways[0], zero, side), |l, jj| {
                 l.each(How::Seq, "ii", share(ways[1], zero, side), |l, ii| {
-                    let (i, j) = (l.in_tile(r, SQUARE, ii)?, l.in_tile(c, SQUARE, jj)?);
+                    let (i, j) = (l.in_tile(r, square, ii)?, l.in_tile(c, square, jj)?);
                     let inside = l.inside(&[(i, n), (j, m)])?;
                     l.blocks.open();
                     l.set(row.var, i);
@@ -209,7 +222,7 @@ impl Plan {
             l.emit(StmtKind::Barrier);
             l.each(How::Seq, "i", share(ways[0], r, n), |l, i| {
                 l.each(How::Seq, "j", share(ways[1], c, m), |l, j| {
-                    let (ii, jj) = (l.of_tile(i, r, SQUARE)?, l.of_tile(j, c, SQUARE)?);
+                    let (ii, jj) = (l.of_tile(i, r, square)?, l.of_tile(j, c, square)?);
                     for (from, to) in parts.iter().zip(&outs) {
                         let v = l.load(from, &[jj, ii])?;
                         l.store(to, &[i, j], v);
@@ -227,7 +240,23 @@ impl Plan {
             mono::Atom::Const(c) => c.ty(),
         };
         let bytes: i64 = leaf.results.iter().map(|a| i64::from(base(a).bits() / 8)).sum();
-        SQUARE * (SQUARE + 1) * bytes <= SHARED_BYTES
+        let square = self.number(Field::Square);
+        square * (square + 1) * bytes <= self.number(Field::Shared)
+    }
+
+    /// The part of a contraction that a block makes.
+    fn part(&self) -> Part {
+        let [side, each, depth] = [Field::Side, Field::Each, Field::Depth].map(|f| self.number(f));
+        Part { side, each, depth }
+    }
+
+    /// Whether shared memory has room for what a block brings in of a contraction.
+    pub fn contraction_fits(&self, c: &Contraction) -> bool {
+        let base = |v: &mono::Var| self.flat.vars[*v].ty.base;
+        let staged = c.rows.iter().chain(&c.columns).flat_map(|s| &s.pat);
+        let bytes: i64 = staged.map(|v| i64::from(base(v).bits().max(8) / 8)).sum();
+        let part = self.part();
+        part.depth * part.pitch() * bytes <= SHARED_OF_BLOCK
     }
 
     /// Whether there are rows and columns enough for squares.
@@ -235,7 +264,7 @@ impl Plan {
         let [.., row, column] = space else { return wrong("no rows and columns") };
         let (n, m) = (self.atom(row.size)?, self.atom(column.size)?);
         let least = self.int(ScalarOp::Min2, n, m)?;
-        self.int(ScalarOp::Ge, least, Atom::int(LEAST))
+        self.int(ScalarOp::Ge, least, self.size(Field::Worth))
     }
 
     pub fn contract_by_threads(
@@ -248,13 +277,15 @@ impl Plan {
     ) -> L<()> {
         let [outer @ .., row, column] = space else { return wrong("no rows and columns") };
         let (n, m, depth) = (self.atom(row.size)?, self.atom(column.size)?, self.atom(c.axis.size)?);
-        let (down, across) = (self.tiles(n, Atom::int(SIDE))?, self.tiles(m, Atom::int(SIDE))?);
+        let part = self.part();
+        let Part { side, each, depth: step, .. } = part;
+        let (down, across) = (self.tiles(n, Atom::int(side))?, self.tiles(m, Atom::int(side))?);
         // Rows and columns of a thread are tiles, too: how many there are.
-        let (row_tiles, column_tiles) = (self.tiles(n, Atom::int(EACH))?, self.tiles(m, Atom::int(EACH))?);
-        let steps = self.tiles(depth, Atom::int(DEPTH))?;
+        let (row_tiles, column_tiles) = (self.tiles(n, Atom::int(each))?, self.tiles(m, Atom::int(each))?);
+        let steps = self.tiles(depth, Atom::int(step))?;
         self.kernel(name, |l| {
             let outs = l.import_all(outs);
-            let thread = l.threads(super::schedule::THREADS);
+            let thread = l.threads(part.threads() as u32);
             let mut at = Vec::new();
             for a in outer {
                 let size = l.plan.atom(a.size)?;
@@ -265,37 +296,37 @@ impl Plan {
             let (r, q) = (l.grid_axis("r", down), l.grid_axis("c", across));
             let (n, m, depth, steps) = (l.outer(n), l.outer(m), l.outer(depth), l.outer(steps));
             let (row_tiles, column_tiles) = (l.outer(row_tiles), l.outer(column_tiles));
-            let rows = l.staging(&c.rows);
-            let columns = l.staging(&c.columns);
-            let each = SIDE / EACH;
-            let [y, x] = l.pair(thread, [each, each], ["y", "x"]);
+            let rows = l.staging(&c.rows, part);
+            let columns = l.staging(&c.columns, part);
+            let squares = side / each;
+            let [y, x] = l.pair(thread, [squares, squares], ["y", "x"]);
             let start = l.atom(c.start)?;
             let combine = c.op.component_ops().and_then(|ops| ops.first().copied());
-            let init = vec![(start, combine); (EACH * EACH) as usize];
-            let sums = l.carry(How::Seq, upto(steps), &init, |l, step, sums| {
-                l.stage(thread, c, &rows, (row.var, r, n), step, depth)?;
-                l.stage(thread, c, &columns, (column.var, q, m), step, depth)?;
+            let init = vec![(start, combine); (each * each) as usize];
+            let sums = l.carry(How::Seq, upto(steps), &init, |l, k, sums| {
+                l.stage(thread, (c, part), &rows, (row.var, r, n), k, depth)?;
+                l.stage(thread, (c, part), &columns, (column.var, q, m), k, depth)?;
                 l.emit(StmtKind::Barrier);
-                let done = l.int(ScalarOp::Mul, step, Atom::int(DEPTH))?;
+                let done = l.int(ScalarOp::Mul, k, Atom::int(step))?;
                 let left = l.int(ScalarOp::Sub, depth, done)?;
-                let here = l.int(ScalarOp::Min2, left, Atom::int(DEPTH))?;
+                let here = l.int(ScalarOp::Min2, left, Atom::int(step))?;
                 let init: Vec<_> = sums.iter().map(|s| (*s, combine)).collect();
                 let next = l.carry(How::Seq, upto(here), &init, |l, kk, sums| {
                     let k = l.int(ScalarOp::Add, done, kk)?;
                     l.set(c.axis.var, k);
-                    l.combine_square(c, &rows, &columns, kk, [y, x], sums)
+                    l.combine_square((c, part), &rows, &columns, kk, [y, x], sums)
                 })?;
                 l.emit(StmtKind::Barrier);
                 Ok(next)
             })?;
-            let count = Atom::int(each);
+            let count = Atom::int(squares);
             let share =
                 |thread, index, limit| Range::Share { thread, threads: count, index, size: count, limit };
             l.each(How::Seq, "ri", share(y, r, row_tiles), |l, ri| {
                 l.each(How::Seq, "ci", share(x, q, column_tiles), |l, ci| {
                     for (k, sum) in sums.iter().enumerate() {
-                        let (u, v) = (Atom::int(k as i64 / EACH), Atom::int(k as i64 % EACH));
-                        let (i, j) = (l.in_tile(ri, EACH, u)?, l.in_tile(ci, EACH, v)?);
+                        let (u, v) = (Atom::int(k as i64 / each), Atom::int(k as i64 % each));
+                        let (i, j) = (l.in_tile(ri, each, u)?, l.in_tile(ci, each, v)?);
                         let inside = l.inside(&[(i, n), (j, m)])?;
                         l.blocks.open();
                         l.set(row.var, i);
@@ -358,12 +389,12 @@ impl Leaf<'_> {
         Ok(inside)
     }
 
-    fn staging<'m>(&mut self, stmts: &[&'m mono::Stmt]) -> Vec<Staged<'m>> {
+    fn staging<'m>(&mut self, stmts: &[&'m mono::Stmt], part: Part) -> Vec<Staged<'m>> {
         let mut all = Vec::new();
         for stmt in stmts {
             for v in &stmt.pat {
                 let base = self.plan.flat.vars[*v].ty.base;
-                let shared = self.shared(base, vec![Atom::int(DEPTH), Atom::int(PITCH)]);
+                let shared = self.shared(base, vec![Atom::int(part.depth), Atom::int(part.pitch())]);
                 all.push(Staged { stmt, shared });
             }
         }
@@ -375,7 +406,7 @@ impl Leaf<'_> {
     fn stage(
         &mut self,
         thread: Atom,
-        c: &Contraction,
+        (c, part): (&Contraction, Part),
         staged: &[Staged],
         (side, tile, limit): (mono::Var, Atom, Atom),
         step: Atom,
@@ -384,14 +415,15 @@ impl Leaf<'_> {
         for s in staged {
             let mono::Exp::Index { at, .. } = &s.stmt.exp else { return wrong("no element") };
             let along_depth = at.last() == Some(&mono::Atom::Var(c.axis.var));
-            let dims = if along_depth { [SIDE, DEPTH] } else { [DEPTH, SIDE] };
-            let size = Atom::int(SIDE * DEPTH);
-            let threads = Atom::int(COUNT);
+            let Part { side: rows, depth: steps, .. } = part;
+            let dims = if along_depth { [rows, steps] } else { [steps, rows] };
+            let size = Atom::int(rows * steps);
+            let threads = Atom::int(part.threads());
             let range = Range::Share { thread, threads, index: Atom::int(0), size, limit: size };
             self.each(How::Seq, "p", range, |l, p| {
                 let [a, b] = l.pair(p, dims, ["a", "b"]);
                 let (kk, ii) = if along_depth { (b, a) } else { (a, b) };
-                let (k, i) = (l.in_tile(step, DEPTH, kk)?, l.in_tile(tile, SIDE, ii)?);
+                let (k, i) = (l.in_tile(step, steps, kk)?, l.in_tile(tile, rows, ii)?);
                 let inside = l.inside(&[(k, depth), (i, limit)])?;
                 let base = l.plan.flat.vars[s.stmt.pat[0]].ty.base;
                 let result = mono::Atom::Var(s.stmt.pat[0]);
@@ -416,7 +448,7 @@ impl Leaf<'_> {
     /// A thread's square, one element of the reduced axis further.
     fn combine_square(
         &mut self,
-        c: &Contraction,
+        (c, part): (&Contraction, Part),
         rows: &[Staged],
         columns: &[Staged],
         kk: Atom,
@@ -426,8 +458,8 @@ impl Leaf<'_> {
         let mut loaded = Vec::new();
         for (side, staged) in [(y, rows), (x, columns)] {
             let mut all = Vec::new();
-            for u in 0..EACH {
-                let at = self.in_tile(side, EACH, Atom::int(u))?;
+            for u in 0..part.each {
+                let at = self.in_tile(side, part.each, Atom::int(u))?;
                 let values = staged.iter().map(|s| self.load(&s.shared, &[kk, at])).collect::<L<Vec<_>>>()?;
                 all.push(values);
             }
@@ -438,7 +470,7 @@ impl Leaf<'_> {
         let element = mono::Body { stmts, results: c.body.results.clone() };
         let mut next = Vec::new();
         for (k, sum) in sums.iter().enumerate() {
-            let (u, v) = (k as i64 / EACH, k as i64 % EACH);
+            let (u, v) = (k as i64 / part.each, k as i64 % part.each);
             let values = loaded[0][u as usize].iter().chain(&loaded[1][v as usize]);
             for (var, value) in given.iter().zip(values) {
                 self.env.insert(*var, Bound::Scalar(*value));

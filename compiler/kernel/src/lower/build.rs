@@ -2,6 +2,7 @@
 
 use super::{L, Place, wrong};
 use crate::ir::*;
+use crate::schedule::{Field, Schedule};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Name, Prov, Scalar, Trap};
 use rustc_hash::FxHashMap;
@@ -36,13 +37,15 @@ pub(crate) struct KernelBuilder {
     pub worker: Var,
     pub threads: Option<(Var, u32)>,
     pub provs: Vec<Prov>,
+    pub site: Name,
+    pub schedule: Schedule,
     /// The plan's variables in the order of the parameters that stand for them.
     imported: Vec<(Var, Var)>,
     known: FxHashMap<Var, Var>,
 }
 
 impl KernelBuilder {
-    pub fn new(p: &mut Program, name: &str, prov: Prov) -> KernelBuilder {
+    pub fn new(p: &mut Program, name: &str, prov: Prov, (site, schedule): (Name, Schedule)) -> KernelBuilder {
         let worker = p.scalar("worker", BaseTy::I64);
         KernelBuilder {
             name: Name::new(name),
@@ -50,6 +53,8 @@ impl KernelBuilder {
             worker,
             threads: None,
             provs: vec![prov],
+            site,
+            schedule,
             imported: Vec::new(),
             known: FxHashMap::default(),
         }
@@ -92,6 +97,8 @@ impl KernelBuilder {
         self.imported.sort_by_key(|(outer, _)| p.buffer_ty(*outer).is_some());
         let kernel = Kernel {
             name: self.name,
+            site: self.site,
+            schedule: self.schedule,
             grid: self.grid,
             worker: self.worker,
             threads: self.threads,
@@ -109,6 +116,14 @@ pub(crate) trait Emit {
     fn program(&mut self) -> &mut Program;
     fn blocks(&mut self) -> &mut Blocks;
     fn prov(&self) -> Prov;
+    /// A number of the schedule of the operator that is lowered.
+    fn number(&self, field: Field) -> i64;
+
+    /// … as a size.
+    fn size(&self, field: Field) -> Atom {
+        Atom::int(self.number(field))
+    }
+
     /// How many operations make a block.
     fn grain(&self) -> i64;
 

@@ -11,6 +11,7 @@ use super::build::{Blocks, Emit, KernelBuilder};
 use super::plan::Plan;
 use super::{Bound, Env, L, Place, schedule, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
@@ -20,7 +21,8 @@ impl Plan {
     /// A kernel whose statements `body` emits; launched.
     pub fn kernel(&mut self, name: &str, body: impl FnOnce(&mut Leaf) -> L<()>) -> L<()> {
         let prov = self.prov;
-        let mut k = KernelBuilder::new(&mut self.out, name, prov);
+        let of = (self.site.clone(), self.schedule);
+        let mut k = KernelBuilder::new(&mut self.out, name, prov, of);
         let mut leaf = Leaf::new(self, &mut k, prov);
         body(&mut leaf)?;
         let stmts = leaf.blocks.close();
@@ -88,8 +90,11 @@ impl Emit for Leaf<'_> {
     fn prov(&self) -> Prov {
         self.prov
     }
+    fn number(&self, field: Field) -> i64 {
+        self.plan.number(field)
+    }
     fn grain(&self) -> i64 {
-        self.plan.target.grain
+        self.plan.grain()
     }
 }
 
@@ -213,7 +218,7 @@ impl<'l> Leaf<'l> {
             let n = self.plan_size(*d)?;
             dims.push(self.plan.op(ScalarOp::Max2, &[n, Atom::int(0)])?);
         }
-        if schedule::few_elements(&dims).is_some() {
+        if schedule::few_elements(&dims, self.number(Field::Private)).is_some() {
             let ty = BufferTy { base: info.ty.base, dims, space: Space::Private };
             let buffer = self.plan.out.buffer(info.name.as_str(), ty);
             self.emit(StmtKind::Alloc { buffer });
@@ -230,7 +235,9 @@ impl<'l> Leaf<'l> {
         let (from, to) = (from.clone(), to.clone());
         let bytes = self.plan.out.buffer_ty(to.buffer).map_or(1, |b| b.base.bits() / 8);
         let how = match (self.inner, dims.last()) {
-            (Inner::Lanes, Some(n)) if schedule::fills_lanes(*n) => How::Lanes(schedule::lanes(bytes, 1)),
+            (Inner::Lanes, Some(n)) if schedule::fills_lanes(*n, self.number(Field::Private)) => {
+                How::Lanes(schedule::lanes(bytes, 1))
+            }
             _ => How::Seq,
         };
         self.each_of_last(dims, how, &mut |l, at| {
@@ -257,18 +264,18 @@ impl<'l> Leaf<'l> {
 
     /// In how many lanes straight-line code may run along its own variable, if at all; see [`schedule::Shape::in_lanes`].
     pub fn lanes_of_body(&self, body: &mono::Body, var: mono::Var) -> Option<u32> {
-        self.plan.shape(body, var).in_lanes()
+        self.plan.shape(body, var).in_lanes(|f| self.number(f))
     }
 
     /// The same of a reduction; see [`schedule::Shape::reduced_in_lanes`].
     pub fn lanes_of_reduction(&self, body: &mono::Body, var: mono::Var) -> Option<u32> {
-        self.plan.shape(body, var).reduced_in_lanes()
+        self.plan.shape(body, var).reduced_in_lanes(|f| self.number(f))
     }
 
     /// In how many lanes the points of a map inside a leaf may run along its last axis, if at all. What a leaf makes is one
     /// after the other in memory, as the results of a kernel are.
     pub fn lanes_of_map(&self, body: &mono::Body, var: mono::Var) -> Option<u32> {
         let s = self.plan.shape(body, var);
-        s.pays().then(|| s.lanes_of_points())
+        s.pays().then(|| s.lanes_of_points(|f| self.number(f)))
     }
 }

@@ -54,10 +54,12 @@ mod writes;
 
 use crate::ir::*;
 use crate::memory;
+use crate::schedule::{Field, Fields, Schedule, Schedules};
+use remc_base::Name;
 use remc_base::pass::PassInfo;
 use remc_flat::ir as flat;
 use rustc_hash::FxHashMap;
-pub use schedule::GRAIN;
+use std::collections::BTreeMap;
 
 pub const PASS: PassInfo = PassInfo {
     name: "lower",
@@ -89,33 +91,67 @@ pub fn lower(p: &flat::Program) -> L<Program> {
 pub struct Target {
     /// Whether threads of a block run side by side, as on a GPU; else a block is a thread's, and has lanes.
     pub threads: bool,
-    /// How many operations make a block of one thread; at least 1.
-    pub grain: i64,
+    /// The schedule of operators that have no other.
+    pub schedule: Schedule,
 }
 
 impl Target {
-    pub const GPU: Target = Target { threads: true, grain: schedule::THREAD_GRAIN };
+    pub fn gpu() -> Target {
+        Target { threads: true, schedule: Schedule::default() }
+    }
 
     /// A processor, with blocks of so many operations.
     pub fn cpu(grain: i64) -> Target {
-        Target { threads: false, grain: grain.max(1) }
+        Target { threads: false, schedule: Schedule::default().with(Field::Grain, grain.max(1)) }
+    }
+
+    /// With blocks of so many operations, or threads.
+    #[must_use]
+    pub fn grained(mut self, grain: i64) -> Target {
+        let field = if self.threads { Field::ThreadGrain } else { Field::Grain };
+        self.schedule.set(field, grain.max(1));
+        self
     }
 }
 
 impl Default for Target {
     fn default() -> Target {
-        Target::cpu(schedule::GRAIN)
+        Target { threads: false, schedule: Schedule::default() }
     }
 }
 
 /// The same for some target.
+///
+/// # Errors
+/// A form that Flat's verifier should have refused.
 pub fn lower_with(p: &flat::Program, target: Target) -> L<Program> {
-    let mut l = plan::Plan::new(p, target);
+    Ok(lower_scheduled(p, target.threads, Schedules { all: target.schedule, ..Schedules::default() })?
+        .program)
+}
+
+/// A lowered program, and the numbers that decided about it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lowered {
+    pub program: Program,
+    /// For each operator, by its name, the fields that were read.
+    pub used: BTreeMap<Name, Fields>,
+}
+
+/// The same with a schedule for each operator.
+///
+/// # Errors
+/// As [`lower`]; or numbers that cannot be together.
+pub fn lower_scheduled(p: &flat::Program, threads: bool, schedules: Schedules) -> L<Lowered> {
+    if let Some((site, why)) = schedules.conflict() {
+        let of = site.map(|s| format!(" of {s}")).unwrap_or_default();
+        return wrong(format!("the schedule{of}: {why}"));
+    }
+    let mut l = plan::Plan::new(p, threads, schedules);
     l.params()?;
     let results = l.program_body(&p.body)?;
-    let mut out = l.finish(results);
-    memory::insert_frees(&mut out);
-    Ok(out)
+    let (mut program, used) = l.finish(results);
+    memory::insert_frees(&mut program);
+    Ok(Lowered { program, used })
 }
 
 /// An array, or a cell of one: the elements of `buffer` whose first indices are `prefix`, and whose last one is `lane`

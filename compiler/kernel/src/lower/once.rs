@@ -35,18 +35,12 @@ use super::plan::Plan;
 use super::scan::{Before, Scan};
 use super::{Bound, L, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_base::{Prov, Scalar, Trap};
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashSet;
-
-/// The most tiles of a block: of 128 lengths of 8 bytes each, a tenth of what a core's own cache of 512 KiB or more holds.
-const MOST_TILES: i64 = 64;
-/// How many elements a block has at least, in grains, if there are so many in its tiles: blocks wait for one another.
-const GRAINS: i64 = 8;
-/// How many elements a row without elements takes as long as.
-const ROW: i64 = 8;
 
 /// The statements that are one kernel.
 pub(super) struct Once<'b> {
@@ -121,7 +115,7 @@ impl Plan {
     pub(super) fn once<'b>(&self, b: &'b flat::Body, k: usize) -> Option<Once<'b>> {
         let (sums, [tile], leaf) = map(b.stmts.get(k)?)? else { return None };
         let (before, [], scanned) = map(b.stmts.get(k + 1)?)? else { return None };
-        if self.target.threads || !scans(scanned, sums, tile.size) {
+        if self.threads || !scans(scanned, sums, tile.size) {
             return None;
         }
         let at = k + 2 + b.stmts[k + 2..].iter().position(|s| known(s).is_some_and(|v| v == [before]))?;
@@ -222,14 +216,14 @@ impl Plan {
 
     /// How many tiles a block has, and how many blocks there are, of `k` rows with `n` elements.
     fn blocks_of_tiles(&mut self, tiles: Atom, k: Atom, n: Atom) -> L<Tiles> {
-        let rows = self.int(ScalarOp::Mul, k, Atom::int(ROW))?;
+        let rows = self.int(ScalarOp::Mul, k, self.size(Field::RowOnce))?;
         let work = self.int(ScalarOp::Add, rows, n)?;
-        let grain = Atom::int(self.grain().saturating_mul(GRAINS).max(1));
+        let grain = Atom::int(self.grain().saturating_mul(self.number(Field::RoundsOnce)).max(1));
         let wanted = self.int(ScalarOp::Quotient, work, grain)?;
         let wanted = self.int(ScalarOp::Max2, wanted, Atom::int(1))?;
         let size = self.int(ScalarOp::Quotient, tiles, wanted)?;
         let size = self.int(ScalarOp::Max2, size, Atom::int(1))?;
-        let size = self.int(ScalarOp::Min2, size, Atom::int(MOST_TILES))?;
+        let size = self.int(ScalarOp::Min2, size, self.size(Field::TilesOnce))?;
         Ok(Tiles { size, count: self.tiles(tiles, size)? })
     }
 }

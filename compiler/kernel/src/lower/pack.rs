@@ -155,9 +155,9 @@ impl Plan {
     ) -> L<()> {
         let arrays = filter.arrays;
         // Of tiles of one item it could not be seen that they are tiles: the product is folded.
-        let size = Atom::int((self.target.grain / 8).max(2));
+        let size = Atom::int((self.grain() / 8).max(2));
         let count = self.tiles(total, size)?;
-        let threads = self.target.threads;
+        let threads = self.threads;
         self.kernel("compact", |l| {
             let (staging, outs, offsets) =
                 (l.import_all(&filter.staging), l.import_all(outs), l.import_place(offsets));

@@ -7,14 +7,18 @@
 //! use.
 
 use super::build::{Blocks, Emit};
-use super::{Bound, Env, L, Place, Target, wrong};
+use super::{Bound, Env, L, Place, wrong};
 use crate::ir::*;
+use crate::schedule::{Field, Fields, Schedule, Schedules};
 use remc_base::ops::ScalarOp;
-use remc_base::{BaseTy, IdVec, Prov};
+use remc_base::{BaseTy, IdVec, Name, Prov};
 use remc_flat::appends::Homes;
 use remc_flat::ir as flat;
+use remc_flat::sites::sites;
 use remc_mono::ir as mono;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// The variables of Flat, and those made while lowering.
 pub(crate) struct Source {
@@ -26,7 +30,15 @@ pub(crate) struct Plan {
     pub out: Program,
     pub blocks: Blocks,
     pub prov: Prov,
-    pub target: Target,
+    /// Whether a block has threads, as on a GPU.
+    pub threads: bool,
+    schedules: Schedules,
+    /// The name of the operator that is lowered, and its schedule.
+    pub site: Name,
+    pub schedule: Schedule,
+    sites: FxHashMap<mono::Var, Name>,
+    /// The fields that were read, by operator.
+    used: RefCell<BTreeMap<Name, Fields>>,
     /// How many workers there are, where something depends on it.
     workers: Option<Var>,
     env: Env,
@@ -72,13 +84,17 @@ impl Emit for Plan {
     fn prov(&self) -> Prov {
         self.prov
     }
+    fn number(&self, field: Field) -> i64 {
+        self.used.borrow_mut().entry(self.site.clone()).or_default().insert(field);
+        self.schedule[field]
+    }
     fn grain(&self) -> i64 {
-        self.target.grain
+        self.number(if self.threads { Field::ThreadGrain } else { Field::Grain })
     }
 }
 
 impl Plan {
-    pub fn new(p: &flat::Program, target: Target) -> Plan {
+    pub fn new(p: &flat::Program, threads: bool, schedules: Schedules) -> Plan {
         let mut blocks = Blocks::default();
         blocks.open();
         let out = Program {
@@ -97,7 +113,12 @@ impl Plan {
             out,
             blocks,
             prov: Prov(0),
-            target,
+            threads,
+            site: Name::new(""),
+            schedule: schedules.all,
+            schedules,
+            sites: sites(p),
+            used: RefCell::default(),
             workers: None,
             env: Env::default(),
             names: FxHashMap::default(),
@@ -144,14 +165,17 @@ impl Plan {
         Ok(())
     }
 
-    pub fn finish(mut self, results: Vec<Atom>) -> Program {
+    pub fn finish(mut self, results: Vec<Atom>) -> (Program, BTreeMap<Name, Fields>) {
         self.out.plan = self.blocks.close();
         if let (Some(var), Some(first)) = (self.workers, self.out.plan.first()) {
             let kind = StmtKind::Let { var, exp: Exp::Workers };
             self.out.plan.insert(0, Stmt { kind, prov: first.prov });
         }
         self.out.results = results;
-        self.out
+        let mut used = self.used.into_inner();
+        // What is about no operator alone has no name to be set by.
+        used.remove(&Name::new(""));
+        (self.out, used)
     }
 
     // ---- operands ----
@@ -386,8 +410,16 @@ impl Plan {
         Ok((self.blocks.close(), results))
     }
 
+    /// What follows is of the operator of this statement, or of none.
+    pub fn at_site(&mut self, s: &flat::Stmt) {
+        let name = s.pat.first().and_then(|v| self.sites.get(v));
+        self.site = name.cloned().unwrap_or_else(|| Name::new(""));
+        self.schedule = self.schedules.of(&self.site);
+    }
+
     pub fn stmt(&mut self, s: &flat::Stmt) -> L<()> {
         self.prov = s.prov;
+        self.at_site(s);
         match &s.exp {
             flat::Exp::Host(e) => self.host(&s.pat, e),
             flat::Exp::If { cond, then, otherwise } => {

@@ -6,6 +6,7 @@ use super::leaf::Inner;
 use super::plan::Plan;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 
@@ -14,7 +15,7 @@ impl Plan {
     pub fn axis_tiles(&mut self, n: Atom, leaf: &mono::Body) -> L<Tiles> {
         let cost = self.cost(leaf);
         let points = schedule::points(self, &cost)?;
-        let points = schedule::round(self, points, schedule::ROUND)?;
+        let points = schedule::round(self, points, Field::Round)?;
         Ok(Tiles { size: points, count: self.tiles(n, points)? })
     }
 
@@ -35,7 +36,7 @@ impl Plan {
         };
         // Columns side by side run in lanes, few of them too: one by one, each would read all of the array's memory.
         let n = self.atom(last.size)?;
-        let cond = self.int(ScalarOp::Ge, n, Atom::int(schedule::COLUMNS))?;
+        let cond = self.int(ScalarOp::Ge, n, self.size(Field::Columns))?;
         self.blocks.open();
         self.partial_columns((outer, *last), axis, op, leaf, tiles, &outs)?;
         let then = self.blocks.close();
@@ -113,8 +114,8 @@ impl Plan {
         outs: &[Place],
     ) -> L<()> {
         let n = self.atom(last.size)?;
-        let width = schedule::lanes(self.shape(leaf, last.var).widest, 2);
-        let size = Atom::int(schedule::ROUND.max(i64::from(width)));
+        let width = schedule::lanes(self.shape(leaf, last.var).widest, self.number(Field::ColumnVectors));
+        let size = Atom::int(self.number(Field::Round).max(i64::from(width)));
         let columns = Tiles { size, count: self.tiles(n, size)? };
         self.kernel("reduce", |l| {
             l.inner = Inner::Serial;
@@ -154,7 +155,7 @@ impl Plan {
         op: &mono::Combine,
         leaf: &mono::Body,
     ) -> L<()> {
-        if self.target.threads {
+        if self.threads {
             return self.seg_red_by_threads(pat, space, axis, op, leaf);
         }
         let n = self.atom(axis.size)?;

@@ -69,7 +69,7 @@ impl Plan {
     ) -> L<()> {
         let Scan { index, kind, op, leaf, .. } = scan;
         let axis = mono::Axis { var: index, size };
-        if self.target.threads {
+        if self.threads {
             return self.seg_scan_by_threads(pat, space, axis, scan);
         }
         let n = self.atom(size)?;
@@ -138,7 +138,7 @@ impl Plan {
         for v in &op.lambda.params[..op.lambda.body.results.len()] {
             let base = self.flat.vars[*v].ty.base;
             kept.push(alloc(self, "kept", base)?);
-            if self.target.threads {
+            if self.threads {
                 own.push(alloc(self, "own", base)?);
             }
         }
@@ -146,7 +146,7 @@ impl Plan {
             Some(_) => None,
             None => Some(alloc(self, "some", BaseTy::Bool)?),
         };
-        let some_own = match (op.start.is_none(), self.target.threads) {
+        let some_own = match (op.start.is_none(), self.threads) {
             (true, true) => Some(alloc(self, "own", BaseTy::Bool)?),
             _ => None,
         };

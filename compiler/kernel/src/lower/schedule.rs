@@ -10,52 +10,21 @@
 //! - the axis outside the lanes is **jammed** when the loop inside reads something that does not depend
 //!   on it (a matrix product: a row of the right matrix serves several rows of the left).
 //!
-//! A **tile** has as many points as make [`GRAIN`] operations, a multiple of [`ROUND`] points, so that a
+//! A **tile** has as many points as make a grain of operations, a multiple of a round of points, so that a
 //! block is worth its launch and its edges fall on whole vectors.
+//!
+//! The numbers that this is decided by are those of a [`crate::schedule::Schedule`].
 
 use super::build::Emit;
 use crate::ir::neutral;
+use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// `grain`: operations of a block; so many take about 10 µs.
-pub const GRAIN: i64 = 1 << 15;
-/// `thread-grain`: the same of a block that is one of a GPU's threads.
-pub(crate) const THREAD_GRAIN: i64 = 64;
-/// Threads of a block of a GPU.
-pub(crate) const THREADS: u32 = 256;
-/// … as a size.
-pub(crate) const COUNT: i64 = THREADS as i64;
-/// Points that a thread of a map has, or of a reduction at least.
-pub(crate) const ITEMS: i64 = 4;
-/// Consecutive elements that a thread scans, where shared memory has room for them.
-const SCANNED: i64 = 8;
-/// Bytes of shared memory that a block's tiles may take: of the 48 KiB that every block can have, with room
-/// for what its threads hand to each other and for a few blocks on one multiprocessor.
-pub(crate) const SHARED_BYTES: i64 = 32 << 10;
-/// About so many blocks reduce one array; each has more elements where that is not enough.
-pub(crate) const BLOCKS: i64 = 1024;
-/// Threads that run in step: rows of at least so many elements are reduced by a warp each.
+/// Threads of a GPU that run in step.
 pub(crate) const WARP: i64 = 32;
-/// Rows of at least so many elements are reduced by a block each.
-pub(crate) const LONG: i64 = 2048;
-/// At least so many elements of a column are reduced by one thread.
-pub(crate) const RUN: i64 = 16;
-/// So many partial results are combined by one thread; more by the threads of a block.
-pub(crate) const FEW: i64 = 32;
-/// Points of a tile are a multiple of this where there are that many.
-pub(crate) const ROUND: i64 = 64;
-/// How many iterations of the axis outside the lanes run together.
-pub(crate) const JAM: u32 = 4;
-
-/// Rows shorter than this are reduced many at a time, longer ones along the row.
-pub(crate) const SHORT: i64 = 32;
-/// So many columns or more are reduced side by side, fewer one by one.
-pub(crate) const COLUMNS: i64 = 3;
-/// The columns of the blocks that a transposition moves; they have half as many rows.
-pub(crate) const TRANSPOSED: i64 = 64;
 
 /// Bytes of the widest vectors that there are; a backend splits them where its own are narrower.
 const VECTOR_BYTES: u32 = 64;
@@ -70,12 +39,14 @@ pub(crate) struct ScanBlock {
 
 impl ScanBlock {
     /// The largest that has room for elements of so many bytes; a warp of one element each where nothing has.
-    pub fn of(bytes: u32) -> ScanBlock {
-        let runs = std::iter::successors(Some(SCANNED), |run| (*run > 1).then_some(run / 2));
-        let fewer = std::iter::successors(Some(THREADS / 2), |n| (i64::from(*n) > WARP).then_some(n / 2));
-        let full = runs.map(|run| ScanBlock { threads: THREADS, run });
+    pub fn of(bytes: u32, schedule: impl Fn(Field) -> i64) -> ScanBlock {
+        let (all, shared) = (schedule(Field::Threads) as u32, schedule(Field::Shared));
+        let runs =
+            std::iter::successors(Some(schedule(Field::ScanItems)), |run| (*run > 1).then_some(run / 2));
+        let fewer = std::iter::successors(Some(all / 2), |n| (i64::from(*n) > WARP).then_some(n / 2));
+        let full = runs.map(|run| ScanBlock { threads: all, run });
         let small = fewer.map(|threads| ScanBlock { threads, run: 1 });
-        let room = |b: &ScanBlock| b.tile() * i64::from(bytes) <= SHARED_BYTES;
+        let room = |b: &ScanBlock| b.tile() * i64::from(bytes) <= shared;
         full.chain(small).find(room).unwrap_or(ScanBlock { threads: WARP as u32, run: 1 })
     }
 
@@ -385,8 +356,11 @@ impl Scan<'_> {
 impl Shape {
     /// In how many lanes points run: a short body with a loop reads several vectors of a row at once; a long one has work
     /// enough in one.
-    pub fn lanes_of_points(&self) -> u32 {
-        lanes(self.widest, if self.loops && self.ops <= 24 { 2 } else { 1 })
+    pub fn lanes_of_points(&self, schedule: impl Fn(Field) -> i64) -> u32 {
+        lanes(
+            self.widest,
+            if self.loops && self.ops <= schedule(Field::LongBody) { schedule(Field::Points) } else { 1 },
+        )
     }
 
     /// Whether lanes of the variable pay: its reads are contiguous, or the same for all lanes.
@@ -396,46 +370,47 @@ impl Shape {
     }
 
     /// In how many lanes straight-line code may run along the variable, if at all: where most of its reads are contiguous.
-    /// Four vectors hide the latency of the combination.
-    pub fn in_lanes(&self) -> Option<u32> {
+    /// Several vectors hide the latency of the combination.
+    pub fn in_lanes(&self, schedule: impl Fn(Field) -> i64) -> Option<u32> {
         let pays = self.reads.strided == 0 || self.reads.contiguous >= self.reads.strided;
-        (self.lanes && !self.loops && !self.branches && pays).then(|| vectors(self, 4))
+        (self.lanes && !self.loops && !self.branches && pays)
+            .then(|| vectors(self, schedule(Field::Reduced), schedule(Field::LongBody)))
     }
 
     /// As [`Shape::in_lanes`], for a reduction, whose body may also have loops inside: where what these read is contiguous
     /// along its variable, as in sums of the sums of columns. Those loops are serial then, and of many lanes, each round of
     /// one reads a long run of a row.
-    pub fn reduced_in_lanes(&self) -> Option<u32> {
+    pub fn reduced_in_lanes(&self, schedule: impl Fn(Field) -> i64) -> Option<u32> {
         let across = self.inner.strided + self.reads.strided;
         let around = self.lanes && self.loops && !self.branches && self.inner.contiguous > 0 && across == 0;
-        if around { Some(vectors(self, 8)) } else { self.in_lanes() }
+        if !around {
+            return self.in_lanes(schedule);
+        }
+        Some(vectors(self, schedule(Field::Around), schedule(Field::LongBody)))
     }
 }
 
 /// In how many lanes values of this size run: one vector, or several where a loop inside waits for its
 /// accumulators.
-pub(crate) fn lanes(widest: u32, vectors: u32) -> u32 {
-    VECTOR_BYTES / widest.clamp(1, 8) * vectors
+pub(crate) fn lanes(widest: u32, vectors: i64) -> u32 {
+    VECTOR_BYTES / widest.clamp(1, 8) * vectors as u32
 }
 
-/// The most elements of an array on the stack.
-pub(crate) const MOST_PRIVATE: i64 = 64;
-
-/// How many elements an array of these dims has, if they are few enough for the stack.
-pub(crate) fn few_elements(dims: &[crate::ir::Atom]) -> Option<i64> {
+/// How many elements an array of these dims has, if they are few enough for the stack, for `most` there.
+pub(crate) fn few_elements(dims: &[crate::ir::Atom], most: i64) -> Option<i64> {
     let all = dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?))?;
-    (all <= MOST_PRIVATE).then_some(all)
+    (all <= most).then_some(all)
 }
 
-/// Whether a loop over an axis of this size is worth lanes. One of few iterations, as many as are known, is unrolled
-/// instead: what it makes may then live in registers.
-pub(crate) fn fills_lanes(n: crate::ir::Atom) -> bool {
-    n.as_int().is_none_or(|n| n > MOST_PRIVATE)
+/// Whether a loop over an axis of this size is worth lanes. One of few iterations, as many as are known and no more than
+/// `most`, is unrolled instead: what it makes may then live in registers.
+pub(crate) fn fills_lanes(n: crate::ir::Atom, most: i64) -> bool {
+    n.as_int().is_none_or(|n| n > most)
 }
 
 /// The lanes of so many vectors, or of one where a body has enough to do.
-fn vectors(s: &Shape, count: u32) -> u32 {
-    lanes(s.widest, if s.ops > 24 { 1 } else { count })
+fn vectors(s: &Shape, count: i64, long: i64) -> u32 {
+    lanes(s.widest, if s.ops > long { 1 } else { count })
 }
 
 /// An estimate of the operations of a body: a number, times the sizes of the loops inside that are known
@@ -514,8 +489,14 @@ pub(crate) fn points<E: Emit>(e: &mut E, cost: &Cost) -> super::L<crate::ir::Ato
     e.int(ScalarOp::Max2, n, A::int(1))
 }
 
-/// The number rounded up to a multiple.
-pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom, of: i64) -> super::L<crate::ir::Atom> {
+/// The number rounded up to a multiple of a field.
+pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom, of: Field) -> super::L<crate::ir::Atom> {
+    let of = e.number(of);
+    round_to(e, n, of)
+}
+
+/// … and of a number.
+pub(crate) fn round_to<E: Emit>(e: &mut E, n: crate::ir::Atom, of: i64) -> super::L<crate::ir::Atom> {
     use crate::ir::Atom as A;
     let up = e.int(ScalarOp::Add, n, A::int(of - 1))?;
     let q = e.int(ScalarOp::Quotient, up, A::int(of))?;
@@ -524,7 +505,8 @@ pub(crate) fn round<E: Emit>(e: &mut E, n: crate::ir::Atom, of: i64) -> super::L
 
 #[cfg(test)]
 mod tests {
-    use super::{SHARED_BYTES, ScanBlock, cost};
+    use super::{ScanBlock, cost};
+    use crate::schedule::{Field, Schedule};
     use remc_mono::parse::parse_program;
 
     /// The operations of the program's body, whose sizes nobody knows.
@@ -556,12 +538,13 @@ mod tests {
 
     #[test]
     fn a_scan_has_room_for_its_tile() {
-        assert_eq!(ScanBlock::of(8), ScanBlock { threads: 256, run: 8 });
-        assert_eq!(ScanBlock::of(17), ScanBlock { threads: 256, run: 4 });
-        assert_eq!(ScanBlock::of(64), ScanBlock { threads: 256, run: 2 });
-        assert_eq!(ScanBlock::of(129), ScanBlock { threads: 128, run: 1 });
+        let of = |bytes| ScanBlock::of(bytes, |f| Schedule::default()[f]);
+        assert_eq!(of(8), ScanBlock { threads: 256, run: 8 });
+        assert_eq!(of(17), ScanBlock { threads: 256, run: 4 });
+        assert_eq!(of(64), ScanBlock { threads: 256, run: 2 });
+        assert_eq!(of(129), ScanBlock { threads: 128, run: 1 });
         for bytes in 1..1024 {
-            assert!(ScanBlock::of(bytes).tile() * i64::from(bytes) <= SHARED_BYTES, "{bytes}");
+            assert!(of(bytes).tile() * i64::from(bytes) <= Schedule::default()[Field::Shared], "{bytes}");
         }
     }
 }

@@ -21,9 +21,10 @@ use super::scan::Scan;
 use super::schedule::{self, Cost};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
-use remc_flat::across::{Across, COLUMNS, ROWS, reduction};
+use remc_flat::across::{Across, reduction};
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
@@ -57,7 +58,11 @@ impl Points {
                 s.lanes && !s.branches && s.inner.shared > 0
             });
         // A jammed loop reads several vectors of a row at once.
-        let width = if jam { schedule::lanes(shape.widest, 4) } else { shape.lanes_of_points() };
+        let width = if jam {
+            schedule::lanes(shape.widest, p.number(Field::Jammed))
+        } else {
+            shape.lanes_of_points(|f| p.number(f))
+        };
         Points::Lanes { width, jam, contraction: shape.loops }
     }
 }
@@ -72,9 +77,7 @@ impl Plan {
                     Scan { index: axis.var, kind: *kind, op, leaf: &seg.body, epilogue: epilogue.as_ref() };
                 match known {
                     // For threads side by side the places in between would have to be scanned as well.
-                    Some(known) if !self.target.threads => {
-                        self.seg_scan_of_tiles(pat, axis.size, scan, known)
-                    }
+                    Some(known) if !self.threads => self.seg_scan_of_tiles(pat, axis.size, scan, known),
                     _ => self.seg_scan(pat, &seg.space, axis.size, scan),
                 }
             }
@@ -117,7 +120,7 @@ impl Plan {
 
     /// Evaluates the leaf at every point of the space, into cells of `outs`.
     pub fn fill(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
-        if self.target.threads && !space.is_empty() {
+        if self.threads && !space.is_empty() {
             return self.fill_by_threads(name, outs, space, leaf);
         }
         let Some((last, outer)) = space.split_last() else {
@@ -151,9 +154,11 @@ impl Plan {
             return self.fill_along(name, outs, space, leaf, n);
         };
         let mut enough = Atom::Const(Scalar::Bool(true));
-        for (a, least) in outer.last().into_iter().chain([last]).zip([ROWS, COLUMNS]) {
+        for (a, least) in
+            outer.last().into_iter().chain([last]).zip([Field::AcrossRows, Field::AcrossColumns])
+        {
             let size = self.atom(a.size)?;
-            let test = self.int(ScalarOp::Ge, size, Atom::int(least))?;
+            let test = self.int(ScalarOp::Ge, size, self.size(least))?;
             if test == Atom::Const(Scalar::Bool(false)) {
                 return self.fill_along(name, outs, space, leaf, n);
             }
@@ -250,8 +255,8 @@ impl Plan {
             _ => true,
         };
         match leaf.stmts.iter().all(simple) {
-            true => i64::from(schedule::lanes(shape.widest, 1)).min(schedule::SHORT),
-            false => schedule::SHORT,
+            true => i64::from(schedule::lanes(shape.widest, 1)).min(self.number(Field::Short)),
+            false => self.number(Field::Short),
         }
     }
 
@@ -281,9 +286,9 @@ impl Plan {
         let n = self.atom(last.size)?;
         let wide = match how {
             Points::Serial => points,
-            Points::Lanes { .. } => schedule::round(self, points, schedule::ROUND)?,
-            Points::Strips { width } => schedule::round(self, points, width.into())?,
-            Points::Transposed => Atom::int(schedule::TRANSPOSED),
+            Points::Lanes { .. } => schedule::round(self, points, Field::Round)?,
+            Points::Strips { width } => schedule::round_to(self, points, width.into())?,
+            Points::Transposed => self.size(Field::Transposed),
         };
         let tile = match how {
             // So many strips.
@@ -298,7 +303,9 @@ impl Plan {
         let (lanes, jam) = match how {
             Points::Serial | Points::Strips { .. } => (How::Seq, How::Seq),
             Points::Lanes { width, jam: false, .. } => (How::Lanes(width), How::Seq),
-            Points::Lanes { width, jam: true, .. } => (How::Lanes(width), How::Jam(schedule::JAM)),
+            Points::Lanes { width, jam: true, .. } => {
+                (How::Lanes(width), How::Jam(self.number(Field::Jam) as u32))
+            }
             Points::Transposed => {
                 let width = schedule::lanes(self.shape(leaf, last.var).widest, 1);
                 (How::Lanes(width), How::Jam(width))
@@ -361,20 +368,20 @@ impl Plan {
     ) -> L<Option<Tiles>> {
         let [first, mid @ ..] = outer else { return Ok(None) };
         if how == Points::Transposed {
-            let size = Atom::int(schedule::TRANSPOSED / 2);
+            let size = Atom::int(self.number(Field::Transposed) / 2);
             let n = self.atom(first.size)?;
             return Ok(Some(Tiles { size, count: self.tiles(n, size)? }));
         }
         let mut row = self.int(ScalarOp::Min2, n, wide)?;
         for a in mid {
             let n = self.atom(a.size)?;
-            let n = self.int(ScalarOp::Min2, n, Atom::int(self.target.grain))?;
+            let n = self.int(ScalarOp::Min2, n, Atom::int(self.grain()))?;
             row = self.int(ScalarOp::Mul, row, n)?;
         }
         row = self.int(ScalarOp::Max2, row, Atom::int(1))?;
         let mut size = self.int(ScalarOp::Quotient, points, row)?;
         let least = match how {
-            Points::Lanes { jam: true, .. } if mid.is_empty() => i64::from(schedule::JAM),
+            Points::Lanes { jam: true, .. } if mid.is_empty() => self.number(Field::Jam),
             _ => 1,
         };
         size = self.int(ScalarOp::Max2, size, Atom::int(least))?;

@@ -8,6 +8,7 @@ use super::own::Move;
 use super::strips::Beside;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 
@@ -352,7 +353,8 @@ impl Leaf<'_> {
         let name = self.plan.flat.vars[axis.var].name.clone();
         let outside = self.inner;
         let mut how = How::Seq;
-        if rest.is_empty() && outside == Inner::Lanes && schedule::fills_lanes(n) {
+        if rest.is_empty() && outside == Inner::Lanes && schedule::fills_lanes(n, self.number(Field::Private))
+        {
             if let Some(w) = self.lanes_of_map(body, axis.var) {
                 how = How::Lanes(w);
             } else if let Some(b) = self.plan.beside(body, axis.var, &self.sizes)? {

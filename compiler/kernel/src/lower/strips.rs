@@ -15,7 +15,7 @@
 //!
 //! Lanes take the same way, so sizes and conditions must be the same for all ([`Shape::alike`]). What is loaded or
 //! stored across rows is so one lane after the other, no slower than row after row; but for rows that are long and lie a
-//! power of two apart, which no cache keeps side by side: hence [`MOST_BYTES`].
+//! power of two apart, which no cache keeps side by side: hence `strip.bytes`, half of a core's own cache of 1 MiB.
 //!
 //! | the innermost loop of a point | its points run |
 //! | --- | --- |
@@ -28,18 +28,14 @@
 use super::build::Emit;
 use super::leaf::{Inner, Leaf, Strip};
 use super::plan::Plan;
-use super::schedule::{self, MOST_PRIVATE, Shape, few_elements, lane_ops};
+use super::schedule::{self, Shape, few_elements, lane_ops};
 use super::{L, Place};
 use crate::ir::{Atom, How, Range};
+use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
-
-/// The bytes that the arrays of a strip may have, with the rows that it reads: half of a core's own cache of 1 MiB.
-const MOST_BYTES: i64 = 1 << 19;
-/// The bytes of those arrays that are on the stack.
-const MOST_STACK: i64 = 1 << 17;
 
 /// How the points of an axis run side by side.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -84,18 +80,18 @@ impl Plan {
                 (axes.len(), last.size, self.shape(body, last.var).pays())
             }
             E::Reduce { axis, body, op } => {
-                let lanes = self.shape(body, axis.var).reduced_in_lanes();
+                let lanes = self.shape(body, axis.var).reduced_in_lanes(|f| self.number(f));
                 (1, axis.size, self.is_combined_in_lanes(op) && lanes.is_some())
             }
             E::Scan { axis, body, op, .. } => {
-                let lanes = self.shape(body, axis.var).in_lanes();
+                let lanes = self.shape(body, axis.var).in_lanes(|f| self.number(f));
                 (1, axis.size, self.is_combined_in_lanes(op) && lanes.is_some())
             }
             E::For { axis, .. } => (1, axis.size, false),
             _ => return inside,
         };
         // So few iterations are written out.
-        if size.as_int().is_some_and(|n| n <= MOST_PRIVATE) {
+        if size.as_int().is_some_and(|n| n <= self.number(Field::Private)) {
             return inside;
         }
         Some(match inside {
@@ -116,7 +112,7 @@ impl Plan {
         body.stmts.iter().any(|s| {
             let here = match &s.exp {
                 mono::Exp::Map { axes, body } => axes.last().is_some_and(|last| {
-                    last.size.as_int().is_none_or(|n| n > MOST_PRIVATE)
+                    last.size.as_int().is_none_or(|n| n > self.number(Field::Private))
                         && self.shape(body, last.var).alike
                         && self.innermost(body).is_some_and(|l| l.waits)
                 }),
@@ -185,7 +181,7 @@ impl Plan {
         let mut made = Made { sizes: sizes.clone(), ..Made::default() };
         made.body(self, body);
         let width = schedule::lanes(shape.widest, 1);
-        if self.bytes_on_stack(&made).saturating_mul(width.into()) > MOST_STACK {
+        if self.bytes_on_stack(&made).saturating_mul(width.into()) > self.number(Field::StripStack) {
             return Ok(None);
         }
         let Some(mut bytes) = self.bytes_of(&made)? else { return Ok(None) };
@@ -199,10 +195,15 @@ impl Plan {
                 let row = self.capped(n, i64::from(shape.widest))?;
                 bytes = self.int(ScalarOp::Add, bytes, row)?;
             } else {
-                cond = Some(self.int(ScalarOp::Lt, n, Atom::int(i64::from(width).min(schedule::SHORT)))?);
+                cond = Some(self.int(
+                    ScalarOp::Lt,
+                    n,
+                    Atom::int(i64::from(width).min(self.number(Field::Short))),
+                )?);
             }
         }
-        let fits = self.int(ScalarOp::Le, bytes, Atom::int(MOST_BYTES / i64::from(width)))?;
+        let fits =
+            self.int(ScalarOp::Le, bytes, Atom::int(self.number(Field::StripBytes) / i64::from(width)))?;
         let short = cond.is_some();
         let cond = match cond {
             Some(short) => self.int(ScalarOp::And, short, fits)?,
@@ -219,7 +220,7 @@ impl Plan {
     /// So many bytes for each of `n`, but no more than are of interest.
     fn capped(&mut self, n: Atom, bytes: i64) -> L<Atom> {
         let n = self.int(ScalarOp::Max2, n, Atom::int(0))?;
-        let n = self.int(ScalarOp::Min2, n, Atom::int(MOST_BYTES))?;
+        let n = self.int(ScalarOp::Min2, n, self.size(Field::StripBytes))?;
         self.int(ScalarOp::Mul, n, Atom::int(bytes))
     }
 
@@ -234,7 +235,7 @@ impl Plan {
                 let Some(n) = self.known(*d, &made.sizes)? else { return Ok(None) };
                 let n = self.capped(n, 1)?;
                 bytes = self.int(ScalarOp::Mul, bytes, n)?;
-                bytes = self.int(ScalarOp::Min2, bytes, Atom::int(MOST_BYTES))?;
+                bytes = self.int(ScalarOp::Min2, bytes, self.size(Field::StripBytes))?;
             }
             all = self.int(ScalarOp::Add, all, bytes)?;
         }
@@ -245,7 +246,7 @@ impl Plan {
     fn bytes_on_stack(&self, made: &Made) -> i64 {
         let small = made.arrays.iter().filter_map(|v| {
             let ty = &self.flat.vars[*v].ty;
-            Some(few_elements(&ty.dims)? * i64::from(ty.base.bits().max(8) / 8))
+            Some(few_elements(&ty.dims, self.number(Field::Private))? * i64::from(ty.base.bits().max(8) / 8))
         });
         small.fold(0, i64::saturating_add)
     }

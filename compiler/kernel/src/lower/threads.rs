@@ -21,9 +21,10 @@ use super::grid::Tiles;
 use super::leaf::Leaf;
 use super::plan::Plan;
 use super::scan::{Before, Scan};
-use super::schedule::{self, BLOCKS, COUNT, FEW, ITEMS, LONG, RUN, ScanBlock, THREADS, WARP};
+use super::schedule::{self, ScanBlock, WARP};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::BaseTy;
 use remc_base::ops::{ScalarOp, zero};
 use remc_mono::ir as mono;
@@ -46,7 +47,7 @@ impl Plan {
         {
             return self.transpose_by_threads(name, outs, [*row, *column], leaf);
         }
-        let found = contraction(space, leaf, &self.tys());
+        let found = contraction(space, leaf, &self.tys()).filter(|c| self.contraction_fits(c));
         if let Some(c) = found {
             let cond = self.is_worth_squares(space)?;
             self.blocks.open();
@@ -93,7 +94,7 @@ impl Plan {
             widest = widest.max(base.bits() / 8);
         }
         // A long body has enough to do between its reads.
-        (widest > 0 && leaf.stmts.len() <= 24).then(|| (16 / widest).min(4))
+        (widest > 0 && leaf.stmts.len() as i64 <= self.number(Field::LongBody)).then(|| (16 / widest).min(4))
     }
 
     /// Neighbours by packs, along one axis.
@@ -107,11 +108,11 @@ impl Plan {
     ) -> L<()> {
         let n = self.atom(axis.size)?;
         let packs = self.tiles(n, Atom::int(i64::from(width)))?;
-        let size = Atom::int(COUNT);
+        let size = self.size(Field::Threads);
         let count = self.tiles(packs, size)?;
         self.kernel(name, |l| {
             let outs = l.import_all(outs);
-            let thread = l.threads(THREADS);
+            let thread = l.threads_of_block();
             let index = l.grid_axis("b", count);
             let (limit, n) = (l.outer(packs), l.outer(n));
             let range = Range::Share { thread, threads: size, index, size, limit };
@@ -131,15 +132,19 @@ impl Plan {
         let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
         let total = self.product(&sizes)?;
         let cost = self.cost(leaf);
-        let each = if cost.sizes.is_empty() && cost.ops < schedule::THREAD_GRAIN { ITEMS } else { 1 };
-        let size = Atom::int(COUNT * each);
+        let each = if cost.sizes.is_empty() && cost.ops < self.number(Field::ThreadGrain) {
+            self.number(Field::Items)
+        } else {
+            1
+        };
+        let size = Atom::int(self.number(Field::Threads) * each);
         let count = self.tiles(total, size)?;
         self.kernel(name, |l| {
             let outs = l.import_all(outs);
-            let thread = l.threads(THREADS);
+            let thread = l.threads_of_block();
             let index = l.grid_axis("b", count);
             let limit = l.outer(total);
-            let range = Range::Share { thread, threads: Atom::int(COUNT), index, size, limit };
+            let range = Range::Share { thread, threads: l.size(Field::Threads), index, size, limit };
             let single = match space {
                 [axis] => l.plan.flat.vars[axis.var].name.to_string(),
                 _ => "p".to_owned(),
@@ -169,7 +174,7 @@ impl Plan {
             None => self.reduce_rows(space, axis, op, leaf, &outs)?,
             Some(last) => {
                 let n = self.atom(last.size)?;
-                let cond = self.int(ScalarOp::Ge, n, Atom::int(WARP))?;
+                let cond = self.int(ScalarOp::Ge, n, self.size(Field::Warp))?;
                 self.blocks.open();
                 self.reduce_columns(space, axis, op, leaf, &outs)?;
                 let then = self.blocks.close();
@@ -194,7 +199,17 @@ impl Plan {
         let n = self.atom(axis.size)?;
         let tiles = self.tiles_of_segments(space, n)?;
         let (partials, places) = self.partial_arrays(space, op, tiles)?;
-        self.reduce_by_threads("reduce", THREADS, space, axis, op, leaf, tiles, Some(&places), &[])?;
+        self.reduce_by_threads(
+            "reduce",
+            self.number(Field::Threads) as u32,
+            space,
+            axis,
+            op,
+            leaf,
+            tiles,
+            Some(&places),
+            &[],
+        )?;
         self.combine_partials(space, &partials, tiles, op, outs)
     }
 
@@ -212,21 +227,21 @@ impl Plan {
         let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
         let columns = self.product(&sizes)?;
         let some = self.int(ScalarOp::Max2, columns, Atom::int(1))?;
-        let wanted = self.int(ScalarOp::Quotient, Atom::int(BLOCKS * WARP), some)?;
+        let wanted = self.int(ScalarOp::Quotient, Atom::int(self.number(Field::Reducing) * WARP), some)?;
         let wanted = self.int(ScalarOp::Max2, wanted, Atom::int(1))?;
         let size = self.tiles(n, wanted)?;
-        let size = self.int(ScalarOp::Max2, size, Atom::int(RUN))?;
+        let size = self.int(ScalarOp::Max2, size, self.size(Field::Run))?;
         let tiles = Tiles { size, count: self.tiles(n, size)? };
         let (partials, places) = self.partial_arrays(space, op, tiles)?;
         let total = self.int(ScalarOp::Mul, columns, tiles.count)?;
         let number = self.bind_size("tiles", tiles.count);
         let run = mono::Axis { var: self.fresh("r", mono::Ty::int()), size: number };
         let points: Vec<mono::Axis> = std::iter::once(run).chain(space.iter().copied()).collect();
-        let block = Atom::int(COUNT);
+        let block = self.size(Field::Threads);
         let count = self.tiles(total, block)?;
         self.kernel("reduce", |l| {
             let places = l.import_all(&places);
-            let thread = l.threads(THREADS);
+            let thread = l.threads_of_block();
             let index = l.grid_axis("b", count);
             let limit = l.outer(total);
             let range = Range::Share { thread, threads: block, index, size: block, limit };
@@ -254,12 +269,22 @@ impl Plan {
         op: &mono::Combine,
         outs: &[Place],
     ) -> L<()> {
-        let many = self.int(ScalarOp::Gt, tiles.count, Atom::int(FEW))?;
+        let many = self.int(ScalarOp::Gt, tiles.count, self.size(Field::Few))?;
         let one = Tiles { size: tiles.count, count: Atom::int(1) };
         let (index, size, elems) = self.partial_elements(space, partials, tiles.count);
         let rest = mono::Axis { var: index, size };
         self.blocks.open();
-        self.reduce_by_threads("combine", THREADS, space, rest, op, &elems, one, None, outs)?;
+        self.reduce_by_threads(
+            "combine",
+            self.number(Field::Threads) as u32,
+            space,
+            rest,
+            op,
+            &elems,
+            one,
+            None,
+            outs,
+        )?;
         let then = self.blocks.close();
         self.blocks.open();
         let leaf = self.combination(space, partials, tiles.count, op);
@@ -287,7 +312,10 @@ impl Plan {
             return Ok(false);
         }
         let one = Tiles { size: n, count: Atom::int(1) };
-        let mut versions = vec![(Atom::int(LONG), THREADS), (Atom::int(WARP), WARP as u32)];
+        let mut versions = vec![
+            (self.size(Field::Block), self.number(Field::Threads) as u32),
+            (self.size(Field::Warp), WARP as u32),
+        ];
         // A static length decides now.
         if let Some(n) = n.as_int() {
             versions.retain(|(least, _)| least.as_int().is_some_and(|l| n >= l));
@@ -319,12 +347,12 @@ impl Plan {
         let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
         let segments = self.product(&sizes)?;
         let segments = self.int(ScalarOp::Max2, segments, Atom::int(1))?;
-        let wanted = self.int(ScalarOp::Quotient, Atom::int(BLOCKS), segments)?;
+        let wanted = self.int(ScalarOp::Quotient, self.size(Field::Reducing), segments)?;
         let wanted = self.int(ScalarOp::Max2, wanted, Atom::int(1))?;
         let each = self.tiles(n, wanted)?;
-        let rounds = self.tiles(each, Atom::int(COUNT))?;
-        let rounds = self.int(ScalarOp::Max2, rounds, Atom::int(ITEMS))?;
-        let size = self.int(ScalarOp::Mul, rounds, Atom::int(COUNT))?;
+        let rounds = self.tiles(each, self.size(Field::Threads))?;
+        let rounds = self.int(ScalarOp::Max2, rounds, self.size(Field::Items))?;
+        let size = self.int(ScalarOp::Mul, rounds, self.size(Field::Threads))?;
         Ok(Tiles { size, count: self.tiles(n, size)? })
     }
 
@@ -375,7 +403,9 @@ impl Plan {
         let Scan { kind, op, .. } = scan;
         let n = self.atom(axis.size)?;
         let params = &op.lambda.params[..op.lambda.body.results.len()];
-        let block = ScanBlock::of(params.iter().map(|v| self.flat.vars[*v].ty.base.bits() / 8).sum());
+        let block = ScanBlock::of(params.iter().map(|v| self.flat.vars[*v].ty.base.bits() / 8).sum(), |f| {
+            self.number(f)
+        });
         let size = Atom::int(block.tile());
         let tiles = Tiles { size, count: self.tiles(n, size)? };
         let mut outs = Vec::new();
@@ -422,6 +452,12 @@ impl Leaf<'_> {
         let thread = self.plan.out.scalar("thread", BaseTy::I64);
         self.kernel.threads = Some((thread, count));
         Atom::Var(thread)
+    }
+
+    /// … as many as the schedule says.
+    fn threads_of_block(&mut self) -> Atom {
+        let count = self.number(Field::Threads) as u32;
+        self.threads(count)
     }
 
     /// How many threads a block has.

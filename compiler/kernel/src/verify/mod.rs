@@ -112,6 +112,8 @@ rules! {
     /// A chain is a statement of a kernel's body itself, and hands on values of one type by memory that has
     /// a place for each block, at the grid's variables.
     Chain,
+    /// The numbers of a schedule are in their ranges, and agree.
+    Schedule,
     /// A block has 1 to 1024 threads, whose number is an `int`; only then do they meet.
     Threads,
     /// Shared memory is allocated in the body itself of a kernel with threads.
@@ -315,6 +317,9 @@ impl<'p> Verifier<'p> {
         for prov in &k.provs {
             self.ensure(p.provs.contains(*prov), Rule::Provenance, || format!("there is no place {prov:?}"))?;
         }
+        self.ensure(k.schedule.conflict().is_none(), Rule::Schedule, || {
+            k.schedule.conflict().unwrap_or_default()
+        })?;
         self.bind_all(&k.params)?;
         for v in &k.params {
             let private =

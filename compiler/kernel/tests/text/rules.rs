@@ -465,6 +465,15 @@ fn each_rule_refuses() {
     refused(&none, Rule::Threads);
     let many = kernel("(%b %nb) threads", "").replace("(threads %th 256)", "(threads %th 1025)");
     refused(&many, Rule::Threads);
+    let numbers = |numbers: &str| {
+        let (head, rest) =
+            kernel("(%b %nb)", "").split_once(" (from").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        format!("{head} (schedule \"f:1\"{numbers}) (from{rest}")
+    };
+    assert_eq!(verify(&parse(&numbers(" (grain 7) (unroll 0)"))), Ok(()));
+    refused(&numbers(" (grain 0)"), Rule::Schedule);
+    refused(&numbers(" (contract.side 65)"), Rule::Schedule);
+    seen.push(Rule::Schedule);
     for (rule, stmts) in PLANS {
         // What is unbound stands after the plan.
         let text = match stmts.split_once(" (unbound") {
@@ -519,6 +528,8 @@ fn strange_ids_are_refused() {
     let mut p = good;
     p.kernels.push(Kernel {
         name: remc_base::Name::new("k"),
+        site: remc_base::Name::new(""),
+        schedule: remc_kernel::schedule::Schedule::default(),
         grid: vec![(strange, strange.into())],
         worker: strange,
         threads: None,

@@ -137,7 +137,9 @@ fn in_session(
             Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
             Err(CompileError::Limitation(told)) => Err(Ran::Limited(format!("{told:?}"))),
             Err(CompileError::TooLarge(told)) => Err(Ran::Limited(told.to_string())),
-            Err(e @ CompileError::NoThreshold(..)) => Err(Ran::Bug(format!("{e:?}"))),
+            Err(e @ (CompileError::NoNumber(..) | CompileError::Numbers(..))) => {
+                Err(Ran::Bug(format!("{e:?}")))
+            }
             Err(CompileError::Bug(bug)) => Err(Ran::Bug(format!("{}: {}", bug.stage, bug.message))),
         }
     };
@@ -191,7 +193,7 @@ fn in_session(
     let mut ran = None;
     if emulated {
         let tuning = if program.fine {
-            let target = Target { grain: FINE, ..Target::GPU };
+            let target = Target::gpu().grained(FINE);
             let thresholds =
                 Thresholds { row_long: 5, row_tile: Thresholds::GPU.row_tile, ..Thresholds::tiny(3) };
             Tuning { thresholds, target }

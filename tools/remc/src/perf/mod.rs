@@ -14,7 +14,8 @@ use crate::report::{Failure, Outcome, Reporter, to_stdout};
 
 use crate::tune::pick::{self, Pick};
 use remc_driver::InternalBug;
-use remc_driver::compile::{Options, Stop, Tuning};
+use remc_driver::compile::{Number, Options, Stop, Tuning};
+use std::cell::RefCell;
 
 pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let mut session = new_session();
@@ -38,15 +39,24 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let tuned = |p: &_| pick.values(&session, p);
     let tuned = Some(&tuned as &dyn Fn(&_) -> _);
     let (named, size_limit) = (args.versions.named(), args.size.limit);
-    let options = Options { to: Some("flat"), tuning, tuned, named, size_limit, ..Options::default() };
-    let stop = session
-        .compile(&program, file, &global, &ranks, options)
-        .or_else(|e| refuse(&session, reporter, e))?;
+    let numbers = RefCell::new(Vec::new());
+    let compiled = |to| {
+        let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
+        let read = Some(&read as &dyn Fn(&[Number]));
+        let named = named.clone();
+        let options = Options { to: Some(to), tuning, tuned, named, read, size_limit, ..Options::default() };
+        session.compile(&program, file, &global, &ranks, options).or_else(|e| refuse(&session, reporter, e))
+    };
+    let stop = compiled("flat")?;
+    // Which numbers its schedules have is known where it has kernels.
+    if args.versions.shown.is_some() {
+        compiled("kernel")?;
+    }
     reporter.show(&session, &session.notices());
     let Stop::Flat(flat) = stop else {
         return Err(Failure::Bug(InternalBug { stage: "flatten", message: "another language".into() }));
     };
-    pick::show(&args.versions, &crate::compile::thresholds(&flat));
+    pick::show(&args.versions, flat.name.as_str(), &crate::compile::thresholds(&flat), &numbers.borrow());
     let report = remc_cost::analyse(&flat);
     let entry = program.get(&global).and_then(|d| d.entry.as_ref()).map(|_| global.name.to_string());
     let what = words::What { entry, device: on };

@@ -9,7 +9,7 @@ use crate::codes;
 use crate::report::{Outcome, fail, to_stderr, usage};
 use remc_base::{Diagnostic, Name, Span};
 use remc_driver::Session;
-use remc_driver::compile::{Named, Threshold};
+use remc_driver::compile::{Kind, Named, Number};
 use remc_flat::ir::Program;
 use remc_tune::file::{Tuned, Wrong, read, structure};
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ pub struct Pick {
     /// `None`: there is no file, or it says nothing of this.
     tuned: Option<(PathBuf, Tuned)>,
     /// The kinds that the command line has values for.
-    given: Vec<Threshold>,
+    given: Vec<Kind>,
 }
 
-/// Says which thresholds a program has, where that is asked.
-pub fn show(versions: &Versions, thresholds: &[(Name, i64)]) {
+/// Says which numbers a program has, where that is asked: its thresholds, and those of its operators' schedules.
+pub fn show(versions: &Versions, entry: &str, thresholds: &[(Name, i64)], numbers: &[Number]) {
     if versions.shown != Some(Numbers::Tuning) {
         return;
     }
@@ -37,6 +37,8 @@ pub fn show(versions: &Versions, thresholds: &[(Name, i64)]) {
         [] => "there are no versions to choose between\n".to_owned(),
         all => all.iter().map(line).collect(),
     });
+    let number = |n: &Number| format!("{} = {}\n", n.name(entry), n.value);
+    to_stderr(&numbers.iter().map(number).collect::<String>());
 }
 
 /// The tuning file of a program.
@@ -113,8 +115,7 @@ impl Pick {
             }
             Some(name) => unused(format!("the program has no threshold `{name}`")),
             None => {
-                let given =
-                    |name: &str| Threshold::of_name(name).is_some_and(|kind| self.given.contains(&kind));
+                let given = |name: &str| Kind::of_name(name).is_some_and(|kind| self.given.contains(&kind));
                 let all = tuned.thresholds.iter().filter(|(name, _)| !given(name));
                 all.map(|(name, value)| (name.clone(), *value)).collect()
             }

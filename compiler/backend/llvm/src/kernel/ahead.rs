@@ -18,10 +18,8 @@ use inkwell::intrinsics::Intrinsic;
 use inkwell::values::{IntValue, PointerValue};
 use remc_base::BaseTy;
 use remc_kernel::ir::{Atom, Exp, Var};
+use remc_kernel::schedule::Field;
 use rustc_hash::FxHashSet;
-
-/// How far ahead of what a row loads, in bytes, memory is asked for.
-const AHEAD: i64 = 4096;
 
 /// What comes from memory at once, in bytes.
 pub(super) const LINE: u32 = 64;
@@ -76,14 +74,14 @@ impl<'ctx> Fun<'_, 'ctx> {
         Ok(())
     }
 
-    /// Asks for the memory `AHEAD` of an address, be it there or not.
+    /// Asks for the memory `ahead` of an address, be it there or not.
     fn ask_for(&self, at: PointerValue<'ctx>) -> Result<(), EmitError> {
         let name = "llvm.prefetch";
         let f = Intrinsic::find(name)
             .and_then(|i| i.get_declaration(self.e.module, &[at.get_type().into()]))
             .ok_or(EmitError::NoIntrinsic(name))?;
         let there = self.e.builder.build_ptr_to_int(at, self.i64(0).get_type(), "")?;
-        let there = self.e.builder.build_int_add(there, self.i64(AHEAD), "")?;
+        let there = self.e.builder.build_int_add(there, self.i64(self.schedule[Field::Ahead]), "")?;
         let there = self.e.builder.build_int_to_ptr(there, at.get_type(), "")?;
         // To read data that will be needed in all caches.
         let [read, near, data] = [0, 3, 1].map(|k| self.i32(k).into());

@@ -17,11 +17,11 @@
 //! after them if they are masked. All of that depends on the number of iterations alone, so a result is the
 //! same on every run.
 
+use super::Fun;
 use super::counted::{Loop, Sum, Sums, Values};
 use super::pieces::{Piece, Pieces};
 use super::stmt::{close, values_of};
 use super::vary::{self, Known};
-use super::{Fun, tail};
 use crate::error::EmitError;
 use crate::values::{Value, lanes as width};
 use inkwell::IntPredicate;
@@ -29,13 +29,8 @@ use inkwell::values::{BasicValueEnum, IntValue};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
+use remc_kernel::schedule::Field;
 use remc_kernel::{keep, rows, scan};
-
-/// The most iterations that are written out.
-const MOST_UNROLLED: i64 = 64;
-
-/// The fewest lanes worth a loop of their own.
-const FEWEST_LANES: u32 = 4;
 
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
@@ -61,7 +56,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             How::Unroll => {
                 if let (Some(a), Some(b)) =
                     (from.get_sign_extended_constant(), to.get_sign_extended_constant())
-                    && b.saturating_sub(a) <= MOST_UNROLLED
+                    && b.saturating_sub(a) <= self.schedule[Field::Unroll]
                 {
                     return self.unrolled(var, a..b, carried, body, next);
                 }
@@ -468,7 +463,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             w /= 2;
         }
         if l.ragged && self.is_cheap_masked(var, carried, body) {
-            return vec![w.min(native * tail::REGISTERS)];
+            return vec![w.min(native * self.schedule[Field::RaggedParts] as u32)];
         }
         if l.ragged && self.can_mask(carried, body) && !self.loads_follow(var, body) {
             return vec![w.min(native)];
@@ -478,7 +473,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             all.retain(|w| *w > native && !l.ragged);
             all.push(native.min(w));
         } else if vary::has_loop(body) {
-            while w / 4 >= FEWEST_LANES {
+            while i64::from(w / 4) >= self.schedule[Field::FewestLanes] {
                 w /= 4;
                 all.push(w);
             }

@@ -66,6 +66,7 @@ use remc_kernel::agree::Agree;
 use remc_kernel::contract;
 use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Stmt, StmtKind, Ty, Var};
 use remc_kernel::parts::Parts;
+use remc_kernel::schedule::Schedule;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The machine code of a program.
@@ -190,6 +191,8 @@ struct Fun<'a, 'ctx> {
     order: ahead::Order,
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
+    /// The numbers of the kernel.
+    schedule: Schedule,
     jam_varying: FxHashSet<Var>,
     /// Those that grow by one from iteration to iteration.
     jam_linear: FxHashSet<Var>,
@@ -233,6 +236,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             ahead: false,
             order: ahead::Order::default(),
             jam: 1,
+            schedule: Schedule::default(),
             jam_varying: FxHashSet::default(),
             jam_linear: FxHashSet::default(),
             writes_lines: false,
@@ -534,6 +538,7 @@ fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     }
     let [args, lo, hi, worker, error] = parameters(function)?;
     let mut f = Fun::new(c, function, Side::Kernel { error, block: lo })?;
+    f.schedule = k.schedule;
     f.load_slots(pointer(args)?, &k.params)?;
     f.params.extend(&k.params);
     f.bind(k.worker, worker);

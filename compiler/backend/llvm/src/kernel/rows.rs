@@ -30,16 +30,11 @@ use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue};
 use remc_kernel::ir::{Atom, Exp, How, Range, Stmt, StmtKind, Var};
 use remc_kernel::rows::{After, Rows};
+use remc_kernel::schedule::Field;
 use rustc_hash::FxHashSet;
 
 /// The rows, and the elements of a vector.
 const ROWS: u32 = FIRST;
-/// The most vectors that a row may be.
-const MOST_VECTORS: u32 = 2;
-
-/// The most statements before a row that are worth writing out so often.
-const MOST_BEFORE: usize = 24;
-
 /// The statements before a row that a value needs, in lanes; and the values that it takes from iteration to iteration.
 #[derive(Default)]
 struct Needs {
@@ -65,7 +60,7 @@ struct Plan<'r, 'l, 'ctx> {
 impl<'ctx> Fun<'_, 'ctx> {
     /// Emits the loop if its rows can be reduced several at once; whether they can.
     pub fn rows(&mut self, l: &Loop<'_, 'ctx>, rows: &Rows<'_>) -> Result<bool, EmitError> {
-        if self.mask.is_some() || rows.before.len() > MOST_BEFORE {
+        if self.mask.is_some() || rows.before.len() as i64 > self.schedule[Field::RowOps] {
             return Ok(false);
         }
         let Some(plan) = self.rows_at_once(l, rows)? else { return Ok(false) };
@@ -136,7 +131,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             return Ok(None);
         }
         // Rows that fill what one alone has for its last elements are folded in another order.
-        let vectors = if w > MOST_VECTORS * ROWS { MOST_VECTORS } else { 1 };
+        let most = self.schedule[Field::RowVectors] as u32;
+        let vectors = if w > most * ROWS { most } else { 1 };
         let conds = self.needs(l, rows, rows.conds.iter().map(|c| c.1).chain([size]));
         let after = rows.after.iter().flat_map(|a| match a {
             After::Is(_, a) => vec![*a],

@@ -26,9 +26,7 @@ use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_kernel::ir::Atom;
 use remc_kernel::scan::Phases;
-
-/// Vectors of one type that are scanned at once: more would need too many registers.
-const MOST_PARTS: u32 = 4;
+use remc_kernel::schedule::Field;
 
 impl<'ctx> Fun<'_, 'ctx> {
     /// Whether an operator is worth being applied to vectors more often than to scalars.
@@ -46,7 +44,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let Loop { var, from, to, carried, next, .. } = *l;
         let native = |ty: BaseTy| self.host.lanes(ty.bits()).max(2);
         let least = sums.iter().map(|(_, ty, _)| native(*ty)).min().unwrap_or(w);
-        let w = w.min(least.saturating_mul(MOST_PARTS));
+        let w = w.min(least.saturating_mul(self.schedule[Field::ScanParts] as u32));
         let parts: Vec<u32> = sums.iter().map(|(_, ty, _)| native(*ty).min(w)).collect();
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;

@@ -36,15 +36,12 @@ use inkwell::{IntPredicate, types::VectorType};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var};
+use remc_kernel::schedule::Field;
 use std::ops::Range;
 
 /// Processors mask lanes of so many bits, in vectors of at least so many.
 const LANE_BITS: u32 = 32;
 const VECTOR_BITS: u32 = 256;
-
-/// The registers of a ragged row's last vector, and the most statements that are worth running in all of them.
-pub(super) const REGISTERS: u32 = 4;
-const MOST_STATEMENTS: usize = 8;
 
 /// The lanes of the first vector, where there is another: whether a row has more of them is a guess. Where they are half
 /// a register, a ragged row's lie in one cache line more often, and folding them is a step less.
@@ -72,7 +69,9 @@ impl<'ctx> Mask<'ctx> {
 impl<'ctx> Fun<'_, 'ctx> {
     /// Whether the last vector may have several registers, of which most have nothing to do.
     pub fn is_cheap_masked(&self, var: Var, carried: &[Carried], body: &[Stmt]) -> bool {
-        body.len() <= MOST_STATEMENTS && self.can_mask(carried, body) && self.runs_on_nothing(var, body)
+        body.len() as i64 <= self.schedule[Field::RaggedOps]
+            && self.can_mask(carried, body)
+            && self.runs_on_nothing(var, body)
     }
 
     /// Whether the last iterations of a loop with this body can be one vector.

@@ -32,15 +32,10 @@ use inkwell::values::{PointerValue, VectorValue};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_kernel::ir::{Atom, BufferTy, Exp, Var};
-
-/// The most lanes, or iterations, of a block: rows are kept in registers.
-const MOST_ROWS: u32 = 16;
+use remc_kernel::schedule::Field;
 
 /// The bytes of a cache line.
 const LINE: u32 = 64;
-
-/// The bytes from which on a buffer is written past the caches: several times a core's own.
-const LARGE: i64 = 8 << 20;
 
 impl<'ctx> Fun<'_, 'ctx> {
     /// Keeps in mind the variables that grow by one from jammed iteration to iteration.
@@ -81,7 +76,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             && contiguous
             && rows.iter().all(|p| strided(p) || shared(p))
             && rows.iter().any(strided);
-        fits.then_some(k.min(w).min(MOST_ROWS))
+        fits.then_some(k.min(w).min(self.schedule[Field::TransposedRows] as u32))
     }
 
     /// The columns of blocks: a vector for each jammed iteration.
@@ -175,7 +170,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         for d in &ty.dims {
             bytes = b.build_int_mul(bytes, self.size(*d)?, "")?;
         }
-        let large = self.e.icmp(IntPredicate::SGE, bytes.into(), self.i64(LARGE).into())?;
+        let large =
+            self.e.icmp(IntPredicate::SGE, bytes.into(), self.i64(self.schedule[Field::Stream]).into())?;
         let mut bits = self.i64(0);
         for (address, _) in stores {
             let number = b.build_ptr_to_int(*address, self.e.context.i64_type(), "")?;

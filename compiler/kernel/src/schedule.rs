@@ -1,0 +1,361 @@
+//! The numbers that decide how an operator's kernels run: a [`Schedule`] for each.
+//!
+//! ```text
+//! (k0 "map" (schedule "rows:1" (grain 4096)) …)         "rows:1" is the operator's name ([`remc_flat::sites`])
+//! ```
+//!
+//! Each number is a [`Field`], with a name, a meaning, a range and a default. Lowering and the backends read a schedule and
+//! have no such numbers of their own, so that whoever sets a field — a person by `--threshold main/grain/rows:1=4096`, the
+//! tuner in its file — decides it. What the numbers of one schedule have to agree on is checked before anything is lowered
+//! ([`Schedule::conflict`]).
+//!
+//! A schedule changes how fast a program is, and in which order a reduction of floats combines. It changes nothing else:
+//! tiles depend on sizes and on these numbers, never on the number of threads.
+//!
+//! A field is of processors, of GPUs, or of both; a kernel's text has those that are not the default. Numbers that no
+//! schedule could choose stay where they are used: the width of the widest vector, the threads of a warp, a cache line.
+
+use remc_base::Name;
+use std::fmt;
+use std::ops::Index;
+
+/// Where a number matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// On processors, where a block is a thread's: read by lowering, or by the code generator.
+    Cpu,
+    CpuCode,
+    /// On GPUs, where a block has threads.
+    Gpu,
+    Both,
+}
+
+/// What is known of a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct About {
+    /// As a user writes it.
+    pub name: &'static str,
+    pub place: Place,
+    /// The least and the greatest value.
+    pub range: (i64, i64),
+    pub default: i64,
+    /// Only powers of two will do.
+    pub power: bool,
+    pub meaning: &'static str,
+}
+
+macro_rules! fields {
+    ($($field:ident $name:literal $place:ident $least:literal ..= $most:tt, $default:tt $(, $power:ident)?: $meaning:literal;)*) => {
+        /// A number of a schedule.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Field { $(#[doc = $meaning] $field,)* }
+
+        impl Field {
+            pub const ALL: &'static [Field] = &[$(Field::$field,)*];
+
+            const ABOUT: &'static [About] = &[$(About {
+                name: $name,
+                place: Place::$place,
+                range: ($least, $most),
+                default: $default,
+                power: fields!(@power $($power)?),
+                meaning: $meaning,
+            },)*];
+        }
+
+        const COUNT: usize = Field::ALL.len();
+    };
+    (@power power) => { true };
+    (@power) => { false };
+}
+
+fields! {
+    // Tiles of a processor's blocks.
+    Grain "grain" Cpu 1..=0x100_0000_0000, 0x8000:
+        "operations of a block; so many of the default take about 10 µs";
+    Round "tile.round" Cpu 1..=0x1_0000, 64:
+        "points of a tile are a multiple of this where there are that many";
+    RoundsOnce "once.grains" Cpu 1..=1024, 8:
+        "grains of a block that reads the lengths of ragged rows once";
+    TilesOnce "once.tiles" Cpu 1..=4096, 64:
+        "tiles of rows that such a block has at most";
+    RowOnce "once.row" Cpu 0..=1024, 8:
+        "operations that a row of such a block counts for, beside its elements";
+    Blocks "thread.blocks" Cpu 1..=4096, 1:
+        "blocks that there are for each thread at least: with fewer, fewer threads are woken";
+    // Lanes of a processor.
+    Points "lanes.points" Cpu 1..=8, 2:
+        "vectors in which points with a short loop inside run";
+    Jammed "lanes.jammed" Cpu 1..=8, 4:
+        "vectors of points whose rows are jammed";
+    Jam "jam" Cpu 1..=8, 4:
+        "rows of points that run together and share what they read";
+    Reduced "lanes.reduced" Cpu 1..=8, 4:
+        "vectors in which a row is reduced, to hide the latency of the combination";
+    LongBody "lanes.ops" Both 1..=1024, 24:
+        "operations of a point from which on one vector is work enough";
+    ColumnVectors "lanes.columns" Cpu 1..=8, 2:
+        "vectors in which the columns of tiles are reduced";
+    Around "lanes.around" Cpu 1..=8, 8:
+        "vectors in which sums of columns are summed";
+    Short "row.short" Cpu 0..=0x10_0000, 32:
+        "elements that a row needs to be reduced along itself; shorter ones are reduced many at a time";
+    Columns "columns" Cpu 1..=0x10_0000, 3:
+        "columns that are reduced side by side; fewer are reduced one by one";
+    Transposed "transpose.columns" Cpu 8..=1024, 64, power:
+        "columns of the blocks that a transposition moves; they have half as many rows";
+    AcrossRows "across.rows" Cpu 1..=0x10_0000, 64:
+        "rows of points that make it worth to transpose what they read across its rows";
+    AcrossColumns "across.columns" Cpu 1..=0x10_0000, 16:
+        "points that each of those rows has to have";
+    StripBytes "strip.bytes" Cpu 0..=0x4000_0000, 0x8_0000:
+        "memory that the arrays of points side by side may take, so that a cache keeps them";
+    StripStack "strip.stack" Cpu 0..=0x10_0000, 0x2_0000:
+        "… and on the stack";
+    // Of processors and GPUs.
+    Private "array.private" Both 1..=256, 64:
+        "elements that an array of a point may have to be on the stack, or in registers";
+    // What the code generator for processors decides.
+    Unroll "unroll" CpuCode 0..=512, 64:
+        "iterations of a loop of constant length that are written out";
+    Ahead "ahead" CpuCode 64..=0x1_0000, 4096:
+        "bytes that memory is asked for ahead of what a ragged row loads";
+    Stream "stream" CpuCode 0..=0x4000_0000_0000, 0x80_0000:
+        "bytes from which on what is transposed is written past the caches";
+    ScanParts "scan.parts" CpuCode 1..=16, 4:
+        "vectors that are scanned at once";
+    RaggedParts "ragged.parts" CpuCode 1..=8, 4:
+        "registers of a ragged row's last vector";
+    RaggedOps "ragged.ops" CpuCode 0..=256, 8:
+        "statements of an element that are worth running in all of them";
+    RowVectors "rows.vectors" CpuCode 1..=2, 2:
+        "vectors that a ragged row may be, to be reduced beside its neighbours";
+    RowOps "rows.ops" CpuCode 0..=256, 24:
+        "statements before such a row that are worth writing out for each";
+    FewestLanes "lanes.fewest" CpuCode 1..=64, 4:
+        "lanes that are worth a loop of their own for what is left over";
+    TransposedRows "transpose.rows" CpuCode 2..=64, 16, power:
+        "rows that are transposed in registers at a time";
+    // Blocks of a GPU.
+    ThreadGrain "thread.grain" Gpu 1..=0x1_0000, 64:
+        "operations of a point from which on a thread has one alone; and of a block of one thread";
+    Threads "threads" Gpu 32..=1024, 256, power:
+        "threads of a block";
+    Items "items" Gpu 1..=64, 4:
+        "points that a thread of a map has, or of a reduction at least";
+    ScanItems "scan.items" Gpu 1..=32, 8, power:
+        "consecutive elements that a thread scans, where shared memory has room";
+    Shared "shared.bytes" Gpu 1024..=0xC000, 0x8000:
+        "shared memory that a block's tiles may take, of the 48 KiB that each can have";
+    Reducing "reduce.blocks" Gpu 1..=0x1_0000, 1024:
+        "blocks that reduce one array, about; with more elements each has more";
+    Warp "row.warp" Gpu 1..=0x10_0000, 32:
+        "elements from which on a row is reduced by a warp";
+    Block "row.block" Gpu 1..=0x4000_0000, 2048:
+        "elements from which on a row is reduced by a block";
+    Run "column.run" Gpu 1..=0x10_0000, 16:
+        "elements of a column that a thread reduces at least";
+    Few "combine.few" Gpu 0..=0x1_0000, 32:
+        "partial results that one thread combines; more are combined by a block";
+    Square "square.side" Gpu 8..=64, 32, power:
+        "side of the squares that a transposition moves";
+    Side "contract.side" Gpu 8..=128, 64:
+        "rows and columns of a block's part of a contraction";
+    Each "contract.each" Gpu 1..=8, 4:
+        "rows and columns of a thread's part of it";
+    Depth "contract.depth" Gpu 1..=64, 16:
+        "elements of the reduced axis that a contraction brings in at a time";
+    Worth "contract.least" Gpu 1..=0x10_0000, 32:
+        "rows and columns from which on squares are worth their shared memory";
+}
+
+impl Field {
+    pub fn about(self) -> &'static About {
+        &Field::ABOUT[self as usize]
+    }
+
+    pub fn name(self) -> &'static str {
+        self.about().name
+    }
+
+    /// The field of a name, `grain` or `main/grain/rows:1`.
+    pub fn of_name(name: &str) -> Option<Field> {
+        // The name of an entry or a definition may have a `/`, too.
+        name.split('/').find_map(|part| Field::ALL.iter().copied().find(|f| f.name() == part))
+    }
+
+    /// Whether a value is in its range.
+    pub fn allows(self, value: i64) -> bool {
+        let about = self.about();
+        (about.range.0..=about.range.1).contains(&value) && (!about.power || value.count_ones() == 1)
+    }
+
+    /// What its values are, in words.
+    pub fn values(self) -> String {
+        let About { range: (least, most), power, .. } = self.about();
+        let of = if *power { "a power of two" } else { "a whole number" };
+        format!("{of} from {least} to {most}")
+    }
+
+    /// Whether kernels of a GPU read it, or those of a processor.
+    pub fn matters(self, threads: bool) -> bool {
+        match self.about().place {
+            Place::Both => true,
+            Place::Gpu => threads,
+            Place::Cpu | Place::CpuCode => !threads,
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A value for each field.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Schedule([i64; COUNT]);
+
+impl Default for Schedule {
+    fn default() -> Schedule {
+        Schedule(std::array::from_fn(|k| Field::ABOUT[k].default))
+    }
+}
+
+impl Index<Field> for Schedule {
+    type Output = i64;
+
+    fn index(&self, field: Field) -> &i64 {
+        &self.0[field as usize]
+    }
+}
+
+impl Schedule {
+    #[must_use]
+    pub fn with(mut self, field: Field, value: i64) -> Schedule {
+        self.set(field, value);
+        self
+    }
+
+    pub fn set(&mut self, field: Field, value: i64) {
+        self.0[field as usize] = value;
+    }
+
+    /// The fields that have another value than by default.
+    pub fn changed(&self) -> impl Iterator<Item = (Field, i64)> + '_ {
+        Field::ALL.iter().map(|f| (*f, self[*f])).filter(|(f, value)| *value != f.about().default)
+    }
+
+    /// What is wrong with it, if anything: a value out of its range, or two that cannot be together.
+    pub fn conflict(&self) -> Option<String> {
+        let out = Field::ALL.iter().find(|f| !f.allows(self[**f]));
+        if let Some(f) = out {
+            return Some(format!("`{f}` is {}, and has to be {}", self[*f], f.values()));
+        }
+        let [threads, side, each, square, depth] =
+            [Field::Threads, Field::Side, Field::Each, Field::Square, Field::Depth].map(|f| self[f]);
+        if side % each != 0 {
+            return Some(format!(
+                "`contract.side` is {side}, and has to be a multiple of `contract.each`, which is {each}"
+            ));
+        }
+        // A thread for each of its squares.
+        let wanted = (side / each) * (side / each);
+        if !(32..=1024).contains(&wanted) {
+            return Some(format!(
+                "`contract.side` {side} and `contract.each` {each} make blocks of {wanted} threads: they have to be 32 to 1024"
+            ));
+        }
+        if threads < square {
+            return Some(format!("`square.side` is {square}, and has to be `threads`, {threads}, at most"));
+        }
+        let most = Field::Shared.about().range.1;
+        // Of both operands, whose elements have 8 bytes at most.
+        let bytes = 2 * depth * (side + 4) * 8;
+        (bytes > most).then(|| {
+            format!(
+                "`contract.depth` {depth} and `contract.side` {side} take {bytes} bytes of shared memory, of {most}"
+            )
+        })
+    }
+}
+
+/// The schedules of a program: one for each operator, by its name, and one for all others.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Schedules {
+    pub all: Schedule,
+    pub of: std::collections::BTreeMap<Name, Schedule>,
+}
+
+impl Schedules {
+    pub fn of(&self, site: &Name) -> Schedule {
+        self.of.get(site).copied().unwrap_or(self.all)
+    }
+
+    /// The first conflict, and whose it is.
+    pub fn conflict(&self) -> Option<(Option<&Name>, String)> {
+        let all = self.all.conflict().map(|c| (None, c));
+        all.or_else(|| self.of.iter().find_map(|(site, s)| Some((Some(site), s.conflict()?))))
+    }
+}
+
+/// Some fields: those that were read.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Fields(u64);
+
+impl Fields {
+    pub fn insert(&mut self, field: Field) {
+        self.0 |= 1 << field as u64;
+    }
+
+    pub fn contains(self, field: Field) -> bool {
+        self.0 & 1 << field as u64 != 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Field> {
+        Field::ALL.iter().copied().filter(move |f| self.contains(*f))
+    }
+}
+
+const _: () = assert!(COUNT <= 64, "`Fields` is a word");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_in_their_ranges_and_agree() {
+        assert_eq!(Schedule::default().conflict(), None);
+        assert_eq!(Schedule::default().changed().count(), 0);
+        for f in Field::ALL {
+            assert_eq!(Field::of_name(&format!("main/{f}/a/b:1")), Some(*f));
+            let (least, most) = f.about().range;
+            assert!(f.allows(least) && f.allows(most) && !f.allows(least - 1) && !f.allows(most + 1), "{f}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_together_is_told() {
+        let conflict = |changes: &[(Field, i64)]| {
+            changes
+                .iter()
+                .fold(Schedule::default(), |s, (f, v)| s.with(*f, *v))
+                .conflict()
+                .unwrap_or_default()
+        };
+        assert_eq!(
+            conflict(&[(Field::Grain, 0)]),
+            "`grain` is 0, and has to be a whole number from 1 to 1099511627776"
+        );
+        assert_eq!(
+            conflict(&[(Field::Threads, 96)]),
+            "`threads` is 96, and has to be a power of two from 32 to 1024"
+        );
+        assert!(conflict(&[(Field::Side, 65)]).contains("multiple of `contract.each`"));
+        assert!(conflict(&[(Field::Side, 16)]).contains("blocks of 16 threads"));
+        assert!(conflict(&[(Field::Each, 1)]).contains("blocks of 4096 threads"));
+        assert!(conflict(&[(Field::Threads, 32), (Field::Square, 64)]).contains("`square.side` is 64"));
+        assert!(conflict(&[(Field::Depth, 64)]).contains("bytes of shared memory"));
+    }
+}
