@@ -11,7 +11,7 @@
 //! A reader sees the old content or the new, and a failure or a signal leaves the old ([`crate::temporary`]). A file
 //! that may not be written to is not replaced either, though its folder would let it be.
 
-use crate::temporary::Temporary;
+use crate::temporary::{self, Temporary};
 use rustix::fs::Access;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
@@ -27,25 +27,97 @@ pub fn write_atomically(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let (path, old) = match Target::of(path)? {
-        Target::Stream(file) => {
-            let mut out = io::BufWriter::new(File::options().append(true).open(file)?);
-            content(&mut out)?;
-            return out.flush();
-        }
-        Target::File { path, old } => (path, old),
-    };
-    // What replaces a secret is none that others could read before it is whole.
-    let mode = if old.is_some() { 0o600 } else { 0o666 };
-    let (temporary, file) = Temporary::file(folder(&path), mode)?;
-    let mut out = io::BufWriter::new(file);
-    content(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    if let Some(old) = &old {
-        keep_rights(&file, old)?;
+    match Staged::new(path, content)? {
+        Some(staged) => staged.temporary.rename(|from| fs::rename(from, &staged.to)),
+        None => Ok(()),
     }
-    file.sync_all()?;
-    temporary.rename(|from| fs::rename(from, &path))
+}
+
+/// Writes several files, all of them or none: where one cannot be written, the others are as they were.
+///
+/// # Errors
+/// Which one, and why.
+pub fn write_together(all: &[(&Path, &[u8])]) -> Result<(), (PathBuf, io::Error)> {
+    let mut staged = Vec::new();
+    for (path, bytes) in all {
+        let one = Staged::new(path, |out| out.write_all(bytes)).and_then(|one| {
+            let Some(one) = one else { return Ok(None) };
+            Ok(Some((one.keep_old()?, one)))
+        });
+        staged.extend(one.map_err(|e| ((*path).to_owned(), e))?);
+    }
+    rename_together(staged)
+}
+
+/// Gives files their names. The old ones of those before a failure get theirs back.
+fn rename_together(staged: Vec<(Option<Temporary>, Staged)>) -> Result<(), (PathBuf, io::Error)> {
+    let (kept, new): (Vec<_>, Vec<_>) = staged.into_iter().unzip();
+    let (temporary, places): (Vec<_>, Vec<_>) = new.into_iter().map(|s| (s.temporary, s.to)).unzip();
+    let mut failed = None;
+    // No signal ends the process between two of them.
+    let renamed = Temporary::rename_all(temporary, |from| {
+        for (k, (from, to)) in from.iter().zip(&places).enumerate() {
+            let Err(e) = fs::rename(from, to) else { continue };
+            for (kept, to) in kept.iter().zip(&places[..k]) {
+                // What cannot be undone either is told by the first failure.
+                let _ = match kept {
+                    Some(old) => fs::rename(old.path(), to),
+                    None => fs::remove_file(to),
+                };
+            }
+            failed = Some(k);
+            return Err(e);
+        }
+        Ok(())
+    });
+    renamed.map_err(|e| (failed.map(|k| places[k].clone()).unwrap_or_default(), e))
+}
+
+/// A file that is whole, and has not got its name.
+struct Staged {
+    temporary: Temporary,
+    to: PathBuf,
+    replaces: bool,
+}
+
+impl Staged {
+    /// Writes the content beside where it goes; a stream is written to at once.
+    fn new(
+        path: &Path,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Option<Staged>> {
+        let (to, old) = match Target::of(path)? {
+            Target::Stream(file) => {
+                let mut out = io::BufWriter::new(File::options().append(true).open(file)?);
+                content(&mut out)?;
+                out.flush()?;
+                return Ok(None);
+            }
+            Target::File { path, old } => (path, old),
+        };
+        // What replaces a secret is none that others could read before it is whole.
+        let mode = if old.is_some() { 0o600 } else { 0o666 };
+        let (temporary, file) = Temporary::file(folder(&to), mode)?;
+        let mut out = io::BufWriter::new(file);
+        content(&mut out)?;
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if let Some(old) = &old {
+            keep_rights(&file, old)?;
+        }
+        file.sync_all()?;
+        Ok(Some(Staged { temporary, to, replaces: old.is_some() }))
+    }
+
+    /// Another name for the file that is replaced.
+    fn keep_old(&self) -> io::Result<Option<Temporary>> {
+        if !self.replaces {
+            return Ok(None);
+        }
+        let name = folder(&self.to).join(format!(".remc-{}.tmp", temporary::random()));
+        // Where files have one name each it is copied.
+        let link = || fs::hard_link(&self.to, &name).or_else(|_| fs::copy(&self.to, &name).map(|_| ()));
+        Ok(Some(Temporary::made(name.clone(), link)?.0))
+    }
 }
 
 /// Says now why a file could not be written later. That it says nothing is no promise.
@@ -181,6 +253,33 @@ mod tests {
         assert!(panicked.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(files(&folder), 1, "no temporary file is left");
+    }
+
+    /// A name that nothing can be renamed to: of three files the last fails, and the others are as before.
+    #[test]
+    fn several_files_are_written_or_none() {
+        let folder = Temporary::folder("test").unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let (a, b, c) = (path("a"), path("b"), path("c"));
+        put(&a, b"old").unwrap();
+        write_together(&[(&a, b"new"), (&b, b"other"), (Path::new("/dev/null"), b"lost")]).unwrap();
+        assert_eq!((fs::read(&a).unwrap(), fs::read(&b).unwrap()), (b"new".to_vec(), b"other".to_vec()));
+        assert_eq!(files(&folder), 2, "no temporary file is left");
+        fs::remove_file(&b).unwrap();
+        fs::create_dir_all(c.join("in the way")).unwrap();
+        let (which, _) = write_together(&[(&a, b"newer"), (&b, b"other"), (&c, b"third")]).unwrap_err();
+        assert_eq!(which, c);
+        // The folder comes to be there when the files are already whole.
+        let staged = [(&a, &b"newer"[..]), (&b, b"other"), (&path("d"), b"third")].map(|(path, bytes)| {
+            let mut one = Staged::new(path, |out| out.write_all(bytes)).unwrap().unwrap();
+            if path.ends_with("d") {
+                one.to = c.clone();
+            }
+            (one.keep_old().unwrap(), one)
+        });
+        let (which, _) = rename_together(staged.into()).unwrap_err();
+        assert_eq!((which, fs::read(&a).unwrap(), b.exists()), (c, b"new".to_vec(), false));
+        assert_eq!(files(&folder), 2, "no temporary file is left");
     }
 
     #[test]

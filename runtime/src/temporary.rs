@@ -93,6 +93,25 @@ impl Temporary {
         there.remove(&self.path);
         Ok(())
     }
+
+    /// Several files get their names at once, as far as signals can tell: `rename` does that, and if it fails none of
+    /// them has.
+    pub fn rename_all(
+        all: Vec<Temporary>,
+        rename: impl FnOnce(&[PathBuf]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let paths: Vec<PathBuf> = all.iter().map(|t| t.path.clone()).collect();
+        let renamed = {
+            let mut there = there();
+            let renamed = rename(&paths);
+            if renamed.is_ok() {
+                paths.iter().for_each(|p| _ = there.remove(p));
+            }
+            renamed
+        };
+        drop(all);
+        renamed
+    }
 }
 
 impl Drop for Temporary {

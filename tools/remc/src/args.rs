@@ -37,12 +37,13 @@ pub enum Command {
   remc check prog.remora
   remc check prog.remora --show types     # the program with everything that was inferred")]
     Check(Check),
-    /// Translate a program and write what one stage makes of it
+    /// Translate a program to CUDA, or write what one stage makes of it
     #[command(after_help = "Examples:
+  remc compile prog.remora                          # prog.cu for nvcc; prog.h and prog.json say what it takes and gives
   remc compile prog.remora --emit typed -o prog.typed
   remc compile prog.remora --emit kernel            # loops, launches and memory
   remc compile prog.remora --emit object -o prog.o  # with --emit header, a part of a C program
-  remc compile prog.remora --emit cuda -o prog.cu   # for nvcc; prog.h and prog.json say what it takes and gives
+  remc compile prog.remora --emit cuda              # the text of prog.cu alone
   remc compile prog.remora --emit futhark -o prog.fut")]
     Compile(Compile),
     /// Read, verify and print a program in the text form of an intermediate language
@@ -318,9 +319,9 @@ pub struct Check {
 pub struct Compile {
     #[command(flatten)]
     pub source: Source,
-    /// What to write
+    /// What to write [default: CUDA, as FILE.cu, FILE.h and FILE.json]
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub emit: Ir,
+    pub emit: Option<Ir>,
     /// The entry; needed from Mono on if the file has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -337,7 +338,7 @@ pub struct Compile {
     pub versions: Versions,
     #[command(flatten)]
     pub size: Size,
-    /// Where to; standard output if absent
+    /// Where to [default: standard output; without --emit, beside FILE]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
 }

@@ -1,9 +1,10 @@
 //! `remc compile`, and what it shares with running on a device: dumps, and what is not compiled yet.
 
-use crate::args::{Compile, Ir};
+use crate::args::{Compile, Ir, Source};
 use crate::codes;
 use crate::commands::{cannot_write, choose, load, may_write, new_session, protected, write};
-use crate::report::{Failure, Outcome, Reporter, fail, usage};
+use crate::cuda;
+use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, usage};
 use crate::tune::pick::{self, Pick};
 use remc_base::{Diagnostic, GlobalId, Name, Severity, Span};
 use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Tuning, Watch};
@@ -25,10 +26,21 @@ pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
     if let Some(path) = &args.output {
         may_write(path, &protected)?;
     }
-    if args.emit == Ir::Typed {
-        return write(&args.output, remc_typed::print::print_program(&program.order).as_bytes());
+    match args.emit {
+        None | Some(Ir::Cuda) => {
+            let asked = args.output.is_some() || args.emit.is_some();
+            let to = if asked { args.output.clone() } else { beside(&args.source) };
+            let files = cuda::Files::new(to, asked, &protected)?;
+            emit(&session, file, args, (Ir::Cuda, Some(&files)), protected, reporter)
+        }
+        Some(Ir::Typed) => write(&args.output, remc_typed::print::print_program(&program.order).as_bytes()),
+        Some(what) => emit(&session, file, args, (what, None), protected, reporter),
     }
-    emit(&session, file, args, protected, reporter)
+}
+
+/// Where the CUDA of a program goes if nothing is said of that; a program without a file has no such place.
+fn beside(source: &Source) -> Option<PathBuf> {
+    source.file.as_ref().filter(|path| path.as_os_str() != "-").map(|path| path.with_extension("cu"))
 }
 
 /// Writes what one stage makes of an entry, or of the file's value.
@@ -36,20 +48,21 @@ fn emit(
     session: &Session,
     file: SourceFile,
     args: &Compile,
+    (what, files): (Ir, Option<&cuda::Files>),
     protected: Protected,
     reporter: &Reporter,
 ) -> Outcome {
     let target = choose(session, file, &args.entry, &[])?;
     let program = session.link(file, &[target]);
     let ranks = ranks(session, &program, target, &args.ranks)?;
-    let to = match args.emit {
+    let to = match what {
         Ir::Typed | Ir::Explicit => "explicit",
         Ir::Mono | Ir::Futhark => "mono",
         Ir::Flat => "flat",
         Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
     };
     let mut dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
-    let is_cuda = matches!(args.emit, Ir::Cuda | Ir::CudaHeader);
+    let is_cuda = matches!(what, Ir::Cuda | Ir::CudaHeader);
     let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
     let on = if is_cuda { "cuda" } else { "cpu" };
     let pick = Pick::find(session, &args.versions, &args.source, target.name(&session.db).as_str(), on)?;
@@ -70,7 +83,7 @@ fn emit(
         Stop::Flat(p) => pick::show(&args.versions, p.name.as_str(), &thresholds(p), &[]),
         _ => {}
     }
-    let bytes = match (&stop, args.emit) {
+    let bytes = match (&stop, what) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
         (Stop::Mono(p), Ir::Futhark) => crate::futhark::text(session, p)?.into_bytes(),
         (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
@@ -79,9 +92,15 @@ fn emit(
         (Stop::Kernel(p), Ir::Cuda | Ir::CudaHeader) => {
             let global = target.global(&session.db);
             let entry = program.get(&global).and_then(|d| d.entry.as_ref());
-            let product = crate::cuda::product(session, p, entry, &ranks)?;
-            if args.emit == Ir::Cuda {
-                return crate::cuda::write_all(&args.output, &product);
+            let product = cuda::product(session, p, entry, &ranks)?;
+            if let Some(files) = files {
+                files.write(&product)?;
+                if args.emit.is_none() && !files.is_empty() {
+                    to_stderr(&format!(
+                        "{files}: CUDA for nvcc, with versions that are chosen when it runs\n"
+                    ));
+                }
+                return Ok(());
             }
             product.header.into_bytes()
         }

@@ -1,12 +1,13 @@
 //! CUDA C++ as text: `remc compile --emit cuda`, a program of its own with a header and a manifest beside it.
 
 use crate::codes;
-use crate::commands::{cannot_write, write};
+use crate::commands::{cannot_write, may_write, write};
 use crate::report::{Failure, Outcome, fail, usage};
 use remc_base::{Prov, Provenance, visible};
 use remc_cuda::{About, Product};
 use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
+use remc_runtime::files::{self, Protected};
 use remc_typed::ir::EntrySignature;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -43,26 +44,56 @@ pub fn product(
     remc_cuda::product(p, &about).map_err(bug)
 }
 
-/// Writes the program; beside a file `NAME.cu` also `NAME.h` and `NAME.json`.
-pub fn write_all(to: &Option<PathBuf>, product: &Product) -> Outcome {
-    let beside = |ending: &str| to.as_ref().map(|path| path.with_extension(ending));
-    let all = match to.as_ref().and_then(|path| path.extension()) {
-        Some(ending) if ending == "cu" => vec![
-            (beside("h"), &product.header, "/* The entry `"),
-            (beside("json"), &product.manifest, "{\"remc\": "),
-        ],
-        _ => Vec::new(),
-    };
-    for (path, _, begins) in &all {
-        if let Some(path) = path {
-            is_ours(path, begins)?;
+/// Where a printed program goes: to standard output, or to a file, and where that is called `NAME.cu` its header to
+/// `NAME.h` and its manifest to `NAME.json`.
+pub struct Files(Vec<PathBuf>);
+
+impl Files {
+    /// Refuses what cannot be written, before anything is compiled. The first name is the user's if it was `asked` for.
+    pub fn new(to: Option<PathBuf>, asked: bool, protected: &Protected) -> Outcome<Files> {
+        let Some(to) = to else { return Ok(Files(Vec::new())) };
+        let mut all = vec![to];
+        if all[0].extension().is_some_and(|ending| ending == "cu") {
+            all.extend(["h", "json"].map(|ending| all[0].with_extension(ending)));
         }
+        for (path, begins) in all.iter().zip(remc_cuda::BEGINS) {
+            may_write(path, protected)?;
+            if !asked || *path != all[0] {
+                is_ours(path, begins)?;
+            }
+        }
+        Ok(Files(all))
     }
-    write(to, product.source.as_bytes())?;
-    for (path, text, _) in all {
-        write(&path, text.as_bytes())?;
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
-    Ok(())
+
+    /// Writes all of them, or none.
+    pub fn write(&self, product: &Product) -> Outcome {
+        let texts = [&product.source, &product.header, &product.manifest].map(|text| text.as_bytes());
+        if self.0.is_empty() {
+            return write(&None, texts[0]);
+        }
+        let all: Vec<(&Path, &[u8])> = self.0.iter().map(PathBuf::as_path).zip(texts).collect();
+        files::write_together(&all).map_err(|(path, e)| cannot_write(&path, &e))
+    }
+}
+
+impl std::fmt::Display for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (k, path) in self.0.iter().enumerate() {
+            let before = if k == 0 {
+                ""
+            } else if k + 1 < self.0.len() {
+                ", "
+            } else {
+                " and "
+            };
+            write!(f, "{before}{}", visible(&path.display().to_string()))?;
+        }
+        Ok(())
+    }
 }
 
 /// Nobody asked for the files beside the output by name: what somebody else has written there is not lost.
@@ -76,7 +107,7 @@ fn is_ours(path: &Path, begins: &str) -> Outcome {
     if file.read_exact(&mut start).is_ok() && start == begins.as_bytes() {
         return Ok(());
     }
-    let there = format!("`{}` would be written too, and is there: remc has not made it", path.display());
+    let there = format!("`{}` would be written, and is there: remc has not made it", path.display());
     fail(usage(codes::OUTPUT, there).help("choose another name for the output, or move that file away"))
 }
 

@@ -184,6 +184,9 @@ pub struct Product {
     pub manifest: String,
 }
 
+/// What the source, the header and the manifest of a [`Product`] begin with, whatever the program and the version.
+pub const BEGINS: [&str; 3] = ["// Printed by remc ", "/* The entr", "{\"remc\": "];
+
 /// A program of its own: the kernels, a function of the host that runs the plan, the C API, and a `main`.
 ///
 /// # Errors
@@ -196,10 +199,10 @@ pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
     let traps = traps(p);
     let manifest = manifest::manifest(p, &interface, &traps, about.version);
     let mut source = format!(
-        "// {} as CUDA C++, by itself: a program, or a library.\n//\n//   nvcc -std=c++17 -O3 -arch=native -o prog \
+        "{}{}: the entry `{}` as CUDA C++, by itself: a program, or a library.\n//\n//   nvcc -std=c++17 -O3 -arch=native -o prog \
          prog.cu\n//   nvcc -std=c++17 -O3 -arch=native -DREMC_LIBRARY -shared -Xcompiler -fPIC -o libprog.so \
          prog.cu\n\n",
-        interface.entry
+        BEGINS[0], about.version, interface.entry
     );
     source += &header;
     source.push('\n');
