@@ -5,6 +5,8 @@
 //! | [`choices`] | Flat → the choices between its versions, and inside which others each stands |
 //! | [`clock`] | settings compared by time: in turn, until the difference or its absence is sure |
 //! | [`search`] | the values of thresholds, choice by choice, from the inside out |
+//! | [`measured`] | what was measured, as data |
+//! | [`summary`], [`explain`] | … in short, and in sentences |
 //! | [`file`] | `PROGRAM.tuning`: what a search found, as text that a person reads |
 //!
 //! What runs a program is not known here: a [`Subject`] does, on one of its data sets, with some values of thresholds,
@@ -15,8 +17,12 @@
 
 pub mod choices;
 pub mod clock;
+pub mod explain;
 pub mod file;
+pub mod measured;
 pub mod search;
+pub mod summary;
+pub mod words;
 
 /// One run of a program.
 #[derive(Clone, PartialEq, Debug)]

@@ -70,12 +70,14 @@ pub struct Ways {
     pub timed: BTreeMap<usize, f64>,
     /// … and in seconds.
     pub seconds: BTreeMap<usize, f64>,
+    /// Why those that have no result have none.
+    pub failed: BTreeMap<usize, String>,
 }
 
 /// A size at which nothing is compared: what no size reaches.
 const NEVER: i64 = i64::MAX;
 /// A difference that is none.
-const NEAR: f64 = 1.02;
+pub const NEAR: f64 = 1.02;
 /// The most ways that are timed at first, and beside the best then.
 const MOST_WAYS: usize = 6;
 
@@ -148,7 +150,8 @@ impl Search<'_> {
         if sizes.is_empty() {
             return None;
         }
-        let mut ways = Ways { set, sizes, timed: BTreeMap::new(), seconds: BTreeMap::new() };
+        let mut ways =
+            Ways { set, sizes, timed: BTreeMap::new(), seconds: BTreeMap::new(), failed: BTreeMap::new() };
         let all = ways.sizes.len() + 1;
         let default = below(&ways.sizes, self.choices.thresholds[threshold].1);
         let step = all.div_ceil(MOST_WAYS);
@@ -174,7 +177,9 @@ impl Search<'_> {
             next.retain(|w| *w < all);
         }
         let fast = ways.timed.values().copied().fold(f64::INFINITY, f64::min);
-        ways.timed.values_mut().for_each(|r| *r /= fast);
+        if fast.is_finite() {
+            ways.timed.values_mut().for_each(|r| *r /= fast);
+        }
         Some(ways)
     }
 
@@ -196,8 +201,9 @@ impl Search<'_> {
                 t => t.ratio().median,
             };
             ways.timed.entry(*way).or_insert(ratio * scale);
-            if let Timed::Time { seconds, .. } = t {
-                ways.seconds.entry(*way).or_insert(seconds);
+            match t {
+                Timed::Time { seconds, .. } => drop(ways.seconds.entry(*way).or_insert(seconds)),
+                Timed::Failed(why) => drop(ways.failed.entry(*way).or_insert(why)),
             }
         }
     }

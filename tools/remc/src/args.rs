@@ -81,6 +81,11 @@ pub enum Command {
   remc autotune --inputs data/                        # the program of this folder
   remc autotune prog.remora --inputs data/ --entry main --budget 60 --effort full")]
     Autotune(Autotune),
+    /// Say in sentences what a tuning file has chosen, why, and whether it still fits the program beside it
+    #[command(after_help = "Examples:
+  remc tuning prog.tuning                             # with prog.remora beside it
+  remc tuning server.tuning --program prog.remora")]
+    Tuning(TuningFile),
     /// Print a script that completes remc's commands and options in a shell
     #[command(after_help = "Examples:
   remc completions bash > ~/.local/share/bash-completion/completions/remc
@@ -106,8 +111,19 @@ pub enum Command {
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 10] =
-    ["run", "check", "compile", "opt", "doc", "explain", "explain-perf", "autotune", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "run",
+    "check",
+    "compile",
+    "opt",
+    "doc",
+    "explain",
+    "explain-perf",
+    "autotune",
+    "tuning",
+    "completions",
+    "man",
+];
 
 /// Which program: a file, standard input (`-`) or an expression.
 #[derive(clap::Args, Clone, Debug)]
@@ -164,7 +180,8 @@ pub struct Versions {
 /// What is said of a compilation beside what it makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Numbers {
-    /// The thresholds that choose between versions, and the numbers of the schedules of operators
+    /// The thresholds that choose between versions, the numbers of the schedules of operators, and what the code is called
+    /// in a tuning file
     Tuning,
 }
 
@@ -390,6 +407,17 @@ pub struct Autotune {
     /// The most memory that data may take at a time, such as 512M or 2G [default: what the machine has]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<u64>,
+    #[command(flatten)]
+    pub size: Size,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct TuningFile {
+    /// The tuning file, as `remc autotune` has written it
+    pub file: PathBuf,
+    /// The program that it is of [default: the one of that name beside it]
+    #[arg(long, value_name = "PATH")]
+    pub program: Option<PathBuf>,
     #[command(flatten)]
     pub size: Size,
 }

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::commands::{cannot_write, choose, load, may_write, new_session, protected, write};
 use crate::cuda;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, usage};
-use crate::tune::pick::{self, Pick};
+use crate::tune::pick::Pick;
 use remc_base::{Diagnostic, GlobalId, Name, Severity, Span};
 use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
@@ -65,7 +65,8 @@ fn emit(
     let is_cuda = matches!(what, Ir::Cuda | Ir::CudaHeader);
     let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
     let on = if is_cuda { "cuda" } else { "cpu" };
-    let pick = Pick::find(session, &args.versions, &args.source, target.name(&session.db).as_str(), on)?;
+    let of = (target.name(&session.db).as_str(), on, ranks.as_slice());
+    let pick = Pick::find(session, &args.versions, &args.source, of)?;
     let tuned = |p: &_| pick.values(session, p);
     let tuned = Some(&tuned as &dyn Fn(&_) -> _);
     let (named, size_limit) = (args.versions.named(), args.size.limit);
@@ -79,8 +80,8 @@ fn emit(
     reporter.show(session, &session.notices());
     let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
     match &stop {
-        Stop::Kernel(p) => pick::show(&args.versions, p.name.as_str(), &p.thresholds(), &numbers.borrow()),
-        Stop::Flat(p) => pick::show(&args.versions, p.name.as_str(), &thresholds(p), &[]),
+        Stop::Kernel(p) => pick.show(&p.thresholds(), &numbers.borrow()),
+        Stop::Flat(p) => pick.show(&thresholds(p), &[]),
         _ => {}
     }
     let bytes = match (&stop, what) {

@@ -15,7 +15,7 @@ use crate::exhausted::{Doing, during};
 use crate::inputs;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
-use crate::tune::pick::{self, Pick};
+use crate::tune::pick::Pick;
 use remc_base::trap::codes::TOO_LARGE;
 use remc_base::value::Data;
 use remc_base::{Diagnostic, GlobalId, IVar, IndexValue, Name, Span, Value};
@@ -172,7 +172,8 @@ impl Evaluation<'_> {
         let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
         let size_limit = args.size.limit;
         let on = if gpu { "cuda" } else { "cpu" };
-        let pick = Pick::find(session, &args.versions, &args.source, target.name.as_str(), on)?;
+        let of = (target.name.as_str(), on, ranks);
+        let pick = Pick::find(session, &args.versions, &args.source, of)?;
         let (mut named, tuned) = (args.versions.named(), |p: &_| pick.values(session, p));
         let tuned = Some(&tuned as &dyn Fn(&_) -> _);
         // What is of another expression is for that.
@@ -185,7 +186,7 @@ impl Evaluation<'_> {
         let options = Options { stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
         match dumps.compile(self.session, program, self.file, target, ranks, options)? {
             Ok(Stop::Kernel(kernel)) => {
-                pick::show(&args.versions, target.name.as_str(), &kernel.thresholds(), &numbers.borrow());
+                pick.show(&kernel.thresholds(), &numbers.borrow());
                 Ok(Ok(kernel))
             }
             Ok(_) => Err(bug("the pipeline ended early".into())),

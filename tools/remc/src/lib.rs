@@ -110,6 +110,7 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
         Command::Autotune(args) => tune::autotune(args, reporter),
         #[cfg(not(feature = "llvm"))]
         Command::Autotune(_) => Err(compile::without_llvm("it has no cpu device to measure on")),
+        Command::Tuning(args) => tune::explain(args, reporter),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { of, output } => shell::man(of.as_deref(), output.as_deref()),
     }

@@ -61,28 +61,127 @@ fn what_is_found_is_written_and_picked_up() {
     assert_eq!(written.exists(), out.contains("written to rows.tuning"), "{out}");
     let (code, _, err) = remc(&folder, &["autotune", "--inputs", "data", "-o", "missing/rows.tuning"]);
     assert!(code == 2 && err.contains("[U0010] Error: cannot write `missing/rows.tuning`"), "{err}");
-    if let Ok(text) = fs::read_to_string(&written) {
-        let (_, explained, err) = remc(&folder, &["explain-perf", "rows.remora"]);
-        assert_eq!(err, "");
-        let value = text.lines().last().unwrap().split(" = ").nth(1).unwrap().to_owned();
+    if written.exists() {
+        let (code, out, err) = remc(&folder, &["tuning", "rows.tuning"]);
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        for part in ["The numbers fit rows.remora: its code is the one", "small: ", "\n  Why "] {
+            assert!(out.contains(part), "{part}\n{out}");
+        }
+    }
+}
+
+/// The line that `--show tuning` begins with, as the lines of a tuning file.
+fn code(folder: &Folder) -> String {
+    let (_, _, err) = remc(folder, &["explain-perf", "rows.remora", "--show", "tuning", "--tuning", "none"]);
+    err.lines().next().unwrap_or_default().replace(", ", "\n")
+}
+
+/// A file that is written by hand, by what `--show tuning` says.
+#[test]
+fn a_file_beside_the_program_is_picked_up() {
+    let folder = folder("tuning-picked");
+    let path = |name: &str| folder.0.join(name);
+    let table = format!("format = 1\n[[tuned]]\n{}\n", code(&folder));
+    fs::write(
+        path("rows.tuning"),
+        format!("{table}[tuned.thresholds]\n\"main/par.outer/main:1\" = 64\n[tuned.schedule]\n\"main/grain/rows:1\" = 100\n"),
+    )
+    .unwrap();
+    let explained = |more: &[&str]| {
+        let (code, out, err) =
+            remc(&folder, &[&["explain-perf", "rows.remora", "--show", "tuning"], more].concat());
+        assert_eq!(code, 0, "{err}");
+        (out, err)
+    };
+    let (out, err) = explained(&[]);
+    assert!(out.contains("if n ≥ 64 (main/par.outer/main:1)") && !err.contains("W0503"), "{out}{err}");
+    assert!(err.contains("main/grain/rows:1 = 100\n"), "{err}");
+    let (out, err) = explained(&["--tuning", "none"]);
+    assert!(out.contains("if n ≥ 512 (main/par.outer/main:1)"), "{out}");
+    assert!(!err.contains("main/grain/rows:1 = 100\n"), "{err}");
+    let (out, err) = explained(&["--threshold", "par.outer=33", "--threshold", "grain=70"]);
+    assert!(out.contains("if n ≥ 33 (main/par.outer/main:1)"), "{out}");
+    assert!(err.contains("main/grain/rows:1 = 70\n"), "{err}");
+    // A comment, and a definition that is not used, change nothing.
+    fs::write(path("rows.remora"), format!("; mine\n(define (other x) x)\n{PROGRAM}")).unwrap();
+    assert!(explained(&[]).0.contains("if n ≥ 64 (main/par.outer/main:1)"));
+    let (code, out, _) = remc(&folder, &["tuning", "rows.tuning"]);
+    assert!(code == 0 && out.contains("Nothing that was measured stands behind it"), "{out}");
+    assert!(out.contains("main/par.outer/main:1 = 64, by default 512\n"), "{out}");
+    fs::write(path("rows.remora"), PROGRAM.replace("* m m", "+ m 1.0")).unwrap();
+    let err = explained(&[]).1;
+    assert!(err.contains("[W0503] Warning: the tuning file `rows.tuning` is not used for `main`"), "{err}");
+    let (code, out, _) = remc(&folder, &["tuning", "rows.tuning"]);
+    assert!(
+        code == 0 && out.contains("The numbers do not fit rows.remora any more, and are not used"),
+        "{out}"
+    );
+    fs::rename(path("rows.remora"), path("other.remora")).unwrap();
+    let (code, out, _) = remc(&folder, &["tuning", "rows.tuning"]);
+    assert!(
+        code == 0 && out.contains("There is no program `rows.remora`, so whether the numbers fit"),
+        "{out}"
+    );
+    let (code, out, _) = remc(&folder, &["tuning", "rows.tuning", "--program", "other.remora"]);
+    assert!(code == 0 && out.contains("do not fit other.remora"), "{out}");
+}
+
+/// What is wrong with a file is told in a sentence, by all who read it: a name, a value, a table, or all of it.
+#[test]
+fn wrong_files_are_refused() {
+    let folder = folder("tuning-wrong");
+    let path = |name: &str| folder.0.join(name);
+    let table = format!("format = 1\n[[tuned]]\n{}\n", code(&folder));
+    let wrong = |text: &str, what: &str| {
+        fs::write(path("rows.tuning"), text).unwrap();
+        let (code, out, err) = remc(&folder, &["tuning", "rows.tuning"]);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(
-            explained.contains(&format!("if n ≥ {value} (main/par.outer/main:1)")),
-            "{explained}\n{text}"
-        );
-        let explained = remc(&folder, &["explain-perf", "rows.remora", "--tuning", "none"]).1;
-        assert!(explained.contains("if n ≥ 512 (main/par.outer/main:1)"), "{explained}");
-        let explained = remc(&folder, &["explain-perf", "rows.remora", "--threshold", "par.outer=33"]).1;
-        assert!(explained.contains("if n ≥ 33 (main/par.outer/main:1)"), "{explained}");
-        // A comment, and a definition that is not used, change nothing.
-        fs::write(folder.0.join("rows.remora"), format!("; mine\n(define (other x) x)\n{PROGRAM}")).unwrap();
-        assert_eq!(remc(&folder, &["explain-perf", "rows.remora"]).2, "");
-        fs::write(folder.0.join("rows.remora"), PROGRAM.replace("* m m", "+ m 1.0")).unwrap();
-        let (_, _, err) = remc(&folder, &["explain-perf", "rows.remora"]);
-        assert!(
-            err.contains("[W0503] Warning: the tuning file `rows.tuning` is not used for `main`"),
+            err.starts_with("[U0024] Error: the tuning file `rows.tuning`") && err.contains(what),
             "{err}"
         );
-    }
+        // A program runs without the file, and says that it does.
+        let run = ["run", "rows.remora", "--input", "m=[[1.0 2.0]]", "--device", "cpu"];
+        let (code, out, err) = remc(&folder, &run);
+        assert_eq!((code, out.as_str()), (0, "[5.0]\n"), "{err}");
+        assert!(err.contains("[W0503] Warning: the tuning file `rows.tuning`"), "{err}");
+    };
+    let number = |line: &str| format!("{table}[tuned.thresholds]\n{line}\n");
+    wrong(
+        &number("'main/par.outer/mian:1' = 3"),
+        "line 7: the program has no threshold `main/par.outer/mian:1`",
+    );
+    wrong(&number("'main/par.outr/main:1' = 3"), "line 7: `main/par.outr/main:1` is no threshold");
+    wrong(
+        &number("'main/par.outer/main:1' = -3"),
+        "line 7: `main/par.outer/main:1` is -3, and a threshold is",
+    );
+    wrong(
+        &number("'main/par.outer/main:1' = 3.5"),
+        "line 7: `main/par.outer/main:1` is 3.5, and a threshold is",
+    );
+    let field = |line: &str| format!("{table}[tuned.schedule]\n{line}\n");
+    wrong(&field("'main/grain/main:9' = 3"), "line 7: the program has no number `main/grain/main:9`");
+    wrong(
+        &field("'main/grain/main:1' = 0"),
+        "line 7: `main/grain/main:1` is 0, and it is a whole number from 1 to",
+    );
+    wrong("format = 1\n[[tuned]", "line 2: ");
+    wrong("[package]\nname = 'other'\n", ": it does not say `format = 1`, as tuning files do");
+    wrong(&table.replace("code", "cod"), "`cod` means nothing in `[[tuned]]`");
+    // What is no text at all, or not there.
+    fs::write(path("rows.tuning"), b"\xff\x00").unwrap();
+    let (code, _, err) = remc(&folder, &["tuning", "rows.tuning"]);
+    assert!(code == 2 && err.contains("[U0024] Error: the tuning file `rows.tuning` is no text"), "{err}");
+    let (code, _, err) = remc(&folder, &["tuning", "gone.tuning"]);
+    assert!(code == 2 && err.contains("[U0024] Error: cannot read the tuning file `gone.tuning`"), "{err}");
+    fs::write(path("rows.tuning"), "format = 1\n").unwrap();
+    let (code, _, err) = remc(&folder, &["tuning", "rows.tuning"]);
+    assert!(code == 2 && err.contains("`rows.tuning` has no table"), "{err}");
+    // A program that is wrong is told as such.
+    fs::write(path("rows.tuning"), &table).unwrap();
+    fs::write(path("rows.remora"), "(entry (main [m [float n]]) (+ m #t))").unwrap();
+    assert_eq!(remc(&folder, &["tuning", "rows.tuning"]).0, 1);
 }
 
 #[test]

@@ -140,12 +140,26 @@ fn names_of_thresholds_stay() {
         assert!(o.status.success(), "{}", text(&o.stderr));
         text(&o.stderr)
     };
+    // What the code is called, the thresholds, and the numbers of schedules.
+    let parts = |all: &str| {
+        let (code, rest) = all.split_once('\n').unwrap();
+        let (versions, fields) = rest.split_at(rest.find("main/grain").unwrap());
+        [code, versions, fields].map(str::to_owned)
+    };
     let names = shown(PROGRAM, &[]);
-    assert_eq!(names, "main/par.loop/main:1 = 16\nmain/par.inner/main:1 = 4096\n");
+    let [code, versions, fields] = parts(&names);
+    let digits = code.strip_prefix("entry = \"main\", device = \"cpu\", code = \"").unwrap();
+    assert_eq!((digits.len(), digits.ends_with('"')), (17, true), "{digits}");
+    assert_eq!(versions, "main/par.loop/main:1 = 16\nmain/par.inner/main:1 = 4096\n");
     let more = format!("; mine\n(define (other m) (sum (* m 2)))\n{}", PROGRAM.replace("(step", "( step"));
     assert_eq!(shown(&more, &[]), names);
     let given = ["--threshold", "main/par.loop/main:1=always", "--threshold", "main/par.inner/main:1=never"];
-    assert_eq!(shown(PROGRAM, &given), names.replace("16", "always").replace("4096", "never"));
+    let pinned = versions.replace("16", "always").replace("4096", "never");
+    assert_eq!(parts(&shown(PROGRAM, &given)), [code, pinned, fields]);
+    // The ranks of shape variables are part of what the code is of.
+    let ranked = "(entry (main [m [float @s]]) (+ m 1.0))";
+    let all = shown(ranked, &["--ranks", "2"]);
+    assert!(all.starts_with("entry = \"main\", device = \"cpu\", ranks = [2], code = \""), "{all}");
     let none = remc(&["run", "-e", "(+ 1 2)", "--device", "cpu", "--show", "tuning"]);
     assert_eq!(
         (text(&none.stdout).as_str(), text(&none.stderr).as_str()),

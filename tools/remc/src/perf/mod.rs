@@ -12,7 +12,7 @@ use crate::commands::{choose, load, new_session};
 use crate::compile::{ranks, refuse};
 use crate::report::{Failure, Outcome, Reporter, to_stdout};
 
-use crate::tune::pick::{self, Pick};
+use crate::tune::pick::Pick;
 use remc_driver::InternalBug;
 use remc_driver::compile::{Number, Options, Stop, Tuning};
 use std::cell::RefCell;
@@ -35,7 +35,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         PerfDevice::Cpu => "cpu",
         PerfDevice::Cuda => "cuda",
     };
-    let pick = Pick::find(&session, &args.versions, &args.source, global.name.as_str(), on)?;
+    let pick = Pick::find(&session, &args.versions, &args.source, (global.name.as_str(), on, &ranks))?;
     let tuned = |p: &_| pick.values(&session, p);
     let tuned = Some(&tuned as &dyn Fn(&_) -> _);
     let (named, size_limit) = (args.versions.named(), args.size.limit);
@@ -56,7 +56,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let Stop::Flat(flat) = stop else {
         return Err(Failure::Bug(InternalBug { stage: "flatten", message: "another language".into() }));
     };
-    pick::show(&args.versions, flat.name.as_str(), &crate::compile::thresholds(&flat), &numbers.borrow());
+    pick.show(&crate::compile::thresholds(&flat), &numbers.borrow());
     let report = remc_cost::analyse(&flat);
     let entry = program.get(&global).and_then(|d| d.entry.as_ref()).map(|_| global.name.to_string());
     let what = words::What { entry, device: on };

@@ -1,6 +1,6 @@
 //! The command: from a program and a folder to a tuning file.
 
-use super::{device, pick, sets, text};
+use super::{device, machine, outcome, pick, sets};
 use crate::args::{Autotune, Effort, Source, Target};
 use crate::codes;
 use crate::commands::{choose, load, may_write, new_session, protected, write};
@@ -11,7 +11,9 @@ use remc_driver::compile::{Options, Stop, Tuning};
 use remc_tune::choices::Choices;
 use remc_tune::clock::Care;
 use remc_tune::file::{Tuned, structure, with};
+use remc_tune::measured::Measured;
 use remc_tune::search::{Objective, search};
+use remc_tune::summary::{notes, summary};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -135,11 +137,11 @@ fn one(
             "`{name}` has no versions to choose between for the cpu device: there is nothing to tune\n"
         ));
     }
-    let labels: Vec<String> = sets.iter().map(|s| s.label.clone()).collect();
+    let data: Vec<(String, String)> = sets.iter().map(|s| (s.label.clone(), s.contents.clone())).collect();
     let mut subject =
         device::Device::new(&session, kernel, &choices, sets, (args.threads, args.memory_limit), until)?;
-    text::interruption();
-    let (count, plural) = (labels.len(), if labels.len() == 1 { "" } else { "s" });
+    outcome::interruption();
+    let (count, plural) = (data.len(), if data.len() == 1 { "" } else { "s" });
     to_stderr(&format!(
         "tuning `{name}` on {count} data set{plural}, for {:.0} s at most; Ctrl-C keeps what is found\n",
         until.saturating_duration_since(Instant::now()).as_secs_f64()
@@ -153,19 +155,29 @@ fn one(
         Target::Worst => Objective::Worst,
     };
     let found = search(&mut subject, &choices, remc_tune::search::Options { objective, care });
+    let threads = subject.threads();
     drop(subject);
+    let measured = Measured {
+        machine: machine::processor(),
+        threads,
+        date: machine::today(),
+        ..Measured::of(&choices, &found, &data)
+    };
     let tuned = Tuned {
         entry: name.to_owned(),
         device: "cpu".to_owned(),
         code: structure(&flat),
-        thresholds: text::changed(&choices, &found),
+        ranks,
+        thresholds: outcome::changed(&choices, &found),
+        ..Tuned::default()
     };
-    to_stdout(&text::summary(name, &choices, &found, &labels))?;
+    to_stdout(&summary(name, &measured))?;
     if tuned.thresholds.is_empty() && kept.is_none() {
         return to_stdout("the defaults are as good as anything that was tried: no file is written\n");
     }
     let program = source.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let notes = text::notes(&choices, &found, &labels);
+    let notes = notes(&measured);
+    let tuned = Tuned { measured: Some(measured), ..tuned };
     let written = with(kept.as_deref(), &program, &tuned, &notes);
     let written =
         written.map_err(|w| Failure::Usage(Box::new(usage(codes::TUNING, pick::sentence(output, &w)))))?;

@@ -75,6 +75,11 @@ impl<'s> Device<'s> {
         }
         Ok(Device { session, code, cpu, bound, labels, numbers, until, shown: None })
     }
+
+    /// How many threads the device has.
+    pub fn threads(&self) -> usize {
+        self.cpu.workers()
+    }
 }
 
 impl Subject for Device<'_> {
@@ -103,7 +108,7 @@ impl Subject for Device<'_> {
     }
 
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until || super::text::is_interrupted()
+        Instant::now() >= self.until || super::outcome::is_interrupted()
     }
 
     fn trying(&mut self, what: &str, set: usize) {

@@ -2,16 +2,17 @@
 //!
 //! It is `PROGRAM.tuning` beside the program, or what `--tuning` names. What it says of the entry and the device is used
 //! where the code is still what was measured; else a warning says that it is not. A value on the command line goes before
-//! one in the file.
+//! one in the file. Whoever writes a file by hand, or a test, gets the code and the names from `--show tuning`.
 
 use crate::args::{Numbers, Source, Versions};
 use crate::codes;
 use crate::report::{Outcome, fail, to_stderr, usage};
 use remc_base::{Diagnostic, Name, Span};
 use remc_driver::Session;
-use remc_driver::compile::{Kind, Named, Number};
+use remc_driver::compile::{Field, Kind, Named, Number};
 use remc_flat::ir::Program;
 use remc_tune::file::{Tuned, Wrong, read, structure};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// What a file says for one entry on one device.
@@ -21,24 +22,10 @@ pub struct Pick {
     tuned: Option<(PathBuf, Tuned)>,
     /// The kinds that the command line has values for.
     given: Vec<Kind>,
-}
-
-/// Says which numbers a program has, where that is asked: its thresholds, and those of its operators' schedules.
-pub fn show(versions: &Versions, entry: &str, thresholds: &[(Name, i64)], numbers: &[Number]) {
-    if versions.shown != Some(Numbers::Tuning) {
-        return;
-    }
-    let line = |(name, value): &(Name, i64)| match *value {
-        0 => format!("{name} = always\n"),
-        i64::MAX => format!("{name} = never\n"),
-        value => format!("{name} = {value}\n"),
-    };
-    to_stderr(&match thresholds {
-        [] => "there are no versions to choose between\n".to_owned(),
-        all => all.iter().map(line).collect(),
-    });
-    let number = |n: &Number| format!("{} = {}\n", n.name(entry), n.value);
-    to_stderr(&numbers.iter().map(number).collect::<String>());
+    /// The entry, and what a file's table would have to say of this, without the code; `None` if nobody asks.
+    shown: Option<(String, String)>,
+    /// The structure of the program, once it is known and if it is asked.
+    code: RefCell<Option<String>>,
 }
 
 /// The tuning file of a program.
@@ -59,43 +46,73 @@ impl Pick {
         session: &Session,
         versions: &Versions,
         source: &Source,
-        entry: &str,
-        device: &str,
+        (entry, device, ranks): (&str, &str, &[usize]),
     ) -> Outcome<Pick> {
+        let ranked = if ranks.is_empty() { String::new() } else { format!(", ranks = {ranks:?}") };
+        let shown = (versions.shown == Some(Numbers::Tuning))
+            .then(|| (entry.to_owned(), format!("entry = \"{entry}\", device = \"{device}\"{ranked}")));
+        let given = versions.kinds().into_iter().map(|(kind, _)| kind).collect();
+        let none = Pick { tuned: None, given, shown, code: RefCell::default() };
         let named = versions.tuning.as_deref();
         let path = match (named, &source.file) {
-            (Some("none"), _) => return Ok(Pick::default()),
+            (Some("none"), _) => return Ok(none),
             (Some(path), _) => PathBuf::from(path),
             (None, Some(program)) if program.as_os_str() != "-" => beside(program),
-            (None, _) => return Ok(Pick::default()),
+            (None, _) => return Ok(none),
         };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Pick::default());
+                return Ok(none);
             }
             Err(e) => {
                 let why = remc_driver::session::describe_read(&e);
                 let d =
                     usage(codes::TUNING, format!("cannot read the tuning file `{}`: {why}", path.display()));
-                return refused(session, named.is_some(), d);
+                return refused(session, named.is_some(), d).map(|()| none);
             }
         };
         let all = match read(&text) {
             Ok(all) => all,
             Err(wrong) => {
-                return refused(session, named.is_some(), usage(codes::TUNING, sentence(&path, &wrong)));
+                let d = usage(codes::TUNING, sentence(&path, &wrong));
+                return refused(session, named.is_some(), d).map(|()| none);
             }
         };
-        let tuned = all.into_iter().find(|t| t.entry == entry && t.device == device).map(|t| (path, t));
-        Ok(Pick { tuned, given: versions.kinds().into_iter().map(|(kind, _)| kind).collect() })
+        // Whoever has written a table may have left out the ranks.
+        let of = |ranks: &[usize]| {
+            all.iter().find(|t| t.entry == entry && t.device == device && t.ranks == ranks).cloned()
+        };
+        let tuned = of(ranks).or_else(|| of(&[])).map(|t| (path, t));
+        Ok(Pick { tuned, ..none })
+    }
+
+    /// Says which numbers a program has, and what its code is called in a tuning file, where that is asked: its thresholds,
+    /// and those of its operators' schedules.
+    pub fn show(&self, thresholds: &[(Name, i64)], numbers: &[Number]) {
+        let Some((entry, of)) = &self.shown else { return };
+        let line = |(name, value): &(Name, i64)| match *value {
+            0 => format!("{name} = always\n"),
+            i64::MAX => format!("{name} = never\n"),
+            value => format!("{name} = {value}\n"),
+        };
+        if let (Some(code), false) = (&*self.code.borrow(), thresholds.is_empty() && numbers.is_empty()) {
+            to_stderr(&format!("{of}, code = \"{code}\"\n"));
+        }
+        to_stderr(&match thresholds {
+            [] => "there are no versions to choose between\n".to_owned(),
+            all => all.iter().map(line).collect(),
+        });
+        let number = |n: &Number| format!("{} = {}\n", n.name(entry), n.value);
+        to_stderr(&numbers.iter().map(number).collect::<String>());
     }
 
     /// The values for a program.
     pub fn values(&self, session: &Session, p: &Program) -> Named {
+        if self.shown.is_some() {
+            *self.code.borrow_mut() = Some(structure(p));
+        }
         let Some((path, tuned)) = &self.tuned else { return Named::new() };
-        let known: Vec<String> = p.tests().into_iter().map(|t| t.threshold.to_string()).collect();
-        let unknown = tuned.thresholds.keys().find(|name| !known.contains(name));
         let unused = |why: String| {
             let message =
                 format!("the tuning file `{}` is not used for `{}`: {why}", path.display(), tuned.entry);
@@ -105,25 +122,53 @@ impl Pick {
             );
             Named::new()
         };
-        match unknown {
-            _ if tuned.code != structure(p) => {
-                // Values of whole kinds leave versions out, so that it is other code on purpose.
-                if self.given.is_empty() {
-                    return unused("the code of the entry has changed since it was measured".into());
-                }
-                Named::new()
+        if tuned.code != structure(p) {
+            // Values of whole kinds leave versions out, so that it is other code on purpose.
+            if !self.given.iter().any(|kind| matches!(kind, Kind::Threshold(_))) {
+                return unused("the code of the entry has changed since it was measured".into());
             }
-            Some(name) => unused(format!("the program has no threshold `{name}`")),
-            None => {
-                let given = |name: &str| Kind::of_name(name).is_some_and(|kind| self.given.contains(&kind));
-                let all = tuned.thresholds.iter().filter(|(name, _)| !given(name));
-                all.map(|(name, value)| (name.clone(), *value)).collect()
-            }
+            return Named::new();
         }
+        if let Some((_, why)) = misfit(tuned, p) {
+            return unused(why);
+        }
+        let given = |name: &str| Kind::of_name(name).is_some_and(|kind| self.given.contains(&kind));
+        let all = tuned.thresholds.iter().chain(&tuned.schedule).filter(|(name, _)| !given(name));
+        all.map(|(name, value)| (name.clone(), *value)).collect()
     }
 }
 
-fn refused(session: &Session, named: bool, mut d: Diagnostic<Span>) -> Outcome<Pick> {
+/// The first number of a table that the program that it is of has not got, or not with this value; and why.
+pub fn misfit(tuned: &Tuned, p: &Program) -> Option<(String, String)> {
+    let known: Vec<String> = p.tests().into_iter().map(|t| t.threshold.to_string()).collect();
+    if let Some(name) = tuned.thresholds.keys().find(|name| !known.contains(name)) {
+        return Some((name.clone(), format!("the program has no threshold `{name}`")));
+    }
+    tuned.schedule.iter().find_map(|(name, value)| {
+        let why = match field_of(p, name, tuned.device == "cuda") {
+            None => format!("the program has no number `{name}` on this device"),
+            Some(field) if !field.allows(*value) => {
+                format!("`{name}` is {value}, and it is {}", field.values())
+            }
+            Some(_) => return None,
+        };
+        Some((name.clone(), why))
+    })
+}
+
+/// The field of a name, `main/grain/rows:1`, if the program has the operator, and the device reads the field.
+fn field_of(p: &Program, name: &str, threads: bool) -> Option<Field> {
+    let rest = name.strip_prefix(p.name.as_str())?.strip_prefix('/')?;
+    let sites: Vec<Name> = remc_flat::sites::sites(p).into_values().collect();
+    let is = |f: &&Field| {
+        let site = rest.strip_prefix(f.name()).and_then(|rest| rest.strip_prefix('/'));
+        f.matters(threads) && site.is_some_and(|site| sites.iter().any(|s| s.as_str() == site))
+    };
+    Field::ALL.iter().find(is).copied()
+}
+
+/// A file that was named is wrong, or one that was not is left alone.
+fn refused(session: &Session, named: bool, mut d: Diagnostic<Span>) -> Outcome {
     if named {
         return fail(d);
     }
@@ -131,5 +176,5 @@ fn refused(session: &Session, named: bool, mut d: Diagnostic<Span>) -> Outcome<P
     d.severity = remc_base::Severity::Warning;
     d.message = format!("{}; it is not used", d.message);
     session.notice(d.help("mend or remove it, or leave it out with `--tuning none`"));
-    Ok(Pick::default())
+    Ok(())
 }

@@ -11,6 +11,7 @@ use super::generated::{self, Described, Given};
 use crate::codes;
 use crate::inputs;
 use crate::report::{Outcome, fail, usage};
+use remc_base::value::Data;
 use remc_base::{IndexValue, Name, Value};
 use remc_interp::solve_indices;
 use remc_runtime::budget::Budget;
@@ -34,6 +35,8 @@ pub struct Set {
     pub label: String,
     pub arguments: Vec<Value>,
     pub indices: Vec<IndexValue>,
+    /// A hash of the arguments, as 16 hexadecimal digits.
+    pub contents: String,
 }
 
 /// The data sets that a folder holds for an entry, in the order of their names.
@@ -152,6 +155,25 @@ fn made(d: &Described, entry: &Name, sig: &EntrySignature, budget: &Budget) -> O
     Ok(all)
 }
 
+/// What tells one data set from another.
+fn contents(arguments: &[Value]) -> String {
+    let mut hash = blake3::Hasher::new();
+    arguments.iter().for_each(|v| hash_value(v, &mut hash));
+    hash.finalize().to_hex()[..16].to_owned()
+}
+
+fn hash_value(v: &Value, hash: &mut blake3::Hasher) {
+    hash.update(format!("{} {:?} ", v.atom, v.shape).as_bytes());
+    match &v.data {
+        Data::Box(all) => all.iter().for_each(|b| {
+            hash.update(format!("{:?}", b.indices).as_bytes());
+            hash_value(&b.value, hash);
+        }),
+        Data::Tuple(all) => all.iter().flat_map(|t| t.iter()).for_each(|v| hash_value(v, hash)),
+        _ => drop(hash.update(remc_runtime::bytes::of(v).unwrap_or_default())),
+    }
+}
+
 /// Reads data sets, and makes those that are described.
 pub fn read(found: &[Found], entry: &Name, sig: &EntrySignature, limit: Option<u64>) -> Outcome<Vec<Set>> {
     let budget = Budget::of(limit);
@@ -167,7 +189,8 @@ pub fn read(found: &[Found], entry: &Name, sig: &EntrySignature, limit: Option<u
             };
             fail(d.note(m.reason).note(format!("in the data set `{}`", f.label)))
         })?;
-        Ok(Set { label: f.label.clone(), arguments, indices })
+        let contents = contents(&arguments);
+        Ok(Set { label: f.label.clone(), arguments, indices, contents })
     };
     found.iter().map(one).collect()
 }
