@@ -15,8 +15,8 @@ use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_flat::ir::Named;
 pub use remc_kernel::lower::Target;
+use remc_kernel::schedule::Fields;
 pub use remc_kernel::schedule::{Field, Schedule, Schedules};
-use remc_kernel::schedule::{Fields, Place};
 use remc_mono::build::MOST_PARTS;
 use remc_mono::limits::{BuildError, Limitation, TooLarge};
 use remc_mono::opt;
@@ -114,15 +114,10 @@ impl Number {
 }
 
 /// The numbers that decide about operators: those that lowering has read, and what the code generator may.
-fn numbers(used: &BTreeMap<Name, Fields>, schedules: &Schedules, threads: bool) -> Vec<Number> {
+fn numbers(used: &BTreeMap<Name, Fields>, schedules: &Schedules) -> Vec<Number> {
     let number =
         |site: &Name, field: Field| Number { site: site.clone(), field, value: schedules.of(site)[field] };
-    let code = |f: &Field| !threads && f.about().place == Place::CpuCode;
-    let of = |(site, read): (&Name, &Fields)| {
-        let read = *read;
-        let fields = Field::ALL.iter().copied().filter(|f| read.contains(*f) || code(f));
-        fields.map(|f| number(site, f)).collect::<Vec<_>>()
-    };
+    let of = |(site, read): (&Name, &Fields)| read.iter().map(|f| number(site, f)).collect::<Vec<_>>();
     used.iter().flat_map(of).collect()
 }
 
@@ -311,7 +306,7 @@ impl Steps<'_, '_> {
                 .map_err(|e| broken(Stage::Lower, e.0))
         })?;
         if let Some(told) = self.options.read {
-            told(&numbers(&lowered.used, &all, tuning.target.threads));
+            told(&numbers(&lowered.used, &all));
         }
         let kernel = lowered.program;
         self.verify("lower", || {

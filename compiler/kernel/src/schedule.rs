@@ -15,6 +15,7 @@
 //! A field is of processors, of GPUs, or of both; a kernel's text has those that are not the default. Numbers that no
 //! schedule could choose stay where they are used: the width of the widest vector, the threads of a warp, a cache line.
 
+use crate::ir::{How, Kernel, Program, Range, Stmt, StmtKind};
 use remc_base::Name;
 use std::fmt;
 use std::ops::Index;
@@ -25,8 +26,9 @@ pub enum Place {
     /// On processors, where a block is a thread's: read by lowering, or by the code generator.
     Cpu,
     CpuCode,
-    /// On GPUs, where a block has threads.
+    /// On GPUs, where a block has threads: the same two.
     Gpu,
+    GpuCode,
     Both,
 }
 
@@ -71,7 +73,7 @@ macro_rules! fields {
 
 fields! {
     // Tiles of a processor's blocks.
-    Grain "grain" Cpu 1..=0x100_0000_0000, 0x8000:
+    Grain "grain" Cpu 1..=0x4000_0000, 0x8000:
         "operations of a block; so many of the default take about 10 µs";
     Round "tile.round" Cpu 1..=0x1_0000, 64:
         "points of a tile are a multiple of this where there are that many";
@@ -81,7 +83,7 @@ fields! {
         "tiles of rows that such a block has at most";
     RowOnce "once.row" Cpu 0..=1024, 8:
         "operations that a row of such a block counts for, beside its elements";
-    Blocks "thread.blocks" Cpu 1..=4096, 1:
+    Blocks "thread.blocks" CpuCode 1..=4096, 1:
         "blocks that there are for each thread at least: with fewer, fewer threads are woken";
     // Lanes of a processor.
     Points "lanes.points" Cpu 1..=8, 2:
@@ -165,6 +167,12 @@ fields! {
         "rows and columns of a thread's part of it";
     Depth "contract.depth" Gpu 1..=64, 16:
         "elements of the reduced axis that a contraction brings in at a time";
+    Packed "threads.serial" GpuCode 32..=1024, 128, power:
+        "blocks of one thread each that are launched together";
+    Resident "blocks.resident" GpuCode 1..=8, 3:
+        "blocks that a multiprocessor has room for at the same time, which limits the registers of a thread";
+    ResidentLarge "blocks.resident.large" GpuCode 1..=8, 2:
+        "… of a kernel whose loops carry many values";
     Worth "contract.least" Gpu 1..=0x10_0000, 32:
         "rows and columns from which on squares are worth their shared memory";
 }
@@ -201,7 +209,7 @@ impl Field {
     pub fn matters(self, threads: bool) -> bool {
         match self.about().place {
             Place::Both => true,
-            Place::Gpu => threads,
+            Place::Gpu | Place::GpuCode => threads,
             Place::Cpu | Place::CpuCode => !threads,
         }
     }
@@ -253,8 +261,8 @@ impl Schedule {
         if let Some(f) = out {
             return Some(format!("`{f}` is {}, and has to be {}", self[*f], f.values()));
         }
-        let [threads, side, each, square, depth] =
-            [Field::Threads, Field::Side, Field::Each, Field::Square, Field::Depth].map(|f| self[f]);
+        let [threads, side, each, square] =
+            [Field::Threads, Field::Side, Field::Each, Field::Square].map(|f| self[f]);
         if side % each != 0 {
             return Some(format!(
                 "`contract.side` is {side}, and has to be a multiple of `contract.each`, which is {each}"
@@ -267,17 +275,45 @@ impl Schedule {
                 "`contract.side` {side} and `contract.each` {each} make blocks of {wanted} threads: they have to be 32 to 1024"
             ));
         }
-        if threads < square {
-            return Some(format!("`square.side` is {square}, and has to be `threads`, {threads}, at most"));
+        (threads < square)
+            .then(|| format!("`square.side` is {square}, and has to be `threads`, {threads}, at most"))
+    }
+
+    /// The least or the greatest value of a field, and of the others what can be with it.
+    #[must_use]
+    pub fn extreme(field: Field, greatest: bool) -> Schedule {
+        let (least, most) = field.about().range;
+        let schedule = Schedule::default().with(field, if greatest { most } else { least });
+        match (field, greatest) {
+            (Field::Side, false) => schedule.with(Field::Each, 1),
+            (Field::Each, false) => schedule.with(Field::Side, 16),
+            _ => schedule,
         }
-        let most = Field::Shared.about().range.1;
-        // Of both operands, whose elements have 8 bytes at most.
-        let bytes = 2 * depth * (side + 4) * 8;
-        (bytes > most).then(|| {
-            format!(
-                "`contract.depth` {depth} and `contract.side` {side} take {bytes} bytes of shared memory, of {most}"
-            )
-        })
+    }
+
+    /// A schedule at random: some fields at other values of their ranges, near the default more often than far.
+    /// `random` gives a number below its argument.
+    #[must_use]
+    pub fn drawn(random: &mut dyn FnMut(u64) -> u64) -> Schedule {
+        let mut schedule = Schedule::default();
+        for f in Field::ALL {
+            let About { range: (least, most), default, power, .. } = *f.about();
+            let value = match random(12) {
+                0 => least,
+                1 => most,
+                2 => default / 2,
+                3 => default.saturating_mul(2),
+                // As many bits as any.
+                4 => 1 << random(u64::from(most.ilog2()) + 1),
+                5 if !power => least + random((most - least).min(100) as u64 + 1) as i64,
+                _ => default,
+            };
+            let with = schedule.with(*f, value.clamp(least, most));
+            if with.conflict().is_none() {
+                schedule = with;
+            }
+        }
+        schedule
     }
 }
 
@@ -298,6 +334,56 @@ impl Schedules {
         let all = self.all.conflict().map(|c| (None, c));
         all.or_else(|| self.of.iter().find_map(|(site, s)| Some((Some(site), s.conflict()?))))
     }
+}
+
+/// The fields that a code generator may read of a kernel's schedule, for a GPU or for processors.
+pub fn read_by_code(p: &Program, k: &Kernel, threads: bool) -> Fields {
+    let mut read = Fields::default();
+    if threads {
+        let fields = [Field::Resident, Field::ResidentLarge]
+            .into_iter()
+            .chain(k.threads.is_none().then_some(Field::Packed));
+        fields.for_each(|f| read.insert(f));
+        return read;
+    }
+    if !k.grid.is_empty() && !k.is_chained() {
+        read.insert(Field::Blocks);
+    }
+    read_by_loops(k, &k.body, &mut read);
+    let transposes = read.contains(Field::TransposedRows);
+    // Only what is as large as a buffer of several rows is written past the caches.
+    if transposes && k.params.iter().any(|v| p.buffer_ty(*v).is_some_and(|t| t.dims.len() > 1)) {
+        read.insert(Field::Stream);
+    }
+    read
+}
+
+fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
+    for s in body {
+        if let StmtKind::For { how, range, body, .. } = &s.kind {
+            match how {
+                How::Unroll => read.insert(Field::Unroll),
+                How::Scan(_) => read.insert(Field::ScanParts),
+                How::Jam(_) => read.insert(Field::TransposedRows),
+                How::Lanes(_) if is_ragged(k, range) => {
+                    use Field::{Ahead, RaggedOps, RaggedParts, RowOps, RowVectors};
+                    [Ahead, RaggedOps, RaggedParts, RowOps, RowVectors]
+                        .into_iter()
+                        .for_each(|f| read.insert(f));
+                }
+                How::Lanes(_) if body.iter().any(|s| matches!(s.kind, StmtKind::For { .. })) => {
+                    read.insert(Field::FewestLanes);
+                }
+                How::Lanes(_) | How::Seq => {}
+            }
+        }
+        s.kind.blocks().into_iter().for_each(|b| read_by_loops(k, b, read));
+    }
+}
+
+/// Whether a loop's end is none that the kernel is given: its length is another one each time.
+fn is_ragged(k: &Kernel, range: &Range) -> bool {
+    matches!(range, Range::Upto { to: crate::ir::Atom::Var(n), .. } if !k.params.contains(n))
 }
 
 /// Some fields: those that were read.
@@ -346,7 +432,7 @@ mod tests {
         };
         assert_eq!(
             conflict(&[(Field::Grain, 0)]),
-            "`grain` is 0, and has to be a whole number from 1 to 1099511627776"
+            "`grain` is 0, and has to be a whole number from 1 to 1073741824"
         );
         assert_eq!(
             conflict(&[(Field::Threads, 96)]),
@@ -356,6 +442,24 @@ mod tests {
         assert!(conflict(&[(Field::Side, 16)]).contains("blocks of 16 threads"));
         assert!(conflict(&[(Field::Each, 1)]).contains("blocks of 4096 threads"));
         assert!(conflict(&[(Field::Threads, 32), (Field::Square, 64)]).contains("`square.side` is 64"));
-        assert!(conflict(&[(Field::Depth, 64)]).contains("bytes of shared memory"));
+    }
+
+    #[test]
+    fn each_value_can_be_with_some_others() {
+        for f in Field::ALL {
+            for greatest in [false, true] {
+                assert_eq!(Schedule::extreme(*f, greatest).conflict(), None, "{f}");
+            }
+        }
+        let mut state = 1u64;
+        let mut random = |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % n
+        };
+        let drawn: Vec<Schedule> = (0..200).map(|_| Schedule::drawn(&mut random)).collect();
+        for f in Field::ALL {
+            assert!(drawn.iter().any(|s| s[*f] != f.about().default), "{f}");
+        }
+        assert!(drawn.iter().all(|s| s.conflict().is_none()));
     }
 }

@@ -44,7 +44,7 @@
 //! | --- | --- |
 //! | `remc_alloc(ctx, prov: u32, element_bytes: u64, rank: u32, dims: *const u64) -> *mut u8` | gives a buffer of unspecified contents; null: stopped |
 //! | `remc_free(ctx, buffer: *mut u8)` | takes it back |
-//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, together: u64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `together` in a call if that is not 0; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
+//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, share: i64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `share` in a call, or at least `-share` if that is negative; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
@@ -338,13 +338,13 @@ impl Context<'_> {
         f: Option<KernelFn>,
         args: *const u64,
         blocks: u64,
-        together: u64,
+        share: i64,
     ) -> i32 {
         let Some(f) = f.or_else(|| self.late(kernel)) else { return 1 };
         let start = Instant::now();
         let mut error = Error::default();
         let shared = Shared { args, error: &raw mut error };
-        self.cpu.pool.run(blocks, together, &|lo, hi, worker| {
+        self.cpu.pool.run(blocks, share, &|lo, hi, worker| {
             // SAFETY: the caller's promise. All calls return before `run` does, so that `error` is alive;
             // it is shared, and only looked at through shared references.
             unsafe {
@@ -451,10 +451,10 @@ pub unsafe extern "C" fn remc_launch(
     args: *const u64,
     _nargs: u64,
     blocks: u64,
-    together: u64,
+    share: i64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { (*context).launch(kernel, f, args, blocks, together) }
+    unsafe { (*context).launch(kernel, f, args, blocks, share) }
 }
 
 /// # Safety

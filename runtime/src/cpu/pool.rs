@@ -122,19 +122,21 @@ impl Pool {
     }
 
     /// Runs `work` on all blocks below `blocks`, or on all below the first one after which it says stop.
-    /// Returns when all calls have returned. A call gets at most `together` blocks, if that is not 0.
-    pub fn run(&self, blocks: u64, together: u64, work: &Work<'_>) {
+    /// Returns when all calls have returned. A call gets at most `share` blocks, or at least
+    /// `-share` if that is negative; 0 leaves it to the pool.
+    pub fn run(&self, blocks: u64, share: i64, work: &Work<'_>) {
         if blocks == 0 {
             return;
         }
-        if blocks == 1 || self.threads.is_empty() {
+        let least = share.checked_neg().map_or(1, |n| n.max(1) as u64);
+        if blocks <= least || self.threads.is_empty() {
             work(0, blocks, 0);
             return;
         }
         let _one = self.launch.lock().unwrap_or_else(PoisonError::into_inner);
         let shared = &*self.shared;
         let chunk = (blocks / (self.workers() as u64 * CHUNKS_PER_WORKER)).max(1);
-        let chunk = if together == 0 { chunk } else { chunk.min(together) };
+        let chunk = if share > 0 { chunk.min(share as u64) } else { chunk.max(least) };
         // SAFETY: only the lifetime changes. The pointer is followed by threads that have joined this
         // launch, and `Launch::drop` returns only when none is left, also if `work` panics here.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };

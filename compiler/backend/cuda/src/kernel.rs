@@ -1,7 +1,7 @@
 //! Kernels: their signatures, which block a thread runs, and what blocks hand on.
 //!
 //! A kernel without threads of its own is serial in each block, so that a thread of the device runs a
-//! block, and [`PACKED`] of them are launched together. In the text of all kernels
+//! block, and `threads.serial` of them are launched together. In the text of all kernels
 //!
 //! | name | is |
 //! | --- | --- |
@@ -20,16 +20,12 @@ use crate::names::identifier;
 use crate::scalar::type_name;
 use remc_base::Trap;
 use remc_kernel::ir::*;
+use remc_kernel::schedule::Field;
 use remc_kernel::{contract, memory, race};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How many serial blocks are threads of one block of the device.
-pub const PACKED: u32 = 128;
-/// How many blocks of the device a multiprocessor has room for at the same time, at least: with 256 threads each
-/// has 80 registers, or 128 where a loop carries many values. If it is not told, the assembler takes 32 for a
-/// goal, and rather spills a few.
-const RESIDENT: u32 = 3;
-const RESIDENT_OF_LARGE: u32 = 2;
+/// The threads that a multiprocessor has at the same time at most.
+const OF_MULTIPROCESSOR: u32 = 2048;
 /// So many values are many.
 const LARGE: usize = 16;
 
@@ -40,12 +36,12 @@ pub fn symbol(id: KernelId, k: &Kernel) -> String {
 
 /// How many threads a block of the device has.
 pub fn threads(k: &Kernel) -> u32 {
-    k.threads.map_or(PACKED, |(_, n)| n)
+    k.threads.map_or(k.schedule[Field::Packed] as u32, |(_, n)| n)
 }
 
 /// How many blocks of the kernel are one of the device.
 pub fn packed(k: &Kernel) -> u32 {
-    if k.threads.is_some() { 1 } else { PACKED }
+    if k.threads.is_some() { 1 } else { threads(k) }
 }
 
 /// The most values that a loop carries.
@@ -107,7 +103,10 @@ pub fn print(
     if k.is_chained() {
         params.push("u64 *remc_ticket".to_owned());
     }
-    let resident = if carries(&k.body) < LARGE { RESIDENT } else { RESIDENT_OF_LARGE };
+    // With 256 threads each has 80 registers in three blocks, 128 in two. If it is not told, the assembler takes 32 for a
+    // goal, and rather spills a few.
+    let field = if carries(&k.body) < LARGE { Field::Resident } else { Field::ResidentLarge };
+    let resident = k.schedule[field].min((OF_MULTIPROCESSOR / threads(k)).into()).max(1);
     b.w.open(format!("extern \"C\" __global__ void __launch_bounds__({}, {resident})", threads(k)));
     b.w.line(format!("{}({}) {{", symbol(id, k), params.join(", ")));
     match k.threads {

@@ -149,8 +149,13 @@ pub fn lower_scheduled(p: &flat::Program, threads: bool, schedules: Schedules) -
     let mut l = plan::Plan::new(p, threads, schedules);
     l.params()?;
     let results = l.program_body(&p.body)?;
-    let (mut program, used) = l.finish(results);
+    let (mut program, mut used) = l.finish(results);
     memory::insert_frees(&mut program);
+    let named = program.kernels.iter().map(|(_, k)| k).filter(|k| !k.site.as_str().is_empty());
+    for k in named {
+        let of = used.entry(k.site.clone()).or_default();
+        crate::schedule::read_by_code(&program, k, threads).iter().for_each(|f| of.insert(f));
+    }
     Ok(Lowered { program, used })
 }
 

@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use remc::report::Failure;
 use remc::{cpu, emulated};
 use remc_base::{Code, Diagnostic, Span, Value};
-use remc_driver::compile::{CompileError, Options, Stop, Target, Tuning};
+use remc_driver::compile::{CompileError, Options, Schedule, Stop, Target, Tuning};
 use remc_driver::render::{Style, render};
 use remc_driver::{Session, SourceFile};
 use remc_flat::flatten::Thresholds;
@@ -125,10 +125,18 @@ fn in_session(
         Ok(indices) => indices,
         Err(m) => return Ran::Refused(format!("the inputs do not fit: {m:?}")),
     };
+    // Any schedule gives the same: a third of the programs have one at random.
+    let mut rng = Rng::new(program.text().len() as u64 ^ 0x5eed);
+    let schedule = match rng.below(3) {
+        0 => Schedule::drawn(&mut |n| rng.below(n as usize) as u64),
+        _ => Schedule::default(),
+    };
+    let scheduled = |threads| Target { threads, schedule };
     let tuning = if program.fine {
-        Tuning { thresholds: Thresholds { row_long: 5, ..Thresholds::tiny(3) }, target: Target::cpu(FINE) }
+        let thresholds = Thresholds { row_long: 5, ..Thresholds::tiny(3) };
+        Tuning { thresholds, target: scheduled(false).grained(FINE) }
     } else {
-        Tuning::default()
+        Tuning { target: scheduled(false), ..Tuning::default() }
     };
     let compile = |tuning| {
         let options = Options { tuning, ..Options::default() };
@@ -193,12 +201,12 @@ fn in_session(
     let mut ran = None;
     if emulated {
         let tuning = if program.fine {
-            let target = Target::gpu().grained(FINE);
+            let target = scheduled(true).grained(FINE);
             let thresholds =
                 Thresholds { row_long: 5, row_tile: Thresholds::GPU.row_tile, ..Thresholds::tiny(3) };
             Tuning { thresholds, target }
         } else {
-            Tuning::gpu()
+            Tuning { target: scheduled(true), ..Tuning::gpu() }
         };
         let kernel = match compile(tuning) {
             Ok(kernel) => kernel,

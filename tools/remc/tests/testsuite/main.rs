@@ -18,6 +18,7 @@ mod paths;
 mod perf;
 mod programs;
 mod resources;
+mod schedules;
 mod tour;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -27,7 +28,7 @@ use std::process::{Command, Output, Stdio};
 /// The tests of which a plain run takes one of so many, by the beginnings of their names. Each program has a value by
 /// the interpreter and each rejected one its message in every run; these repeat them in other ways, or do to each what
 /// is done to the others.
-const SAMPLED: [(&str, u64); 11] = [
+const SAMPLED: [(&str, u64); 14] = [
     ("elaborated::", 5),
     ("show_types::", 5),
     ("show_types_examples::", 5),
@@ -37,6 +38,9 @@ const SAMPLED: [(&str, u64); 11] = [
     ("emulated::", 5),
     ("emulated_stops::", 5),
     ("emulated_examples::", 5),
+    ("schedules::", 5),
+    ("schedules_stops::", 5),
+    ("emulated_schedules::", 20),
     ("futhark::", 5),
     ("futhark_stops::", 5),
 ];
@@ -56,6 +60,7 @@ fn main() {
     trials.extend(programs::trials());
     trials.extend(cpu::trials());
     trials.extend(emulated::trials());
+    trials.extend(schedules::trials());
     trials.extend(futhark::trials());
     trials.extend(resources::trials());
     trials.extend(pages::trials());

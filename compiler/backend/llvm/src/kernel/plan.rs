@@ -20,6 +20,7 @@ use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use remc_base::{BaseTy, Prov};
 use remc_kernel::ir::{Atom, KernelId, Var};
+use remc_kernel::schedule::Field;
 use rustc_hash::FxHashMap;
 
 /// Emits `remc_entry`.
@@ -192,7 +193,11 @@ impl<'ctx> Fun<'_, 'ctx> {
             slots.push(self.to_slot(ty, self.scalar(*a)?)?);
         }
         let at = self.slots(&slots)?;
-        let together = if k.is_chained() { 1 } else { 0 };
+        let share = match (k.is_chained(), k.schedule[Field::Blocks]) {
+            (true, _) => 1,
+            (false, 1) => 0,
+            (false, least) => -least,
+        };
         let call: [Value<'ctx>; 7] = [
             ctx,
             self.i32(id.0).into(),
@@ -200,7 +205,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             at.into(),
             self.i64(slots.len() as i64).into(),
             blocks.into(),
-            self.i64(together).into(),
+            self.i64(share).into(),
         ];
         let code = self.call_for(abi::LAUNCH, self.e.context.i32_type().into(), &call)?;
         self.unless_nonzero(code)?;
