@@ -126,7 +126,7 @@ fields! {
         "bytes from which on what is transposed is written past the caches";
     ScanParts "scan.parts" CpuCode 1..=16, 4:
         "vectors that are scanned at once";
-    RaggedParts "ragged.parts" CpuCode 1..=8, 4:
+    RaggedParts "ragged.parts" CpuCode 1..=8, 4, power:
         "registers of a ragged row's last vector";
     RaggedOps "ragged.ops" CpuCode 0..=256, 8:
         "statements of an element that are worth running in all of them";

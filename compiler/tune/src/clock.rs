@@ -147,7 +147,7 @@ fn ratios(runners: &[Runner]) -> Vec<Option<Ratio>> {
 
 /// The median of a sample and the interval that it is in, with 95 %, from order statistics. So few numbers that there is no
 /// such interval have that of all of them.
-fn interval(mut sample: Vec<f64>) -> Option<Ratio> {
+pub(crate) fn interval(mut sample: Vec<f64>) -> Option<Ratio> {
     sample.sort_by(f64::total_cmp);
     let (low, high) = (*sample.first()?, *sample.last()?);
     let n = sample.len() as f64;
@@ -159,7 +159,7 @@ fn interval(mut sample: Vec<f64>) -> Option<Ratio> {
     Some(Ratio { median: median(&sample), low, high })
 }
 
-fn median(sample: &[f64]) -> f64 {
+pub(crate) fn median(sample: &[f64]) -> f64 {
     let mut sorted = sample.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {

@@ -5,6 +5,7 @@
 //! | [`choices`] | Flat → the choices between its versions, and inside which others each stands |
 //! | [`clock`] | settings compared by time: in turn, until the difference or its absence is sure |
 //! | [`search`] | the values of thresholds, choice by choice, from the inside out |
+//! | [`schedules`] | the numbers of operators' schedules, operator by operator |
 //! | [`measured`] | what was measured, as data |
 //! | [`summary`], [`explain`] | … in short, and in sentences |
 //! | [`file`] | `PROGRAM.tuning`: what a search found, as text that a person reads |
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod explain;
 pub mod file;
 pub mod measured;
+pub mod schedules;
 pub mod search;
 pub mod summary;
 pub mod words;

@@ -123,6 +123,19 @@ impl Measured {
         }
     }
 
+    /// With what a search for schedules found after it: its last run is the one that counts.
+    #[must_use]
+    pub fn with(mut self, found: crate::schedules::Found) -> Measured {
+        self.numbers.extend(found.evidence);
+        self.numbers.sort_by(|a, b| a.name.cmp(&b.name));
+        for (data, last) in self.data.iter_mut().zip(found.last) {
+            data.last = Some(last);
+        }
+        self.given_up |= found.given_up;
+        self.cut_short |= found.cut_short;
+        self
+    }
+
     /// The machine and its threads.
     pub fn on(&self) -> String {
         match self.threads {

@@ -50,6 +50,12 @@ pub fn load(session: &Session, program: Program) -> Outcome<Code> {
     Code::new(session, program, Pipeline::default(), parts, Some(cache))
 }
 
+/// The same without the cache: what is tried once need not be kept.
+pub fn fresh(session: &Session, program: Program) -> Outcome<Code> {
+    let parts = parts(&program);
+    Code::new(session, program, Pipeline::default(), parts, None)
+}
+
 /// Compiles all of a program for this processor, whatever the cache holds.
 pub fn build(session: &Session, program: Program, pipeline: Pipeline) -> Outcome<Code> {
     let parts = Parts::whole(&program);
@@ -305,6 +311,11 @@ fn touched(p: &Program) -> Vec<Vec<Touched>> {
         k.params.iter().filter_map(buffer).collect()
     };
     p.kernels.iter().map(of).collect()
+}
+
+/// The operator of each kernel, by its number; empty where it is of none alone.
+pub fn operators(code: &Code) -> impl Iterator<Item = &str> {
+    code.program.kernels.iter().map(|(_, k)| k.site.as_str())
 }
 
 /// The thresholds of the plan and their values, by their numbers.

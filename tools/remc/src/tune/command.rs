@@ -1,19 +1,21 @@
 //! The command: from a program and a folder to a tuning file.
 
-use super::{device, machine, outcome, pick, sets};
+use super::{device, machine, operators, outcome, pick, sets};
 use crate::args::{Autotune, Effort, Source, Target};
 use crate::codes;
 use crate::commands::{choose, load, may_write, new_session, protected, write};
 use crate::compile::refuse;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
 use remc_driver::InternalBug;
-use remc_driver::compile::{Options, Stop, Tuning};
+use remc_driver::compile::{Named, Number, Options, Stop, Tuning};
 use remc_tune::choices::Choices;
 use remc_tune::clock::Care;
 use remc_tune::file::{Tuned, structure, with};
 use remc_tune::measured::Measured;
+use remc_tune::schedules::{self, Machine};
 use remc_tune::search::{Objective, search};
 use remc_tune::summary::{notes, summary};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -132,11 +134,6 @@ fn one(
     };
     let choices = Choices::of(&flat);
     let name = global.name.as_str();
-    if choices.thresholds.is_empty() {
-        return to_stdout(&format!(
-            "`{name}` has no versions to choose between for the cpu device: there is nothing to tune\n"
-        ));
-    }
     let data: Vec<(String, String)> = sets.iter().map(|s| (s.label.clone(), s.contents.clone())).collect();
     let mut subject =
         device::Device::new(&session, kernel, &choices, sets, (args.threads, args.memory_limit), until)?;
@@ -156,23 +153,42 @@ fn one(
     };
     let found = search(&mut subject, &choices, remc_tune::search::Options { objective, care });
     let threads = subject.threads();
-    drop(subject);
+    let versions = outcome::changed(&choices, &found);
+    let numbers = RefCell::new(Vec::new());
+    let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
+    let lowered = |named: &Named| -> Outcome<remc_kernel::ir::Program> {
+        let options = Options { named: named.clone(), read: Some(&read), ..options("kernel") };
+        let stop = session.compile(&program, file, &global, &ranks, options);
+        match stop.or_else(|e| refuse(&session, reporter, e))? {
+            Stop::Kernel(kernel) => Ok(kernel),
+            _ => Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() })),
+        }
+    };
+    lowered(&versions)?;
+    let tunable = operators::tunable(name, &numbers.borrow());
+    let machine = Machine { workers: threads, bandwidth: Some(machine::bandwidth(threads)) };
+    let mut bench = operators::Operators::new(&session, &lowered, subject.apart(), until);
+    let options = remc_tune::schedules::Options { objective, care, machine };
+    let of_operators = schedules::search(&mut bench, &tunable, &versions, options);
+    drop(bench);
+    let schedule = of_operators.numbers.clone();
     let measured = Measured {
         machine: machine::processor(),
         threads,
         date: machine::today(),
-        ..Measured::of(&choices, &found, &data)
+        ..Measured::of(&choices, &found, &data).with(of_operators)
     };
     let tuned = Tuned {
         entry: name.to_owned(),
         device: "cpu".to_owned(),
         code: structure(&flat),
         ranks,
-        thresholds: outcome::changed(&choices, &found),
+        thresholds: versions,
+        schedule,
         ..Tuned::default()
     };
     to_stdout(&summary(name, &measured))?;
-    if tuned.thresholds.is_empty() && kept.is_none() {
+    if tuned.thresholds.is_empty() && tuned.schedule.is_empty() && kept.is_none() {
         return to_stdout("the defaults are as good as anything that was tried: no file is written\n");
     }
     let program = source.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();

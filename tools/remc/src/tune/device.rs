@@ -76,6 +76,11 @@ impl<'s> Device<'s> {
         Ok(Device { session, code, cpu, bound, labels, numbers, until, shown: None })
     }
 
+    /// The device and the data sets in its memory.
+    pub fn apart(self) -> (Cpu, Vec<cpu::Bound>) {
+        (self.cpu, self.bound)
+    }
+
     /// How many threads the device has.
     pub fn threads(&self) -> usize {
         self.cpu.workers()

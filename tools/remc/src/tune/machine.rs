@@ -16,3 +16,28 @@ pub fn processor() -> String {
 pub fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
+
+/// The bytes of an array that no cache holds.
+#[cfg(feature = "llvm")]
+const ARRAY: usize = 64 << 20;
+
+/// The bytes that go through memory in a second, read and written, when as many threads copy: the best of a few tries.
+#[cfg(feature = "llvm")]
+pub fn bandwidth(threads: usize) -> f64 {
+    let threads = threads.clamp(1, 64);
+    let each = ARRAY / threads / 8;
+    let (from, mut to) = (vec![1u64; each * threads], vec![0u64; each * threads]);
+    let mut best = 0f64;
+    for _ in 0..4 {
+        let start = std::time::Instant::now();
+        std::thread::scope(|scope| {
+            for (from, to) in from.chunks(each).zip(to.chunks_mut(each)) {
+                scope.spawn(move || to.copy_from_slice(from));
+            }
+        });
+        let bytes = 2.0 * 8.0 * (each * threads) as f64;
+        best = best.max(bytes / start.elapsed().as_secs_f64().max(1e-9));
+    }
+    std::hint::black_box(&to);
+    best
+}

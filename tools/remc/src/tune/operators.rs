@@ -1,0 +1,102 @@
+//! The cpu device, as the search for schedules drives it: the program compiled anew for each try, on data that stays.
+
+use crate::cpu;
+use crate::progress::Progress;
+use crate::report::{Failure, Outcome, on_terminal, to_stderr};
+use remc_driver::compile::{Named, Number};
+use remc_driver::{InternalBug, Session};
+use remc_kernel::ir::Program;
+use remc_runtime::cpu::Cpu;
+use remc_tune::schedules::{Spending, Spent, Tunable, Workbench};
+use std::time::Instant;
+
+/// What lowers the program with other numbers.
+pub type Compile<'c> = dyn Fn(&Named) -> Outcome<Program> + 'c;
+
+/// A program and its data sets on the cpu device.
+pub struct Operators<'s> {
+    session: &'s Session,
+    compile: &'s Compile<'s>,
+    cpu: Cpu,
+    bound: Vec<cpu::Bound>,
+    /// What was compiled, with its numbers.
+    codes: Vec<(Named, cpu::Code)>,
+    until: Instant,
+    shown: Option<Progress>,
+}
+
+impl<'s> Operators<'s> {
+    pub fn new(
+        session: &'s Session,
+        compile: &'s Compile<'s>,
+        (cpu, bound): (Cpu, Vec<cpu::Bound>),
+        until: Instant,
+    ) -> Operators<'s> {
+        Operators { session, compile, cpu, bound, codes: Vec::new(), until, shown: None }
+    }
+}
+
+/// The numbers of a program that the search may change.
+pub fn tunable(entry: &str, numbers: &[Number]) -> Vec<Tunable> {
+    let of = |n: &Number| Tunable {
+        name: n.name(entry),
+        site: n.site.to_string(),
+        field: n.field,
+        value: n.value,
+    };
+    numbers.iter().map(of).collect()
+}
+
+fn why<T>(outcome: Outcome<T>) -> Result<T, String> {
+    outcome.map_err(|f| match f {
+        Failure::Bug(InternalBug { message, .. }) => message,
+        Failure::Usage(d) => d.message,
+        _ => "it could not be compiled".into(),
+    })
+}
+
+impl Workbench for Operators<'_> {
+    fn sets(&self) -> usize {
+        self.bound.len()
+    }
+
+    fn compile(&mut self, numbers: &Named) -> Result<usize, String> {
+        if let Some(known) = self.codes.iter().position(|(of, _)| of == numbers) {
+            return Ok(known);
+        }
+        let program = why((self.compile)(numbers))?;
+        let code = why(cpu::fresh(self.session, program))?;
+        self.codes.push((numbers.clone(), code));
+        Ok(self.codes.len() - 1)
+    }
+
+    fn run(&mut self, code: usize, set: usize) -> Result<Spending, String> {
+        let (_, code) = &self.codes[code];
+        let finished = why(cpu::once(self.session, code, &self.cpu, &self.bound[set], None))?;
+        let stats = finished.map_err(|e| e.message)?.stats;
+        let mut run = Spending { seconds: stats.time.as_secs_f64(), ..Spending::default() };
+        for (site, k) in
+            cpu::operators(code).zip(&stats.kernels).filter(|(site, k)| !site.is_empty() && k.launches > 0)
+        {
+            let of: &mut Spent = run.of.entry(site.to_owned()).or_default();
+            of.seconds += k.time.as_secs_f64();
+            of.launches += k.launches;
+            of.blocks += k.blocks;
+            of.bytes += k.bytes;
+        }
+        Ok(run)
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until || super::outcome::is_interrupted()
+    }
+
+    fn trying(&mut self, what: &str) {
+        self.shown = None;
+        if on_terminal() {
+            self.shown = Some(Progress::of_tuning(what.to_owned(), self.until));
+        } else {
+            to_stderr(&format!("  {what}\n"));
+        }
+    }
+}
