@@ -6,6 +6,7 @@
 //! | [`clock`] | settings compared by time: in turn, until the difference or its absence is sure |
 //! | [`search`] | the values of thresholds, choice by choice, from the inside out |
 //! | [`schedules`] | the numbers of operators' schedules, operator by operator |
+//! | [`kept`] | measurements of a search that ended early, for the next |
 //! | [`measured`] | what was measured, as data |
 //! | [`summary`], [`explain`] | … in short, and in sentences |
 //! | [`file`] | `PROGRAM.tuning`: what a search found, as text that a person reads |
@@ -20,11 +21,14 @@ pub mod choices;
 pub mod clock;
 pub mod explain;
 pub mod file;
+pub mod kept;
 pub mod measured;
 pub mod schedules;
 pub mod search;
 pub mod summary;
 pub mod words;
+
+use search::{Asked, Ways};
 
 /// One run of a program.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,4 +54,12 @@ pub trait Subject {
 
     /// Is told what is tried, and on which data set.
     fn trying(&mut self, _what: &str, _set: usize) {}
+
+    /// What an earlier search has measured.
+    fn recall(&mut self, _asked: &Asked<'_>) -> Option<Ways> {
+        None
+    }
+
+    /// Keeps what was measured, for another search.
+    fn keep(&mut self, _asked: &Asked<'_>, _ways: &Ways) {}
 }

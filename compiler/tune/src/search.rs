@@ -61,7 +61,7 @@ pub struct Evidence {
 }
 
 /// The ways to tell the sizes of one data set apart that were timed.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Ways {
     pub set: usize,
     /// The sizes that were compared with the threshold, in order, each once.
@@ -72,6 +72,14 @@ pub struct Ways {
     pub seconds: BTreeMap<usize, f64>,
     /// Why those that have no result have none.
     pub failed: BTreeMap<usize, String>,
+}
+
+/// A measurement: of a threshold, on a data set, with the other thresholds at these values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Asked<'a> {
+    pub threshold: usize,
+    pub set: usize,
+    pub reached: &'a [i64],
 }
 
 /// A size at which nothing is compared: what no size reaches.
@@ -135,6 +143,20 @@ impl Search<'_> {
 
     /// The times of the ways of one data set; `None` if the threshold makes no difference there.
     fn ways(&mut self, set: usize, threshold: usize, reached: &[i64]) -> Option<Ways> {
+        let asked = Asked { threshold, set, reached };
+        if let Some(ways) = self.subject.recall(&asked) {
+            return Some(ways).filter(|w| !w.sizes.is_empty());
+        }
+        let ways = self.measure(set, threshold, reached)?;
+        // One that was broken off is no measurement.
+        if !self.subject.is_over() {
+            self.subject.keep(&asked, &ways);
+        }
+        Some(ways).filter(|w| !w.sizes.is_empty())
+    }
+
+    /// Measures them; of a threshold that makes no difference there are no sizes.
+    fn measure(&mut self, set: usize, threshold: usize, reached: &[i64]) -> Option<Ways> {
         self.subject.trying(self.choices.thresholds[threshold].0.as_str(), set);
         // One of the versions may have no result; the sizes are the same.
         let values = [reached[threshold], 0, NEVER];
@@ -147,11 +169,10 @@ impl Search<'_> {
             run.tested.iter().filter(|(n, _)| *n == threshold).map(|(_, size)| *size).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        if sizes.is_empty() {
-            return None;
+        let mut ways = Ways { set, sizes, ..Ways::default() };
+        if ways.sizes.is_empty() {
+            return Some(ways);
         }
-        let mut ways =
-            Ways { set, sizes, timed: BTreeMap::new(), seconds: BTreeMap::new(), failed: BTreeMap::new() };
         let all = ways.sizes.len() + 1;
         let default = below(&ways.sizes, self.choices.thresholds[threshold].1);
         let step = all.div_ceil(MOST_WAYS);

@@ -4,7 +4,8 @@ use remc_base::Name;
 use remc_flat::ir::Compare;
 use remc_tune::choices::{Choice, Choices};
 use remc_tune::clock::{Care, Timed};
-use remc_tune::search::{Found, Objective, Options, search};
+use remc_tune::kept::Kept;
+use remc_tune::search::{Asked, Found, Objective, Options, Ways, search};
 use remc_tune::{Run, Subject};
 
 /// A program: the sizes that each threshold is compared with on each data set, and the time of what was chosen.
@@ -18,6 +19,7 @@ struct Program {
     state: u64,
     runs: usize,
     most: usize,
+    kept: Kept,
 }
 
 impl Program {
@@ -57,6 +59,14 @@ impl Subject for Program {
     fn is_over(&self) -> bool {
         self.runs > self.most
     }
+
+    fn recall(&mut self, asked: &Asked<'_>) -> Option<Ways> {
+        self.kept.get(&asked.set.to_string(), asked)
+    }
+
+    fn keep(&mut self, asked: &Asked<'_>, ways: &Ways) {
+        self.kept.put(&asked.set.to_string(), asked, ways);
+    }
 }
 
 /// A choice by one threshold of 512 inside of others.
@@ -78,7 +88,16 @@ fn program(
 ) -> Program {
     let sets = sets.iter().map(|s| s.iter().map(|sizes| sizes.to_vec()).collect()).collect();
     let state = 0x9e37_79b9_7f4a_7c15;
-    Program { choices: choices(within), sets, seconds, noise: (0.0, 0.0), state, runs: 0, most: usize::MAX }
+    Program {
+        choices: choices(within),
+        sets,
+        seconds,
+        noise: (0.0, 0.0),
+        state,
+        runs: 0,
+        most: usize::MAX,
+        kept: Kept::default(),
+    }
 }
 
 fn tuned(p: &mut Program) -> Found {
@@ -186,4 +205,41 @@ fn what_is_over_keeps_what_was_found() {
     let found = tuned(&mut p);
     assert!(found.cut_short);
     assert_eq!(found.setting, [30, 512]);
+}
+
+#[test]
+fn what_was_kept_is_not_measured_again() {
+    let within: &[&[(usize, bool)]] = &[&[], &[(0, false)], &[]];
+    let seconds = |set: usize, reached: &[usize]| {
+        let faster = [reached[0] > 0, reached[1] == 0, (reached[2] > 0) == (set == 1)];
+        Some(3.0 - 0.5 * faster.iter().filter(|b| **b).count() as f64)
+    };
+    let sets: &[&[&[i64]]] = &[&[&[30], &[40], &[700]], &[&[900], &[8], &[2000]]];
+    let mut whole = program(within, sets, seconds);
+    let wanted = tuned(&mut whole);
+    assert!(!wanted.cut_short);
+    // It is broken off after ever more runs, and goes on each time with what it has.
+    let mut runs = Vec::new();
+    for most in (1..whole.runs).step_by(7) {
+        let mut p = program(within, sets, seconds);
+        p.most = most;
+        assert!(tuned(&mut p).cut_short || most > 40);
+        let mut again = program(within, sets, seconds);
+        again.kept = Kept::read(&p.kept.text()).unwrap_or_default();
+        assert_eq!(tuned(&mut again), wanted, "broken off after {most} runs");
+        runs.push(again.runs);
+    }
+    assert!(runs.is_sorted_by(|a, b| a >= b), "{runs:?} runs");
+    assert_eq!(runs.first(), Some(&whole.runs));
+    // What is left in any case is the last run, in turn.
+    let mut again = program(within, sets, seconds);
+    again.kept = whole.kept.clone();
+    assert_eq!(tuned(&mut again), wanted);
+    let last = again.runs;
+    assert!(last > 0 && last < whole.runs / 2 && runs.iter().all(|r| *r >= last), "{last} {runs:?}");
+    // Of another data set nothing is known.
+    let mut other = program(within, &[sets[0], sets[1], sets[0]], seconds);
+    other.kept = whole.kept.clone();
+    tuned(&mut other);
+    assert!(other.runs > last && other.runs < whole.runs, "{}", other.runs);
 }

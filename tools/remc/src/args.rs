@@ -79,7 +79,8 @@ pub enum Command {
     #[command(after_help = "Examples:
   remc autotune prog.remora --inputs data/            # data/small/xs.npy, data/large/xs.npy, or data/*.npz
   remc autotune --inputs data/                        # the program of this folder
-  remc autotune prog.remora --inputs data/ --entry main --budget 60 --effort full")]
+  remc autotune prog.remora --inputs data/ --entry main --budget 60 --effort full
+  remc autotune prog.remora --inputs data/ --resume   # goes on where an earlier one ended")]
     Autotune(Autotune),
     /// Say in sentences what a tuning file has chosen, why, and whether it still fits the program beside it
     #[command(after_help = "Examples:
@@ -392,6 +393,12 @@ pub struct Autotune {
     /// About how long it may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30")]
     pub budget: f64,
+    /// Go on with what an earlier search that was interrupted, or had too little time, has measured
+    ///
+    /// Measurements are kept beside the code cache. Those of other code, of another machine or another --effort, and of
+    /// data that has changed, are not used. What was found is measured anew in any case.
+    #[arg(long)]
+    pub resume: bool,
     /// How sure to be of each difference: to 2 %, or with more runs to 1 %
     #[arg(long, value_enum, value_name = "EFFORT", default_value = "quick")]
     pub effort: Effort,

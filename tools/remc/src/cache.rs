@@ -61,7 +61,7 @@ pub fn warn(session: &Session, cache: &Cache) {
 
 /// Which build of the compiler this is: its version, and when its program file was made.
 #[cfg(feature = "llvm")]
-fn compiler() -> String {
+pub fn compiler() -> String {
     let file = std::env::current_exe().and_then(|p| p.metadata());
     let made = file.ok().map(|m| (m.len(), m.modified().ok()));
     format!("{} {made:?}", env!("CARGO_PKG_VERSION"))

@@ -249,3 +249,49 @@ fn an_interruption_keeps_what_was_found() {
     assert_eq!(status.code(), Some(0), "{out}");
     assert!(out.contains("the search ended before everything was looked at"), "{out}");
 }
+
+/// A search goes on where an interrupted one has ended, as far as what it has measured is still of the same.
+#[test]
+fn an_interrupted_search_is_resumed() {
+    let folder = Folder::new("autotune-resumed");
+    let path = |name: &str| folder.0.join(name);
+    let program = "(entry (main [m [float n k]]) (iterate 600 (λ ([y [float n k]]) ((λ ([r [float k]]) (- r (mean r))) y)) m))";
+    fs::write(path("loop.remora"), program).unwrap();
+    (0..3).for_each(|set| npy(&path(&format!("data/s{set}/m.npy")), 100 + set, 100));
+    let args = ["autotune", "--inputs", "data", "--budget", "600", "--resume"];
+    let mut child = command(&folder, &args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().starts_with("tuning `main` on 3 data sets"));
+    assert_eq!(
+        lines.next().unwrap(),
+        "--resume: no measurements of `main` are kept, so everything is measured"
+    );
+    // The first number is measured on `s0` when it comes to `s1`.
+    let first = lines.next().unwrap();
+    let number = first.strip_suffix(" on `s0`").unwrap().to_owned();
+    assert!(lines.by_ref().any(|l| l == format!("{number} on `s1`")), "{number}");
+    std::thread::spawn(move || lines.count());
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let resumed = |taken: &str| {
+        let (code, _, err) = remc(&folder, &args);
+        assert_eq!(code, 0, "{err}");
+        assert!(err.contains(taken), "{err}");
+        let measured = |set| err.contains(&format!("{number} on `{set}`\n"));
+        // What was found is measured anew in any case.
+        assert!(err.contains("what was found, against the defaults on `s0`\n"), "{err}");
+        [measured("s0"), measured("s1"), measured("s2")]
+    };
+    let on = resumed("--resume: goes on from one measurement of `main`\n");
+    assert_eq!(on, [false, true, true]);
+    // Now all of it is known; but for a data set that has changed.
+    npy(&path("data/s2/m.npy"), 90, 100);
+    let on = resumed(" of data that has changed, or is not there now, are not used\n");
+    assert_eq!(on, [false, false, true]);
+    fs::write(path("loop.remora"), program.replace("600", "599")).unwrap();
+    let on = resumed(
+        "--resume: the measurements of `main` that are kept are not used: the code of the entry has changed since\n",
+    );
+    assert_eq!(on, [true; 3]);
+}

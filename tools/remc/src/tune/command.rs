@@ -1,16 +1,18 @@
 //! The command: from a program and a folder to a tuning file.
 
-use super::{device, machine, operators, outcome, pick, sets};
+use super::{device, kept, machine, operators, outcome, pick, sets};
 use crate::args::{Autotune, Effort, Source, Target};
 use crate::codes;
 use crate::commands::{choose, load, may_write, new_session, protected, write};
 use crate::compile::refuse;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
+use clap::ValueEnum;
 use remc_driver::InternalBug;
 use remc_driver::compile::{Named, Number, Options, Stop, Tuning};
 use remc_tune::choices::Choices;
 use remc_tune::clock::Care;
 use remc_tune::file::{Tuned, structure, with};
+use remc_tune::kept::Circumstances;
 use remc_tune::measured::Measured;
 use remc_tune::schedules::{self, Machine};
 use remc_tune::search::{Objective, search};
@@ -110,8 +112,8 @@ fn one(
         return Err(Failure::Bug(InternalBug { stage: "tune", message: format!("{global} is no entry") }));
     };
     may_write(output, &protected(&session, source, &[]))?;
-    let kept = std::fs::read_to_string(output).ok();
-    if let Some(Err(wrong)) = kept.as_deref().map(remc_tune::file::read) {
+    let there = std::fs::read_to_string(output).ok();
+    if let Some(Err(wrong)) = there.as_deref().map(remc_tune::file::read) {
         let d = usage(codes::TUNING, pick::sentence(output, &wrong));
         return fail(d.help("mend it, or remove it: it is made anew"));
     }
@@ -147,12 +149,28 @@ fn one(
         Effort::Quick => Care::QUICK,
         Effort::Full => Care::FULL,
     };
+    let code = structure(&flat);
+    let threads = subject.threads();
+    let now = Circumstances {
+        code: code.clone(),
+        compiler: crate::cache::compiler(),
+        machine: machine::processor(),
+        threads,
+        effort: args.effort.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default(),
+    };
+    let of = kept::Of {
+        program: source.file.as_deref().unwrap_or(output),
+        entry: name,
+        device: "cpu",
+        ranks: &ranks,
+    };
+    let contents = data.iter().map(|(_, contents)| contents.clone()).collect();
+    subject.kept = Some(kept::Store::open(&of, now, contents, args.resume));
     let objective = match args.objective {
         Target::Mean => Objective::Mean,
         Target::Worst => Objective::Worst,
     };
     let found = search(&mut subject, &choices, remc_tune::search::Options { objective, care });
-    let threads = subject.threads();
     let versions = outcome::changed(&choices, &found);
     let numbers = RefCell::new(Vec::new());
     let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
@@ -181,20 +199,20 @@ fn one(
     let tuned = Tuned {
         entry: name.to_owned(),
         device: "cpu".to_owned(),
-        code: structure(&flat),
+        code,
         ranks,
         thresholds: versions,
         schedule,
         ..Tuned::default()
     };
     to_stdout(&summary(name, &measured))?;
-    if tuned.thresholds.is_empty() && tuned.schedule.is_empty() && kept.is_none() {
+    if tuned.thresholds.is_empty() && tuned.schedule.is_empty() && there.is_none() {
         return to_stdout("the defaults are as good as anything that was tried: no file is written\n");
     }
     let program = source.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let notes = notes(&measured);
     let tuned = Tuned { measured: Some(measured), ..tuned };
-    let written = with(kept.as_deref(), &program, &tuned, &notes);
+    let written = with(there.as_deref(), &program, &tuned, &notes);
     let written =
         written.map_err(|w| Failure::Usage(Box::new(usage(codes::TUNING, pick::sentence(output, &w)))))?;
     write(&Some(output.to_owned()), written.as_bytes())?;

@@ -1,5 +1,6 @@
 //! The cpu device, as the tuner drives it: data sets that stay in its memory, and a plan that asks for thresholds.
 
+use super::kept::Store;
 use super::sets::Set;
 use crate::boundary;
 use crate::codes;
@@ -10,6 +11,7 @@ use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
 use remc_runtime::cpu::Cpu;
 use remc_tune::choices::Choices;
+use remc_tune::search::{Asked, Ways};
 use remc_tune::{Run, Subject};
 use std::time::Instant;
 
@@ -24,6 +26,8 @@ pub struct Device<'s> {
     numbers: Vec<Option<usize>>,
     until: Instant,
     shown: Option<Progress>,
+    /// What is measured, for another search.
+    pub kept: Option<Store>,
 }
 
 /// The ranks of an entry's shape variables, which all data sets have to agree on: there is one code for all.
@@ -73,7 +77,7 @@ impl<'s> Device<'s> {
             }
             labels.push(set.label);
         }
-        Ok(Device { session, code, cpu, bound, labels, numbers, until, shown: None })
+        Ok(Device { session, code, cpu, bound, labels, numbers, until, shown: None, kept: None })
     }
 
     /// The device and the data sets in its memory.
@@ -114,6 +118,16 @@ impl Subject for Device<'_> {
 
     fn is_over(&self) -> bool {
         Instant::now() >= self.until || super::outcome::is_interrupted()
+    }
+
+    fn recall(&mut self, asked: &Asked<'_>) -> Option<Ways> {
+        self.kept.as_ref()?.get(asked)
+    }
+
+    fn keep(&mut self, asked: &Asked<'_>, ways: &Ways) {
+        if let Some(kept) = &mut self.kept {
+            kept.put(asked, ways);
+        }
     }
 
     fn trying(&mut self, what: &str, set: usize) {

@@ -11,6 +11,8 @@ mod device;
 mod explain;
 #[cfg(feature = "llvm")]
 mod generated;
+#[cfg(feature = "llvm")]
+mod kept;
 mod machine;
 #[cfg(feature = "llvm")]
 mod operators;
