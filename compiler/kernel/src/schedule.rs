@@ -255,6 +255,14 @@ impl Schedule {
         Field::ALL.iter().map(|f| (*f, self[*f])).filter(|(f, value)| *value != f.about().default)
     }
 
+    /// Leaves what a code generator reads, and sets to the defaults what lowering has made of already.
+    pub fn forget_lowering(&mut self) {
+        let code = |f: &&Field| matches!(f.about().place, Place::CpuCode | Place::GpuCode);
+        let kept: Vec<(Field, i64)> = Field::ALL.iter().filter(code).map(|f| (*f, self[*f])).collect();
+        *self = Schedule::default();
+        kept.into_iter().for_each(|(f, value)| self.set(f, value));
+    }
+
     /// What is wrong with it, if anything: a value out of its range, or two that cannot be together.
     pub fn conflict(&self) -> Option<String> {
         let out = Field::ALL.iter().find(|f| !f.allows(self[**f]));
@@ -364,7 +372,8 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
             match how {
                 How::Unroll => read.insert(Field::Unroll),
                 How::Scan(_) => read.insert(Field::ScanParts),
-                How::Jam(_) => read.insert(Field::TransposedRows),
+                // So many rows at a time are those of a transposition.
+                How::Jam(rows) if *rows >= 8 => read.insert(Field::TransposedRows),
                 How::Lanes(_) if is_ragged(k, range) => {
                     use Field::{Ahead, RaggedOps, RaggedParts, RowOps, RowVectors};
                     [Ahead, RaggedOps, RaggedParts, RowOps, RowVectors]
@@ -374,7 +383,7 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
                 How::Lanes(_) if body.iter().any(|s| matches!(s.kind, StmtKind::For { .. })) => {
                     read.insert(Field::FewestLanes);
                 }
-                How::Lanes(_) | How::Seq => {}
+                How::Lanes(_) | How::Jam(_) | How::Seq => {}
             }
         }
         s.kind.blocks().into_iter().for_each(|b| read_by_loops(k, b, read));

@@ -43,7 +43,8 @@ impl ScanBlock {
         let (all, shared) = (schedule(Field::Threads) as u32, schedule(Field::Shared));
         let runs =
             std::iter::successors(Some(schedule(Field::ScanItems)), |run| (*run > 1).then_some(run / 2));
-        let fewer = std::iter::successors(Some(all / 2), |n| (i64::from(*n) > WARP).then_some(n / 2));
+        let fewer =
+            std::iter::successors(Some(all / 2), |n| Some(n / 2)).take_while(|n| i64::from(*n) >= WARP);
         let full = runs.map(|run| ScanBlock { threads: all, run });
         let small = fewer.map(|threads| ScanBlock { threads, run: 1 });
         let room = |b: &ScanBlock| b.tile() * i64::from(bytes) <= shared;
@@ -543,6 +544,8 @@ mod tests {
         assert_eq!(of(17), ScanBlock { threads: 256, run: 4 });
         assert_eq!(of(64), ScanBlock { threads: 256, run: 2 });
         assert_eq!(of(129), ScanBlock { threads: 128, run: 1 });
+        let small = Schedule::default().with(Field::Threads, 32).with(Field::Shared, 1024);
+        assert_eq!(ScanBlock::of(64, |f| small[f]), ScanBlock { threads: 32, run: 1 });
         for bytes in 1..1024 {
             assert!(of(bytes).tile() * i64::from(bytes) <= Schedule::default()[Field::Shared], "{bytes}");
         }

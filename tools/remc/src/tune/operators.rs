@@ -19,8 +19,8 @@ pub struct Operators<'s> {
     compile: &'s Compile<'s>,
     cpu: Cpu,
     bound: Vec<cpu::Bound>,
-    /// What was compiled, with its numbers.
-    codes: Vec<(Named, cpu::Code)>,
+    /// What was compiled, with its numbers and what decides its code.
+    codes: Vec<(Named, Program, cpu::Code)>,
     until: Instant,
     shown: Option<Progress>,
 }
@@ -61,17 +61,24 @@ impl Workbench for Operators<'_> {
     }
 
     fn compile(&mut self, numbers: &Named) -> Result<usize, String> {
-        if let Some(known) = self.codes.iter().position(|(of, _)| of == numbers) {
+        if let Some(known) = self.codes.iter().position(|(of, ..)| of == numbers) {
             return Ok(known);
         }
         let program = why((self.compile)(numbers))?;
+        // Numbers that changed nothing make no other code.
+        let mut decisive = program.clone();
+        let kernels: Vec<_> = decisive.kernels.iter().map(|(id, _)| id).collect();
+        kernels.into_iter().for_each(|id| decisive.kernels[id].schedule.forget_lowering());
+        if let Some(known) = self.codes.iter().position(|(_, of, _)| *of == decisive) {
+            return Ok(known);
+        }
         let code = why(cpu::fresh(self.session, program))?;
-        self.codes.push((numbers.clone(), code));
+        self.codes.push((numbers.clone(), decisive, code));
         Ok(self.codes.len() - 1)
     }
 
     fn run(&mut self, code: usize, set: usize) -> Result<Spending, String> {
-        let (_, code) = &self.codes[code];
+        let (.., code) = &self.codes[code];
         let finished = why(cpu::once(self.session, code, &self.cpu, &self.bound[set], None))?;
         let stats = finished.map_err(|e| e.message)?.stats;
         let mut run = Spending { seconds: stats.time.as_secs_f64(), ..Spending::default() };
