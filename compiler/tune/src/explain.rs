@@ -5,6 +5,7 @@ use crate::measured::{Last, Measured, Number, On, THRESHOLD, Tried};
 use crate::search::NEAR;
 use crate::words::{at, sizes, time};
 use remc_flat::flatten::Threshold;
+use remc_kernel::schedule::Field;
 
 /// What there is of the program that a file is of.
 #[derive(Clone, PartialEq, Debug)]
@@ -150,6 +151,8 @@ fn number(
     }
     if let Some(meaning) = Threshold::of_name(name).map(meaning) {
         say(meaning.into());
+    } else if let Some(about) = field(name) {
+        say(about);
     }
     let (Some(n), Some(m)) = (n, m) else {
         say("No measurement stands behind it: somebody has written it.".into());
@@ -192,6 +195,12 @@ pub fn meaning(kind: Threshold) -> &'static str {
     }
 }
 
+/// What a number of a schedule, of this name, decides.
+pub fn field(name: &str) -> Option<String> {
+    let about = Field::of_name(name)?.about();
+    Some(format!("{}{}.", about.meaning[..1].to_uppercase(), &about.meaning[1..]))
+}
+
 /// What was measured on one data set.
 fn data(on: &On, set: i64, default: i64) -> String {
     let (now, before) = (on.under(set).map(|t| t.at), on.under(default).map(|t| t.at));
@@ -226,7 +235,7 @@ fn data(on: &On, set: i64, default: i64) -> String {
 }
 
 /// Why a number has the value that it has.
-fn why(n: &Number, m: &Measured) -> String {
+pub(crate) fn why(n: &Number, m: &Measured) -> String {
     if n.chosen == n.default {
         let losing: Vec<&str> = n.losing(n.default).map(|(on, _)| m.label(on)).collect();
         return match losing.as_slice() {

@@ -8,7 +8,7 @@
 //! | [`schedules`] | the numbers of operators' schedules, operator by operator |
 //! | [`kept`] | measurements of a search that ended early, for the next |
 //! | [`measured`] | what was measured, as data |
-//! | [`summary`], [`explain`] | … in short, and in sentences |
+//! | [`summary`], [`explain`], [`report`] | … in short, in sentences, and as a page with charts |
 //! | [`file`] | `PROGRAM.tuning`: what a search found, as text that a person reads |
 //!
 //! What runs a program is not known here: a [`Subject`] does, on one of its data sets, with some values of thresholds,
@@ -23,6 +23,7 @@ pub mod explain;
 pub mod file;
 pub mod kept;
 pub mod measured;
+pub mod report;
 pub mod schedules;
 pub mod search;
 pub mod summary;

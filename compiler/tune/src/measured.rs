@@ -69,7 +69,8 @@ pub struct On {
     pub data: usize,
     /// How many sizes were compared with it.
     pub count: usize,
-    /// These, in order, or of many the least, those that were tried, and the greatest. None of a field of a schedule.
+    /// These, in order, or of many the least, those that were tried, those beside the chosen value, and the greatest. None of
+    /// a field of a schedule.
     pub sizes: Vec<i64>,
     /// By the value, in order.
     pub tried: Vec<Tried>,
@@ -96,7 +97,7 @@ impl Measured {
         let number = |e: &crate::search::Evidence| {
             let (name, default) = &choices.thresholds[e.threshold];
             let chosen = found.setting[e.threshold];
-            let on = e.sets.iter().map(on).collect();
+            let on = e.sets.iter().map(|w| on(w, chosen)).collect();
             Number { name: name.to_string(), default: *default, chosen, range: THRESHOLD, on }
         };
         let last = |[defaults, tuned]: &[Timed; 2]| Last {
@@ -158,7 +159,7 @@ fn time(t: &Timed) -> Time {
     }
 }
 
-fn on(w: &Ways) -> On {
+fn on(w: &Ways, chosen: i64) -> On {
     let at = |way: usize| {
         let greatest = w.sizes.last().copied().unwrap_or_default();
         w.sizes.get(way).copied().unwrap_or(greatest.saturating_add(1))
@@ -169,7 +170,9 @@ fn on(w: &Ways) -> On {
     });
     let tried: Vec<Tried> = tried.collect();
     let count = w.sizes.len();
-    let ends = [w.sizes.first(), w.sizes.last()];
+    let cut = w.sizes.partition_point(|s| *s < chosen);
+    let beside = [cut.checked_sub(1).and_then(|k| w.sizes.get(k)), w.sizes.get(cut)];
+    let ends = [w.sizes.first(), w.sizes.last(), beside[0], beside[1]];
     let listed = |s: &i64| count <= LISTED || ends.contains(&Some(s)) || tried.iter().any(|t| t.at == *s);
     let sizes = w.sizes.iter().copied().filter(listed).collect();
     On { data: w.set, count, sizes, tried }

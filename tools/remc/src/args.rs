@@ -80,12 +80,14 @@ pub enum Command {
   remc autotune prog.remora --inputs data/            # data/small/xs.npy, data/large/xs.npy, or data/*.npz
   remc autotune --inputs data/                        # the program of this folder
   remc autotune prog.remora --inputs data/ --entry main --budget 60 --effort full
-  remc autotune prog.remora --inputs data/ --resume   # goes on where an earlier one ended")]
+  remc autotune prog.remora --inputs data/ --resume   # goes on where an earlier one ended
+  remc autotune prog.remora --inputs data/ --report tuning.html")]
     Autotune(Autotune),
     /// Say in sentences what a tuning file has chosen, why, and whether it still fits the program beside it
     #[command(after_help = "Examples:
   remc tuning prog.tuning                             # with prog.remora beside it
-  remc tuning server.tuning --program prog.remora")]
+  remc tuning server.tuning --program prog.remora
+  remc tuning prog.tuning --report tuning.html        # as a page with charts")]
     Tuning(TuningFile),
     /// Print a script that completes remc's commands and options in a shell
     #[command(after_help = "Examples:
@@ -408,6 +410,9 @@ pub struct Autotune {
     /// Write the tuning here [default: PROGRAM.tuning]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Write a page about it, too: what was gained, and a chart for each number
+    #[arg(long, value_name = "PATH.html")]
+    pub report: Option<PathBuf>,
     /// How many threads the cpu device uses [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -425,6 +430,9 @@ pub struct TuningFile {
     /// The program that it is of [default: the one of that name beside it]
     #[arg(long, value_name = "PATH")]
     pub program: Option<PathBuf>,
+    /// Write a page about it, as `remc autotune --report` does
+    #[arg(long, value_name = "PATH.html")]
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     pub size: Size,
 }

@@ -51,8 +51,19 @@ fn folder(name: &str) -> Folder {
 #[test]
 fn what_is_found_is_written_and_picked_up() {
     let folder = folder("autotune");
-    let (code, out, err) = remc(&folder, &["autotune", "--inputs", "data", "--budget", "20"]);
+    let report = ["--report", "out.html"];
+    let (code, out, err) =
+        remc(&folder, &[&["autotune", "--inputs", "data", "--budget", "20"], &report[..]].concat());
     assert_eq!(code, 0, "{err}");
+    let page = fs::read_to_string(folder.0.join("out.html")).unwrap();
+    for part in [
+        "<h1>rows.remora, tuned</h1>",
+        "<code>main/par.outer/main:1</code>",
+        "size 3000",
+        "<svg class=\"chart\"",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
     for part in ["main/par.outer/main:1: ", "small (size 6): ", "tall (size 3000): ", "`main` on", "ratio"] {
         assert!(out.contains(part), "{part}\n{out}");
     }
@@ -67,7 +78,25 @@ fn what_is_found_is_written_and_picked_up() {
         for part in ["The numbers fit rows.remora: its code is the one", "small: ", "\n  Why "] {
             assert!(out.contains(part), "{part}\n{out}");
         }
+        // The same page can be made of the file.
+        assert_eq!(remc(&folder, &[&["tuning", "rows.tuning"], &report[..]].concat()).0, 0);
+        assert_eq!(
+            fs::read_to_string(folder.0.join("out.html")).unwrap().lines().count(),
+            page.lines().count()
+        );
     }
+    // What is read is not overwritten, nor one output by the other.
+    for (path, what) in [
+        ("rows.remora", "the program"),
+        ("data/tall/m.npy", "the input `m`"),
+        ("rows.tuning", "the tuning file"),
+    ] {
+        let (code, _, err) = remc(&folder, &["autotune", "--inputs", "data", "--report", path]);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(&format!("[U0010] Error: cannot write `{path}`: it is {what}")), "{err}");
+    }
+    let (code, _, err) = remc(&folder, &["autotune", "--inputs", "data", "--report", "missing/out.html"]);
+    assert!(code == 2 && err.contains("[U0010] Error: cannot write `missing/out.html`"), "{err}");
 }
 
 /// The line that `--show tuning` begins with, as the lines of a tuning file.

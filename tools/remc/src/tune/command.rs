@@ -1,6 +1,6 @@
 //! The command: from a program and a folder to a tuning file.
 
-use super::{device, kept, machine, operators, outcome, pick, sets};
+use super::{device, generated, kept, machine, operators, outcome, pick, sets};
 use crate::args::{Autotune, Effort, Source, Target};
 use crate::codes;
 use crate::commands::{choose, load, may_write, new_session, protected, write};
@@ -26,7 +26,8 @@ const LEAST_BUDGET: f64 = 1.0;
 
 pub fn autotune(args: &Autotune, reporter: &Reporter) -> Outcome {
     let began = Instant::now();
-    if args.budget < LEAST_BUDGET {
+    // No number is no budget, either.
+    if args.budget.is_nan() || args.budget < LEAST_BUDGET {
         let d = usage(codes::TUNE, format!("a budget of {} s is too small to measure anything", args.budget));
         return fail(d.help(format!("give at least {LEAST_BUDGET} s; most programs take 10 to 30 s")));
     }
@@ -41,14 +42,16 @@ pub fn autotune(args: &Autotune, reporter: &Reporter) -> Outcome {
         [] => vec![None],
         named => named.iter().cloned().map(Some).collect(),
     };
-    let share = 1.0 / entries.len() as f64;
+    let mut tuned = Vec::new();
     for (k, entry) in entries.iter().enumerate() {
-        let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
-        let until = match k + 1 == entries.len() {
-            true => until,
-            false => Instant::now() + Duration::from_secs_f64(left * share),
-        };
-        one(args, &source, entry, &output, until, reporter)?;
+        // What one does not need is for the others.
+        let left = until.saturating_duration_since(Instant::now()) / (entries.len() - k) as u32;
+        tuned.push(one(args, &source, entry, &output, Instant::now() + left, reporter)?);
+    }
+    if let Some(report) = &args.report {
+        let program = path.file_name().unwrap_or_default().to_string_lossy();
+        write(&args.report, remc_tune::report::page(&program, &tuned).as_bytes())?;
+        to_stdout(&format!("the report is {}\n", report.display()))?;
     }
     to_stderr(&format!("{:.1} s in all\n", began.elapsed().as_secs_f64()));
     Ok(())
@@ -85,7 +88,7 @@ fn one(
     output: &Path,
     until: Instant,
     reporter: &Reporter,
-) -> Outcome {
+) -> Outcome<Tuned> {
     let mut session = new_session();
     let file = load(&mut session, source)?;
     reporter.check(&session, &session.diagnostics(file))?;
@@ -111,13 +114,19 @@ fn one(
     let Some(sig) = program.get(&global).and_then(|d| d.entry.as_ref()) else {
         return Err(Failure::Bug(InternalBug { stage: "tune", message: format!("{global} is no entry") }));
     };
-    may_write(output, &protected(&session, source, &[]))?;
+    let sets = sets::find(&args.inputs, &global.name, sig)?;
+    let mut protected = protected(&session, source, &sets::inputs(&sets));
+    protected.add(&args.inputs.join(generated::FILE), "the description of the data sets");
+    may_write(output, &protected)?;
+    if let Some(report) = &args.report {
+        protected.add(output, "the tuning file");
+        may_write(report, &protected)?;
+    }
     let there = std::fs::read_to_string(output).ok();
     if let Some(Err(wrong)) = there.as_deref().map(remc_tune::file::read) {
         let d = usage(codes::TUNING, pick::sentence(output, &wrong));
         return fail(d.help("mend it, or remove it: it is made anew"));
     }
-    let sets = sets::find(&args.inputs, &global.name, sig)?;
     let sets = sets::read(&sets, &global.name, sig, args.memory_limit)?;
     let ranks = device::ranks(&sets)?;
     let options = |to: &'static str| Options {
@@ -206,15 +215,17 @@ fn one(
         ..Tuned::default()
     };
     to_stdout(&summary(name, &measured))?;
-    if tuned.thresholds.is_empty() && tuned.schedule.is_empty() && there.is_none() {
-        return to_stdout("the defaults are as good as anything that was tried: no file is written\n");
-    }
-    let program = source.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let notes = notes(&measured);
     let tuned = Tuned { measured: Some(measured), ..tuned };
+    if tuned.thresholds.is_empty() && tuned.schedule.is_empty() && there.is_none() {
+        to_stdout("the defaults are as good as anything that was tried: no file is written\n")?;
+        return Ok(tuned);
+    }
+    let program = source.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let written = with(there.as_deref(), &program, &tuned, &notes);
     let written =
         written.map_err(|w| Failure::Usage(Box::new(usage(codes::TUNING, pick::sentence(output, &w)))))?;
     write(&Some(output.to_owned()), written.as_bytes())?;
-    to_stdout(&format!("written to {}; `remc run` picks it up there\n", output.display()))
+    to_stdout(&format!("written to {}; `remc run` picks it up there\n", output.display()))?;
+    Ok(tuned)
 }

@@ -3,7 +3,7 @@
 use super::{machine, pick};
 use crate::args::{Source, TuningFile};
 use crate::codes;
-use crate::commands::{load, new_session};
+use crate::commands::{load, may_write, new_session, protected, write};
 use crate::compile::{refuse, thresholds};
 use crate::report::{Failure, Outcome, Reporter, fail, to_stdout, usage};
 use remc_driver::compile::{Number, Options, Stop, Tuning};
@@ -38,6 +38,12 @@ pub fn explain(args: &TuningFile, reporter: &Reporter) -> Outcome {
     };
     let mut session = new_session();
     let program = program(args, path)?;
+    if let Some(report) = &args.report {
+        let source = Source { file: program.as_ref().ok().cloned(), expression: None };
+        let mut protected = protected(&session, &source, &[]);
+        protected.add(path, "the tuning file");
+        may_write(report, &protected)?;
+    }
     let file = match &program {
         Ok(path) => {
             let source = Source { file: Some(path.clone()), expression: None };
@@ -63,7 +69,16 @@ pub fn explain(args: &TuningFile, reporter: &Reporter) -> Outcome {
         }
         said.push(remc_tune::explain::explain(tuned, &beside, &machine::processor()));
     }
-    to_stdout(&said.join("\n"))
+    to_stdout(&said.join("\n"))?;
+    match (&args.report, &program) {
+        (None, _) => Ok(()),
+        (Some(_), program) => {
+            // The program's name, whether it is there or not.
+            let of = program.clone().unwrap_or_else(|_| path.with_extension("remora"));
+            let name = of.file_name().unwrap_or_default().to_string_lossy();
+            write(&args.report, remc_tune::report::page(&name, &all).as_bytes())
+        }
+    }
 }
 
 /// The program that a file is of; or why there is none to compare it with.

@@ -90,6 +90,15 @@ pub fn find(folder: &Path, entry: &Name, sig: &EntrySignature) -> Outcome<Vec<Fo
     Ok(sets)
 }
 
+/// The files of data sets, by the parameters that they are of.
+pub fn inputs(found: &[Found]) -> Vec<(String, String)> {
+    let of = |f: &Found| match &f.from {
+        From::Inputs(inputs) => inputs.clone(),
+        From::Described(_) => Vec::new(),
+    };
+    found.iter().flat_map(of).collect()
+}
+
 /// How a folder is read, for who has another one.
 fn readings(params: &[&str]) -> [String; 2] {
     let names: Vec<String> = params.iter().map(|p| format!("`{p}`")).collect();
