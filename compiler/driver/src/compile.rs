@@ -54,6 +54,9 @@ impl From<InternalBug> for CompileError {
 /// Is told of a pass: its number, name, and how to print the program.
 pub type Watch<'o> = &'o mut dyn FnMut(usize, Stage, &dyn Fn() -> String);
 
+/// Is told numbers of schedules.
+pub type Read<'o> = &'o dyn Fn(&[Number]);
+
 /// How far, and who watches.
 #[derive(Default)]
 pub struct Options<'o> {
@@ -70,7 +73,7 @@ pub struct Options<'o> {
     /// … and these before them.
     pub named: Named,
     /// Told the numbers of their schedules that the lowering of each operator has read, or the code generator may.
-    pub read: Option<&'o dyn Fn(&[Number])>,
+    pub read: Option<Read<'o>>,
     /// How many parts a program may have, with its functions written out where they are called, if not
     /// [`MOST_PARTS`].
     pub size_limit: Option<usize>,

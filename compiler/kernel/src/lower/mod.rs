@@ -87,7 +87,7 @@ pub fn lower(p: &flat::Program) -> L<Program> {
 }
 
 /// For whom kernels are made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Target {
     /// Whether threads of a block run side by side, as on a GPU; else a block is a thread's, and has lanes.
     pub threads: bool,
@@ -111,12 +111,6 @@ impl Target {
         let field = if self.threads { Field::ThreadGrain } else { Field::Grain };
         self.schedule.set(field, grain.max(1));
         self
-    }
-}
-
-impl Default for Target {
-    fn default() -> Target {
-        Target { threads: false, schedule: Schedule::default() }
     }
 }
 
