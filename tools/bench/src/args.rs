@@ -26,7 +26,10 @@ pub struct Args {
     /// Measure what it costs that rows differ in length, against as many elements in a row or in equal ones, and end
     #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
     pub ragged: bool,
-    /// With `--versions` or `--ragged`: exit with 1 if a figure is over its limit
+    /// Measure what `remc autotune` takes and gains, on data that it saw and on data that it did not, and end
+    #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
+    pub tuning: bool,
+    /// With `--versions`, `--ragged` or `--tuning`: exit with 1 if a figure is over its limit
     #[arg(long, requires = "limited")]
     pub limits: bool,
     /// Print the generated file of so many definitions that `--checking` measures, and end

@@ -13,6 +13,7 @@ use crate::places;
 use crate::ragged;
 use crate::scaling;
 use crate::table::{self, Measured};
+use crate::tuning;
 use crate::versions;
 use std::path::Path;
 use std::time::Duration;
@@ -45,6 +46,9 @@ pub fn run(args: &Args) -> Result<bool, String> {
     }
     if args.versions {
         return versions::measure::run(args, &cache);
+    }
+    if args.tuning {
+        return tuning::measure::run(args, &cache);
     }
     if args.ragged {
         return ragged::measure::run(args, &cache);

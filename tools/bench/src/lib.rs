@@ -16,6 +16,7 @@
 //! | [`process`] | processes of `remc`, and the times that they say |
 //! | [`ragged`] | what it costs that rows differ in length |
 //! | [`table`] | the result as Markdown |
+//! | [`tuning`] | what `remc autotune` gains, on data that it saw and on data that it did not |
 //! | [`versions`] | what it costs to compile all versions of a nest, and whether the right one is chosen |
 //!
 //! A contender that is not there leaves a dash and a reason, and everything else goes on.
@@ -36,4 +37,5 @@ pub mod process;
 pub mod ragged;
 pub mod scaling;
 pub mod table;
+pub mod tuning;
 pub mod versions;
