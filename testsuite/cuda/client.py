@@ -24,7 +24,7 @@ class Entry:
     """An entry as a function of NumPy arrays, from its library and manifest."""
 
     def __init__(self, folder, name):
-        self.about = json.loads((folder / f"{name}.json").read_text())
+        [self.about] = json.loads((folder / f"{name}.json").read_text())["entries"]
         self.library = ctypes.CDLL(str(folder / f"{name}.so"))
         self.library.remc_context_new.restype = ctypes.c_void_p
         self.library.remc_error.restype = ctypes.c_char_p

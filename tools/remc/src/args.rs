@@ -43,6 +43,7 @@ pub enum Command {
   remc compile prog.remora --emit typed -o prog.typed
   remc compile prog.remora --emit kernel            # loops, launches and memory
   remc compile prog.remora --emit object -o prog.o  # with --emit header, a part of a C program
+  remc compile prog.remora --entry rows --entry sums  # two of its entries, in one prog.cu
   remc compile prog.remora --emit cuda              # the text of prog.cu alone
   remc compile prog.remora --emit futhark -o prog.fut")]
     Compile(Compile),
@@ -342,16 +343,19 @@ pub struct Compile {
     /// What to write [default: CUDA, as FILE.cu, FILE.h and FILE.json]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub emit: Option<Ir>,
-    /// The entry; needed from Mono on if the file has several
+    /// The entry; CUDA may have several [default: the last expression, else all of CUDA's, else the only one]
+    ///
+    /// What several entries share is printed once: one program that is told by --entry which of them to run, one library
+    /// with a function for each.
     #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
-    /// The number of axes of each shape variable of the entry, in order
+    pub entry: Vec<String>,
+    /// The number of axes of each shape variable of the entry, in order; of several, one entry after the other
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub ranks: Vec<usize>,
     /// Leave out the optimiser's passes after this number, as counted by --dump-dir
     #[arg(long, value_name = "N")]
     pub stop_after_pass: Option<usize>,
-    /// Write the program after each pass into this folder
+    /// Write the program after each pass into this folder, of several entries each into one of its name there
     #[arg(long, value_name = "DIR")]
     pub dump_dir: Option<PathBuf>,
     #[command(flatten)]

@@ -9,9 +9,10 @@ use crate::tune::pick::Pick;
 use remc_base::{Diagnostic, GlobalId, Name, Severity, Span};
 use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
-use remc_driver::{Def, LinkedProgram, Session, SourceFile};
+use remc_driver::{Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_mono::limits::{Construct, Limitation, TooLarge};
 use remc_runtime::files::{self, Protected};
+use remc_tune::file::structure;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,7 @@ fn beside(source: &Source) -> Option<PathBuf> {
     source.file.as_ref().filter(|path| path.as_os_str() != "-").map(|path| path.with_extension("cu"))
 }
 
-/// Writes what one stage makes of an entry, or of the file's value.
+/// Writes what one stage makes of an entry, or of the file's value; of CUDA there may be several entries.
 fn emit(
     session: &Session,
     file: SourceFile,
@@ -52,66 +53,149 @@ fn emit(
     protected: Protected,
     reporter: &Reporter,
 ) -> Outcome {
-    let target = choose(session, file, &args.entry, &[])?;
-    let program = session.link(file, &[target]);
-    let ranks = ranks(session, &program, target, &args.ranks)?;
-    let to = match what {
-        Ir::Typed | Ir::Explicit => "explicit",
-        Ir::Mono | Ir::Futhark => "mono",
-        Ir::Flat => "flat",
-        Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
-    };
-    let mut dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
     let is_cuda = matches!(what, Ir::Cuda | Ir::CudaHeader);
-    let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
-    let on = if is_cuda { "cuda" } else { "cpu" };
-    let of = (target.name(&session.db).as_str(), on, ranks.as_slice());
-    let pick = Pick::find(session, &args.versions, &args.source, of)?;
-    let tuned = |p: &_| pick.values(session, p);
-    let tuned = Some(&tuned as &dyn Fn(&_) -> _);
-    let (named, size_limit) = (args.versions.named(), args.size.limit);
-    let stop_after = args.stop_after_pass;
-    let numbers = RefCell::new(Vec::new());
-    let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
-    let read = Some(&read as &dyn Fn(&[Number]));
-    let options =
-        Options { to: Some(to), stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
-    let stop = dumps.compile(session, &program, file, &target.global(&session.db), &ranks, options);
-    reporter.show(session, &session.notices());
-    let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
-    match &stop {
-        Stop::Kernel(p) => pick.show(&p.thresholds(), &numbers.borrow()),
-        Stop::Flat(p) => pick.show(&thresholds(p), &[]),
-        _ => {}
+    let targets = targets(session, file, args, is_cuda)?;
+    let program = session.link(file, &targets);
+    let ranks = ranks(session, &program, &targets, &args.ranks)?;
+    let one = One { session, file, program: &program, targets: &targets, args, what };
+    let mut dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
+    if !is_cuda {
+        let (stop, ..) = one.compile(targets[0], &ranks[0], &mut dumps, reporter)?;
+        return write(&args.output, &text(session, &stop, what)?);
     }
-    let bytes = match (&stop, what) {
+    let mut all = Vec::new();
+    for (target, ranks) in targets.iter().zip(ranks) {
+        if targets.len() > 1 {
+            dumps.enter(target.name(&session.db))?;
+        }
+        let (stop, code, fixed) = one.compile(*target, &ranks, &mut dumps, reporter)?;
+        let Stop::Kernel(program) = stop else {
+            return Err(Failure::Bug(InternalBug { stage: "lower", message: "another language".into() }));
+        };
+        let signature = one.program.get(&target.global(&session.db)).and_then(|d| d.entry.clone());
+        all.push(cuda::Compiled { program, signature, ranks, code, fixed });
+    }
+    let product = cuda::product(session, &all)?;
+    let Some(files) = files else { return write(&args.output, product.header.as_bytes()) };
+    files.write(&product)?;
+    if args.emit.is_none() && !files.is_empty() {
+        to_stderr(&format!("{files}: CUDA for nvcc, with versions that are chosen when it runs\n"));
+    }
+    Ok(())
+}
+
+/// What is compiled: the entries that are named, else the last expression, else the only entry, or all of CUDA's.
+fn targets<'s>(
+    session: &'s Session,
+    file: SourceFile,
+    args: &Compile,
+    is_cuda: bool,
+) -> Outcome<Vec<Def<'s>>> {
+    let named = args.entry.iter().map(|name| choose(session, file, &Some(name.clone()), &[]));
+    let mut named = named.collect::<Outcome<Vec<Def<'s>>>>()?;
+    let mut seen = Vec::new();
+    named.retain(|d| {
+        !seen.contains(d) && {
+            seen.push(*d);
+            true
+        }
+    });
+    let entries = session.entries(file);
+    match named.len() {
+        0 if is_cuda && session.value(file).is_none() && !entries.is_empty() => Ok(entries),
+        0 => Ok(vec![choose(session, file, &None, &[])?]),
+        1 => Ok(named),
+        _ if is_cuda => Ok(named),
+        _ => {
+            let names: Vec<String> = named.iter().map(|d| format!("`{}`", d.name(&session.db))).collect();
+            let d = usage(codes::CHOOSE_ENTRY, format!("one entry is compiled, not {}", names.join(" and ")));
+            fail(d.help("compile them one after the other; CUDA alone has several entries in one file"))
+        }
+    }
+}
+
+/// The compilation of one of several programs.
+struct One<'a> {
+    session: &'a Session,
+    file: SourceFile,
+    program: &'a LinkedProgram,
+    targets: &'a [Def<'a>],
+    args: &'a Compile,
+    what: Ir,
+}
+
+impl One<'_> {
+    /// The program as far as it is wanted, the structure of its code, and the numbers of its schedules.
+    fn compile(
+        &self,
+        target: Def<'_>,
+        ranks: &[usize],
+        dumps: &mut Dumps,
+        reporter: &Reporter,
+    ) -> Outcome<(Stop, String, Vec<(String, i64)>)> {
+        let (session, args) = (self.session, self.args);
+        let to = match self.what {
+            Ir::Typed | Ir::Explicit => "explicit",
+            Ir::Mono | Ir::Futhark => "mono",
+            Ir::Flat => "flat",
+            Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
+        };
+        let is_cuda = matches!(self.what, Ir::Cuda | Ir::CudaHeader);
+        let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
+        let on = if is_cuda { "cuda" } else { "cpu" };
+        let name = target.name(&session.db);
+        let pick = Pick::find(session, &args.versions, &args.source, (name.as_str(), on, ranks))?;
+        let code = RefCell::new(String::new());
+        let tuned = |p: &_| {
+            *code.borrow_mut() = structure(p);
+            pick.values(session, p)
+        };
+        let tuned = Some(&tuned as &dyn Fn(&_) -> _);
+        let (mut named, size_limit) = (args.versions.named(), args.size.limit);
+        named.retain(|number, _| self.owner(number).is_none_or(|owner| owner == name));
+        let stop_after = args.stop_after_pass;
+        let numbers = RefCell::new(Vec::new());
+        let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
+        let read = Some(&read as &dyn Fn(&[Number]));
+        let to = Some(to);
+        let options =
+            Options { to, stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
+        let global = target.global(&session.db);
+        let stop = dumps.compile(session, self.program, self.file, &global, ranks, options);
+        reporter.show(session, &session.notices());
+        let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
+        match &stop {
+            Stop::Kernel(p) => pick.show(&p.thresholds(), &numbers.borrow()),
+            Stop::Flat(p) => pick.show(&thresholds(p), &[]),
+            _ => {}
+        }
+        let fixed = numbers.borrow().iter().map(|n| (n.name(name.as_str()), n.value)).collect();
+        Ok((stop, code.into_inner(), fixed))
+    }
+
+    /// Whose a number is, by its name: the longest, where one entry's name begins with another's.
+    fn owner(&self, number: &str) -> Option<&Name> {
+        let names = self.targets.iter().map(|t| t.name(&self.session.db));
+        let owns =
+            |name: &&Name| number.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        names.filter(owns).max_by_key(|name| name.as_str().len())
+    }
+}
+
+/// A program as the text, or the bytes, that it is written as.
+fn text(session: &Session, stop: &Stop, what: Ir) -> Outcome<Vec<u8>> {
+    Ok(match (stop, what) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
         (Stop::Mono(p), Ir::Futhark) => crate::futhark::text(session, p)?.into_bytes(),
         (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
         (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
         (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),
-        (Stop::Kernel(p), Ir::Cuda | Ir::CudaHeader) => {
-            let global = target.global(&session.db);
-            let entry = program.get(&global).and_then(|d| d.entry.as_ref());
-            let product = cuda::product(session, p, entry, &ranks)?;
-            if let Some(files) = files {
-                files.write(&product)?;
-                if args.emit.is_none() && !files.is_empty() {
-                    to_stderr(&format!(
-                        "{files}: CUDA for nvcc, with versions that are chosen when it runs\n"
-                    ));
-                }
-                return Ok(());
-            }
-            product.header.into_bytes()
-        }
         (Stop::Kernel(p), Ir::Header) => crate::header::header(p).into_bytes(),
         #[cfg(feature = "llvm")]
         (Stop::Kernel(p), what) => crate::native::emit(p, what)?,
         #[cfg(not(feature = "llvm"))]
         (Stop::Kernel(_), _) => return Err(without_llvm("it cannot make machine code")),
-    };
-    write(&args.output, &bytes)
+    })
 }
 
 /// The thresholds of a program and their values.
@@ -126,37 +210,51 @@ pub fn without_llvm(so: &str) -> Failure {
     Failure::Usage(Box::new(d.help("build remc with its feature `llvm`, which is on unless left out")))
 }
 
-/// The ranks of an entry's shape variables, which the command line gives.
+/// The ranks of the shape variables of some entries, which the command line gives one entry after the other.
 pub fn ranks(
     session: &Session,
     program: &LinkedProgram,
-    target: Def<'_>,
+    targets: &[Def<'_>],
     given: &[usize],
-) -> Outcome<Vec<usize>> {
-    let global = target.global(&session.db);
-    let entry = program.get(&global).and_then(|d| d.entry.as_ref());
-    let vars: Vec<String> = entry
-        .iter()
-        .flat_map(|e| &e.indices)
-        .filter(|v| v.sort == remc_base::Sort::Shape)
-        .map(|v| format!("`{v}`"))
-        .collect();
-    if vars.len() == given.len() {
-        return Ok(given.to_vec());
+) -> Outcome<Vec<Vec<usize>>> {
+    let vars = |target: &Def<'_>| -> Vec<String> {
+        let global = target.global(&session.db);
+        let entry = program.get(&global).and_then(|d| d.entry.as_ref());
+        let shapes = entry.iter().flat_map(|e| &e.indices).filter(|v| v.sort == remc_base::Sort::Shape);
+        shapes.map(|v| format!("`{v}`")).collect()
+    };
+    let all: Vec<Vec<String>> = targets.iter().map(vars).collect();
+    let count: usize = all.iter().map(Vec::len).sum();
+    if count == given.len() {
+        let mut rest = given;
+        let own = |vars: &Vec<String>| {
+            let (own, others) = rest.split_at(vars.len());
+            rest = others;
+            own.to_vec()
+        };
+        return Ok(all.iter().map(own).collect());
     }
     let given = match given.len() {
         0 => "no ranks were given".to_owned(),
         1 => "one rank was given".to_owned(),
         n => format!("{n} ranks were given"),
     };
-    fail(match vars.as_slice() {
-        [] => usage(codes::RANKS, format!("`{global}` has no shape variables, but {given}"))
+    let name = |t: &Def<'_>| format!("`{}`", t.global(&session.db));
+    let names: Vec<String> = targets.iter().map(name).collect();
+    let whose = names.join(", ");
+    let have = if names.len() == 1 { "has" } else { "have" };
+    let list = all.iter().zip(&names).flat_map(|(vars, name)| {
+        vars.iter().map(move |v| if targets.len() == 1 { v.clone() } else { format!("{v} of {name}") })
+    });
+    let list: Vec<String> = list.collect();
+    fail(match list.as_slice() {
+        [] => usage(codes::RANKS, format!("{whose} {have} no shape variables, but {given}"))
             .help("leave out --ranks"),
-        [one] => usage(codes::RANKS, format!("`{global}` has the shape variable {one}, but {given}"))
+        [one] => usage(codes::RANKS, format!("{whose} {have} the shape variable {one}, but {given}"))
             .help(format!("say how many axes {one} stands for, for example --ranks 1")),
         all => {
             let (list, ones) = (all.join(", "), vec!["1"; all.len()].join(","));
-            usage(codes::RANKS, format!("`{global}` has the shape variables {list}, but {given}"))
+            usage(codes::RANKS, format!("{whose} {have} the shape variables {list}, but {given}"))
                 .help(format!("say how many axes each stands for, in this order, for example --ranks {ones}"))
         }
     })
@@ -165,6 +263,8 @@ pub fn ranks(
 /// Writes the program after each pass into a folder.
 #[derive(Default)]
 pub struct Dumps {
+    /// Where all dumps go, and those of the program at hand.
+    whole: Option<PathBuf>,
     folder: Option<PathBuf>,
     /// What no dump replaces.
     protected: Protected,
@@ -176,7 +276,17 @@ impl Dumps {
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
         }
-        Ok(Dumps { folder: folder.map(Path::to_owned), protected, failed: None })
+        let folder = folder.map(Path::to_owned);
+        Ok(Dumps { whole: folder.clone(), folder, protected, failed: None })
+    }
+
+    /// The dumps of an entry of several go into a folder of its own.
+    fn enter(&mut self, entry: &Name) -> Outcome {
+        let Some(folder) = &self.whole else { return Ok(()) };
+        let own = folder.join(remc_base::spelling::identifier(entry.as_str(), "_prime"));
+        std::fs::create_dir_all(&own).map_err(|e| cannot_write(&own, &e))?;
+        self.folder = Some(own);
+        Ok(())
     }
 
     /// A file named by the pass's number, its name, and the language it wrote.

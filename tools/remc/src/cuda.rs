@@ -4,7 +4,7 @@ use crate::codes;
 use crate::commands::{cannot_write, may_write, write};
 use crate::report::{Failure, Outcome, fail, usage};
 use remc_base::{Prov, Provenance, visible};
-use remc_cuda::{About, Product};
+use remc_cuda::{About, Entry, Places, Product};
 use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
 use remc_runtime::files::{self, Protected};
@@ -26,22 +26,41 @@ pub fn kernels(session: &Session, p: &Program) -> Outcome<String> {
     remc_cuda::kernels(p, &|prov| comment(session, p, prov)).map_err(bug)
 }
 
-/// The program on its own, its header and its manifest. `ranks` are those of the entry's shapes.
-pub fn product(
-    session: &Session,
-    p: &Program,
-    entry: Option<&EntrySignature>,
-    ranks: &[usize],
-) -> Outcome<Product> {
-    let about = About {
-        places: &|prov| comment(session, p, prov),
-        at: &|prov| place(session, p, prov),
-        indices: entry.map_or(&[], |e| &e.indices),
-        ranks,
-        params: entry.map_or(&[], |e| &e.params),
-        version: env!("CARGO_PKG_VERSION"),
+/// A program that is compiled, to be printed with others.
+pub struct Compiled {
+    pub program: Program,
+    pub signature: Option<EntrySignature>,
+    /// Those of the entry's shapes.
+    pub ranks: Vec<usize>,
+    /// The structure of its code, and the numbers that shaped it.
+    pub code: String,
+    pub fixed: Vec<(String, i64)>,
+}
+
+/// Programs as one text, its header and its manifest.
+pub fn product(session: &Session, all: &[Compiled]) -> Outcome<Product> {
+    let comments: Vec<_> = all.iter().map(|c| move |prov| comment(session, &c.program, prov)).collect();
+    let places: Vec<_> = all.iter().map(|c| move |prov| place(session, &c.program, prov)).collect();
+    let entry = |((c, places), at)| {
+        let c: &Compiled = c;
+        let signature = c.signature.as_ref();
+        Entry {
+            program: &c.program,
+            about: About {
+                places,
+                at,
+                indices: signature.map_or(&[], |e| &e.indices),
+                ranks: &c.ranks,
+                params: signature.map_or(&[], |e| &e.params),
+                code: &c.code,
+                fixed: &c.fixed,
+            },
+        }
     };
-    remc_cuda::product(p, &about).map_err(bug)
+    let comments = comments.iter().map(|f| f as Places<'_>);
+    let places = places.iter().map(|f| f as Places<'_>);
+    let entries: Vec<Entry<'_>> = all.iter().zip(comments).zip(places).map(entry).collect();
+    remc_cuda::product(&entries, env!("CARGO_PKG_VERSION")).map_err(bug)
 }
 
 /// Where a printed program goes: to standard output, or to a file, and where that is called `NAME.cu` its header to

@@ -437,7 +437,6 @@ fn passes_from_typed_to_kernels() {
 fn wrong_uses() {
     let folder = Folder::new("wrong-uses");
     let mono = folder.file("p.mono", remc(&["compile", "-e", "(+ 1 2)", "--emit", "mono"]).stdout);
-    fails(&["compile", "-e", "1"], 2, "--emit");
     fails(&["compile", "-e", "1", "--emit", "wasm"], 2, "possible values");
     fails(&["compile", "-e", "1", "--emit", "object", "-o", &folder.path("no/such/o")], 2, "U0010");
     fails(&["compile", "-e", "1", "--emit", "mono", "--ranks", "2"], 2, "U0013");

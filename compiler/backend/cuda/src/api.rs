@@ -20,13 +20,74 @@ const SHAPES: &str = " *
  * `s_ranks` says of a box, from its `s_starts` on. What is in a box has the axes of such a shape as one.
 ";
 
-/// The header; `types` are those of the inputs, as the entry declares them, by name.
-pub fn header(i: &Interface, types: &[(String, String)], version: &str) -> String {
+/// An entry, and the types of its inputs as it declares them, by name.
+pub struct Declared<'a> {
+    pub i: &'a Interface,
+    pub types: Vec<(String, String)>,
+}
+
+/// What entries are called together: "entry `a`", "entries `a` and `b`".
+pub fn listed<'a>(all: impl Iterator<Item = &'a Interface>) -> String {
+    let names: Vec<String> = all.map(|i| format!("`{}`", i.entry)).collect();
+    match names.as_slice() {
+        [one] => format!("entry {one}"),
+        [before @ .., last] => format!("entries {} and {last}", before.join(", ")),
+        [] => "entries".to_owned(),
+    }
+}
+
+/// The header.
+pub fn header(all: &[Declared<'_>], version: &str) -> String {
+    let mut about = String::new();
+    for d in all {
+        if all.len() > 1 {
+            about.push_str(&format!(
+                " *\n * The entry `{}`, {}(context{}):\n *\n",
+                d.i.entry,
+                d.i.function,
+                arguments(d.i)
+            ));
+        }
+        about.push_str(&described(d));
+    }
+    if all.iter().any(|d| d.i.shapes) {
+        about.push_str(SHAPES);
+    }
+    let call =
+        all.first().map(|d| format!("{}(context{})", d.i.function, arguments(d.i))).unwrap_or_default();
+    let guard: Vec<String> = all.iter().map(|d| d.i.identifier.clone()).collect();
+    let prototypes = all.iter().map(|d| {
+        format!(
+            "REMC_PUBLIC {};\n/* What it takes and gives, its thresholds, kernels and checks, as JSON. */\n\
+             REMC_PUBLIC const char *{}(void);\n",
+            prototype(d.i),
+            d.i.manifest
+        )
+    });
+    HEADER
+        .replace("@ENTRIES@", &within(&format!("The {}", listed(all.iter().map(|d| d.i)))))
+        .replace("@GUARD@", &format!("REMC_ENTRY_{}", guard.join("_AND_")))
+        .replace("@VERSION@", version)
+        .replace("@CALL@", &call)
+        .replace("@ABOUT@", within(about.trim_end()).trim_start_matches('\n'))
+        .replace("@PROTOTYPES@", &prototypes.collect::<String>())
+}
+
+/// What the function of an entry is given behind the context.
+fn arguments(i: &Interface) -> String {
+    i.sizes.iter().map(|(_, c)| format!(", {c}")).collect::<String>()
+        + &i.leaves.iter().map(|l| format!(", {}", l.c)).collect::<String>()
+        + &i.given.iter().map(|g| format!(", &{}", g.c)).collect::<String>()
+}
+
+/// A line for each of these.
+fn described(d: &Declared<'_>) -> String {
+    let i = d.i;
     let mut about = String::new();
     for (name, c) in &i.sizes {
         about.push_str(&format!(" *   {c:<12}  the size `{name}`\n"));
     }
-    for (k, (name, ty)) in types.iter().enumerate() {
+    for (k, (name, ty)) in d.types.iter().enumerate() {
         let of: Vec<&str> = i.leaves.iter().filter(|l| l.input == k).map(|l| l.c.as_str()).collect();
         about.push_str(&format!(" *   {:<12}  the input `{name}`, of type {ty}\n", of.join(", ")));
     }
@@ -37,20 +98,7 @@ pub fn header(i: &Interface, types: &[(String, String)], version: &str) -> Strin
         };
         about.push_str(&format!(" *   {:<12}  gives `{}`: {what}\n", g.c, g.name));
     }
-    let arguments: String = i.sizes.iter().map(|(_, c)| format!(", {c}")).collect::<String>()
-        + &i.leaves.iter().map(|l| format!(", {}", l.c)).collect::<String>()
-        + &i.given.iter().map(|g| format!(", &{}", g.c)).collect::<String>();
-    if i.shapes {
-        about.push_str(SHAPES);
-    }
-    HEADER
-        .replace("@ENTRY@", &within(&i.entry))
-        .replace("@GUARD@", &i.function.replace("remc_entry", "REMC_ENTRY"))
-        .replace("@VERSION@", version)
-        .replace("@CALL@", &format!("{}(context{arguments})", i.function))
-        .replace("@ABOUT@", within(about.trim_end()).trim_start_matches('\n'))
-        .replace("@MANIFEST@", &i.manifest)
-        .replace("@PROTOTYPE@", &prototype(i))
+    about
 }
 
 /// Text within a comment.
@@ -82,7 +130,7 @@ pub fn entry(i: &Interface) -> String {
     }
     // An array of none is refused by compilers.
     w.line(format!("u64 params[{}] = {{}}, results[{}] = {{}};", words(i).max(1), i.results.max(1)));
-    let mut conditions = vec!["remc_begin(context)".to_owned()];
+    let mut conditions = vec![format!("remc_begin(context, &{}::remc_own)", i.namespace)];
     for g in &i.given {
         conditions.push(format!("remc_wants(context, \"{}\", {})", g.c, g.c));
     }
@@ -122,7 +170,7 @@ pub fn entry(i: &Interface) -> String {
             }
         });
     }
-    conditions.push("remc_entry(context, params, results) == 0".to_owned());
+    conditions.push(format!("{}::remc_run(context, params, results) == 0", i.namespace));
     for g in &i.given {
         if let Some(rank) = g.rank {
             conditions.push(format!(

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::names::Names;
 use crate::scalar::{self, type_name};
 use crate::writer::Writer;
-use remc_base::{BaseTy, Prov, Scalar, Trap};
+use remc_base::{BaseTy, Name, Prov, Scalar, Trap};
 use remc_kernel::contract::Fused;
 use remc_kernel::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -56,6 +56,8 @@ pub struct Body<'a> {
     pub bail: String,
     /// What it does before.
     pub told: Option<String>,
+    /// In the plan, the constants with the places of thresholds in their table.
+    pub thresholds: FxHashMap<Name, String>,
     /// Variables that are declared already, outside of the function that gives them values.
     pub hoisted: FxHashSet<Var>,
 }
@@ -97,6 +99,7 @@ impl<'a> Body<'a> {
             put: Vec::new(),
             bail: "return;".to_owned(),
             told: None,
+            thresholds: FxHashMap::default(),
             hoisted: FxHashSet::default(),
         }
     }
@@ -229,11 +232,13 @@ impl<'a> Body<'a> {
             },
             Exp::Workers => "remc_workers(context)".to_owned(),
             Exp::Test(t) => {
-                let (op, args) = t.as_op();
-                let args = args.map(|a| self.atom(a));
-                match scalar::apply(op, &[BaseTy::I64, BaseTy::I64], &args) {
-                    // A definition may be called `*/`.
-                    Some(text) => format!("{text} /* {} */", t.threshold.as_str().replace("*/", "* /")),
+                let Some(place) = self.thresholds.get(&t.threshold) else {
+                    return wrong(format!("the threshold {}", t.threshold));
+                };
+                let (op, value) = (t.as_op().0, format!("remc_thresholds[{place}]"));
+                let size = self.atom(t.size);
+                match scalar::apply(op, &[BaseTy::I64, BaseTy::I64], &[size, value]) {
+                    Some(text) => text,
                     None => return wrong(format!("`{op}` of sizes")),
                 }
             }

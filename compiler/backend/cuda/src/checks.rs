@@ -11,19 +11,21 @@ use std::collections::BTreeMap;
 
 /// The tables of checks, of messages about arrays that are too large, by rank, and of places.
 pub fn tables(p: &Program, traps: &[Trap], at: &dyn Fn(Prov) -> Option<String>) -> String {
-    let mut out =
-        String::from("// What checks say, by their numbers.\nstatic const char *const remc_checks[] = {\n");
+    let mut out = String::from(
+        "// What checks say, by their numbers.\nstatic const char *const remc_own_checks[] = {\n",
+    );
     for t in traps {
         out.push_str(&format!("  {},\n", quoted(&text(&t.format()))));
     }
     out.push_str("  \"\"\n};\n\n// What is said of an array that is too large, by its rank.\n");
-    out.push_str("static const char *const remc_too_large_texts[] = {\n");
+    out.push_str("static const char *const remc_own_too_large[] = {\n");
     for rank in 0..=most_axes(p).min(remc_base::trap::MOST_VALUES) {
         let trap = Trap::TooLarge { rank, by: "GPU".into(), most: 0 };
         out.push_str(&format!("  {},\n", quoted(&text(&trap.format()))));
     }
-    out.push_str("};\n\n// Where in the program what may stop is.\nstruct remc_place {\n  u32 prov;\n");
-    out.push_str("  const char *at;\n};\nstatic const remc_place remc_places[] = {\n");
+    out.push_str(
+        "};\n\n// Where in the program what may stop is.\nstatic const remc_place remc_own_places[] = {\n",
+    );
     for (prov, place) in places(p, at) {
         out.push_str(&format!("  {{{}, {}}},\n", prov.0, quoted(&place)));
     }

@@ -1,7 +1,7 @@
 //! The plan: a function of the host that allocates, launches and decides.
 //!
 //! ```text
-//! extern "C" i32 remc_entry(remc_context *context, const u64 *params, u64 *results);
+//! static i32 remc_run(remc_context *context, const u64 *params, u64 *results);
 //! ```
 //!
 //! takes a word for each parameter of the program, a scalar's bits or a buffer's address in the device's
@@ -9,18 +9,35 @@
 //! else the context says what has stopped the program.
 
 use crate::body::{Body, Printed, Side, wrong};
-use crate::kernel;
+use crate::checks::quoted;
+use crate::names::identifier;
 use crate::scalar::{self, type_name};
-use remc_base::{BaseTy, Prov, Trap};
+use crate::{Linkage, fixed, kernel};
+use remc_base::{BaseTy, Name, Prov, Scalar, Trap, spelling};
 use remc_kernel::contract;
 use remc_kernel::ir::*;
 use rustc_hash::FxHashMap;
 
 /// The text of the plan.
-pub fn print(p: &Program, traps: &FxHashMap<Trap, u32>) -> Printed<String> {
+pub fn print(p: &Program, traps: &FxHashMap<Trap, u32>, linkage: Linkage) -> Printed<String> {
     let mut b = Body::new(p, Side::Host, traps, contract::fused(p, &p.plan));
     b.inlinable = crate::inline::inlinable(p, &p.plan, &p.results);
-    b.w.open("extern \"C\" i32 remc_entry(remc_context *context, const u64 *params, u64 *results) {");
+    let named = p.thresholds();
+    if !named.is_empty() {
+        thresholds(&mut b, &named);
+    }
+    let function = match linkage {
+        Linkage::Named => "extern \"C\" i32 remc_entry",
+        Linkage::Own => "static i32 remc_run",
+    };
+    b.w.open(format!("{function}(remc_context *context, const u64 *params, u64 *results) {{"));
+    if !named.is_empty() {
+        b.w.line(format!(
+            "const i64 *const remc_thresholds = remc_thresholds_in(context, remc_own_thresholds, {});",
+            named.len()
+        ));
+        b.w.line("if (!remc_thresholds) return 1;");
+    }
     for (k, v) in p.params.iter().enumerate() {
         let name = b.name(*v);
         match p.ty(*v) {
@@ -60,6 +77,38 @@ pub fn print(p: &Program, traps: &FxHashMap<Trap, u32>) -> Printed<String> {
     b.w.line("return 0;");
     b.w.close("}");
     Ok(b.w.finish())
+}
+
+/// The table of thresholds, and a constant with its place there for each.
+///
+/// ```text
+/// enum : u32 { remc_par_outer_rows_1 };
+/// static const remc_threshold remc_own_thresholds[] = {
+///   {"main/par.outer/rows:1", "par.outer", 512},
+/// };
+/// ```
+fn thresholds(b: &mut Body, named: &[(Name, i64)]) {
+    let mut constants: Vec<String> = Vec::new();
+    let entry = format!("{}/", b.p.name);
+    for (name, _) in named {
+        let short = name.as_str().strip_prefix(&entry).unwrap_or(name.as_str());
+        let taken = |c: &str| constants.iter().any(|other| other == c);
+        constants.push(spelling::unused(&format!("remc_{}", identifier(short)), taken));
+    }
+    b.w.line("// Sizes are compared with these where there are versions of something.");
+    b.w.line(format!("enum : u32 {{ {} }};", constants.join(", ")));
+    b.w.open("static const remc_threshold remc_own_thresholds[] = {");
+    for (name, value) in named {
+        let (name, kind) = (quoted(name.as_str()), quoted(kind(name.as_str())));
+        b.w.line(format!("{{{name}, {kind}, {}}},", scalar::constant(Scalar::I64(*value))));
+    }
+    b.w.close("};");
+    b.thresholds = named.iter().map(|(name, _)| name.clone()).zip(constants).collect();
+}
+
+/// The kind of the threshold of a name.
+pub fn kind(name: &str) -> &'static str {
+    remc_flat::flatten::Threshold::of_name(name).map_or("", |t| t.name())
 }
 
 /// The scalar whose bits a word has.
@@ -117,7 +166,7 @@ impl Body<'_> {
             };
             sizes.push(self.atom(size));
         }
-        let (rank, threads) = (k.grid.len(), kernel::threads(k));
+        let (rank, threads) = (k.grid.len(), fixed::name(id, k, "threads"));
         let mut texts: Vec<String> = args.iter().map(|a| self.atom(*a)).collect();
         // A constant has the type of its parameter.
         for (text, v) in texts.iter_mut().zip(&k.params) {
@@ -143,7 +192,7 @@ impl Body<'_> {
         self.w.line(format!(
             "REMC_LAUNCH({}, remc_size(blocks, {}, {threads}, {most}), {threads}, 0, context->stream, {});",
             kernel::symbol(id, k),
-            kernel::packed(k),
+            fixed::name(id, k, "packed"),
             texts.join(", ")
         ));
         let checks = kernel::has_checks(&k.body);

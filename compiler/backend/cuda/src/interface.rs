@@ -15,7 +15,7 @@
 
 use crate::Error;
 use crate::names::{Names, identifier};
-use remc_base::{AtomTy, BaseTy, Name};
+use remc_base::{AtomTy, BaseTy, Name, spelling};
 use remc_kernel::ir::{Atom, Input, InputWitness, Output, Program, Ty, Var, Witness};
 use rustc_hash::FxHashMap;
 
@@ -58,6 +58,10 @@ pub struct Given {
 pub struct Interface {
     /// What the entry is called, `value` where the program's value is compiled.
     pub entry: String,
+    /// As C spells it, another one for each entry of a text.
+    pub identifier: String,
+    /// The namespace of what is its own.
+    pub namespace: String,
     /// Its function in C.
     pub function: String,
     /// The one that gives the manifest.
@@ -78,11 +82,11 @@ fn wrong<T>(what: &str) -> Result<T, Error> {
     Err(Error(what.to_owned()))
 }
 
-/// The interface of a program.
+/// The interface of a program; `taken` are the identifiers of other entries.
 ///
 /// # Errors
 /// A program that the verifier should have refused.
-pub fn interface(p: &Program) -> Result<Interface, Error> {
+pub fn interface(p: &Program, taken: &[String]) -> Result<Interface, Error> {
     let mut names = Names::default();
     let entry = match p.name.as_str() {
         name if name.starts_with('#') => "value".to_owned(),
@@ -119,10 +123,15 @@ pub fn interface(p: &Program) -> Result<Interface, Error> {
         words.push(results);
         results += 1 + rank(p, *a)?.1.unwrap_or(0);
     }
-    let function = format!("remc_entry_{}", identifier(&entry));
-    let manifest = format!("remc_manifest_{}", identifier(&entry));
+    let is_taken = |name: &str| taken.iter().any(|t| t == name);
+    let identifier = spelling::unused(&identifier(&entry), is_taken);
+    let function = format!("remc_entry_{identifier}");
+    let manifest = format!("remc_manifest_{identifier}");
+    let namespace = format!("entry_{identifier}");
     let mut i = Interface {
         entry,
+        identifier,
+        namespace,
         function,
         manifest,
         sizes,

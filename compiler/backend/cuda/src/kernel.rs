@@ -13,11 +13,12 @@
 //!
 //! A launch may have fewer threads than there are blocks: each takes one after the other.
 
-use crate::Error;
 use crate::body::{Body, Printed, Side};
+use crate::fixed;
 use crate::inline;
 use crate::names::identifier;
 use crate::scalar::type_name;
+use crate::{Error, Linkage};
 use remc_base::Trap;
 use remc_kernel::ir::*;
 use remc_kernel::schedule::Field;
@@ -42,6 +43,13 @@ pub fn threads(k: &Kernel) -> u32 {
 /// How many blocks of the kernel are one of the device.
 pub fn packed(k: &Kernel) -> u32 {
     if k.threads.is_some() { 1 } else { threads(k) }
+}
+
+/// How many blocks a multiprocessor has room for at least. With 256 threads each has 80 registers in three blocks, 128 in
+/// two. If it is not told, the assembler takes 32 for a goal, and rather spills a few.
+pub fn resident(k: &Kernel) -> u32 {
+    let field = if carries(&k.body) < LARGE { Field::Resident } else { Field::ResidentLarge };
+    k.schedule[field].min((OF_MULTIPROCESSOR / threads(k)).into()).max(1) as u32
 }
 
 /// The most values that a loop carries.
@@ -81,7 +89,7 @@ pub fn print(
     k: &Kernel,
     traps: &FxHashMap<Trap, u32>,
     roles: &Roles,
-    about: &str,
+    (linkage, about): (Linkage, &str),
 ) -> Printed<String> {
     let mut b = Body::new(p, Side::Kernel, traps, contract::fused(p, &k.body));
     b.inlinable = inline::inlinable(p, &k.body, &[]);
@@ -103,14 +111,13 @@ pub fn print(
     if k.is_chained() {
         params.push("u64 *remc_ticket".to_owned());
     }
-    // With 256 threads each has 80 registers in three blocks, 128 in two. If it is not told, the assembler takes 32 for a
-    // goal, and rather spills a few.
-    let field = if carries(&k.body) < LARGE { Field::Resident } else { Field::ResidentLarge };
-    let resident = k.schedule[field].min((OF_MULTIPROCESSOR / threads(k)).into()).max(1);
-    b.w.open(format!("extern \"C\" __global__ void __launch_bounds__({}, {resident})", threads(k)));
+    b.w.line(fixed::declaration(p, id, k));
+    let linkage = if linkage == Linkage::Named { "extern \"C\" " } else { "" };
+    let (threads, resident) = (fixed::name(id, k, "threads"), fixed::name(id, k, "resident"));
+    b.w.open(format!("{linkage}__global__ void __launch_bounds__({threads}, {resident})"));
     b.w.line(format!("{}({}) {{", symbol(id, k), params.join(", ")));
     match k.threads {
-        Some((thread, n)) => threaded(&mut b, k, thread, n)?,
+        Some((thread, n)) => threaded(&mut b, (id, k), thread, n)?,
         None => serial(&mut b, k)?,
     }
     b.w.close("}");
@@ -141,8 +148,9 @@ fn serial(b: &mut Body, k: &Kernel) -> Printed {
 }
 
 /// A kernel whose blocks have threads.
-fn threaded(b: &mut Body, k: &Kernel, thread: Var, count: u32) -> Printed {
+fn threaded(b: &mut Body, (id, k): (KernelId, &Kernel), thread: Var, count: u32) -> Printed {
     b.threads = Some(count);
+    let count = fixed::name(id, k, "threads");
     if mentioned(k, k.worker) {
         let worker = b.name(k.worker);
         b.w.line(format!("const i64 {worker} = (i64)blockIdx.x * {count} + threadIdx.x;"));

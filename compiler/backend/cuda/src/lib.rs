@@ -3,7 +3,9 @@
 //! | module | what it prints |
 //! | --- | --- |
 //! | [`interface`] | what C sees of a program: names, types, sizes |
+//! | [`product`] | programs of their own, of one entry or several, and what is said above them |
 //! | [`api`], [`checks`], [`manifest`] | the C API, messages, the manifest |
+//! | [`fixed`] | numbers that shape kernels, as constants with names |
 //! | [`program`] | the tables of a program that is run by itself |
 //! | [`kernel`] | kernels: signatures, blocks, what blocks hand on |
 //! | [`host`] | the plan, as a function of the host |
@@ -22,6 +24,7 @@
 mod api;
 mod body;
 mod checks;
+mod fixed;
 mod host;
 mod inline;
 mod interface;
@@ -30,29 +33,25 @@ mod keywords;
 mod manifest;
 mod names;
 mod packs;
+mod product;
 mod program;
 mod scalar;
 mod together;
 mod writer;
 
-use remc_base::{ArrTy, BaseTy, IVar, Name, Prov};
+use remc_base::{BaseTy, Prov};
 use remc_kernel::ir::{Atom, Exp, Kernel, KernelId, Program, Stmt, StmtKind, Ty};
 use remc_kernel::traps::numbers;
 pub use remc_kernel::traps::traps;
 use std::fmt;
+
+pub use product::{About, BEGINS, Entry, Product, product};
 
 const SCALAR: &str = include_str!("text/scalar.cuh");
 const HALF: &str = include_str!("text/half.cuh");
 const DEVICE: &str = include_str!("text/device.cuh");
 const THREADS: &str = include_str!("text/threads.cuh");
 const HOST: &str = include_str!("text/host.cuh");
-const NUMBER: &str = include_str!("text/number.cuh");
-const API: &str = include_str!("text/api.cuh");
-const TABLES: &str = include_str!("text/tables.cuh");
-const READ: &str = include_str!("text/read.cuh");
-const NPY: &str = include_str!("text/npy.cuh");
-const PRINT: &str = include_str!("text/print.cuh");
-const MAIN: &str = include_str!("text/main.cuh");
 
 /// What has no text: a mistake of the compiler, since the verifier has accepted the program.
 #[derive(Clone, PartialEq, Debug)]
@@ -70,22 +69,14 @@ impl std::error::Error for Error {}
 const INCLUDES: &str = "#ifndef REMC_EMULATED\n#include <cuda_runtime.h>\n#endif\n#include <math.h>\n\
                         #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
-/// What a product needs beside that. Its own functions, but for those of the header, stay its own: a process
-/// may load the libraries of several entries, whose kernels have the same names.
-const PRODUCT: &str = "#include <charconv>
-#ifndef REMC_LIBRARY
-#include <errno.h>
-#include <stdarg.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#endif
-
-// Nothing below is seen from outside, but for what the header declares. (It holds to the end of the file, and
-// for what nvcc adds there.)
-#ifdef __GNUC__
-#pragma GCC visibility push(hidden)
-#endif
-";
+/// How whoever calls a function finds it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Linkage {
+    /// By its name, in what is loaded.
+    Named,
+    /// In the same text, in the namespace of its entry.
+    Own,
+}
 
 /// Says where a statement comes from, as `line 3 of main` does; nothing if that is not known.
 pub type Places<'p> = &'p dyn Fn(Prov) -> Option<String>;
@@ -95,15 +86,19 @@ pub type Places<'p> = &'p dyn Fn(Prov) -> Option<String>;
 /// # Errors
 /// A program that the verifier should have refused.
 pub fn kernels(p: &Program, places: Places<'_>) -> Result<String, Error> {
+    Ok(prelude(&[p]) + &kernels_alone(p, places, Linkage::Named)?)
+}
+
+fn kernels_alone(p: &Program, places: Places<'_>, linkage: Linkage) -> Result<String, Error> {
     let traps = numbers(&traps(p));
     let roles = kernel::Roles::of(p);
-    let mut out = prelude(p);
+    let mut out = String::new();
     for (id, k) in p.kernels.iter() {
         let mut about: Vec<String> = k.provs.iter().filter_map(|prov| places(*prov)).collect();
         about.dedup();
         let about = if about.is_empty() { String::new() } else { format!(": {}", about.join(", ")) };
         out.push('\n');
-        out.push_str(&kernel::print(p, id, k, &traps, &roles, &about)?);
+        out.push_str(&kernel::print(p, id, k, &traps, &roles, (linkage, &about))?);
     }
     Ok(out)
 }
@@ -153,102 +148,15 @@ pub fn launches(p: &Program) -> Vec<Launch> {
 /// # Errors
 /// As of [`kernels`].
 pub fn plan(p: &Program, places: Places<'_>) -> Result<String, Error> {
-    Ok(format!("{INCLUDES}\n{}", kernels_and_plan(p, places)?))
+    let plan = host::print(p, &numbers(&traps(p)), Linkage::Named)?;
+    Ok(format!("{INCLUDES}\n{}\n{HOST}\n{plan}", kernels(p, places)?))
 }
 
-fn kernels_and_plan(p: &Program, places: Places<'_>) -> Result<String, Error> {
-    Ok(format!("{}\n{HOST}\n{}", kernels(p, places)?, host::print(p, &numbers(&traps(p)))?))
-}
-
-/// What is to be said of a program beside what it does.
-pub struct About<'a> {
-    /// Where a statement comes from, for comments.
-    pub places: Places<'a>,
-    /// Where something that may stop is, for messages: `prog.remora:3:12`.
-    pub at: Places<'a>,
-    /// The indices of the entry, the ranks of the shapes among them, and its parameters.
-    pub indices: &'a [IVar],
-    pub ranks: &'a [usize],
-    pub params: &'a [(Name, ArrTy)],
-    /// Of remc.
-    pub version: &'a str,
-}
-
-/// A program of its own, as files.
-pub struct Product {
-    /// CUDA C++: a program, or with `-DREMC_LIBRARY` a library.
-    pub source: String,
-    /// What C sees of the library.
-    pub header: String,
-    /// JSON: what the program takes and gives, its kernels and checks.
-    pub manifest: String,
-}
-
-/// What the source, the header and the manifest of a [`Product`] begin with, whatever the program and the version.
-pub const BEGINS: [&str; 3] = ["// Printed by remc ", "/* The entr", "{\"remc\": "];
-
-/// A program of its own: the kernels, a function of the host that runs the plan, the C API, and a `main`.
-///
-/// # Errors
-/// As of [`kernels`].
-pub fn product(p: &Program, about: &About<'_>) -> Result<Product, Error> {
-    let interface = interface::interface(p)?;
-    let types: Vec<(String, String)> =
-        about.params.iter().map(|(name, ty)| (name.to_string(), ty.to_string())).collect();
-    let header = api::header(&interface, &types, about.version);
-    let traps = traps(p);
-    let manifest = manifest::manifest(p, &interface, &traps, about.version);
-    let mut source = format!(
-        "{}{}: the entry `{}` as CUDA C++, by itself: a program, or a library.\n//\n//   nvcc -std=c++17 -O3 -arch=native -o prog \
-         prog.cu\n//   nvcc -std=c++17 -O3 -arch=native -DREMC_LIBRARY -shared -Xcompiler -fPIC -o libprog.so \
-         prog.cu\n\n",
-        BEGINS[0], about.version, interface.entry
-    );
-    source += &header;
-    source.push('\n');
-    source += INCLUDES;
-    if mentions_half(p) {
-        source += "#include <cuda_fp16.h>\n";
-    }
-    source += PRODUCT;
-    source.push('\n');
-    source += &kernels_and_plan(p, about.places)?;
-    for part in [
-        NUMBER,
-        &checks::tables(p, &traps, about.at),
-        &embedded(&manifest, &interface),
-        API,
-        &api::entry(&interface),
-    ] {
-        source.push('\n');
-        source += part;
-    }
-    source += "\n#ifndef REMC_LIBRARY\n";
-    let (tables, solve) = program::tables(p, &interface, about)?;
-    for part in [TABLES, &tables, READ, NPY, PRINT, &solve, MAIN] {
-        source += part;
-        source.push('\n');
-    }
-    source += "#endif\n";
-    Ok(Product { source, header, manifest })
-}
-
-/// The manifest as a string of C, a line for each of its own.
-fn embedded(manifest: &str, i: &interface::Interface) -> String {
-    let lines: String =
-        manifest.split_inclusive('\n').map(|l| format!("\n  {}", checks::quoted(l))).collect();
-    let function = &i.manifest;
-    format!(
-        "static const char remc_manifest_text[] ={lines};\n\nextern \"C\" const char *{function}(void) {{ return \
-         remc_manifest_text; }}\n"
-    )
-}
-
-/// What comes before the kernels.
-fn prelude(p: &Program) -> String {
-    let half = if mentions_half(p) { HALF } else { "" };
-    let together = p.kernels.iter().any(|(_, k)| k.body.iter().any(|s| kernel::meets(&s.kind)));
-    let together = if together { THREADS } else { "" };
+/// What comes before the kernels of some programs.
+fn prelude(all: &[&Program]) -> String {
+    let half = if all.iter().any(|p| mentions_half(p)) { HALF } else { "" };
+    let meets = |p: &&Program| p.kernels.iter().any(|(_, k)| k.body.iter().any(|s| kernel::meets(&s.kind)));
+    let together = if all.iter().any(meets) { THREADS } else { "" };
     format!("{SCALAR}{half}\n{DEVICE}{together}")
 }
 

@@ -1,14 +1,21 @@
 //! The manifest: what a printed program takes and gives, its kernels and checks, as JSON for other programs.
 
 use crate::checks::plain;
+use crate::fixed::constants;
+use crate::host;
 use crate::interface::{Interface, Size};
 use crate::kernel;
 use crate::scalar::type_name;
 use remc_base::{BaseTy, Trap};
 use remc_kernel::ir::{Atom, Kernel, Program, Space, Stmt, StmtKind, Ty};
 
-/// The manifest, a line for each input, result, kernel and check. Its first line says that remc has written it.
-pub fn manifest(p: &Program, i: &Interface, traps: &[Trap], version: &str) -> String {
+/// What stands before and behind what the entries say; the first line says that remc has written it.
+pub fn around(version: &str) -> (String, String) {
+    (format!("{{\"remc\": {},\n \"entries\": [\n", string(version)), "]}\n".to_owned())
+}
+
+/// What an entry says of itself, a line for each input, result, number, kernel and check.
+pub fn manifest(p: &Program, i: &Interface, traps: &[Trap], fixed: &[(String, i64)]) -> String {
     let sizes: Vec<String> = i.sizes.iter().map(|(_, c)| string(c)).collect();
     let inputs = i.leaves.iter().map(|l| {
         let dims: Vec<String> = l
@@ -40,26 +47,34 @@ pub fn manifest(p: &Program, i: &Interface, traps: &[Trap], version: &str) -> St
         )
     });
     let kernels = p.kernels.iter().map(|(id, k)| {
+        let constants = constants(p, id, k).into_iter().map(|c| format!("\"{}\": {}, ", c.name, c.value));
         format!(
-            "{{\"name\": {}, \"threads\": {}, \"shared_bytes\": {}}}",
+            "{{\"name\": {}, {}\"shared_bytes\": {}}}",
             string(&kernel::symbol(id, k)),
-            kernel::threads(k),
+            constants.collect::<String>(),
             shared(p, k)
         )
     });
+    let thresholds = p.thresholds().into_iter().map(|(name, value)| {
+        let kind = host::kind(name.as_str());
+        format!("{{\"name\": {}, \"kind\": {}, \"value\": {value}}}", string(name.as_str()), string(kind))
+    });
+    let fixed =
+        fixed.iter().map(|(name, value)| format!("{{\"name\": {}, \"value\": {value}}}", string(name)));
     let checks = traps.iter().map(|t| {
         let f = t.format();
         format!("{{\"code\": {}, \"message\": {}}}", string(f.code.0), string(&plain(&f)))
     });
     format!(
-        "{{\"remc\": {},\n \"entry\": {},\n \"function\": {},\n \"sizes\": [{}],\n \"inputs\": {},\n \"outputs\": {},\n \
-         \"kernels\": {},\n \"checks\": {}}}\n",
-        string(version),
+        "{{\"entry\": {},\n \"function\": {},\n \"sizes\": [{}],\n \"inputs\": {},\n \"outputs\": {},\n \
+         \"thresholds\": {},\n \"fixed\": {},\n \"kernels\": {},\n \"checks\": {}}}",
         string(&i.entry),
         string(&i.function),
         sizes.join(", "),
         list(inputs),
         list(outputs),
+        list(thresholds),
+        list(fixed),
         list(kernels),
         list(checks)
     )

@@ -24,7 +24,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let target = choose(&session, file, &args.entry, &[])?;
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
-    let ranks = ranks(&session, &program, target, &args.ranks)?;
+    let ranks = ranks(&session, &program, &[target], &args.ranks)?.remove(0);
     let tuning = match args.device {
         PerfDevice::Cpu => Tuning::default(),
         PerfDevice::Cuda => Tuning::gpu(),

@@ -33,7 +33,7 @@ fn wrong<T>(what: &str) -> Result<T, Error> {
 ///
 /// # Errors
 /// A program whose inputs are not those that are said of it.
-pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, String), Error> {
+pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<String, Error> {
     let mut t = Tables {
         i,
         ranks: FxHashMap::default(),
@@ -68,15 +68,8 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, 
     }
     inputs.push_str("  {0, 0, 0}\n};\n");
     let solved = t.equations.solve(about.indices, &t.ranks) + &t.boxes.compare();
-    let value = Outputs::tables(p, i, &known)?;
+    let (value, counts) = Outputs::tables(p, i, &known)?;
     let mut w = Writer::default();
-    w.line(format!("static const char remc_entry_name[] = {};", quoted(&i.entry)));
-    w.line(format!(
-        "enum {{ REMC_SIZES = {}, REMC_PARAMS = {}, REMC_RESULTS = {} }};",
-        i.sizes.len(),
-        api::words(i),
-        i.results
-    ));
     for (k, l) in i.leaves.iter().enumerate() {
         let dims: Vec<String> = l.dims.iter().flatten().map(encoded).collect();
         if !dims.is_empty() {
@@ -99,9 +92,30 @@ pub fn tables(p: &Program, i: &Interface, about: &About<'_>) -> Result<(String, 
     t.boxes.hidden.iter().for_each(|row| w.line(format!("{row},")));
     w.line("{0, false}");
     w.close("};");
-    w.line(format!("enum {{ REMC_HIDDEN = {} }};", t.boxes.hidden.len()));
-    let out = w.finish() + &inputs + &value;
-    Ok((out, solved))
+    let out = w.finish() + &inputs + &value + &solved;
+    let mut w = Writer::default();
+    w.open("static const remc_program remc_own_program = {");
+    w.line(
+        "&remc_own, remc_inputs, remc_input_parts, remc_leaves, remc_hidden, remc_results, remc_witnesses,",
+    );
+    w.line("remc_hidden_shapes, remc_output_parts,");
+    let [witnesses, shapes, parts] = counts;
+    let counts = [
+        p.inputs.len(),
+        t.inputs.len(),
+        i.leaves.len(),
+        t.boxes.hidden.len(),
+        p.results.len(),
+        witnesses,
+        shapes,
+        parts,
+    ];
+    let words = [i.sizes.len(), api::words(i), i.results];
+    let numbers: Vec<String> = counts.iter().chain(&words).map(usize::to_string).collect();
+    w.line(format!("{},", numbers.join(", ")));
+    w.line("remc_dim, remc_axes_of, remc_boxed_axis, remc_boxed_shape, remc_solve");
+    w.close("};");
+    Ok(out + &w.finish())
 }
 
 /// A dim as a number: that of a size counts down from -1.

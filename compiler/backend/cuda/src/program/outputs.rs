@@ -50,8 +50,8 @@ struct Row {
 }
 
 impl Outputs {
-    /// The tables of the value; `known` are the entry's indices.
-    pub fn tables(p: &Program, i: &Interface, known: &Known) -> Result<String, Error> {
+    /// The tables of the value, and how many witnesses, shapes and parts there are; `known` are the entry's indices.
+    pub fn tables(p: &Program, i: &Interface, known: &Known) -> Result<(String, [usize; 3]), Error> {
         let (parts, boxes, witnesses, shapes, expressions) = Default::default();
         let mut o = Outputs { parts, boxes, witnesses, shapes, expressions };
         o.part(p, &p.output, None, known, None)?;
@@ -65,11 +65,6 @@ impl Outputs {
         w.close("};");
         let witnesses: String = o.witnesses.iter().map(|at| format!("{at}, ")).collect();
         w.line(format!("static const u32 remc_witnesses[] = {{{witnesses}0}};"));
-        w.line(format!(
-            "enum {{ REMC_WITNESSES = {}, REMC_SHAPES = {} }};",
-            o.witnesses.len(),
-            o.shapes.len()
-        ));
         w.open("[[maybe_unused]] static const remc_hidden_shape remc_hidden_shapes[] = {");
         for (many, dims) in &o.shapes {
             let (ranks, starts) = many.map_or((-1, -1), |(ranks, starts)| (ranks as i64, starts as i64));
@@ -110,7 +105,7 @@ impl Outputs {
         w.open("static const remc_output_part remc_output_parts[] = {");
         o.parts.iter().for_each(|part| w.line(format!("{part},")));
         w.close("};");
-        Ok(w.finish())
+        Ok((w.finish(), [o.witnesses.len(), o.shapes.len(), o.parts.len()]))
     }
 
     /// Adds a part and what is in it.

@@ -1,4 +1,4 @@
-// ---- the C API: what has stopped a run, arguments, results ----
+// ---- the C API: what has stopped a run, thresholds, arguments, results ----
 
 // The text of a check has the value number D (a hexadecimal digit) where it has a % with two letters, `%iD`:
 // i and u are integers, h f d half, single and double floats; as H F D these without their fraction. %b is a
@@ -47,12 +47,12 @@ static void remc_say_filled(remc_text *text, const char *format, const i64 *valu
 }
 
 // Where in the program a place is; null where that is not known.
-static const char *remc_place_of(u32 prov) {
-  u64 from = 0, to = sizeof remc_places / sizeof *remc_places;
+static const char *remc_place_of(const remc_about *about, u32 prov) {
+  u64 from = 0, to = about->place_count;
   while (from < to) {
     const u64 mid = from + (to - from) / 2;
-    if (remc_places[mid].prov == prov) return remc_places[mid].at;
-    if (remc_places[mid].prov < prov) from = mid + 1;
+    if (about->places[mid].prov == prov) return about->places[mid].at;
+    if (about->places[mid].prov < prov) from = mid + 1;
     else to = mid;
   }
   return 0;
@@ -69,13 +69,14 @@ static i32 remc_stopped(remc_context *context) {
   said->length = 0;
   if (context->reason == REMC_FINISHED) return 0;
   if (context->reason == REMC_TRAP || context->reason == REMC_TOO_LARGE) {
-    const char *place = remc_place_of(context->prov);
+    const char *place = remc_place_of(context->about, context->prov);
     if (place) {
       remc_say(said, place, strlen(place));
       remc_say(said, ": ", 2);
     }
     const bool is_check = context->reason == REMC_TRAP;
-    remc_say_filled(said, is_check ? remc_checks[context->trap] : remc_too_large_texts[context->count], context->values);
+    const remc_about *about = context->about;
+    remc_say_filled(said, is_check ? about->checks[context->trap] : about->too_large[context->count], context->values);
     return REMC_STOPPED;
   }
   remc_say(said, context->message, strlen(context->message));
@@ -91,7 +92,79 @@ static i32 remc_stopped(remc_context *context) {
   return false;
 }
 
-static bool remc_begin(remc_context *context) {
+// ---- thresholds, set when the program runs ----
+
+static bool remc_is_named(const char *name, const remc_threshold *threshold) {
+  return strcmp(name, threshold->name) == 0 || strcmp(name, threshold->kind) == 0;
+}
+
+// Says that an entry has no such threshold, or none of all that there are if no entry is given.
+static void remc_say_unknown(remc_text *said, const char *name, const remc_about *entry) {
+  auto say = [said](const char *words) { remc_say(said, words, strlen(words)); };
+  for (const remc_linked *l = remc_all_linked; l; l = l->next)
+    for (u32 k = 0; (!entry || entry == l->about) && k < l->about->fixed_count; ++k)
+      if (strcmp(l->about->fixed[k].name, name) == 0) {
+        char number[32];
+        snprintf(number, sizeof number, "%lld", l->about->fixed[k].value);
+        say("`"), say(name), say("` has shaped the code and stays "), say(number), say(": compile the program anew with another value");
+        return;
+      }
+  say("there is no threshold `"), say(name), say("`");
+  const char *before = entry ? "; this entry has " : "; there are ";
+  bool any = false;
+  for (const remc_linked *l = remc_all_linked; l; l = l->next)
+    for (u32 k = 0; (!entry || entry == l->about) && k < l->about->threshold_count; ++k) {
+      say(any ? ", `" : before), say(any ? "" : "`"), say(l->about->thresholds[k].name), say("`");
+      any = true;
+    }
+  if (!any) say(entry ? ": this entry has no versions to choose between" : ": there are no versions to choose between");
+}
+
+extern "C" int remc_context_tune(remc_context *context, const char *name, int64_t value) {
+  if (!context) return REMC_WRONG_ARGUMENT;
+  remc_text *said = &context->said;
+  said->length = 0;
+  bool known = false;
+  for (const remc_linked *l = remc_all_linked; name && l; l = l->next)
+    for (u32 k = 0; k < l->about->threshold_count; ++k) known = known || remc_is_named(name, l->about->thresholds + k);
+  if (!known) {
+    remc_say_unknown(said, name ? name : "", 0);
+    return REMC_WRONG_ARGUMENT;
+  }
+  if (value < 0) {
+    char words[96];
+    snprintf(words, sizeof words, "` is given %lld: a threshold is a number of at least 0", (long long)value);
+    remc_say(said, "`", 1);
+    remc_say(said, name, strlen(name));
+    remc_say(said, words, strlen(words));
+    return REMC_WRONG_ARGUMENT;
+  }
+  char *copy = (char *)malloc(strlen(name) + 1);
+  remc_tuned *more = copy ? (remc_tuned *)realloc(context->tuned, (context->tuned_count + 1) * sizeof *more) : 0;
+  if (!more) {
+    free(copy);
+    const char words[] = "this machine has no memory for the values of thresholds";
+    remc_say(said, words, sizeof words - 1);
+    return REMC_DEVICE_FAILED;
+  }
+  strcpy(copy, name);
+  context->tuned = more;
+  // The last value of a name is the one that counts.
+  u64 kept = 0;
+  for (u64 g = 0; g < context->tuned_count; ++g) {
+    if (strcmp(more[g].name, name) == 0) free(more[g].name);
+    else more[kept++] = more[g];
+  }
+  more[kept].name = copy;
+  more[kept].value = value;
+  context->tuned_count = kept + 1;
+  return REMC_DONE;
+}
+
+// ---- arguments and results ----
+
+static bool remc_begin(remc_context *context, const remc_about *about) {
+  context->about = about;
   context->said.length = 0;
   remc_context_release(context);
   return remc_context_clear(context);

@@ -1,4 +1,4 @@
-/* The entry `@ENTRY@` for NVIDIA's GPUs, as C sees it. Printed by remc @VERSION@.
+/* @ENTRIES@ for NVIDIA's GPUs, as C sees it. Printed by remc @VERSION@.
  *
  *   remc_context *context = remc_context_new();
  *   if (!context) … remc_error(NULL) says why: there is no GPU …
@@ -58,9 +58,13 @@ extern "C" {
 /* A context on the current GPU; null if there is none. */
 REMC_PUBLIC remc_context *remc_context_new(void);
 REMC_PUBLIC void remc_context_free(remc_context *context);
-/* What has stopped the last entry, empty if nothing has; of null, why there is no context. The text belongs to
- * the context until its next use. */
+/* What has stopped the last entry, or is wrong with a threshold, empty if nothing is; of null, why there is no context.
+ * The text belongs to the context until its next use. */
 REMC_PUBLIC const char *remc_error(const remc_context *context);
+/* Gives a context another value of a threshold, by its name or that of a kind: the size from which on a version of a
+ * program is chosen, 0 for always, INT64_MAX for never. The manifest lists them. REMC_WRONG_ARGUMENT if there is none
+ * of the name in what is linked; remc_error(context) says which there are. */
+REMC_PUBLIC int remc_context_tune(remc_context *context, const char *name, int64_t value);
 REMC_PUBLIC void remc_array_free(remc_array *array);
 #ifdef __cplusplus
 }
@@ -70,10 +74,7 @@ REMC_PUBLIC void remc_array_free(remc_array *array);
 #ifdef __cplusplus
 extern "C" {
 #endif
-REMC_PUBLIC @PROTOTYPE@;
-/* What it takes and gives, its kernels and its checks, as JSON. */
-REMC_PUBLIC const char *@MANIFEST@(void);
-#ifdef __cplusplus
+@PROTOTYPES@#ifdef __cplusplus
 }
 #endif
 

@@ -36,6 +36,21 @@ static void remc_say(remc_text *text, const char *words, u64 length) {
   text->at[text->length] = 0;
 }
 
+// A number that sizes are compared with where there are versions of something: its name, that of its kind, and its value
+// unless a context is given another one.
+struct remc_threshold {
+  const char *name, *kind;
+  i64 value;
+};
+
+// A value that a context was given, for a threshold or for all of a kind.
+struct remc_tuned {
+  char *name;
+  i64 value;
+};
+
+struct remc_about;
+
 struct remc_memory {
   void *at;
   u64 bytes;
@@ -54,7 +69,13 @@ struct remc_context {
   i64 values[16];
   u64 element_bytes;
   char message[256];
-  remc_text said;  // what remc_error gives
+  const remc_about *about;  // the entry that ran last
+  remc_text said;           // what remc_error gives
+  // Values of thresholds that were given, in this order, and those of the entry that runs.
+  remc_tuned *tuned;
+  u64 tuned_count;
+  i64 *chosen;
+  u64 chosen_room;
   // Memory that is in use, and that was.
   remc_memory *blocks;
   u64 have, room, live, peak;
@@ -220,6 +241,32 @@ template <class T> [[maybe_unused]] static bool remc_store(remc_context *context
   return false;
 }
 
+// The values of an entry's thresholds: what was given for one, else for its kind, else its own.
+[[maybe_unused]] static const i64 *remc_thresholds_in(remc_context *context, const remc_threshold *thresholds, u32 count) {
+  if (context->chosen_room < count) {
+    i64 *more = (i64 *)realloc(context->chosen, count * sizeof *more);
+    if (!more) {
+      context->reason = REMC_DEVICE;
+      snprintf(context->message, sizeof context->message, "this machine has no memory for the values of thresholds");
+      return 0;
+    }
+    context->chosen = more;
+    context->chosen_room = count;
+  }
+  for (u32 k = 0; k < count; ++k) {
+    bool alone = false;
+    i64 value = thresholds[k].value;
+    for (u64 g = 0; g < context->tuned_count; ++g) {
+      const remc_tuned *given = context->tuned + g;
+      const bool own = strcmp(given->name, thresholds[k].name) == 0;
+      if (own || (!alone && strcmp(given->name, thresholds[k].kind) == 0)) value = given->value;
+      alone = alone || own;
+    }
+    context->chosen[k] = value;
+  }
+  return context->chosen;
+}
+
 // ---- sorting, on the host ----
 
 struct remc_key {
@@ -296,6 +343,9 @@ extern "C" void remc_context_free(remc_context *context) {
   if (context->failure) cudaFree(context->failure);
   if (context->ticket) cudaFree(context->ticket);
   if (context->stream) cudaStreamDestroy(context->stream);
+  for (u64 g = 0; g < context->tuned_count; ++g) free(context->tuned[g].name);
+  free(context->tuned);
+  free(context->chosen);
   free(context->blocks);
   free(context->said.at);
   free(context);

@@ -88,27 +88,27 @@ static void remc_put_string(FILE *out, const u32 *at, u64 count) {
 }
 
 static bool remc_is_record(const remc_output_part *part) {
-  const u32 me = (u32)(part - remc_output_parts);
-  for (u32 field = me + 1; field < part->next; field = remc_output_parts[field].next)
-    if (!remc_output_parts[field].label) return false;
+  const u32 me = (u32)(part - remc_this->output_parts);
+  for (u32 field = me + 1; field < part->next; field = remc_this->output_parts[field].next)
+    if (!remc_this->output_parts[field].label) return false;
   return part->next > me + 1;
 }
 
 static remc_view *remc_view_of(const remc_value *v, const remc_output_part *part) {
-  return v->views + (part - remc_output_parts);
+  return v->views + (part - remc_this->output_parts);
 }
 
 // Element `at` of a result that holds sizes or starts.
 static u64 remc_number(const remc_value *v, u32 result, u64 at) {
-  const remc_result *r = remc_results + result;
+  const remc_result *r = remc_this->results + result;
   return r->rank < 0 ? v->results[r->word] : ((const u64 *)v->data[result])[at];
 }
 
 // Finds the parts whose dims are among the results.
 static void remc_view_all(const remc_value *v, u32 parts) {
   for (u32 k = 0; k < parts; ++k) {
-    const remc_output_part *part = remc_output_parts + k;
-    const u64 *words = part->result < 0 ? v->results : v->results + remc_results[part->result].word;
+    const remc_output_part *part = remc_this->output_parts + k;
+    const u64 *words = part->result < 0 ? v->results : v->results + remc_this->results[part->result].word;
     const remc_view view = {words + (part->kind == '[' ? 1 : 0), 0, part->rank};
     if (part->dim < 0) v->views[k] = view;
   }
@@ -117,11 +117,11 @@ static void remc_view_all(const remc_value *v, u32 parts) {
 // Finds a part of the contents of box number `at`; the tuples that it is in have `outer` axes.
 static void remc_view_contents(const remc_value *v, const remc_output_part *part, u32 outer, const u64 *dims, u64 at) {
   if (part->dim < 0) return;
-  const u32 me = (u32)(part - remc_output_parts);
+  const u32 me = (u32)(part - remc_this->output_parts);
   remc_room *room = v->rooms + me;
   u64 rank = outer;
   for (u32 i = 0; i < part->axes; ++i) {
-    const remc_axes *shape = remc_axes_of((u32)part->dim + i, v->shapes);
+    const remc_axes *shape = remc_this->axes_of((u32)part->dim + i, v->shapes);
     rank += shape ? shape->rank : 1;
   }
   if (rank >= room->size) {
@@ -132,26 +132,26 @@ static void remc_view_contents(const remc_value *v, const remc_output_part *part
   u64 *own = room->at, *next = own;
   for (u32 i = 0; i < outer; ++i) *next++ = dims[i];
   for (u32 i = 0; i < part->axes; ++i) {
-    const remc_axes *shape = remc_axes_of((u32)part->dim + i, v->shapes);
-    if (!shape) *next++ = (u64)remc_dim((u32)part->dim + i, v->params, v->witnesses, v->shapes);
+    const remc_axes *shape = remc_this->axes_of((u32)part->dim + i, v->shapes);
+    if (!shape) *next++ = (u64)remc_this->dim((u32)part->dim + i, v->params, v->witnesses, v->shapes);
     for (u64 k = 0; shape && k < shape->rank; ++k) *next++ = (u64)shape->at[k];
   }
   const remc_view view = {own, part->starts < 0 ? at : remc_number(v, (u32)part->starts, at), (u32)rank};
   v->views[me] = view;
   if (part->kind != '(') return;
-  for (u32 field = me + 1; field < part->next; field = remc_output_parts[field].next)
-    remc_view_contents(v, remc_output_parts + field, (u32)rank, own, at);
+  for (u32 field = me + 1; field < part->next; field = remc_this->output_parts[field].next)
+    remc_view_contents(v, remc_this->output_parts + field, (u32)rank, own, at);
 }
 
 // Opens box number `at` of some boxes.
 static void remc_open_box(const remc_value *v, const remc_output_part *part, u64 at) {
   const remc_box *box = part->box;
-  for (u32 k = box->witness; k < box->witness + box->count; ++k) v->witnesses[k] = (i64)remc_number(v, remc_witnesses[k], at);
+  for (u32 k = box->witness; k < box->witness + box->count; ++k) v->witnesses[k] = (i64)remc_number(v, remc_this->witnesses[k], at);
   for (u32 k = box->shape; k < box->shape + box->shapes; ++k) {
-    const remc_hidden_shape *shape = remc_hidden_shapes + k;
+    const remc_hidden_shape *shape = remc_this->hidden_shapes + k;
     const i64 *dims = (const i64 *)v->data[shape->dims];
     const bool is_one = shape->ranks < 0;
-    const u64 rank = is_one ? v->results[remc_results[shape->dims].word + 1] : remc_number(v, (u32)shape->ranks, at);
+    const u64 rank = is_one ? v->results[remc_this->results[shape->dims].word + 1] : remc_number(v, (u32)shape->ranks, at);
     const remc_axes found = {is_one ? dims : dims + remc_number(v, (u32)shape->starts, at), rank};
     v->shapes[k] = found;
   }
@@ -165,8 +165,8 @@ static const char *remc_put_slot(const remc_value *v, const char *text) {
   for (;; ++text) {
     char *end = 0;
     const u32 number = (u32)strtoul(text, &end, 10);
-    const remc_axes *shape = remc_axes_of(number, v->shapes);
-    if (!shape) fprintf(v->out, "%lld", remc_dim(number, v->params, v->witnesses, v->shapes));
+    const remc_axes *shape = remc_this->axes_of(number, v->shapes);
+    if (!shape) fprintf(v->out, "%lld", remc_this->dim(number, v->params, v->witnesses, v->shapes));
     axes += shape ? shape->rank : 1;
     const bool shows = shape && kind != '[' && kind != ']';
     for (u64 i = 0; shows && i < shape->rank; ++i) fprintf(v->out, kind || i > 0 ? " %lld" : "%lld", shape->at[i]);
@@ -188,7 +188,7 @@ static void remc_put_text(const remc_value *v, const char *text) {
 // The type of a part's atoms, with the shapes that its fields have.
 static void remc_put_type(const remc_value *v, const remc_output_part *part) {
   if (part->kind == '[') {
-    fputs(remc_names[remc_results[part->result].type], v->out);
+    fputs(remc_names[remc_this->results[part->result].type], v->out);
     return;
   }
   if (part->kind == '#' || part->kind == 'f') {
@@ -197,9 +197,9 @@ static void remc_put_type(const remc_value *v, const remc_output_part *part) {
   }
   const bool is_record = remc_is_record(part);
   fputs(is_record ? "(Record" : "(Tuple", v->out);
-  const u32 me = (u32)(part - remc_output_parts);
-  for (u32 at = me + 1; at < part->next; at = remc_output_parts[at].next) {
-    const remc_output_part *field = remc_output_parts + at;
+  const u32 me = (u32)(part - remc_this->output_parts);
+  for (u32 at = me + 1; at < part->next; at = remc_this->output_parts[at].next) {
+    const remc_output_part *field = remc_this->output_parts + at;
     fputc(' ', v->out);
     if (field->label) fprintf(v->out, "(%s ", field->label);
     const u32 outer = remc_view_of(v, part)->rank, rank = remc_view_of(v, field)->rank;
@@ -217,9 +217,9 @@ static void remc_put(const remc_value *v, const remc_output_part *part, u32 oute
 
 // The atom number `at` of a part.
 static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64 at) {
-  const u32 me = (u32)(part - remc_output_parts);
+  const u32 me = (u32)(part - remc_this->output_parts);
   if (part->kind == '[') {
-    const remc_result *r = remc_results + part->result;
+    const remc_result *r = remc_this->results + part->result;
     const u64 place = remc_view_of(v, part)->first + at;
     const void *scalar = r->rank < 0 ? (const void *)(v->results + r->word)
                                      : (const u8 *)v->data[part->result] + place * remc_type_bytes[r->type];
@@ -239,10 +239,10 @@ static void remc_put_atom(const remc_value *v, const remc_output_part *part, u64
   }
   const bool is_record = remc_is_record(part);
   fputs(is_record ? "(record" : "(values", v->out);
-  for (u32 field = me + 1; field < part->next; field = remc_output_parts[field].next) {
+  for (u32 field = me + 1; field < part->next; field = remc_this->output_parts[field].next) {
     fputc(' ', v->out);
-    if (is_record) fprintf(v->out, "(%s ", remc_output_parts[field].label);
-    remc_put(v, remc_output_parts + field, remc_view_of(v, part)->rank, at);
+    if (is_record) fprintf(v->out, "(%s ", remc_this->output_parts[field].label);
+    remc_put(v, remc_this->output_parts + field, remc_view_of(v, part)->rank, at);
     if (is_record) fputc(')', v->out);
   }
   fputc(')', v->out);
@@ -257,7 +257,7 @@ static void remc_put_nested(const remc_value *v, const remc_output_part *part, u
     return;
   }
   const u64 *dims = view->dims;
-  if (axis + 1 == rank && part->kind == '[' && remc_results[part->result].type == REMC_CHAR) {
+  if (axis + 1 == rank && part->kind == '[' && remc_this->results[part->result].type == REMC_CHAR) {
     remc_put_string(v->out, (const u32 *)v->data[part->result] + view->first + at, dims[axis]);
     return;
   }
@@ -303,7 +303,7 @@ static void remc_put(const remc_value *v, const remc_output_part *part, u32 oute
     return;
   }
   // No brackets can say the type or the axes behind an axis of size 0.
-  if (part->kind == '[' && remc_results[part->result].type == REMC_CHAR && rank == outer + 1) {
+  if (part->kind == '[' && remc_this->results[part->result].type == REMC_CHAR && rank == outer + 1) {
     fputs("\"\"", v->out);
     return;
   }

@@ -384,7 +384,7 @@ static void remc_element(const remc_literal *l, const remc_term *t, const remc_i
       remc_axis(l, shape, (i64)remc_natural(l, d));
     remc_element(l, t + 1, part, shape);
   } else if (t->kind == 'w' && part->kind == '[') {
-    const i32 type = remc_leaves[part->leaf].type;
+    const i32 type = remc_this->leaves[part->leaf].type;
     for (i32 i = 0; i <= REMC_F64; ++i)
       if (i != type && (remc_is(t, remc_names[i]) || (i > REMC_CHAR && remc_is(t, remc_suffixes[i]))))
         remc_mismatch(l, "an array of another type");
@@ -404,22 +404,22 @@ static void remc_evaluate_boxed(const remc_literal *l, const remc_term *t, u32 p
 
 // What is in a box begins behind what is in the boxes before it.
 static void remc_begin_contents(u32 part_at, remc_reading *to) {
-  const remc_input_part *part = remc_input_parts + part_at;
+  const remc_input_part *part = remc_this->input_parts + part_at;
   if (part->starts >= 0) {
     const bool is_array = part->kind == '[';
-    const i64 start = is_array ? (i64)(to->leaves[part->leaf].length / remc_type_bytes[remc_leaves[part->leaf].type])
+    const i64 start = is_array ? (i64)(to->leaves[part->leaf].length / remc_type_bytes[remc_this->leaves[part->leaf].type])
                                : to->cells[part_at].boxes;
     remc_append(&to->leaves[part->starts], &start, sizeof start);
   }
   if (part->kind != '(') return;
-  for (u32 field = part_at + 1; field < part->next; field = remc_input_parts[field].next) remc_begin_contents(field, to);
+  for (u32 field = part_at + 1; field < part->next; field = remc_this->input_parts[field].next) remc_begin_contents(field, to);
 }
 
 // Reads a box: its witnesses from a term on, as in `((n 3) (@s [4 5]))` or `(3 [4 5])`, and its contents. Without terms the witnesses
 // are -1 until the contents are compared with the type.
 static void remc_evaluate_box(const remc_literal *l, const remc_term *witness, bool is_named, const remc_term *contents, u32 part_at,
                               remc_reading *to) {
-  const remc_input_part *part = remc_input_parts + part_at;
+  const remc_input_part *part = remc_this->input_parts + part_at;
   for (u32 k = part->witness; k < part->witness + part->count; ++k) {
     const remc_term *own = 0;
     if (witness) {
@@ -428,7 +428,7 @@ static void remc_evaluate_box(const remc_literal *l, const remc_term *witness, b
       own = is_named ? l->terms + witness[1].next : witness;
       witness = l->terms + witness->next;
     }
-    if (remc_hidden[k].is_shape) {
+    if (remc_this->hidden[k].is_shape) {
       remc_shape dims;
       dims.rank = 0;
       if (own) remc_dims_of(l, own, &dims);
@@ -437,7 +437,7 @@ static void remc_evaluate_box(const remc_literal *l, const remc_term *witness, b
       remc_append(&to->shapes[k], dims.at, dims.rank * sizeof *dims.at);
     } else {
       const i64 n = own ? (i64)remc_natural(l, own) : -1;
-      remc_append(&to->leaves[remc_hidden[k].leaf], &n, sizeof n);
+      remc_append(&to->leaves[remc_this->hidden[k].leaf], &n, sizeof n);
     }
   }
   if (witness && witness->kind) remc_mismatch(l, "a box with more witnesses");
@@ -477,18 +477,18 @@ static void remc_evaluate_boxes(const remc_literal *l, const remc_term *t, u32 p
 
 // The sizes of the other axes of empty brackets, which are those of the input's type if it says them.
 static void remc_sizes_of_none(const remc_literal *l, const remc_term *t, u32 part_at, remc_shape *shape) {
-  const remc_input_part *part = remc_input_parts + part_at;
+  const remc_input_part *part = remc_this->input_parts + part_at;
   const bool is_known = part->kind == '[' && part_at == l->input->part;
   u32 axis = 1;
   for (const char *c = l->text; c < t->at; ++c) axis += *c == '[' ? 1 : *c == ']' ? -1 : 0;
-  for (; is_known && axis < part->axes && remc_leaves[part->leaf].dims[axis] >= 0; ++axis)
-    remc_axis(l, shape, remc_leaves[part->leaf].dims[axis]);
+  for (; is_known && axis < part->axes && remc_this->leaves[part->leaf].dims[axis] >= 0; ++axis)
+    remc_axis(l, shape, remc_this->leaves[part->leaf].dims[axis]);
   if (!is_known || axis < part->axes) remc_no_literal(l, "empty brackets have no type: write `(array [0] int)`");
 }
 
 // Reads a term as a value of a part of the input, behind what was read before; its shape.
 static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at, remc_reading *to, remc_shape *shape) {
-  const remc_input_part *part = remc_input_parts + part_at;
+  const remc_input_part *part = remc_this->input_parts + part_at;
   shape->rank = 0;
   const remc_term *rows = 0;
   if (t->kind == '[') {
@@ -538,16 +538,16 @@ static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at
     u32 fields = 0, given = 0;
     for (const remc_term *e = l->terms + t[1].next; e->kind; e = l->terms + e->next) ++given;
     const remc_term *e = l->terms + t[1].next;
-    for (u32 field = part_at + 1; field < part->next; field = remc_input_parts[field].next, ++fields) {
+    for (u32 field = part_at + 1; field < part->next; field = remc_this->input_parts[field].next, ++fields) {
       const remc_term *value = e;
       if (is_record) {
-        const char *label = remc_input_parts[field].label;
+        const char *label = remc_this->input_parts[field].label;
         for (value = l->terms + t[1].next; value->kind; value = l->terms + value->next)
           if (value->kind == '(' && remc_is(value + 1, label)) break;
         if (value->kind) value = l->terms + value[1].next;
       }
       if (!value->kind) remc_mismatch(l, "a tuple without one of the fields");
-      if (remc_input_parts[field].dim >= 0) {
+      if (remc_this->input_parts[field].dim >= 0) {
         remc_evaluate_boxed(l, value, field, to);
       } else {
         remc_shape cell;
@@ -559,7 +559,7 @@ static void remc_evaluate(const remc_literal *l, const remc_term *t, u32 part_at
     if (fields != given) remc_mismatch(l, "a tuple with other fields");
     return;
   }
-  const i32 type = remc_leaves[part->leaf].type;
+  const i32 type = remc_this->leaves[part->leaf].type;
   remc_text *data = &to->leaves[part->leaf];
   if (t->kind == '"') {
     if (type != REMC_CHAR) remc_mismatch(l, "a string");

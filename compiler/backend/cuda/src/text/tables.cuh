@@ -82,3 +82,28 @@ struct remc_output_part {
   u32 axes;     // and how many of these numbers there are
   const remc_box *box;  // of functions only the type is there
 };
+
+// What the command line knows of an entry.
+struct remc_program {
+  const remc_about *about;
+  const remc_input *inputs;
+  const remc_input_part *input_parts;
+  const remc_leaf *leaves;
+  const remc_hidden_index *hidden;
+  const remc_result *results;
+  const u32 *witnesses;
+  const remc_hidden_shape *hidden_shapes;
+  const remc_output_part *output_parts;
+  // How many there are of each.
+  u32 input_count, input_part_count, leaf_count, hidden_count, result_count, witness_count, shape_count, output_part_count;
+  // Sizes among the parameters, and words of the parameters and results.
+  u32 sizes, params, words;
+  i64 (*dim)(u32 number, const u64 *params, const i64 *witnesses, const remc_axes *shapes);
+  const remc_axes *(*axes_of)(u32 number, const remc_axes *shapes);
+  void (*boxed_axis)(const remc_input *input, u32 number, i64 length, i64 *sizes, i64 *witnesses, const remc_axes *shapes);
+  i32 (*boxed_shape)(u32 number);
+  void (*solve)(i64 *sizes);
+};
+
+// The one that runs.
+static const remc_program *remc_this = 0;
