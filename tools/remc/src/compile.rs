@@ -60,15 +60,15 @@ fn emit(
     let one = One { session, file, program: &program, targets: &targets, args, what };
     let mut dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
     if !is_cuda {
-        let (stop, ..) = one.compile(targets[0], &ranks[0], &mut dumps, reporter)?;
-        return write(&args.output, &text(session, &stop, what)?);
+        let made = one.compile(targets[0], &ranks[0], &mut dumps, reporter)?;
+        return write(&args.output, &text(session, &made, what)?);
     }
     let mut all = Vec::new();
     for (target, ranks) in targets.iter().zip(ranks) {
         if targets.len() > 1 {
             dumps.enter(target.name(&session.db))?;
         }
-        let (stop, code, fixed) = one.compile(*target, &ranks, &mut dumps, reporter)?;
+        let Made { stop, code, fixed } = one.compile(*target, &ranks, &mut dumps, reporter)?;
         let Stop::Kernel(program) = stop else {
             return Err(Failure::Bug(InternalBug { stage: "lower", message: "another language".into() }));
         };
@@ -114,6 +114,15 @@ fn targets<'s>(
     }
 }
 
+/// A program that is compiled.
+struct Made {
+    stop: Stop,
+    /// The structure of its code.
+    code: String,
+    /// The numbers of its schedules, by their names.
+    fixed: Vec<(String, i64)>,
+}
+
 /// The compilation of one of several programs.
 struct One<'a> {
     session: &'a Session,
@@ -125,14 +134,14 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    /// The program as far as it is wanted, the structure of its code, and the numbers of its schedules.
+    /// Compiles as far as is wanted.
     fn compile(
         &self,
         target: Def<'_>,
         ranks: &[usize],
         dumps: &mut Dumps,
         reporter: &Reporter,
-    ) -> Outcome<(Stop, String, Vec<(String, i64)>)> {
+    ) -> Outcome<Made> {
         let (session, args) = (self.session, self.args);
         let to = match self.what {
             Ir::Typed | Ir::Explicit => "explicit",
@@ -170,7 +179,7 @@ impl One<'_> {
             _ => {}
         }
         let fixed = numbers.borrow().iter().map(|n| (n.name(name.as_str()), n.value)).collect();
-        Ok((stop, code.into_inner(), fixed))
+        Ok(Made { stop, code: code.into_inner(), fixed })
     }
 
     /// Whose a number is, by its name: the longest, where one entry's name begins with another's.
@@ -183,14 +192,14 @@ impl One<'_> {
 }
 
 /// A program as the text, or the bytes, that it is written as.
-fn text(session: &Session, stop: &Stop, what: Ir) -> Outcome<Vec<u8>> {
-    Ok(match (stop, what) {
+fn text(session: &Session, made: &Made, what: Ir) -> Outcome<Vec<u8>> {
+    Ok(match (&made.stop, what) {
         (Stop::Explicit(all), _) => remc_explicit::print::print_program(all).into_bytes(),
         (Stop::Mono(p), Ir::Futhark) => crate::futhark::text(session, p)?.into_bytes(),
         (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
         (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
         (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),
-        (Stop::Kernel(p), Ir::Header) => crate::header::header(p).into_bytes(),
+        (Stop::Kernel(p), Ir::Header) => crate::header::header(p, &made.fixed).into_bytes(),
         #[cfg(feature = "llvm")]
         (Stop::Kernel(p), what) => crate::native::emit(p, what)?,
         #[cfg(not(feature = "llvm"))]

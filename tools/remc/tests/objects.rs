@@ -159,3 +159,70 @@ fn small_types_and_scans() {
   puts("");"#;
     prints("small", entry, body, OPENMP, "200 300 301 556 100 50 0.5 127.5 \n");
 }
+
+/// Thresholds of an object are given to a context: the last digits of a sum of 200000 floats tell which version ran.
+#[test]
+fn one_with_versions() {
+    let entry = "(entry (main [m [f32 n k]]) (~(1)sum m))";
+    let o = remc(&["compile", "-e", entry, "--emit", "header"]);
+    let header = text(&o.stdout);
+    let names: Vec<&str> = header
+        .lines()
+        .filter_map(|l| l.split("{\"").nth(1)?.split_once("\", \"par."))
+        .map(|(n, _)| n)
+        .collect();
+    let [name, ..] = names[..] else { panic!("{header}") };
+    assert!(
+        header.contains(&format!(" *   {name} = ")) && header.contains(" *   main/grain/main:"),
+        "{header}"
+    );
+    let fixed = header.lines().find_map(|l| l.strip_prefix(" *   main/grain/")?.split_once(" = ")).unwrap();
+    let fixed = format!("main/grain/{}", fixed.0);
+    let kind = name.split('/').nth(1).unwrap();
+    let body = r#"
+  enum { K = 200000 };
+  static float m[K];
+  int64_t x = 1;
+  for (int i = 0; i < K; i++) {
+    x = x * 69621 % 0x7fffffff;
+    m[i] = (float)(x % 100000) / 100000;
+  }
+  uint64_t p[REMC_PARAMS] = {1, K, AT(m)};
+  float first = 0;
+#define RUN(what) \
+  if (remc_entry(&c, p, r) != 0) return puts(c.message), 1; \
+  else { float now = *(float *)(uintptr_t)r[0]; if (!first) first = now; printf("%s%d", what, now != first); }
+#define TUNE(name, value) printf(" %d:", remc_context_tune(&c, name, value))
+  TUNE("NAME", 0);
+  RUN("");
+  TUNE("NAME", INT64_MAX);
+  RUN("");
+  TUNE("NAME", 1);
+  RUN("");
+  TUNE("NAME", 2);
+  RUN("");
+  TUNE("KIND", 1);
+  RUN("");
+  printf("\n%d %s\n", remc_context_tune(&c, "NAME", -1), c.message);
+  TUNE("FIXED", 1);
+  printf(" %s\n", strstr(c.message, " has"));
+  TUNE("main/KIND/none:1", 1);
+  printf(" %s\n", strstr(c.message, "; there are `NAME`") ? "lists them" : c.message);
+  RUN("");
+  remc_context d = {0};
+  printf(" %d:", remc_context_tune(&d, "KIND", 0));
+  if (remc_entry(&d, p, r) != 0) return puts(d.message), 1;
+  printf("%d\n", *(float *)(uintptr_t)r[0] != first);
+  remc_release(&d);"#;
+    let body = body.replace("NAME", name).replace("KIND", kind).replace("FIXED", &fixed);
+    let wanted = format!(
+        " 0:0 0:1 0:0 0:1 0:1\n1 `{name}` is given -1: a threshold is a number of at least 0\n \
+         1:  has shaped the code and stays 32768: compile the program anew\n 1: lists them\n1 0:0\n"
+    );
+    prints("versions", entry, &body, OPENMP, &wanted);
+    // Without versions there is nothing to give.
+    let body = r#"
+  printf("%d %s\n", remc_context_tune(&c, "par.outer", 1), c.message);"#;
+    let none = "1 there is no threshold `par.outer`: the program has no versions to choose between\n";
+    prints("no-versions", "(entry (main [x int]) (+ x 1))", &format!("(void)r;{body}"), &[], none);
+}

@@ -45,6 +45,7 @@ use remc_kernel::traps::numbers;
 pub use remc_kernel::traps::traps;
 use std::fmt;
 
+pub use checks::quoted;
 pub use product::{About, BEGINS, Entry, Product, product};
 
 const SCALAR: &str = include_str!("text/scalar.cuh");

@@ -16,7 +16,7 @@
  *
 @RESULTS@
  *
- * Compile with -fopenmp to run kernels on all cores; link with -lm.
+@NUMBERS@ * Compile with -fopenmp to run kernels on all cores; link with -lm.
  */
 #ifndef REMC_ENTRY_H
 #define REMC_ENTRY_H
@@ -29,6 +29,7 @@ extern "C" {
 
 #define REMC_PARAMS @NPARAMS@
 #define REMC_RESULTS @NRESULTS@
+#define REMC_THRESHOLDS @NTHRESHOLDS@
 
 typedef struct {
   /* What stopped the program: which check, from remc_checks, and its values. */
@@ -36,12 +37,20 @@ typedef struct {
   /* The arrays that are allocated. */
   void **blocks;
   uint64_t count, room;
+  /* Values of thresholds that were given: 1 to all of a kind, 2 to one. */
+  int64_t tuned[REMC_THRESHOLDS + 1];
+  uint8_t is_tuned[REMC_THRESHOLDS + 1];
 } remc_context;
 
 /* 0, or another number if a check failed: then the context's message says which. */
 int32_t remc_entry(remc_context *context, const uint64_t *params, uint64_t *results);
 /* Frees every array of the context, results among them. */
 void remc_release(remc_context *context);
+
+/* Gives a context another value of a threshold, by its name or that of a kind: the size from which on a version of the
+ * program is chosen, 0 for always, INT64_MAX for never. Not 0 if there is none, or the value is negative: then the
+ * context's message says so. */
+int32_t remc_context_tune(remc_context *context, const char *name, int64_t value);
 
 /* What compiled code calls. */
 typedef void (*remc_kernel)(const uint64_t *args, uint64_t lo, uint64_t hi, uint64_t worker, void *error);
@@ -184,11 +193,63 @@ void remc_stop(remc_context *c, uint32_t trap, uint32_t prov, uint32_t n, const 
   remc_describe(c, trap, n, values);
 }
 
+/* The thresholds by number, with their kinds; and the numbers that have shaped the code, with their values. */
+static const char *const remc_thresholds[][2] = {
+@THRESHOLDS@
+  {"", ""}
+};
+static const char *const remc_fixed[][2] = {
+@FIXED@
+  {"", ""}
+};
+
+/* Adds words to the message; what has no room ends in dots. */
+static void remc_add(remc_context *c, const char *words) {
+  size_t at = strlen(c->message), room = sizeof c->message - at, length = strlen(words);
+  if (length < room) {
+    memcpy(c->message + at, words, length + 1);
+    return;
+  }
+  at = at < sizeof c->message - 5 ? at : sizeof c->message - 5;
+  memcpy(c->message + at, " ...", 5);
+}
+
+int32_t remc_context_tune(remc_context *c, const char *name, int64_t value) {
+  int known = 0;
+  c->message[0] = 0;
+  for (int n = 0; n < REMC_THRESHOLDS; n++) {
+    int own = strcmp(name, remc_thresholds[n][0]) == 0;
+    if (!own && strcmp(name, remc_thresholds[n][1]) != 0) continue;
+    known = 1;
+    if (value < 0 || (!own && c->is_tuned[n] == 2)) continue;
+    c->tuned[n] = value;
+    c->is_tuned[n] = own ? 2 : 1;
+  }
+  if (known && value >= 0) return 0;
+  if (known) {
+    snprintf(c->message, sizeof c->message, "`%.300s` is given %lld: a threshold is a number of at least 0", name,
+             (long long)value);
+    return 1;
+  }
+  for (int k = 0; remc_fixed[k][0][0]; k++)
+    if (strcmp(name, remc_fixed[k][0]) == 0) {
+      snprintf(c->message, sizeof c->message, "`%.300s` has shaped the code and stays %s: compile the program anew",
+               name, remc_fixed[k][1]);
+      return 1;
+    }
+  snprintf(c->message, sizeof c->message, "there is no threshold `%.200s`%s", name,
+           REMC_THRESHOLDS ? "; there are " : ": the program has no versions to choose between");
+  for (int n = 0; n < REMC_THRESHOLDS; n++) {
+    remc_add(c, n ? ", `" : "`");
+    remc_add(c, remc_thresholds[n][0]);
+    remc_add(c, "`");
+  }
+  return 1;
+}
+
 int64_t remc_threshold(remc_context *c, uint32_t n, int64_t value, int64_t size) {
-  (void)c;
-  (void)n;
   (void)size;
-  return value;
+  return c->is_tuned[n] ? c->tuned[n] : value;
 }
 
 uint64_t remc_workers(remc_context *c) {
