@@ -21,6 +21,8 @@
 //! - Without binders a function is as general as it is found to be: its instances are left out, too.
 //! - What is known of one bare parameter helps to find the others. Of a λ, all parameters are bare or none; of
 //!   parameters of any rank (with an `@s` in their types) all have their types or none.
+//! - A parameter without elements keeps its type, where its rank alone would be left: only because of its size of 0 may the
+//!   length that an `append` of it has be that of a part.
 //! - Instances that hold what would be an argument stay ([`sized`]).
 //! - A local function that nothing uses keeps all it has: what it means is compared nowhere, so nothing would tell
 //!   that without any annotation it was another, and the few left may not suit that one.
@@ -351,6 +353,7 @@ impl Eraser<'_> {
         self.places += 1;
         match self.annotations.at_param(self.places - 1) {
             Grain::Explicit => p.clone(),
+            Grain::Ranks if is_empty(ty) => p.clone(),
             Grain::Ranks if rank(ty).is_some() => {
                 let rank = leaf(rank(ty).unwrap_or_default().to_string());
                 Node { glued: false, kind: Kind::List('[', vec![name.clone(), rank]) }
@@ -402,6 +405,11 @@ fn rank(ty: &Node) -> Option<usize> {
         }
         Kind::List(..) => Some(0),
     }
+}
+
+/// Whether a written type has a size of 0.
+fn is_empty(ty: &Node) -> bool {
+    ty.items('[').is_some_and(|items| items.iter().skip(1).any(|d| d.is("0")))
 }
 
 /// `{@t | …}`
@@ -456,6 +464,15 @@ mod tests {
 (entry (main [xs [int n]]) ((λ ([x 1] [b 0]) (length x)) xs abs))
 "
         );
+    }
+
+    #[test]
+    fn a_size_of_none_stays() {
+        let text =
+            "(reduce/zero{int | 1 [] [0]} (λ ([x [int 0]] [y [int 0]]) (append{int | 0 0 []} x y)) e xs)\n";
+        let of = |grain| erased(text, &Annotations::all(grain), &HashSet::new()).0;
+        assert!(of(Grain::Ranks).contains("([x [int 0]] [y [int 0]])"), "{}", of(Grain::Ranks));
+        assert!(of(Grain::Bare).contains("(x y)"), "{}", of(Grain::Bare));
     }
 
     #[test]

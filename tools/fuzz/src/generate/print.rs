@@ -141,9 +141,11 @@ impl Writer<'_> {
         if space {
             self.out.push(' ');
         }
+        // Only with its size of 0 does an `append` of it keep the length of a part.
+        let empty = p.ty.dims.iter().any(|d| matches!(d, Dim::Known(0)));
         let _ = match self.grain() {
             Grain::Bare if bare => write!(self.out, "{}", p.name),
-            Grain::Explicit => {
+            grain if grain == Grain::Explicit || empty => {
                 let _ = write!(self.out, "[{} ", p.name);
                 self.ty(&p.ty, critical);
                 self.out.push(']');
