@@ -14,6 +14,8 @@ pub enum Stopped {
     Device(String),
     /// The program breaks a rule of its language: a mistake of the compiler.
     Broken(String),
+    /// Whoever runs it has had enough.
+    Ended,
     /// The plan said that it stopped and not why: a mistake of the compiler.
     Unexplained,
 }

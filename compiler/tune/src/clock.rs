@@ -5,8 +5,12 @@
 //! setting: its median over the rounds, and the confidence interval of that median, which order statistics give whatever
 //! the distribution is. A setting that is surely slower than another one is not run any more; the rounds end when each
 //! ratio is known as well as is asked, or when their number or the time is used up.
+//!
+//! The first run of a setting is not counted, and is ended where it takes many times as long as the fastest that is known: a
+//! version that would take minutes is excluded after a fraction of a second, not after minutes.
 
-use crate::Subject;
+use crate::words::time;
+use crate::{Ended, Patience, Run, Subject};
 
 /// How sure to be, and how long that may take.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,21 +56,80 @@ impl Timed {
     }
 }
 
-/// Compares settings on a data set with the first of them. Those under which it takes the same versions are one.
-pub fn compare(subject: &mut dyn Subject, set: usize, settings: &[Vec<i64>], care: Care) -> Vec<Timed> {
+/// What takes so many times as long as the fastest is out of the question; however short that is, so many seconds are not.
+const SLOW: f64 = 10.0;
+const NOT_SLOW: f64 = 0.1;
+
+/// The seconds that a first run may take, where the fastest run takes so many.
+pub fn patience(fastest: f64) -> f64 {
+    (SLOW * fastest).max(NOT_SLOW)
+}
+
+/// What is said of a first run that was ended.
+pub fn too_slow(fastest: f64) -> String {
+    format!("it had not ended after {}, and the fastest takes {}", time(patience(fastest)), time(fastest))
+}
+
+/// What is known of a data set before settings are compared on it.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Known {
+    /// Of all runs so far the fastest, in seconds.
+    pub fastest: Option<f64>,
+    /// What is measured now is measured even if the search is over.
+    pub to_the_end: bool,
+}
+
+impl Known {
+    /// Runs a setting for the first time: no longer than is worth while. `None`: the search is over.
+    pub fn probe(
+        &mut self,
+        subject: &mut dyn Subject,
+        set: usize,
+        setting: &[i64],
+    ) -> Option<Result<Run, String>> {
+        let seconds = self.fastest.map(patience);
+        match subject.probe(set, setting, Patience { seconds, to_the_end: self.to_the_end }) {
+            Ok(run) => {
+                self.fastest = Some(self.fastest.map_or(run.seconds, |s| s.min(run.seconds)));
+                Some(Ok(run))
+            }
+            Err(Ended::Failed(why)) => Some(Err(why)),
+            Err(Ended::Slow) => Some(Err(too_slow(self.fastest.unwrap_or_default()))),
+            Err(Ended::Over) => None,
+        }
+    }
+}
+
+/// Compares settings on a data set with the first of them. Those under which it takes the same versions are one. `None` if
+/// the search is over before each has run.
+pub fn compare(
+    subject: &mut dyn Subject,
+    set: usize,
+    settings: &[Vec<i64>],
+    care: Care,
+    known: &mut Known,
+) -> Option<Vec<Timed>> {
     let mut runners: Vec<Runner> = Vec::new();
     // The first run of each is its warm-up: its code is loaded, its memory there.
     for setting in settings {
         let mut runner = Runner::default();
-        match subject.run(set, setting) {
+        match known.probe(subject, set, setting)? {
             Ok(run) => {
                 let way = run.tested.iter().map(|(n, size)| (*n, *size >= setting[*n])).collect();
                 runner.like = runners.iter().position(|r| r.way.as_ref() == Some(&way));
                 runner.way = Some(way);
+                runner.first = run.seconds;
             }
             Err(why) => runner.failed = Some(why),
         }
         runners.push(runner);
+    }
+    // Those that ran before it was known what is fast.
+    for runner in &mut runners {
+        let (first, fast) = (runner.first, known.fastest.unwrap_or(runner.first));
+        if runner.failed.is_none() && first > patience(fast) {
+            runner.failed = Some(format!("it took {}, and the fastest takes {}", time(first), time(fast)));
+        }
     }
     let mut spent = 0.0;
     for round in 0..care.rounds.1 {
@@ -103,11 +166,13 @@ pub fn compare(subject: &mut dyn Subject, set: usize, settings: &[Vec<i64>], car
         (Some(why), _) => Timed::Failed(why.clone()),
         (None, None) => Timed::Failed("there was no time for it".into()),
     };
-    (0..runners.len()).map(|k| timed(runners[k].like.unwrap_or(k))).collect()
+    Some((0..runners.len()).map(|k| timed(runners[k].like.unwrap_or(k))).collect())
 }
 
 #[derive(Default)]
 struct Runner {
+    /// The first run, in seconds.
+    first: f64,
     /// By round.
     seconds: Vec<f64>,
     failed: Option<String>,

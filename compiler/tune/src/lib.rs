@@ -39,6 +39,25 @@ pub struct Run {
     pub tested: Vec<(usize, i64)>,
 }
 
+/// How long a first run may take. A version that has never run may take minutes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Patience {
+    pub seconds: Option<f64>,
+    /// Not ended, either, because the search is over: it is of what is measured last.
+    pub to_the_end: bool,
+}
+
+/// Why a first run has no result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ended {
+    /// The program has stopped, or there is not enough memory.
+    Failed(String),
+    /// It took too long.
+    Slow,
+    /// The search is over.
+    Over,
+}
+
 /// A program and its data sets, on a device.
 pub trait Subject {
     /// How many data sets there are.
@@ -50,11 +69,22 @@ pub trait Subject {
     /// Why it has no result: it has stopped, or there is not enough memory.
     fn run(&mut self, set: usize, setting: &[i64]) -> Result<Run, String>;
 
+    /// Runs it for the first time, and ends that where patience does, as far as the device can.
+    ///
+    /// # Errors
+    /// Why it has no result.
+    fn probe(&mut self, set: usize, setting: &[i64], _patience: Patience) -> Result<Run, Ended> {
+        self.run(set, setting).map_err(Ended::Failed)
+    }
+
     /// Whether whoever waits has seen enough: the time is up, or it was interrupted.
     fn is_over(&self) -> bool;
 
     /// Is told what is tried, and on which data set.
     fn trying(&mut self, _what: &str, _set: usize) {}
+
+    /// Is told what could not be measured on a data set, and why.
+    fn excluded(&mut self, _what: &str, _set: usize, _why: &str) {}
 
     /// What an earlier search has measured.
     fn recall(&mut self, _asked: &Asked<'_>) -> Option<Ways> {

@@ -138,6 +138,9 @@ const MOST_STEPS: usize = 4;
 
 /// Finds numbers for operators. `versions` are the values of thresholds that all is compiled with.
 pub fn search(bench: &mut dyn Workbench, tunable: &[Tunable], versions: &Named, options: Options) -> Found {
+    if bench.is_over() {
+        return Found { cut_short: true, ..Found::default() };
+    }
     let mut s = Search {
         bench,
         options,

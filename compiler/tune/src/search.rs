@@ -22,7 +22,7 @@
 
 use crate::Subject;
 use crate::choices::Choices;
-use crate::clock::{Care, Ratio, Timed, compare};
+use crate::clock::{Care, Known, Ratio, Timed, compare};
 use std::collections::BTreeMap;
 
 /// What to make small.
@@ -92,7 +92,8 @@ const MOST_WAYS: usize = 6;
 /// Finds a setting.
 pub fn search(subject: &mut dyn Subject, choices: &Choices, options: Options) -> Found {
     let defaults = choices.defaults();
-    let mut s = Search { subject, choices, options, setting: defaults.clone(), evidence: Vec::new() };
+    let known = vec![Known::default(); subject.sets()];
+    let mut s = Search { subject, choices, options, setting: defaults.clone(), evidence: Vec::new(), known };
     let mut order: Vec<usize> = (0..choices.choices.len()).collect();
     order.sort_by_key(|k| std::cmp::Reverse(choices.choices[*k].within.len()));
     let mut cut_short = false;
@@ -115,7 +116,12 @@ struct Search<'s> {
     options: Options,
     setting: Vec<i64>,
     evidence: Vec<Evidence>,
+    /// By data set.
+    known: Vec<Known>,
 }
+
+/// The search is over, and something was not measured.
+struct Over;
 
 impl Search<'_> {
     /// Finds the value of one threshold; whether there was time for all data sets.
@@ -124,8 +130,9 @@ impl Search<'_> {
         self.choices.reach(choice, &mut reached);
         let mut sets = Vec::new();
         for set in 0..self.subject.sets() {
-            if let Some(ways) = self.ways(set, threshold, &reached) {
-                sets.push(ways);
+            match self.ways(set, threshold, &reached) {
+                Ok(ways) => sets.extend(ways),
+                Err(Over) => return false,
             }
             // What some of the sets want says nothing of the others.
             if self.subject.is_over() && set + 1 < self.subject.sets() {
@@ -142,36 +149,57 @@ impl Search<'_> {
     }
 
     /// The times of the ways of one data set; `None` if the threshold makes no difference there.
-    fn ways(&mut self, set: usize, threshold: usize, reached: &[i64]) -> Option<Ways> {
+    fn ways(&mut self, set: usize, threshold: usize, reached: &[i64]) -> Result<Option<Ways>, Over> {
         let asked = Asked { threshold, set, reached };
-        if let Some(ways) = self.subject.recall(&asked) {
-            return Some(ways).filter(|w| !w.sizes.is_empty());
-        }
-        let ways = self.measure(set, threshold, reached)?;
-        // One that was broken off is no measurement.
-        if !self.subject.is_over() {
-            self.subject.keep(&asked, &ways);
-        }
-        Some(ways).filter(|w| !w.sizes.is_empty())
+        let known = self.subject.recall(&asked);
+        let ways = match known {
+            Some(ways) => Some(ways),
+            None => {
+                let ways = self.measure(set, threshold, reached)?;
+                // One that was broken off is no measurement.
+                if let (Some(ways), false) = (&ways, self.subject.is_over()) {
+                    self.subject.keep(&asked, ways);
+                }
+                ways
+            }
+        };
+        Ok(ways.filter(|w| !w.sizes.is_empty()))
     }
 
-    /// Measures them; of a threshold that makes no difference there are no sizes.
-    fn measure(&mut self, set: usize, threshold: usize, reached: &[i64]) -> Option<Ways> {
-        self.subject.trying(self.choices.thresholds[threshold].0.as_str(), set);
+    /// Measures them; of a threshold that makes no difference there are no sizes. `None`: no version has a result.
+    fn measure(&mut self, set: usize, threshold: usize, reached: &[i64]) -> Result<Option<Ways>, Over> {
+        let name = self.choices.thresholds[threshold].0.clone();
+        self.subject.trying(name.as_str(), set);
+        // What the defaults take says what is slow: to come to a choice, a version may have to run that is never taken.
+        if self.known[set].fastest.is_none() {
+            let defaults = self.choices.defaults();
+            let _ = self.known[set].probe(self.subject, set, &defaults).ok_or(Over)?;
+        }
         // One of the versions may have no result; the sizes are the same.
         let values = [reached[threshold], 0, NEVER];
-        let run = values.into_iter().find_map(|value| {
+        let (mut found, mut failed) = (None, String::new());
+        for value in values {
             let mut setting = reached.to_vec();
             setting[threshold] = value;
-            self.subject.run(set, &setting).ok()
-        })?;
+            match self.known[set].probe(self.subject, set, &setting).ok_or(Over)? {
+                Ok(run) => {
+                    found = Some(run);
+                    break;
+                }
+                Err(why) => failed = why,
+            }
+        }
+        let Some(run) = found else {
+            self.subject.excluded(name.as_str(), set, &failed);
+            return Ok(None);
+        };
         let mut sizes: Vec<i64> =
             run.tested.iter().filter(|(n, _)| *n == threshold).map(|(_, size)| *size).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let mut ways = Ways { set, sizes, ..Ways::default() };
         if ways.sizes.is_empty() {
-            return Some(ways);
+            return Ok(Some(ways));
         }
         let all = ways.sizes.len() + 1;
         let default = below(&ways.sizes, self.choices.thresholds[threshold].1);
@@ -186,8 +214,8 @@ impl Search<'_> {
             if next.is_empty() || !ways.timed.is_empty() && self.subject.is_over() {
                 break;
             }
-            self.time(&mut ways, threshold, reached, &[&[from], &next[..]].concat());
-            let fastest = ways.timed.iter().min_by(|a, b| a.1.total_cmp(b.1)).map(|(w, _)| *w)?;
+            self.time(&mut ways, threshold, reached, &[&[from], &next[..]].concat())?;
+            let fastest = ways.timed.iter().min_by(|a, b| a.1.total_cmp(b.1)).map_or(default, |(w, _)| *w);
             from = fastest;
             if step == 1 {
                 break;
@@ -201,19 +229,26 @@ impl Search<'_> {
         if fast.is_finite() {
             ways.timed.values_mut().for_each(|r| *r /= fast);
         }
-        Some(ways)
+        Ok(Some(ways))
     }
 
     /// Times some ways in turn; all are known in terms of the default's then, by that of the first, which is known already
     /// if any is.
-    fn time(&mut self, ways: &mut Ways, threshold: usize, reached: &[i64], which: &[usize]) {
+    fn time(
+        &mut self,
+        ways: &mut Ways,
+        threshold: usize,
+        reached: &[i64],
+        which: &[usize],
+    ) -> Result<(), Over> {
         let setting = |way: &usize| {
             let mut setting = reached.to_vec();
             setting[threshold] = ways.sizes.get(*way).copied().unwrap_or(NEVER);
             setting
         };
         let settings: Vec<Vec<i64>> = which.iter().map(setting).collect();
-        let timed = compare(self.subject, ways.set, &settings, self.options.care);
+        let known = &mut self.known[ways.set];
+        let timed = compare(self.subject, ways.set, &settings, self.options.care, known).ok_or(Over)?;
         let scale = ways.timed.get(&which[0]).copied().unwrap_or(1.0);
         for (way, t) in which.iter().zip(timed) {
             let ratio = match &t {
@@ -227,6 +262,7 @@ impl Search<'_> {
                 Timed::Failed(why) => drop(ways.failed.entry(*way).or_insert(why)),
             }
         }
+        Ok(())
     }
 
     /// Measures what was found against the defaults, in turn; where a data set is slower, they stay.
@@ -241,8 +277,9 @@ impl Search<'_> {
             } else {
                 self.options.care
             };
-            let timed = compare(self.subject, set, &settings, care);
-            if let Ok([before, after]) = <[Timed; 2]>::try_from(timed) {
+            let mut known = Known { to_the_end: true, ..self.known[set] };
+            let timed = compare(self.subject, set, &settings, care, &mut known);
+            if let Some(Ok([before, after])) = timed.map(<[Timed; 2]>::try_from) {
                 last.push([before, after]);
             }
         }

@@ -6,7 +6,7 @@ use remc_tune::choices::{Choice, Choices};
 use remc_tune::clock::{Care, Timed};
 use remc_tune::kept::Kept;
 use remc_tune::search::{Asked, Found, Objective, Options, Ways, search};
-use remc_tune::{Run, Subject};
+use remc_tune::{Ended, Patience, Run, Subject};
 
 /// A program: the sizes that each threshold is compared with on each data set, and the time of what was chosen.
 struct Program {
@@ -20,6 +20,9 @@ struct Program {
     runs: usize,
     most: usize,
     kept: Kept,
+    /// How many seconds all runs took.
+    spent: f64,
+    excluded: Vec<String>,
 }
 
 impl Program {
@@ -53,7 +56,26 @@ impl Subject for Program {
         }
         let seconds = (self.seconds)(set, &reached).ok_or("it stops")?;
         let off = 1.0 + self.noise.0 * self.chance() + self.noise.1 * self.runs as f64;
+        self.spent += seconds * off;
         Ok(Run { seconds: seconds * off, tested })
+    }
+
+    fn probe(&mut self, set: usize, setting: &[i64], patience: Patience) -> Result<Run, Ended> {
+        if self.is_over() && !patience.to_the_end {
+            return Err(Ended::Over);
+        }
+        let (spent, run) = (self.spent, self.run(set, setting).map_err(Ended::Failed)?);
+        match patience.seconds.filter(|s| *s < run.seconds) {
+            None => Ok(run),
+            Some(most) => {
+                self.spent = spent + most;
+                Err(Ended::Slow)
+            }
+        }
+    }
+
+    fn excluded(&mut self, what: &str, set: usize, why: &str) {
+        self.excluded.push(format!("{what} on {set}: {why}"));
     }
 
     fn is_over(&self) -> bool {
@@ -97,6 +119,8 @@ fn program(
         runs: 0,
         most: usize::MAX,
         kept: Kept::default(),
+        spent: 0.0,
+        excluded: Vec::new(),
     }
 }
 
@@ -242,4 +266,38 @@ fn what_was_kept_is_not_measured_again() {
     other.kept = whole.kept.clone();
     tuned(&mut other);
     assert!(other.runs > last && other.runs < whole.runs, "{}", other.runs);
+}
+
+/// A version that would take minutes costs a fraction of a second, also where it only has to run for another choice to be
+/// come to; and that is said.
+#[test]
+fn what_takes_minutes_is_excluded_at_once() {
+    // The second version of the outer choice takes minutes, whatever the choice inside of it.
+    let seconds = |_: usize, reached: &[usize]| {
+        Some(match (reached[0] > 0, reached[1] > 0) {
+            (true, _) => 2e-3,
+            (false, true) => 500.0,
+            (false, false) => 400.0,
+        })
+    };
+    let within: &[&[(usize, bool)]] = &[&[], &[(0, false)]];
+    let mut p = program(within, &[&[&[1000], &[30]]], seconds);
+    let found = tuned(&mut p);
+    assert_eq!(found.setting, [512, 512]);
+    assert!(p.spent < 3.0, "{} s", p.spent);
+    let ways = &found.evidence[0].sets[0];
+    assert_eq!(ways.failed[&1], "it had not ended after 100.00 ms, and the fastest takes 2.00 ms");
+    assert_eq!(
+        p.excluded,
+        ["main/par.outer/f:1 on 0: it had not ended after 100.00 ms, and the fastest takes 2.00 ms"]
+    );
+    // The default is the one that takes minutes: that is known once another version has run.
+    let mut p = program(ONE, &[&[&[1000]]], |_, reached| Some(if reached[0] > 0 { 90.0 } else { 1.0 }));
+    let found = tuned(&mut p);
+    assert_eq!(found.setting, [2000]);
+    assert!(p.spent < 400.0, "{} s", p.spent);
+    assert!(
+        matches!(&found.last[0], [Timed::Failed(why), Timed::Time { .. }] if why.contains("not ended after 10.00 s")),
+        "{found:?}"
+    );
 }

@@ -15,13 +15,25 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Default)]
 pub struct Error {
     failed: AtomicBool,
+    /// Whoever runs it has had enough: what is not done yet will not be.
+    ended: AtomicBool,
     lowest: Mutex<Option<Failure>>,
 }
 
 impl Error {
-    /// Whether any block has failed.
+    /// No further block need run, and none that waits for another one goes on.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any block has failed, or all were ended.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
     }
 
     fn record(&self, failure: Failure) {
@@ -32,12 +44,13 @@ impl Error {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a block below this one has failed.
+    /// Whether a block below this one has failed, or will not run.
     fn has_failed_below(&self, block: u64) -> bool {
-        self.has_failed() && {
-            let lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);
-            lowest.as_ref().is_some_and(|l| l.block < block)
-        }
+        self.ended.load(Ordering::Relaxed)
+            || self.has_failed() && {
+                let lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);
+                lowest.as_ref().is_some_and(|l| l.block < block)
+            }
     }
 
     /// The failure of the lowest block, once the launch is over.

@@ -79,6 +79,7 @@ use memory::{Buffer, Memory};
 use pool::Pool;
 use remc_base::{BaseTy, Scalar, Value};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -131,6 +132,7 @@ pub struct Context<'a> {
     /// What `kernels.late` has given, and how long that took in all.
     found: HashMap<u32, KernelFn>,
     waited: Duration,
+    start: Instant,
 }
 
 /// Where the code of a kernel is, by its number; or why there is none.
@@ -147,7 +149,26 @@ pub struct Kernels<'a> {
     /// Values of thresholds, by their numbers, in place of the program's own; then the sizes that are compared with them
     /// are kept, too ([`Stats::tested`]).
     pub thresholds: Option<&'a [i64]>,
+    /// What ends the run before it is done.
+    pub limit: Option<Limit<'a>>,
 }
+
+/// What ends a run before it is done ([`Stopped::Ended`]): when so much of its time has passed, or somebody says so. It is
+/// looked at between launches, and in a launch between blocks; a block that has begun is waited for.
+#[derive(Clone, Copy)]
+pub struct Limit<'a> {
+    pub time: Duration,
+    pub ended: Option<&'a AtomicBool>,
+}
+
+impl Limit<'_> {
+    fn is_over(&self, spent: Duration) -> bool {
+        spent >= self.time || self.ended.is_some_and(|ended| ended.load(Relaxed))
+    }
+}
+
+/// In so many parts the blocks of a call are run where there is a limit, so that it is looked at.
+const PARTS: u64 = 256;
 
 /// The callbacks, for who links compiled code: names and addresses.
 pub fn symbols() -> Vec<(&'static str, usize)> {
@@ -231,15 +252,16 @@ impl Cpu {
             kernels,
             found: HashMap::new(),
             waited: Duration::ZERO,
+            start: Instant::now(),
         };
         let mut slots = vec![0; result_slots];
-        let start = Instant::now();
+        context.start = Instant::now();
         // SAFETY: the caller's promise; the context outlives the call. The lifetime is of no concern to
         // compiled code.
         let status = unsafe {
             entry((&raw mut context).cast::<Context<'static>>(), params.as_ptr(), slots.as_mut_ptr())
         };
-        let Context { buffers, stopped, mut stats, waited, .. } = context;
+        let Context { buffers, stopped, mut stats, waited, start, .. } = context;
         stats.time = start.elapsed().saturating_sub(waited);
         let usage = self.memory.usage();
         stats.peak_bytes = usage.peak;
@@ -341,17 +363,40 @@ impl Context<'_> {
         share: i64,
     ) -> i32 {
         let Some(f) = f.or_else(|| self.late(kernel)) else { return 1 };
+        if self.is_over() {
+            return 1;
+        }
         let start = Instant::now();
         let mut error = Error::default();
         let shared = Shared { args, error: &raw mut error };
-        self.cpu.pool.run(blocks, share, &|lo, hi, worker| {
+        let run = |lo, hi, worker: usize| {
             // SAFETY: the caller's promise. All calls return before `run` does, so that `error` is alive;
             // it is shared, and only looked at through shared references.
             unsafe {
                 f(shared.args(), lo, hi, worker as u64, shared.error());
                 !(*shared.error()).has_failed()
             }
-        });
+        };
+        match self.kernels.limit {
+            None => self.cpu.pool.run(blocks, share, &run),
+            Some(limit) => {
+                let (from, waited) = (self.start, self.waited);
+                self.cpu.pool.run(blocks, share, &|lo, hi, worker| {
+                    let part = ((hi - lo) / PARTS).max(1);
+                    let goes_on = |lo| {
+                        let goes_on = run(lo, hi.min(lo + part), worker);
+                        if goes_on && limit.is_over(from.elapsed().saturating_sub(waited)) {
+                            // SAFETY: as above.
+                            unsafe { (*shared.error()).end() };
+                            return false;
+                        }
+                        goes_on
+                    };
+                    (lo..hi).step_by(part as usize).all(goes_on)
+                });
+            }
+        }
+        let ended = error.is_ended();
         if let Some(stats) = self.stats.kernels.get_mut(kernel as usize) {
             stats.add(blocks, start.elapsed());
             // SAFETY: the caller's promise; the kernel has as many arguments as its buffers mention.
@@ -361,12 +406,27 @@ impl Context<'_> {
             stats.bytes = bytes.fold(stats.bytes, u64::saturating_add);
         }
         match error.into_failure() {
+            // Not all of its blocks may have run.
+            None if ended => {
+                self.stop(Stopped::Ended);
+                1
+            }
             None => 0,
             Some(failure) => {
                 self.stop(failure.into());
                 1
             }
         }
+    }
+
+    /// Whether a limit has been reached, which stops the run.
+    fn is_over(&mut self) -> bool {
+        let spent = || self.start.elapsed().saturating_sub(self.waited);
+        let over = self.kernels.limit.is_some_and(|limit| limit.is_over(spent()));
+        if over {
+            self.stop(Stopped::Ended);
+        }
+        over
     }
 
     /// # Safety

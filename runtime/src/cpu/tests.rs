@@ -12,7 +12,12 @@ fn cpu(threads: usize) -> Cpu {
 fn run(cpu: &Cpu, entry: EntryFn, params: &[u64], results: usize) -> Result<Finished, Stopped> {
     // SAFETY: the entries below keep to the ABI and are given what they take.
     unsafe {
-        cpu.run(entry, params, results, Kernels { touched: &[Vec::new()], late: None, thresholds: None })
+        cpu.run(
+            entry,
+            params,
+            results,
+            Kernels { touched: &[Vec::new()], late: None, thresholds: None, limit: None },
+        )
     }
 }
 
@@ -457,7 +462,7 @@ fn a_kernel_that_is_compiled_late_is_asked_for_once_and_waiting_is_no_run_time()
         Ok(bump as KernelFn)
     };
     let touched = vec![Vec::new(); 4];
-    let kernels = Kernels { touched: &touched, late: Some(&late), thresholds: None };
+    let kernels = Kernels { touched: &touched, late: Some(&late), thresholds: None, limit: None };
     // SAFETY: the entry keeps to the ABI, and the words outlive the call.
     let done = unsafe { cpu.run(launches_late, &params, 0, kernels) }.unwrap();
     assert_eq!(*asked.borrow(), [3]);
@@ -467,10 +472,74 @@ fn a_kernel_that_is_compiled_late_is_asked_for_once_and_waiting_is_no_run_time()
 
     let none = |_| Err("no such code".to_owned());
     for (late, why) in [(Some(&none as &Late<'_>), "no such code"), (None, "there is no code of kernel 3")] {
-        let kernels = Kernels { touched: &touched, late, thresholds: None };
+        let kernels = Kernels { touched: &touched, late, thresholds: None, limit: None };
         // SAFETY: as above.
         let stopped = unsafe { cpu.run(launches_late, &params, 0, kernels) }.err().unwrap();
         assert_eq!(stopped, Stopped::Broken(why.into()));
     }
     assert_eq!(words, [0, 2, 4, 6, 8]);
+}
+
+/// Blocks of a millisecond, each of which waits for the one before: `states`.
+unsafe extern "C" fn slow_chain(args: *const u64, lo: u64, hi: u64, _: u64, error: *mut Error) {
+    unsafe {
+        let states = *args as *mut i64;
+        for block in lo..hi {
+            if block > 0 && remc_await(error, block, states.add(block as usize - 1)) != 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            remc_pass(states.add(block as usize));
+        }
+    }
+}
+
+/// `states, n, rounds`: launches the blocks above.
+unsafe extern "C" fn slow_chains(ctx: *mut Context, params: *const u64, _: *mut u64) -> i32 {
+    unsafe {
+        let (n, rounds) = (*params.add(1), *params.add(2));
+        (0..rounds).any(|_| remc_launch(ctx, 0, Some(slow_chain), params, 1, n, 0) != 0).into()
+    }
+}
+
+/// A limit ends a run between launches and between blocks, and nobody waits for a block that will not run.
+#[test]
+fn a_run_is_ended_by_its_limit() {
+    let ended = AtomicBool::new(false);
+    for threads in [1, 2, 5] {
+        let cpu = cpu(threads);
+        // One long launch, and many short ones.
+        for (n, rounds) in [(20_000, 1), (1, 20_000)] {
+            let mut states = vec![0i64; n as usize];
+            let params = [states.as_mut_ptr() as u64, n, rounds];
+            let mut within = |time| {
+                states.fill(0);
+                let limit = Some(Limit { time, ended: Some(&ended) });
+                let kernels = Kernels { touched: &[Vec::new()], late: None, thresholds: None, limit };
+                let start = Instant::now();
+                // SAFETY: the entry keeps to the ABI, and the states outlive the call.
+                let done = unsafe { cpu.run(slow_chains, &params, 0, kernels) };
+                (done.err(), start.elapsed())
+            };
+            let (stopped, took) = within(Duration::from_millis(30));
+            assert_eq!(stopped, Some(Stopped::Ended), "{threads} {n}");
+            // All of it takes more than 20 s.
+            assert!(took < Duration::from_secs(8), "{threads} {n}: {took:?}");
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(20));
+                    ended.store(true, Relaxed);
+                });
+                let (stopped, took) = within(Duration::MAX);
+                assert_eq!(stopped, Some(Stopped::Ended), "{threads} {n}");
+                assert!(took < Duration::from_secs(8), "{threads} {n}: {took:?}");
+            });
+            ended.store(false, Relaxed);
+        }
+        // The next run is none the worse for it.
+        let mut states = vec![0i64; 3];
+        let params = [states.as_mut_ptr() as u64, 3, 1];
+        assert!(run(&cpu, slow_chains, &params, 0).is_ok());
+        assert_eq!(states, [1; 3]);
+    }
 }

@@ -14,7 +14,9 @@ use remc_kernel::interface::{Interface, Slot, interface};
 use remc_kernel::ir::{Atom, KernelId, Program, Space, Ty};
 use remc_kernel::parts::{Parts, parts};
 use remc_llvm::{EmitError, Host, Loaded, Pipeline};
-use remc_runtime::cpu::{Cpu, CpuOptions, EntryFn, Finished, Input, KernelFn, Kernels, Size, Touched};
+use remc_runtime::cpu::{
+    Cpu, CpuOptions, EntryFn, Finished, Input, KernelFn, Kernels, Limit, Size, Stopped, Touched,
+};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -210,6 +212,29 @@ pub fn once(
     bound: &Bound,
     thresholds: Option<&[i64]>,
 ) -> Outcome<Result<Finished, RuntimeError>> {
+    match within(session, code, cpu, bound, (thresholds, None))? {
+        Ok(finished) => Ok(Ok(finished)),
+        Err(Ended::Stopped(e)) => Ok(Err(e)),
+        Err(Ended::Over) => Err(bug(Stage::Execute, "a run without a limit was ended")),
+    }
+}
+
+/// Why a run has no result.
+pub enum Ended {
+    /// The program stopped.
+    Stopped(RuntimeError),
+    /// By its limit.
+    Over,
+}
+
+/// Runs the plan once, and no longer than a limit says.
+pub fn within(
+    session: &Session,
+    code: &Code,
+    cpu: &Cpu,
+    bound: &Bound,
+    (thresholds, limit): (Option<&[i64]>, Option<Limit<'_>>),
+) -> Outcome<Result<Finished, Ended>> {
     debug_assert!(bound.buffers.len() <= bound.slots.len());
     let plan = code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
     let address = plan.lookup(remc_llvm::abi::ENTRY).map_err(|e| bug(Stage::Execute, e))?;
@@ -218,14 +243,18 @@ pub fn once(
     let entry: EntryFn = unsafe { std::mem::transmute::<usize, EntryFn>(address) };
     let results = code.interface.results.iter().map(|s| s.result_slots()).sum();
     let late = |kernel| code.kernel(session, kernel).map_err(|e| e.to_string());
-    let kernels = Kernels { touched: &code.touched, late: Some(&late), thresholds };
+    let kernels = Kernels { touched: &code.touched, late: Some(&late), thresholds, limit };
     // SAFETY: the slots are those of the interface of this very program, the buffers live on, and so does
     // `code`, which gives the kernels.
     #[expect(unsafe_code, reason = "compiled code is called")]
     let finished = unsafe { cpu.run(entry, &bound.slots, results, kernels) };
     match finished {
         Ok(finished) => Ok(Ok(finished)),
-        Err(stopped) => explain(session, &code.program, &code.interface.traps, stopped).map(Err),
+        Err(Stopped::Ended) => Ok(Err(Ended::Over)),
+        Err(stopped) => {
+            let stopped = explain(session, &code.program, &code.interface.traps, stopped)?;
+            Ok(Err(Ended::Stopped(stopped)))
+        }
     }
 }
 

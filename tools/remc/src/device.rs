@@ -36,6 +36,7 @@ pub fn explain(
         },
         Stopped::TooLarge { trap, prov, values } => (trap.report(&values), prov),
         Stopped::Device(why) | Stopped::Broken(why) => return Err(bug(Stage::Execute, why)),
+        Stopped::Ended => return Err(bug(Stage::Execute, "the run was ended, and nobody wanted that")),
         Stopped::Unexplained => return Err(bug(Stage::Execute, "the program stopped and did not say why")),
     };
     let provs = &program.provs;

@@ -279,6 +279,32 @@ fn an_interruption_keeps_what_was_found() {
     assert!(out.contains("the search ended before everything was looked at"), "{out}");
 }
 
+/// A run that would take hours is ended by Ctrl-C, too, between its launches.
+#[test]
+fn an_interruption_ends_a_run_that_is_under_way() {
+    let folder = Folder::new("autotune-long");
+    // So few rows that the loop is outside, and launches a kernel for each round.
+    let program = "(entry (main [m [float n k]]) (iterate 1000000000 (λ ([y [float n k]]) ((λ ([r [float k]]) (- r (mean r))) y)) m))";
+    fs::write(folder.0.join("long.remora"), program).unwrap();
+    npy(&folder.0.join("data/few/m.npy"), 3, 5000);
+    let args = ["autotune", "--inputs", "data", "--budget", "3600"];
+    let mut child = command(&folder, &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(told.any(|l| l.starts_with("  main/par.") && l.ends_with(" on `few`")));
+    std::thread::spawn(move || told.count());
+    std::thread::sleep(Duration::from_millis(300));
+    let began = std::time::Instant::now();
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let done = child.wait_with_output().unwrap();
+    let out = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{out}");
+    assert!(out.contains("the search ended before everything was looked at"), "{out}");
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(out.contains("nothing better than the defaults was found by then: no file is written"), "{out}");
+    assert!(!folder.0.join("long.tuning").exists());
+}
+
 /// A search goes on where an interrupted one has ended, as far as what it has measured is still of the same.
 #[test]
 fn an_interrupted_search_is_resumed() {

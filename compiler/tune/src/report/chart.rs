@@ -164,9 +164,7 @@ pub fn versions(n: &Number, m: &Measured, ids: &Ids) -> Option<Markup> {
 pub fn values(n: &Number, m: &Measured, ids: &Ids) -> Option<Markup> {
     let on: Vec<&On> = n.on.iter().filter(|o| o.count != 1).collect();
     let tried = || on.iter().flat_map(|o| &o.tried).filter(|t| t.times.is_finite());
-    if tried().next().is_none() {
-        return None;
-    }
+    tried().next()?;
     let names = on.iter().map(|o| width(m.label(o))).fold(0.0, f64::max).min(150.0);
     let frame = Frame { left: 76.0, right: WIDTH - 20.0 - names, top: 40.0, bottom: LOW - 48.0 };
     let marked = [n.default as f64, n.chosen as f64];

@@ -218,7 +218,11 @@ fn one(
     let notes = notes(&measured);
     let tuned = Tuned { measured: Some(measured), ..tuned };
     if tuned.thresholds.is_empty() && tuned.schedule.is_empty() && there.is_none() {
-        to_stdout("the defaults are as good as anything that was tried: no file is written\n")?;
+        let cut_short = tuned.measured.as_ref().is_some_and(|m| m.cut_short);
+        to_stdout(match cut_short {
+            true => "nothing better than the defaults was found by then: no file is written\n",
+            false => "the defaults are as good as anything that was tried: no file is written\n",
+        })?;
         return Ok(tuned);
     }
     let program = source.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();

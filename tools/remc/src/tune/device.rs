@@ -1,6 +1,7 @@
 //! The cpu device, as the tuner drives it: data sets that stay in its memory, and a plan that asks for thresholds.
 
 use super::kept::Store;
+use super::outcome;
 use super::sets::Set;
 use crate::boundary;
 use crate::codes;
@@ -9,11 +10,11 @@ use crate::progress::Progress;
 use crate::report::{Failure, Outcome, fail, on_terminal, to_stderr, usage};
 use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
-use remc_runtime::cpu::Cpu;
+use remc_runtime::cpu::{Cpu, Limit};
 use remc_tune::choices::Choices;
 use remc_tune::search::{Asked, Ways};
-use remc_tune::{Run, Subject};
-use std::time::Instant;
+use remc_tune::{Ended, Patience, Run, Subject};
+use std::time::{Duration, Instant};
 
 /// A program and its data sets on the cpu device.
 pub struct Device<'s> {
@@ -97,27 +98,35 @@ impl Subject for Device<'_> {
     }
 
     fn run(&mut self, set: usize, setting: &[i64]) -> Result<Run, String> {
-        let mut values: Vec<i64> = cpu::thresholds(&self.code).iter().map(|(_, value)| *value).collect();
-        for (number, value) in self.numbers.iter().zip(setting) {
-            if let Some(place) = number.and_then(|n| values.get_mut(n)) {
-                *place = *value;
-            }
-        }
-        let finished = cpu::once(self.session, &self.code, &self.cpu, &self.bound[set], Some(&values));
-        match finished {
-            Ok(Ok(finished)) => {
-                let number = |n: u32| self.numbers.iter().position(|k| *k == Some(n as usize));
-                let tested = finished.stats.tested.iter().filter_map(|(n, size)| Some((number(*n)?, *size)));
-                Ok(Run { seconds: finished.stats.time.as_secs_f64(), tested: tested.collect() })
-            }
-            Ok(Err(e)) => Err(e.message),
-            Err(Failure::Bug(InternalBug { message, .. })) => Err(message),
-            Err(_) => Err("it could not be run".into()),
+        match self.within(set, setting, None) {
+            Ok(run) => Ok(run),
+            Err(Ended::Failed(why)) => Err(why),
+            Err(Ended::Slow | Ended::Over) => Err("it was ended".into()),
         }
     }
 
+    fn probe(&mut self, set: usize, setting: &[i64], patience: Patience) -> Result<Run, Ended> {
+        let Patience { seconds, to_the_end } = patience;
+        let time = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).unwrap_or(Duration::MAX);
+        let left = self.until.saturating_duration_since(Instant::now());
+        let limit = match to_the_end {
+            true => Limit { time, ended: None },
+            false => Limit { time: time.min(left), ended: Some(outcome::interruption()) },
+        };
+        match self.within(set, setting, Some(limit)) {
+            Err(Ended::Slow) if !to_the_end && self.is_over() => Err(Ended::Over),
+            other => other,
+        }
+    }
+
+    fn excluded(&mut self, what: &str, set: usize, why: &str) {
+        self.shown = None;
+        let label = self.labels.get(set).map(String::as_str).unwrap_or_default();
+        to_stderr(&format!("  {what} on `{label}` is not measured: no version has a result; {why}\n"));
+    }
+
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until || super::outcome::is_interrupted()
+        Instant::now() >= self.until || outcome::is_interrupted()
     }
 
     fn recall(&mut self, asked: &Asked<'_>) -> Option<Ways> {
@@ -138,6 +147,31 @@ impl Subject for Device<'_> {
             self.shown = Some(Progress::of_tuning(what, self.until));
         } else {
             to_stderr(&format!("  {what}\n"));
+        }
+    }
+}
+
+impl Device<'_> {
+    /// Runs the program, and ends that by a limit; then it was slow.
+    fn within(&self, set: usize, setting: &[i64], limit: Option<Limit<'_>>) -> Result<Run, Ended> {
+        let mut values: Vec<i64> = cpu::thresholds(&self.code).iter().map(|(_, value)| *value).collect();
+        for (number, value) in self.numbers.iter().zip(setting) {
+            if let Some(place) = number.and_then(|n| values.get_mut(n)) {
+                *place = *value;
+            }
+        }
+        let how = (Some(values.as_slice()), limit);
+        let finished = cpu::within(self.session, &self.code, &self.cpu, &self.bound[set], how);
+        match finished {
+            Ok(Ok(finished)) => {
+                let number = |n: u32| self.numbers.iter().position(|k| *k == Some(n as usize));
+                let tested = finished.stats.tested.iter().filter_map(|(n, size)| Some((number(*n)?, *size)));
+                Ok(Run { seconds: finished.stats.time.as_secs_f64(), tested: tested.collect() })
+            }
+            Ok(Err(cpu::Ended::Over)) => Err(Ended::Slow),
+            Ok(Err(cpu::Ended::Stopped(e))) => Err(Ended::Failed(e.message)),
+            Err(Failure::Bug(InternalBug { message, .. })) => Err(Ended::Failed(message)),
+            Err(_) => Err(Ended::Failed("it could not be run".into())),
         }
     }
 }

@@ -6,9 +6,11 @@ use crate::report::{Failure, Outcome, on_terminal, to_stderr};
 use remc_driver::compile::{Named, Number};
 use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
-use remc_runtime::cpu::Cpu;
+use remc_runtime::cpu::{Cpu, Limit};
+use remc_tune::clock::{patience, too_slow};
 use remc_tune::schedules::{Spending, Spent, Tunable, Workbench};
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// What lowers the program with other numbers.
 pub type Compile<'c> = dyn Fn(&Named) -> Outcome<Program> + 'c;
@@ -21,6 +23,10 @@ pub struct Operators<'s> {
     bound: Vec<cpu::Bound>,
     /// What was compiled, with its numbers and what decides its code.
     codes: Vec<(Named, Program, cpu::Code)>,
+    /// The code and the data set of each first run.
+    begun: BTreeSet<(usize, usize)>,
+    /// Of each data set the fastest run, in seconds.
+    fastest: Vec<Option<f64>>,
     until: Instant,
     shown: Option<Progress>,
 }
@@ -32,7 +38,8 @@ impl<'s> Operators<'s> {
         (cpu, bound): (Cpu, Vec<cpu::Bound>),
         until: Instant,
     ) -> Operators<'s> {
-        Operators { session, compile, cpu, bound, codes: Vec::new(), until, shown: None }
+        let (begun, fastest) = (BTreeSet::new(), vec![None; bound.len()]);
+        Operators { session, compile, cpu, bound, codes: Vec::new(), begun, fastest, until, shown: None }
     }
 }
 
@@ -78,9 +85,19 @@ impl Workbench for Operators<'_> {
     }
 
     fn run(&mut self, code: usize, set: usize) -> Result<Spending, String> {
+        // A first run may take minutes.
+        let fastest = self.fastest[set].filter(|_| self.begun.insert((code, set)));
+        let time = |fast| Duration::try_from_secs_f64(patience(fast)).unwrap_or(Duration::MAX);
+        let limit = fastest.map(|fast| Limit { time: time(fast), ended: None });
         let (.., code) = &self.codes[code];
-        let finished = why(cpu::once(self.session, code, &self.cpu, &self.bound[set], None))?;
-        let stats = finished.map_err(|e| e.message)?.stats;
+        let finished = why(cpu::within(self.session, code, &self.cpu, &self.bound[set], (None, limit)))?;
+        let stats = match finished {
+            Ok(finished) => finished.stats,
+            Err(cpu::Ended::Stopped(e)) => return Err(e.message),
+            Err(cpu::Ended::Over) => return Err(too_slow(fastest.unwrap_or_default())),
+        };
+        let seconds = stats.time.as_secs_f64();
+        self.fastest[set] = Some(self.fastest[set].map_or(seconds, |fast| fast.min(seconds)));
         let mut run = Spending { seconds: stats.time.as_secs_f64(), ..Spending::default() };
         for (site, k) in
             cpu::operators(code).zip(&stats.kernels).filter(|(site, k)| !site.is_empty() && k.launches > 0)
