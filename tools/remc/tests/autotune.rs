@@ -236,6 +236,8 @@ fn data_sets_are_folders_or_archives() {
     wrong("gone", "[U0023] Error: cannot read the folder `gone`: there is no such file");
     fs::write(path("data/datasets.toml"), "[made]\nx = 3\n").unwrap();
     wrong("data", "[U0023] Error: `data/datasets.toml`, line 2: the entry has no parameter `x`, it has `m`");
+    fs::write(path("data/datasets.toml"), "[small]\nm = '[[1.0]]'\n").unwrap();
+    wrong("data", "[U0023] Error: the folder `data` has two data sets that are called `small`");
     fs::remove_file(path("data/datasets.toml")).unwrap();
     fs::write(path("data/notes.md"), "mine").unwrap();
     wrong("data", "[U0023] Error: the file `data/notes.md` is no data set for `main`");
@@ -251,6 +253,47 @@ fn data_sets_are_folders_or_archives() {
     fs::write(path("rows.tuning"), "format = 7").unwrap();
     wrong("data", "[U0024] Error: the tuning file `rows.tuning`, line 1: its format is 7");
     assert_eq!(fs::read_to_string(path("rows.tuning")).unwrap(), "format = 7", "nothing of it is lost");
+}
+
+/// What cannot be tuned, or not with these, is said in one sentence before anything is measured.
+#[test]
+fn what_cannot_be_tuned_is_said() {
+    let folder = folder("autotune-wrong");
+    let path = |name: &str| folder.0.join(name);
+    let refused = |args: &[&str], code: i32, what: &str| {
+        let (found, out, err) = remc(&folder, &[&["autotune", "--inputs", "data"], args].concat());
+        assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
+        assert!(err.contains(what) && !err.contains("tuning `main`"), "{args:?}: {err}");
+        assert!(!path("rows.tuning").exists());
+    };
+    for budget in ["0.5", "0", "nan"] {
+        refused(&["--budget", budget], 2, "is too small to measure anything");
+    }
+    refused(&["--budget", "much"], 2, "invalid value 'much' for '--budget <SECONDS>'");
+    refused(&["--entry", "other"], 2, "[U0003] Error: there is no entry `other`");
+    refused(&["gone.remora"], 2, "[U0001] Error: cannot read `gone.remora`");
+    refused(&["--memory-limit", "1K"], 2, "[U0021]");
+    // A folder is no file that could be written.
+    refused(&["-o", "data"], 2, "[U0010] Error: cannot write `data`");
+    let wrong = |program: &str, code: i32, what: &str| {
+        fs::write(path("rows.remora"), program).unwrap();
+        refused(&[], code, what);
+    };
+    wrong("(entry (main [m [float n k]]) (+ m #t))", 1, "Error: ");
+    wrong("(sum [1.0 2.0])", 2, "[U0002] Error: the program has no entry, so no data could be given to it");
+    wrong("(entry (main) 1)", 2, "[U0023] Error: the entry `main` takes no inputs");
+    wrong(
+        &format!("{PROGRAM}(entry (other [m [float n k]]) m)"),
+        2,
+        "[U0004] Error: the program has several entries",
+    );
+    // One code is of one number of axes.
+    fs::write(path("rows.remora"), "(entry (main [m [float @s]]) (+ m 1.0))").unwrap();
+    fs::create_dir_all(path("data/flat")).unwrap();
+    fs::write(path("data/flat/m.rd"), "[1.0 2.0]").unwrap();
+    refused(&[], 2, "[U0023] Error: the data sets `flat` and `small` have different numbers of axes");
+    fs::remove_file(path("rows.remora")).unwrap();
+    refused(&[], 2, "[U0023] Error: the current folder has no program");
 }
 
 /// Ctrl-C ends the search; what was found until then is kept, and the process ends as it would.

@@ -39,8 +39,23 @@ pub struct Set {
     pub contents: String,
 }
 
-/// The data sets that a folder holds for an entry, in the order of their names.
+/// The data sets that a folder holds for an entry, in the order of their names, which are all different.
 pub fn find(folder: &Path, entry: &Name, sig: &EntrySignature) -> Outcome<Vec<Found>> {
+    let all = found(folder, entry, sig)?;
+    let twice = all.iter().enumerate().find(|(k, f)| all[..*k].iter().any(|other| other.label == f.label));
+    match twice {
+        None => Ok(all),
+        Some((_, f)) => {
+            let d = usage(
+                codes::TUNE,
+                format!("the folder `{}` has two data sets that are called `{}`", folder.display(), f.label),
+            );
+            fail(d.help("a data set is called as its folder, its file without the ending, or its table in `datasets.toml`"))
+        }
+    }
+}
+
+fn found(folder: &Path, entry: &Name, sig: &EntrySignature) -> Outcome<Vec<Found>> {
     let params: Vec<&str> = sig.params.iter().map(|(name, _)| name.as_str()).collect();
     if params.is_empty() {
         return fail(usage(
