@@ -133,6 +133,8 @@ const LONG_BLOCK: f64 = 50e-6;
 const BALANCED: f64 = 32.0;
 /// The part of the bandwidth that is all of it.
 const BUSY: f64 = 0.85;
+/// Below this part of the time before, with 95 %, a step is one forward.
+const SURE: f64 = 0.97;
 /// Steps in one direction.
 const MOST_STEPS: usize = 4;
 
@@ -169,7 +171,7 @@ pub fn search(bench: &mut dyn Workbench, tunable: &[Tunable], versions: &Named, 
 /// Whether a data set surely lost.
 fn is_slower(last: &Last) -> bool {
     match (&last.defaults, &last.tuned, &last.ratio) {
-        (Ok(_), Ok(_), Some(r)) => r.low > 1.03,
+        (Ok(_), Ok(_), Some(r)) => r.low > 1.03 || r.median > 1.05,
         (Ok(_), _, _) => true,
         (Err(_), ..) => false,
     }
@@ -361,7 +363,16 @@ impl Search<'_> {
             };
             let quotients: Vec<f64> = here.iter().map(|s| quotient(s).unwrap_or(1.0)).collect();
             let promising = quotients.iter().any(|q| *q < 1.0 / NEAR);
-            let known = if promising { self.in_turn(base, code, set, &here) } else { Vec::new() };
+            let mut known = if promising { self.in_turn(base, code, set, &here) } else { Vec::new() };
+            // Of very many comparisons some look sure by chance: what gains has to do so twice.
+            if known.iter().flatten().any(|r| r.high < SURE) {
+                let again = self.in_turn(base, code, set, &here);
+                let worse = |(a, b): (Option<Ratio>, Option<Ratio>)| match (a, b) {
+                    (Some(a), Some(b)) => Some(if b.median > a.median { b } else { a }),
+                    _ => None,
+                };
+                known = known.into_iter().zip(again).map(worse).collect();
+            }
             for (k, s) in here.iter().enumerate() {
                 let alone = Ratio { median: quotients[k], low: quotients[k], high: quotients[k] };
                 let ratio = known.get(k).copied().flatten().unwrap_or(alone);
@@ -371,7 +382,7 @@ impl Search<'_> {
             }
         }
         let gains = |all: &Vec<Ratio>| {
-            let sure = all.iter().any(|r| r.high < 1.0 && r.median < 1.0 / NEAR);
+            let sure = all.iter().any(|r| r.high < SURE && r.low > 0.0);
             let none_loses = all.iter().all(|r| r.median <= NEAR);
             let cost = match self.options.objective {
                 Objective::Mean => all.iter().map(|r| r.median).sum::<f64>() / all.len() as f64,
@@ -460,7 +471,10 @@ impl Search<'_> {
         let most = if same { 1 } else { most };
         let (mut a, mut b, mut ratios, mut spent) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
         for round in 0..most {
-            if round >= least && (spent > seconds || self.bench.is_over()) {
+            let slower = interval(ratios.clone()).is_some_and(|r| r.median > NEAR);
+            if round >= least
+                && (spent > if slower { 3.0 * seconds } else { seconds } || self.bench.is_over())
+            {
                 break;
             }
             let order = if round % 2 == 0 { [before, after] } else { [after, before] };
@@ -471,8 +485,11 @@ impl Search<'_> {
             a.push(x);
             b.push(y);
             ratios.push(y / x.max(1e-12));
+            // What looks slower is looked at for longer.
+            let known = interval(ratios.clone());
+            let doubtful = known.is_some_and(|r| r.median > NEAR);
             let narrow = |r: Ratio| r.high - r.low <= 2.0 * precision * r.median;
-            if round + 1 >= least.max(6) && interval(ratios.clone()).is_some_and(narrow) {
+            if round + 1 >= least.max(if doubtful { 20 } else { 6 }) && known.is_some_and(narrow) {
                 break;
             }
         }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs of a process, of which the first ones warm up.
-const REPEATED: usize = 12;
+/// The fewest and the most runs of a process, and about how long they take; the first ones warm up.
+const REPEATED: (usize, usize) = (12, 300);
+const LONG: Duration = Duration::from_millis(200);
 const WARM_UP: usize = 3;
 /// Seconds that a tuning may take.
 const MOST_SECONDS: f64 = 30.0;
@@ -129,10 +130,13 @@ impl Bench<'_> {
         settings: [&str; 3],
     ) -> Result<Row, String> {
         let mut times: [Vec<Duration>; 3] = Default::default();
+        let one = self.once(s, inputs, settings[0], REPEATED.0)?;
+        let repeat = (LONG.as_secs_f64() / one.as_secs_f64().max(1e-9)) as usize;
+        let repeat = repeat.clamp(REPEATED.0, REPEATED.1);
         for round in 0..self.rounds.max(1).into() {
             for k in 0..3 {
                 let k = (k + round) % 3;
-                times[k].push(self.once(s, inputs, settings[k])?);
+                times[k].push(self.once(s, inputs, settings[k], repeat)?);
             }
         }
         let ratio = |a: usize, b: usize| {
@@ -150,10 +154,11 @@ impl Bench<'_> {
         Ok(Row { set, seen, times, from_best, gain })
     }
 
-    fn once(&self, s: &Subject, inputs: &[String], tuning: &str) -> Result<Duration, String> {
+    /// The median of some runs of a process.
+    fn once(&self, s: &Subject, inputs: &[String], tuning: &str, repeat: usize) -> Result<Duration, String> {
         let mut command = Command::new(&self.remc);
         command.arg("run").arg(s.path()).args(["--entry", "main", "--device", "cpu", "--timings=json"]);
-        command.args(["--max-elements", "1", "--tuning", tuning, "--repeat", &REPEATED.to_string()]);
+        command.args(["--max-elements", "1", "--tuning", tuning, "--repeat", &repeat.to_string()]);
         inputs.iter().for_each(|input| {
             command.args(["--input", input]);
         });
