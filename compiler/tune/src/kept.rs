@@ -6,7 +6,10 @@
 //! the measurement was to be. Data sets are known by their contents; one that has changed is measured anew, and what was
 //! measured on the others still holds.
 
+use crate::clock::Ratio;
+use crate::schedules::{self, Answer};
 use crate::search::{Asked, Ways};
+use remc_flat::ir::Named;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,11 +30,13 @@ pub struct Circumstances {
 }
 
 /// What was measured under some circumstances.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Kept {
     format: u32,
     pub circumstances: Circumstances,
     records: Vec<Record>,
+    #[serde(default)]
+    steps: Vec<Step>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -46,9 +51,19 @@ struct Record {
     failed: BTreeMap<usize, String>,
 }
 
+/// Numbers of schedules that were changed together.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Step {
+    data: String,
+    numbers: Named,
+    changed: Named,
+    /// Seconds and the ratio with the ends of its interval, or why there are none.
+    answers: Vec<Result<(f64, [f64; 3]), String>>,
+}
+
 impl Kept {
     pub fn new(circumstances: Circumstances) -> Kept {
-        Kept { format: FORMAT, circumstances, records: Vec::new() }
+        Kept { format: FORMAT, circumstances, records: Vec::new(), steps: Vec::new() }
     }
 
     /// What a text keeps; `None` if it is not such a text.
@@ -62,8 +77,36 @@ impl Kept {
 
     /// How many measurements there are of these data sets, by their contents, and how many of others.
     pub fn count(&self, data: &[String]) -> (usize, usize) {
-        let of = self.records.iter().filter(|r| data.contains(&r.data)).count();
-        (of, self.records.len() - of)
+        let all = || self.records.iter().map(|r| &r.data).chain(self.steps.iter().map(|s| &s.data));
+        let of = all().filter(|d| data.contains(d)).count();
+        (of, all().count() - of)
+    }
+
+    /// What was measured of a step, if it was.
+    pub fn step(&self, data: &str, asked: &schedules::Asked<'_>) -> Option<Vec<Answer>> {
+        let s = self.steps.iter().find(|s| s.is(data, asked))?;
+        let answer = |a: &Result<(f64, [f64; 3]), String>| match a {
+            Ok((seconds, [median, low, high])) => {
+                Answer { time: Ok(*seconds), ratio: Ratio { median: *median, low: *low, high: *high } }
+            }
+            Err(why) => Answer { time: Err(why.clone()), ratio: schedules::NONE },
+        };
+        Some(s.answers.iter().map(answer).collect())
+    }
+
+    /// Keeps a step, in place of an older one.
+    pub fn put_step(&mut self, data: &str, asked: &schedules::Asked<'_>, answers: &[Answer]) {
+        self.steps.retain(|s| !s.is(data, asked));
+        let answer = |a: &Answer| {
+            let Ratio { median, low, high } = a.ratio;
+            a.time.clone().map(|seconds| (seconds, [median, low, high]))
+        };
+        self.steps.push(Step {
+            data: data.to_owned(),
+            numbers: asked.numbers.clone(),
+            changed: asked.changed.clone(),
+            answers: answers.iter().map(answer).collect(),
+        });
     }
 
     /// What was measured, if it was.
@@ -92,6 +135,12 @@ impl Kept {
             timed: timed.map(|(way, times)| (*way, (*times, ways.seconds.get(way).copied()))).collect(),
             failed: ways.failed.clone(),
         });
+    }
+}
+
+impl Step {
+    fn is(&self, data: &str, asked: &schedules::Asked<'_>) -> bool {
+        self.data == data && self.numbers == *asked.numbers && self.changed == *asked.changed
     }
 }
 
@@ -142,6 +191,23 @@ mod tests {
         assert_eq!(read.count(&["0f".into()]), (1, 0));
         assert_eq!(read.count(&["1f".into()]), (0, 1));
         assert_eq!(Kept::read(b"{\"format\": 0}"), None);
+        // Numbers of schedules.
+        let named =
+            |all: &[(&str, i64)]| -> Named { all.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect() };
+        let (numbers, changed) = (named(&[("main/par.outer/f:1", 7)]), named(&[("main/grain/f:1", 64)]));
+        let step = schedules::Asked { set: 0, numbers: &numbers, changed: &changed };
+        let ratio = Ratio { median: 0.5, low: 0.25, high: 1.0 };
+        let answers = [
+            Answer { time: Ok(1e-3), ratio },
+            Answer { time: Err("it stopped".into()), ratio: schedules::NONE },
+        ];
+        let mut kept = kept.clone();
+        kept.put_step("0f", &step, &answers);
+        let read = Kept::read(&kept.text()).unwrap();
+        assert_eq!(read.step("0f", &step).as_deref(), Some(&answers[..]));
+        assert_eq!(read.step("1f", &step), None);
+        assert_eq!(read.step("0f", &schedules::Asked { numbers: &changed, ..step }), None);
+        assert_eq!(read.count(&["0f".into()]), (2, 0));
         let other = |c: Circumstances| kept.circumstances.differ(&c).unwrap_or_default();
         assert_eq!(other(now.clone()), "");
         assert!(other(Circumstances { code: "b".into(), ..now.clone() }).starts_with("the code"));

@@ -90,9 +90,37 @@ pub trait Workbench {
     /// Whether whoever waits has seen enough.
     fn is_over(&self) -> bool;
 
+    /// What an earlier search has measured.
+    fn recall(&mut self, _asked: &Asked<'_>) -> Option<Vec<Answer>> {
+        None
+    }
+
+    /// Keeps what was measured, for another search.
+    fn keep(&mut self, _asked: &Asked<'_>, _answers: &[Answer]) {}
+
     /// Is told what is tried.
     fn trying(&mut self, _what: &str) {}
 }
+
+/// A measurement: of numbers that are changed together, on a data set, where all others have these values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Asked<'a> {
+    pub set: usize,
+    pub numbers: &'a Named,
+    pub changed: &'a Named,
+}
+
+/// What was measured of one of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The time of its operator, in seconds; or why there is none.
+    pub time: Result<f64, String>,
+    /// … by that without the change.
+    pub ratio: Ratio,
+}
+
+/// The ratio of what has no time.
+pub(crate) const NONE: Ratio = Ratio { median: f64::INFINITY, low: f64::INFINITY, high: f64::INFINITY };
 
 /// What is known of the machine.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -197,9 +225,15 @@ struct Step<'t> {
 }
 
 impl Search<'_> {
-    fn compile(&mut self, more: &Named) -> Result<usize, String> {
+    /// The values that all is compiled with so far.
+    fn all(&self) -> Named {
         let mut all = self.versions.clone();
         all.extend(self.numbers.clone());
+        all
+    }
+
+    fn compile(&mut self, more: &Named) -> Result<usize, String> {
+        let mut all = self.all();
         all.extend(more.clone());
         self.bench.compile(&all)
     }
@@ -322,6 +356,22 @@ impl Search<'_> {
     fn one_step(&mut self, way: &[Step<'_>], base: usize) -> Named {
         let field = way[0].of.field;
         let more: Named = way.iter().map(|s| (s.of.name.clone(), s.to)).collect();
+        // What each is, of each data set that it matters to.
+        let mut answers: Vec<(usize, Vec<Answer>)> = Vec::new();
+        let mut open = Vec::new();
+        for set in 0..self.bench.sets() {
+            let here = self.here(way, set);
+            if here.is_empty() {
+                continue;
+            }
+            match self.recall(set, &here) {
+                Some(known) => answers.push((set, known)),
+                None => open.push(set),
+            }
+        }
+        if open.is_empty() {
+            return self.better(way, &answers);
+        }
         self.bench.trying(&format!("{field} = {}", way[0].to));
         let code = match self.compile(&more) {
             Ok(code) => code,
@@ -342,43 +392,72 @@ impl Search<'_> {
         if code == base {
             return Named::new();
         }
+        for set in open {
+            let here = self.here(way, set);
+            let measured = self.measure(base, code, set, &here);
+            // One that was broken off is no measurement.
+            if !self.bench.is_over() {
+                let changed: Named = here.iter().map(|s| (s.of.name.clone(), s.to)).collect();
+                let numbers = self.all();
+                self.bench.keep(&Asked { set, numbers: &numbers, changed: &changed }, &measured);
+            }
+            answers.push((set, measured));
+        }
+        answers.sort_by_key(|(set, _)| *set);
+        self.better(way, &answers)
+    }
+
+    /// The steps that matter to a data set, in the order of their names.
+    fn here<'w, 't>(&self, way: &'w [Step<'t>], set: usize) -> Vec<&'w Step<'t>> {
+        let mut here: Vec<&Step<'_>> = way.iter().filter(|s| self.hot(&s.of.site).contains(&set)).collect();
+        here.sort_by(|a, b| a.of.name.cmp(&b.of.name));
+        here
+    }
+
+    fn recall(&mut self, set: usize, here: &[&Step<'_>]) -> Option<Vec<Answer>> {
+        let changed: Named = here.iter().map(|s| (s.of.name.clone(), s.to)).collect();
+        let numbers = self.all();
+        let known = self.bench.recall(&Asked { set, numbers: &numbers, changed: &changed })?;
+        (known.len() == here.len()).then_some(known)
+    }
+
+    /// Measures steps on a data set.
+    fn measure(&mut self, base: usize, code: usize, set: usize, here: &[&Step<'_>]) -> Vec<Answer> {
+        let (before, screened) = match self.screened(base, code, set) {
+            Ok(both) => both,
+            Err(why) => return vec![Answer { time: Err(why), ratio: NONE }; here.len()],
+        };
+        let quotient = |s: &Step<'_>| {
+            let time = |run: &Spending| run.of.get(&s.of.site).map(|of| of.seconds);
+            Some(time(&screened)? / time(&before)?.max(1e-12))
+        };
+        let quotients: Vec<f64> = here.iter().map(|s| quotient(s).unwrap_or(1.0)).collect();
+        let promising = quotients.iter().any(|q| *q < 1.0 / NEAR);
+        let mut known = if promising { self.in_turn(base, code, set, here) } else { Vec::new() };
+        // Of very many comparisons some look sure by chance: what gains has to do so twice.
+        if known.iter().flatten().any(|r| r.high < SURE) {
+            let again = self.in_turn(base, code, set, here);
+            let worse = |(a, b): (Option<Ratio>, Option<Ratio>)| match (a, b) {
+                (Some(a), Some(b)) => Some(if b.median > a.median { b } else { a }),
+                _ => None,
+            };
+            known = known.into_iter().zip(again).map(worse).collect();
+        }
+        let answer = |(k, s): (usize, &&Step<'_>)| {
+            let alone = Ratio { median: quotients[k], low: quotients[k], high: quotients[k] };
+            let ratio = known.get(k).copied().flatten().unwrap_or(alone);
+            Answer { time: Ok(screened.of.get(&s.of.site).map_or(0.0, |of| of.seconds)), ratio }
+        };
+        here.iter().enumerate().map(answer).collect()
+    }
+
+    /// The values of those steps that make something faster, and nothing slower.
+    fn better(&mut self, way: &[Step<'_>], answers: &[(usize, Vec<Answer>)]) -> Named {
         let mut ratios: BTreeMap<String, Vec<Ratio>> = BTreeMap::new();
-        for set in 0..self.bench.sets() {
-            let here: Vec<&Step<'_>> = way.iter().filter(|s| self.hot(&s.of.site).contains(&set)).collect();
-            if here.is_empty() {
-                continue;
-            }
-            let (before, screened) = match self.screened(base, code, set) {
-                Ok(both) => both,
-                Err(why) => {
-                    here.iter().for_each(|s| self.note(s, set, Err(why.clone()), f64::INFINITY));
-                    let none = Ratio { median: f64::INFINITY, low: f64::INFINITY, high: f64::INFINITY };
-                    here.iter().for_each(|s| ratios.entry(s.of.name.clone()).or_default().push(none));
-                    continue;
-                }
-            };
-            let quotient = |s: &Step<'_>| {
-                let time = |run: &Spending| run.of.get(&s.of.site).map(|of| of.seconds);
-                Some(time(&screened)? / time(&before)?.max(1e-12))
-            };
-            let quotients: Vec<f64> = here.iter().map(|s| quotient(s).unwrap_or(1.0)).collect();
-            let promising = quotients.iter().any(|q| *q < 1.0 / NEAR);
-            let mut known = if promising { self.in_turn(base, code, set, &here) } else { Vec::new() };
-            // Of very many comparisons some look sure by chance: what gains has to do so twice.
-            if known.iter().flatten().any(|r| r.high < SURE) {
-                let again = self.in_turn(base, code, set, &here);
-                let worse = |(a, b): (Option<Ratio>, Option<Ratio>)| match (a, b) {
-                    (Some(a), Some(b)) => Some(if b.median > a.median { b } else { a }),
-                    _ => None,
-                };
-                known = known.into_iter().zip(again).map(worse).collect();
-            }
-            for (k, s) in here.iter().enumerate() {
-                let alone = Ratio { median: quotients[k], low: quotients[k], high: quotients[k] };
-                let ratio = known.get(k).copied().flatten().unwrap_or(alone);
-                let seconds = screened.of.get(&s.of.site).map_or(0.0, |of| of.seconds);
-                self.note(s, set, Ok(seconds), ratio.median);
-                ratios.entry(s.of.name.clone()).or_default().push(ratio);
+        for (set, all) in answers {
+            for (s, answer) in self.here(way, *set).into_iter().zip(all) {
+                self.note(s, *set, answer.time.clone(), answer.ratio.median);
+                ratios.entry(s.of.name.clone()).or_default().push(answer.ratio);
             }
         }
         let gains = |all: &Vec<Ratio>| {
@@ -519,159 +598,4 @@ fn step(t: &Tunable, from: i64, up: bool) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two operators, whose times are known functions of their numbers, by a clock that errs.
-    struct Bench {
-        codes: Vec<Named>,
-        /// Elements of each data set.
-        sizes: Vec<f64>,
-        noise: f64,
-        state: u64,
-        runs: usize,
-        most_runs: usize,
-        /// Numbers that no code can be compiled with.
-        refused: Option<(String, i64)>,
-        compiled: usize,
-    }
-
-    impl Bench {
-        fn new(sizes: &[f64], noise: f64, seed: u64) -> Bench {
-            let sizes = sizes.to_vec();
-            let codes = Vec::new();
-            Bench {
-                codes,
-                sizes,
-                noise,
-                state: seed,
-                runs: 0,
-                most_runs: 100_000,
-                refused: None,
-                compiled: 0,
-            }
-        }
-
-        /// Within ± `noise`, and slower from run to run.
-        fn error(&mut self) -> f64 {
-            self.state = self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let part = (self.state >> 11) as f64 / (1u64 << 53) as f64;
-            (1.0 + self.noise * (2.0 * part - 1.0)) * (1.0 + self.noise * self.runs as f64 / 4000.0)
-        }
-    }
-
-    impl Workbench for Bench {
-        fn sets(&self) -> usize {
-            self.sizes.len()
-        }
-
-        fn compile(&mut self, numbers: &Named) -> Result<usize, String> {
-            self.compiled += 1;
-            if self.refused.as_ref().is_some_and(|(name, value)| numbers.get(name) == Some(value)) {
-                return Err("they cannot be together".into());
-            }
-            self.codes.push(numbers.clone());
-            Ok(self.codes.len() - 1)
-        }
-
-        fn run(&mut self, code: usize, set: usize) -> Result<Spending, String> {
-            self.runs += 1;
-            let number =
-                |name: &str, default: i64| self.codes[code].get(name).copied().unwrap_or(default) as f64;
-            let n = self.sizes[set];
-            // Blocks cost 2 µs each, and the last of them leaves the other thread idle.
-            let grain = number("main/grain/f:1", 1 << 15);
-            let blocks = (n / grain).ceil().max(1.0);
-            let f = n * 1e-10 * (1.0 + 1.0 / blocks) + blocks * 2e-6;
-            // The more vectors, the better, up to eight.
-            let g = n * 4e-10 / number("main/lanes.reduced/g:1", 4).min(8.0);
-            let mut of = BTreeMap::new();
-            let spent = |seconds| Spent { seconds, launches: 1, blocks: blocks as u64, bytes: 0 };
-            of.insert("f:1".to_owned(), spent(f * self.error()));
-            of.insert("g:1".to_owned(), spent(g * self.error()));
-            Ok(Spending { seconds: of.values().map(|s| s.seconds).sum(), of })
-        }
-
-        fn is_over(&self) -> bool {
-            self.runs > self.most_runs
-        }
-    }
-
-    fn tunable() -> Vec<Tunable> {
-        let of = |site: &str, field: Field, value| Tunable {
-            name: format!("main/{field}/{site}"),
-            site: site.into(),
-            field,
-            value,
-        };
-        let mut all = vec![of("f:1", Field::Grain, 1 << 15), of("g:1", Field::Reduced, 4)];
-        // Numbers that decide nothing.
-        all.extend([of("f:1", Field::Short, 32), of("g:1", Field::Ahead, 4096), of("f:1", Field::Blocks, 1)]);
-        all
-    }
-
-    fn options() -> Options {
-        let machine = Machine { workers: 2, bandwidth: None };
-        Options { objective: Objective::Mean, care: Care::QUICK, machine }
-    }
-
-    fn found(bench: &mut Bench) -> Found {
-        search(bench, &tunable(), &Named::new(), options())
-    }
-
-    #[test]
-    fn each_operator_gets_what_is_best_for_it() {
-        let mut bench = Bench::new(&[1e7, 4e7], 0.0, 1);
-        let found = found(&mut bench);
-        assert_eq!(found.numbers.get("main/lanes.reduced/g:1"), Some(&8));
-        let grain = found.numbers["main/grain/f:1"];
-        assert!((1 << 17..=1 << 21).contains(&grain), "{grain}");
-        assert_eq!(found.numbers.len(), 2, "{:?}", found.numbers);
-        assert!(found.last.iter().all(|l| l.ratio.is_some_and(|r| r.high < 0.95)), "{:?}", found.last);
-        let shown = found.evidence.iter().find(|n| n.name == "main/grain/f:1").unwrap();
-        assert_eq!((shown.default, shown.chosen, shown.on.len()), (1 << 15, grain, 2));
-        assert!(bench.compiled < 40, "{}", bench.compiled);
-    }
-
-    #[test]
-    fn a_noisy_clock_that_drifts_chooses_nothing_that_loses() {
-        for seed in 0..30 {
-            let mut bench = Bench::new(&[1e7, 4e7], 0.3, seed);
-            let found = found(&mut bench);
-            for name in found.numbers.keys() {
-                let of = ["main/lanes.reduced/g:1", "main/grain/f:1"];
-                assert!(of.contains(&name.as_str()), "seed {seed}: {name}");
-            }
-            // Eight vectors are half of the time: no noise hides that.
-            assert_eq!(found.numbers.get("main/lanes.reduced/g:1"), Some(&8), "seed {seed}");
-        }
-    }
-
-    #[test]
-    fn what_takes_no_time_is_not_looked_at() {
-        let mut bench = Bench::new(&[1000.0], 0.0, 1);
-        let found = found(&mut bench);
-        assert!(found.numbers.is_empty() && found.evidence.is_empty(), "{:?}", found.numbers);
-        assert!(bench.compiled <= 3, "{}", bench.compiled);
-    }
-
-    #[test]
-    fn what_cannot_be_compiled_is_left_and_said() {
-        let mut bench = Bench::new(&[1e7], 0.0, 1);
-        bench.refused = Some(("main/lanes.reduced/g:1".into(), 8));
-        let found = found(&mut bench);
-        assert_eq!(found.numbers.get("main/lanes.reduced/g:1"), None);
-        let shown = found.evidence.iter().find(|n| n.name == "main/lanes.reduced/g:1").unwrap();
-        let failed = shown.on[0].tried.iter().find(|t| t.at == 8).unwrap();
-        assert_eq!(failed.time, Err("they cannot be together".into()));
-    }
-
-    #[test]
-    fn time_that_runs_out_keeps_what_is_sure() {
-        let mut bench = Bench::new(&[1e7], 0.0, 1);
-        bench.most_runs = 40;
-        let found = found(&mut bench);
-        assert!(found.cut_short);
-        assert!(found.last.len() == 1 && !found.given_up);
-    }
-}
+mod tests;

@@ -81,9 +81,9 @@ impl<'s> Device<'s> {
         Ok(Device { session, code, cpu, bound, labels, numbers, until, shown: None, kept: None })
     }
 
-    /// The device and the data sets in its memory.
-    pub fn apart(self) -> (Cpu, Vec<cpu::Bound>) {
-        (self.cpu, self.bound)
+    /// The device, the data sets in its memory, and what is measured, for another search.
+    pub fn apart(self) -> (Cpu, Vec<cpu::Bound>, Option<Store>) {
+        (self.cpu, self.bound, self.kept)
     }
 
     /// How many threads the device has.

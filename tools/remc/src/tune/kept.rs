@@ -3,6 +3,7 @@
 use crate::report::to_stderr;
 use remc_runtime::cache::{Cache, Key};
 use remc_tune::kept::{Circumstances, Kept};
+use remc_tune::schedules::{self, Answer};
 use remc_tune::search::{Asked, Ways};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -50,6 +51,20 @@ impl Store {
     pub fn put(&mut self, asked: &Asked<'_>, ways: &Ways) {
         let Some(data) = self.data.get(asked.set) else { return };
         self.kept.put(data, asked, ways);
+        self.changed();
+    }
+
+    pub fn step(&self, asked: &schedules::Asked<'_>) -> Option<Vec<Answer>> {
+        self.kept.step(self.data.get(asked.set)?, asked)
+    }
+
+    pub fn put_step(&mut self, asked: &schedules::Asked<'_>, answers: &[Answer]) {
+        let Some(data) = self.data.get(asked.set) else { return };
+        self.kept.put_step(data, asked, answers);
+        self.changed();
+    }
+
+    fn changed(&mut self) {
         self.is_written = false;
         if self.written.elapsed() >= DELAY {
             self.write();

@@ -1,5 +1,6 @@
 //! The cpu device, as the search for schedules drives it: the program compiled anew for each try, on data that stays.
 
+use super::kept::Store;
 use crate::cpu;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, on_terminal, to_stderr};
@@ -8,7 +9,7 @@ use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
 use remc_runtime::cpu::{Cpu, Limit};
 use remc_tune::clock::{patience, too_slow};
-use remc_tune::schedules::{Spending, Spent, Tunable, Workbench};
+use remc_tune::schedules::{Answer, Asked, Spending, Spent, Tunable, Workbench};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub struct Operators<'s> {
     begun: BTreeSet<(usize, usize)>,
     /// Of each data set the fastest run, in seconds.
     fastest: Vec<Option<f64>>,
+    /// What is measured, for another search.
+    kept: Option<Store>,
     until: Instant,
     shown: Option<Progress>,
 }
@@ -35,11 +38,22 @@ impl<'s> Operators<'s> {
     pub fn new(
         session: &'s Session,
         compile: &'s Compile<'s>,
-        (cpu, bound): (Cpu, Vec<cpu::Bound>),
+        (cpu, bound, kept): (Cpu, Vec<cpu::Bound>, Option<Store>),
         until: Instant,
     ) -> Operators<'s> {
         let (begun, fastest) = (BTreeSet::new(), vec![None; bound.len()]);
-        Operators { session, compile, cpu, bound, codes: Vec::new(), begun, fastest, until, shown: None }
+        Operators {
+            session,
+            compile,
+            cpu,
+            bound,
+            codes: Vec::new(),
+            begun,
+            fastest,
+            kept,
+            until,
+            shown: None,
+        }
     }
 }
 
@@ -113,6 +127,16 @@ impl Workbench for Operators<'_> {
 
     fn is_over(&self) -> bool {
         Instant::now() >= self.until || super::outcome::is_interrupted()
+    }
+
+    fn recall(&mut self, asked: &Asked<'_>) -> Option<Vec<Answer>> {
+        self.kept.as_ref()?.step(asked)
+    }
+
+    fn keep(&mut self, asked: &Asked<'_>, answers: &[Answer]) {
+        if let Some(kept) = &mut self.kept {
+            kept.put_step(asked, answers);
+        }
     }
 
     fn trying(&mut self, what: &str) {
