@@ -53,6 +53,9 @@ impl Workbench for Bench {
         if self.refused.as_ref().is_some_and(|(name, value)| numbers.get(name) == Some(value)) {
             return Err("they cannot be together".into());
         }
+        if let Some(known) = self.codes.iter().position(|of| of == numbers) {
+            return Ok(known);
+        }
         self.codes.push(numbers.clone());
         Ok(self.codes.len() - 1)
     }
@@ -163,6 +166,18 @@ fn time_that_runs_out_keeps_what_is_sure() {
     let found = found(&mut bench);
     assert!(found.cut_short);
     assert!(found.last.len() == 1 && !found.given_up);
+}
+
+#[test]
+fn what_stays_as_it_is_gains_nothing() {
+    // One run differs from the next by far more than a number does.
+    let mut bench = Bench::new(&[3e5], 0.3, 5);
+    let found = search(&mut bench, &[], &Named::new(), options());
+    assert!(found.numbers.is_empty());
+    let [Last { defaults: Ok(before), tuned: Ok(after), ratio: Some(ratio) }] = &found.last[..] else {
+        panic!("{:?}", found.last);
+    };
+    assert_eq!((before, ratio.median, ratio.high), (after, 1.0, 1.0));
 }
 
 #[test]
