@@ -516,14 +516,24 @@ impl Search<'_> {
             Some(k) => k,
             None => {
                 let before = self.known[set].as_ref().and_then(|k| k.of.get(&s.of.site)).map(|of| of.seconds);
-                let tried = Tried { at: *value, time: before.ok_or_else(String::new), times: 1.0 };
+                let tried = Tried {
+                    at: *value,
+                    time: before.ok_or_else(|| "it was not measured".into()),
+                    times: 1.0,
+                };
                 number.on.push(On { data: set, count: 0, sizes: Vec::new(), tried: vec![tried] });
                 number.on.len() - 1
             }
         };
         let on = &mut number.on[k];
         // By the fastest of all, which may be this.
-        let from = on.tried.iter().find(|t| t.at == s.from).map_or(1.0, |t| t.times);
+        let before = on.tried.iter().find(|t| t.at == s.from);
+        let from = before.map_or(1.0, |t| t.times);
+        // What ran in turn says how far it is from the one before; what the machine did meanwhile is left out.
+        let time = match (time, before.map(|t| &t.time)) {
+            (Ok(_), Some(Ok(seconds))) => Ok(seconds * ratio),
+            (time, _) => time,
+        };
         on.tried.retain(|t| t.at != s.to);
         on.tried.push(Tried { at: s.to, time, times: from * ratio });
         let fast = on.tried.iter().map(|t| t.times).fold(f64::INFINITY, f64::min);
