@@ -241,6 +241,11 @@ pub(crate) fn why(n: &Number, m: &Measured) -> String {
         return match losing.as_slice() {
             _ if m.given_up => "Why the default: what was found did not hold in the last run.".into(),
             [] => "Why the default: every data set is at its fastest with it, or so near that the clock cannot tell.".into(),
+            some if !n.is_threshold() => format!(
+                "Why the default: another value looked faster for {}, but not surely so when it was measured again, or not \
+                 without making another data set slower.",
+                names(some.iter().copied())
+            ),
             some => format!(
                 "Why the default: what would be faster for {} would make another data set slower, or gain too little in all.",
                 names(some.iter().copied())

@@ -18,8 +18,8 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 320.0;
 /// How high a chart of values is: of these there may be many, and most say that nothing changes.
 const LOW: f64 = 250.0;
-/// How wide a letter is, about.
-const LETTER: f64 = 6.3;
+/// How wide a letter is, about, in a wide font.
+const LETTER: f64 = 7.2;
 /// How far apart lines of text are.
 const LINE: f64 = 14.0;
 /// How many data sets a chart of values names.
