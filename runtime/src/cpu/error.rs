@@ -1,8 +1,8 @@
 //! The error slot of a launch: which check failed, of those that did.
 //!
 //! Several blocks may fail, on several threads. The failure of the lowest block is the one that counts:
-//! blocks are claimed in ascending order, so those below a block that failed all run, and the lowest
-//! failure is the same for any number of threads.
+//! those below a block that failed all run, whoever claims them, so the lowest failure is the same for any number
+//! of threads.
 
 #![allow(unsafe_code)]
 
@@ -45,7 +45,7 @@ impl Error {
     }
 
     /// Whether a block below this one has failed, or will not run.
-    fn has_failed_below(&self, block: u64) -> bool {
+    pub(super) fn has_failed_below(&self, block: u64) -> bool {
         self.ended.load(Ordering::Relaxed)
             || self.has_failed() && {
                 let lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);

@@ -374,7 +374,7 @@ impl Context<'_> {
             // it is shared, and only looked at through shared references.
             unsafe {
                 f(shared.args(), lo, hi, worker as u64, shared.error());
-                !(*shared.error()).has_failed()
+                !(*shared.error()).has_failed_below(hi)
             }
         };
         match self.kernels.limit {

@@ -1,7 +1,10 @@
 //! A fixed pool of threads that runs the blocks of one launch at a time.
 //!
-//! The calling thread is worker 0. Blocks are claimed in chunks from one counter, in ascending order;
-//! which worker runs which chunk is left to chance, so nothing that a program computes may depend on it.
+//! The calling thread is worker 0. Each worker has a *share*, consecutive blocks that it claims in chunks, in ascending
+//! order, and then helps with what is left of the others' (affinity scheduling; Markatos and LeBlanc, 1992). So a program that
+//! goes over the same arrays again and again, step by step, finds them in the caches of the cores that wrote them. Blocks
+//! that wait for those below them come from one counter, in ascending order. Which worker runs which chunk is left to
+//! chance in the end, so nothing that a program computes may depend on it.
 //!
 //! A launch costs about a microsecond, because nobody waits for a thread that is late: a worker *joins* a
 //! launch while it is open, the caller closes it when no block is left to claim, and waits only for those
@@ -52,8 +55,11 @@ struct Alone<T>(T);
 
 struct Shared {
     state: Alone<AtomicU64>,
-    /// The next block that nobody has claimed.
-    next: Alone<AtomicU64>,
+    /// The next block that nobody has claimed: of all of them the first one, where they are claimed in order; else of each
+    /// share.
+    next: Vec<Alone<AtomicU64>>,
+    /// No blocks from here on need to run.
+    end: Alone<AtomicU64>,
     job: UnsafeCell<Job>,
     /// The workers but the first.
     sleepers: Vec<Sleeper>,
@@ -81,6 +87,15 @@ struct Job {
     work: *const Work<'static>,
     blocks: u64,
     chunk: u64,
+    /// How many there are; 1 where blocks are claimed in order.
+    shares: u64,
+}
+
+impl Job {
+    /// The first block of a share; that of the one after the last is the end.
+    fn start(&self, share: u64) -> u64 {
+        self.blocks / self.shares * share + share.min(self.blocks % self.shares)
+    }
 }
 
 impl Pool {
@@ -91,8 +106,9 @@ impl Pool {
         let nothing: &Work<'static> = &|_, _, _| false;
         let shared = Arc::new(Shared {
             state: Alone(AtomicU64::new(0)),
-            next: Alone(AtomicU64::new(0)),
-            job: UnsafeCell::new(Job { work: nothing, blocks: 0, chunk: 1 }),
+            next: (0..threads).map(|_| Alone(AtomicU64::new(0))).collect(),
+            end: Alone(AtomicU64::new(0)),
+            job: UnsafeCell::new(Job { work: nothing, blocks: 0, chunk: 1, shares: 1 }),
             sleepers: (1..threads).map(|_| Sleeper::default()).collect(),
             waiting: AtomicBool::new(false),
             caller: Mutex::new(None),
@@ -140,14 +156,18 @@ impl Pool {
         // SAFETY: only the lifetime changes. The pointer is followed by threads that have joined this
         // launch, and `Launch::drop` returns only when none is left, also if `work` panics here.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
-        let job = Job { work, blocks, chunk };
+        let chunks = blocks.div_ceil(chunk);
+        let shares = if share > 0 { 1 } else { chunks.min(self.workers() as u64) };
+        let job = Job { work, blocks, chunk, shares };
         // SAFETY: the launch is closed, nobody has joined, and `launch` is held: nobody else looks.
         unsafe { *shared.job.get() = job };
-        shared.next.0.store(0, Ordering::Relaxed);
+        shared.end.0.store(blocks, Ordering::Relaxed);
+        for (k, next) in (0..shares).zip(&shared.next) {
+            next.0.store(job.start(k), Ordering::Relaxed);
+        }
         let epoch = (shared.state.0.load(Ordering::Relaxed) >> EPOCH).wrapping_add(1);
         shared.state.0.store(epoch << EPOCH | OPEN, Ordering::SeqCst);
         let launch = Launch(shared);
-        let chunks = blocks.div_ceil(chunk);
         for sleeper in shared.sleepers.iter().take(usize::try_from(chunks - 1).unwrap_or(usize::MAX)) {
             if sleeper.asleep.load(Ordering::SeqCst)
                 && sleeper.asleep.swap(false, Ordering::SeqCst)
@@ -258,20 +278,70 @@ impl Shared {
         }
     }
 
-    /// Claims and runs chunks until none is left.
+    /// Claims and runs chunks until none is left: of the worker's own share first, then of those after it.
     fn work(&self, job: Job, worker: usize) {
         // SAFETY: `worker` has joined the launch, or is its caller; `work` outlives the launch.
         let work = unsafe { &*job.work };
-        loop {
-            let lo = self.next.0.fetch_add(job.chunk, Ordering::Relaxed);
-            if lo >= job.blocks {
-                return;
+        for k in 0..job.shares {
+            let share = (worker as u64 + k) % job.shares;
+            let (next, end) = (&self.next[share as usize].0, job.start(share + 1));
+            while next.load(Ordering::Relaxed) < end {
+                let lo = next.fetch_add(job.chunk, Ordering::Relaxed);
+                // What is above is not needed; what is below is, in whatever share.
+                if lo >= end.min(self.end.0.load(Ordering::Relaxed)) {
+                    break;
+                }
+                let hi = lo.saturating_add(job.chunk).min(end);
+                if !work(lo, hi, worker) {
+                    self.end.0.fetch_min(hi, Ordering::Relaxed);
+                }
             }
-            let hi = lo.saturating_add(job.chunk).min(job.blocks);
-            if !work(lo, hi, worker) {
-                // All chunks below are claimed already, since chunks are claimed in ascending order.
-                self.next.0.fetch_max(job.blocks, Ordering::Relaxed);
-                return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn each_block_runs_once_whatever_the_shares() {
+        for threads in [1, 2, 3, 8] {
+            let pool = Pool::new(threads);
+            for blocks in [1, 2, 3, 7, 64, 1000] {
+                for share in [0, 1, 3, -1, -4, -64, i64::MIN] {
+                    let ran: Vec<AtomicUsize> = (0..blocks).map(|_| AtomicUsize::new(0)).collect();
+                    let least = AtomicU64::new(u64::MAX);
+                    pool.run(blocks, share, &|lo, hi, worker| {
+                        assert!(worker < threads && lo < hi);
+                        (lo..hi).for_each(|b| _ = ran[b as usize].fetch_add(1, Ordering::Relaxed));
+                        least.fetch_min(hi - lo, Ordering::Relaxed);
+                        true
+                    });
+                    assert!(ran.iter().all(|n| n.load(Ordering::Relaxed) == 1), "{threads} {blocks} {share}");
+                    if share > 0 && threads > 1 && blocks > 1 {
+                        assert!(least.load(Ordering::Relaxed) <= share as u64);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_blocks_below_the_first_that_fails_run() {
+        let pool = Pool::new(4);
+        for fails in [0, 1, 250, 251, 600, 999] {
+            for share in [0, 1, -8] {
+                let ran: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
+                pool.run(1000, share, &|lo, hi, _| {
+                    (lo..hi).for_each(|b| _ = ran[b as usize].fetch_add(1, Ordering::Relaxed));
+                    !(lo..hi).any(|b| b >= fails)
+                });
+                assert!(
+                    ran[..=fails as usize].iter().all(|n| n.load(Ordering::Relaxed) == 1),
+                    "{fails} {share}"
+                );
             }
         }
     }

@@ -46,7 +46,7 @@ const ALL: [Subject; 8] = [
             set("4×1048576", &[4, 1 << 20]),
             set("2048×2048", &[2048, 2048]),
             set("262144×16", &[1 << 18, 16]),
-            set("1048576×4", &[1 << 20, 4]),
+            set("100×4000", &[100, 4000]),
         ],
         unseen: &[set("64×65536", &[64, 1 << 16]), set("65536×64", &[1 << 16, 64])],
     },
@@ -63,19 +63,19 @@ const ALL: [Subject; 8] = [
     Subject {
         program: "local-volatility",
         seen: &[
+            set("4 strikes, 128×128, 8 steps", &[4, 128, 128, 8]),
             set("16 strikes, 32×256, 8 steps", &[16, 32, 256, 8]),
-            set("128 strikes, 64×32, 8 steps", &[128, 64, 32, 8]),
             set("256 strikes, 16×16, 16 steps", &[256, 16, 16, 16]),
         ],
         unseen: &[
             set("64 strikes, 64×64, 8 steps", &[64, 64, 64, 8]),
-            set("4 strikes, 128×128, 8 steps", &[4, 128, 128, 8]),
+            set("8 strikes, 100×100, 8 steps", &[8, 100, 100, 8]),
         ],
     },
     Subject {
         program: "lu",
-        seen: &[set("16×16", &[16]), set("128×128", &[128]), set("512×512", &[512])],
-        unseen: &[set("64×64", &[64]), set("300×300", &[300])],
+        seen: &[set("32×32", &[32]), set("100×100", &[100]), set("300×300", &[300])],
+        unseen: &[set("64×64", &[64]), set("200×200", &[200])],
     },
     Subject {
         program: "needleman-wunsch",
