@@ -6,6 +6,8 @@
 
 use crate::database::{Db, SourceFile};
 use crate::names;
+pub use crate::numbers::{Kind, Number, number};
+use crate::numbers::{numbers, set_numbers};
 use crate::pipeline::Stage;
 use crate::program::LinkedProgram;
 use crate::queries;
@@ -15,13 +17,11 @@ use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_flat::ir::Named;
 pub use remc_kernel::lower::Target;
-use remc_kernel::schedule::Fields;
-pub use remc_kernel::schedule::{Field, Schedule, Schedules};
+pub use remc_kernel::schedule::{Field, Schedule};
 use remc_mono::build::MOST_PARTS;
 use remc_mono::limits::{BuildError, Limitation, TooLarge};
 use remc_mono::opt;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A program in one of the languages of the compiler.
@@ -77,51 +77,6 @@ pub struct Options<'o> {
     /// How many parts a program may have, with its functions written out where they are called, if not
     /// [`MOST_PARTS`].
     pub size_limit: Option<usize>,
-}
-
-/// A kind of numbers, of which a program has one for each of its branches, or operators.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    Threshold(Threshold),
-    Field(Field),
-}
-
-impl Kind {
-    /// The kind of this name, `par.outer` or `grain`.
-    pub fn named(name: &str) -> Option<Kind> {
-        let threshold = Threshold::ALL.into_iter().find(|t| t.name() == name).map(Kind::Threshold);
-        threshold.or_else(|| Field::ALL.iter().find(|f| f.name() == name).map(|f| Kind::Field(*f)))
-    }
-
-    /// The kind of the number of this name, `main/par.outer/rows:1`.
-    pub fn of_name(name: &str) -> Option<Kind> {
-        let threshold = Threshold::of_name(name).map(Kind::Threshold);
-        threshold.or_else(|| Field::of_name(name).map(Kind::Field))
-    }
-}
-
-/// A number of an operator's schedule.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Number {
-    /// The operator.
-    pub site: Name,
-    pub field: Field,
-    pub value: i64,
-}
-
-impl Number {
-    /// Its name in a program with this entry: `main/grain/rows:1`.
-    pub fn name(&self, entry: &str) -> String {
-        format!("{entry}/{}/{}", self.field, self.site)
-    }
-}
-
-/// The numbers that decide about operators: those that lowering has read, and what the code generator may.
-fn numbers(used: &BTreeMap<Name, Fields>, schedules: &Schedules) -> Vec<Number> {
-    let number =
-        |site: &Name, field: Field| Number { site: site.clone(), field, value: schedules.of(site)[field] };
-    let of = |(site, read): (&Name, &Fields)| read.iter().map(|f| number(site, f)).collect::<Vec<_>>();
-    used.iter().flat_map(of).collect()
 }
 
 /// The numbers of a device that choose between versions and cut work into blocks. They change the order
@@ -185,47 +140,7 @@ impl Session {
     }
 }
 
-/// Gives numbers of a program other values; the schedules of its operators.
-fn set_numbers(flat: &mut remc_flat::ir::Program, values: &Named, target: Target) -> C<Schedules> {
-    let thresholds: Vec<Name> = flat.tests().into_iter().map(|t| t.threshold.clone()).collect();
-    let sites = remc_flat::sites::sites(flat);
-    let mut schedules = Schedules { all: target.schedule, ..Schedules::default() };
-    let mut versions = Named::new();
-    for (name, value) in values {
-        if thresholds.iter().any(|t| t.as_str() == name) {
-            versions.insert(name.clone(), *value);
-            continue;
-        }
-        let Some((field, site)) = number(&flat.name, name, &sites, target.threads) else {
-            let mut sites: Vec<Name> = sites.into_values().collect();
-            sites.sort();
-            return Err(CompileError::NoNumber(name.clone(), thresholds, sites));
-        };
-        schedules.of.entry(site).or_insert(target.schedule).set(field, *value);
-    }
-    flat.set_thresholds(&versions)
-        .map_err(|name| broken(Stage::Flatten, format!("no threshold `{name}`")))?;
-    match schedules.conflict() {
-        Some((site, why)) => Err(CompileError::Numbers(site.cloned(), why)),
-        None => Ok(schedules),
-    }
-}
-
-/// The field and the operator of a name, `main/grain/rows:1`, if the program has that operator and the device reads the
-/// field.
-fn number(
-    entry: &Name,
-    name: &str,
-    sites: &FxHashMap<remc_flat::ir::Var, Name>,
-    threads: bool,
-) -> Option<(Field, Name)> {
-    let rest = name.strip_prefix(entry.as_str())?.strip_prefix('/')?;
-    let fields = Field::ALL.iter().filter(|f| f.matters(threads));
-    let mut found = fields.filter_map(|f| Some((*f, rest.strip_prefix(f.name())?.strip_prefix('/')?)));
-    found.find_map(|(f, site)| Some((f, sites.values().find(|s| s.as_str() == site)?.clone())))
-}
-
-fn broken(stage: Stage, message: impl std::fmt::Display) -> CompileError {
+pub(crate) fn broken(stage: Stage, message: impl std::fmt::Display) -> CompileError {
     CompileError::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
 }
 

@@ -11,6 +11,7 @@ pub mod cycles;
 pub mod database;
 pub mod doc;
 pub mod names;
+pub mod numbers;
 pub mod pipeline;
 pub mod program;
 pub mod queries;

@@ -9,7 +9,7 @@ use crate::codes;
 use crate::report::{Outcome, fail, to_stderr, usage};
 use remc_base::{Diagnostic, Name, Span};
 use remc_driver::Session;
-use remc_driver::compile::{Field, Kind, Named, Number};
+use remc_driver::compile::{Kind, Named, Number, number};
 use remc_flat::ir::Program;
 use remc_tune::file::{Tuned, Wrong, read, structure};
 use std::cell::RefCell;
@@ -145,7 +145,7 @@ pub fn misfit(tuned: &Tuned, p: &Program) -> Option<(String, String)> {
         return Some((name.clone(), format!("the program has no threshold `{name}`")));
     }
     tuned.schedule.iter().find_map(|(name, value)| {
-        let why = match field_of(p, name, tuned.device == "cuda") {
+        let why = match number(p, name, tuned.device == "cuda").map(|(field, _)| field) {
             None => format!("the program has no number `{name}` on this device"),
             Some(field) if !field.allows(*value) => {
                 format!("`{name}` is {value}, and it is {}", field.values())
@@ -154,17 +154,6 @@ pub fn misfit(tuned: &Tuned, p: &Program) -> Option<(String, String)> {
         };
         Some((name.clone(), why))
     })
-}
-
-/// The field of a name, `main/grain/rows:1`, if the program has the operator, and the device reads the field.
-fn field_of(p: &Program, name: &str, threads: bool) -> Option<Field> {
-    let rest = name.strip_prefix(p.name.as_str())?.strip_prefix('/')?;
-    let sites: Vec<Name> = remc_flat::sites::sites(p).into_values().collect();
-    let is = |f: &&Field| {
-        let site = rest.strip_prefix(f.name()).and_then(|rest| rest.strip_prefix('/'));
-        f.matters(threads) && site.is_some_and(|site| sites.iter().any(|s| s.as_str() == site))
-    };
-    Field::ALL.iter().find(is).copied()
 }
 
 /// A file that was named is wrong, or one that was not is left alone.
