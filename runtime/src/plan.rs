@@ -18,9 +18,10 @@
 //! freed or moved out once. It is watched here all the same, as is that elements are in their buffers: what
 //! is wrong ends as [`Stopped::Broken`], and nothing is touched that is not there.
 //!
-//! [`interpret`] is a machine whose kernels are interpreted too.
+//! [`interpret`] is a machine whose kernels are interpreted too, [`watched`] one that says what another one did.
 
 pub mod interpret;
+pub mod watched;
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,8 @@ pub fn explain(t: &Tuned, beside: &Beside, machine: &str) -> String {
             all => format!("{} data sets: {}", all.len(), names(all.iter().map(|d| d.name.as_str()))),
         };
         out.push(format!("  It was measured on {}, on {}, with {sets}.", m.date, m.on()));
-        if m.machine != machine {
+        // Which GPU there is, only a run on it knows.
+        if t.device == "cpu" && m.machine != machine {
             out.push(format!(
                 "  This machine is another one ({machine}): what is fastest there need not be here, so measure anew."
             ));

@@ -162,7 +162,8 @@ pub struct Limit<'a> {
 }
 
 impl Limit<'_> {
-    fn is_over(&self, spent: Duration) -> bool {
+    /// Whether a run that has taken so long is to end.
+    pub fn is_over(&self, spent: Duration) -> bool {
         spent >= self.time || self.ended.is_some_and(|ended| ended.load(Relaxed))
     }
 }

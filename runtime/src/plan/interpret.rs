@@ -19,6 +19,7 @@
 
 mod block;
 
+use super::watched::Clocked;
 use super::{Argument, Machine, SortKey, broken};
 use crate::heap;
 use crate::stop::{Failure, Stopped};
@@ -130,7 +131,14 @@ pub struct Interpreter<'p> {
     limit: usize,
     used: usize,
     launches: u64,
+    /// Statements that were executed in the launch at hand, and what all launches cost.
+    steps: std::cell::Cell<u64>,
+    cost: u64,
 }
+
+/// What a launch costs, in steps, and how many threads run at the same time: for the clock of a machine that has none.
+const LAUNCH: u64 = 2000;
+const AT_ONCE: u64 = 4096;
 
 impl<'p> Interpreter<'p> {
     /// A machine for the kernels of a program; `descending` runs their blocks in that order, where none waits
@@ -146,7 +154,17 @@ impl<'p> Interpreter<'p> {
             limit: 1 << 30,
             used: 0,
             launches: 0,
+            steps: std::cell::Cell::new(0),
+            cost: 0,
         }
+    }
+}
+
+/// Time is counted, not taken: a launch, and its statements by the threads that there are for them, at a step each
+/// nanosecond. So it is the same in every run.
+impl Clocked for Interpreter<'_> {
+    fn now(&mut self) -> Done<f64> {
+        Ok(self.cost as f64 * 1e-9)
     }
 }
 
@@ -190,6 +208,7 @@ impl Machine for Interpreter<'_> {
         let Some(kernel) = self.p.kernels.get(id) else { return broken(format!("there is no {id:?}")) };
         let count: i64 = grid.iter().product();
         self.launches += 1;
+        self.steps.set(0);
         let mut lowest: Option<Failure> = None;
         let descending = self.descending && !kernel.is_chained();
         for i in 0..count {
@@ -210,6 +229,8 @@ impl Machine for Interpreter<'_> {
                 }
             }
         }
+        let threads = kernel.threads.map_or(1, |(_, n)| u64::from(n));
+        self.cost += LAUNCH + self.steps.get() / (count.max(1) as u64 * threads).min(AT_ONCE);
         lowest.map_or(Ok(()), |failure| Err(failure.into()))
     }
 

@@ -86,6 +86,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   remc autotune prog.remora --inputs data/            # data/small/xs.npy, data/large/xs.npy, or data/*.npz
   remc autotune --inputs data/                        # the program of this folder
+  remc autotune prog.remora --inputs data/ --device cuda
   remc autotune prog.remora --inputs data/ --entry main --budget 60 --effort full
   remc autotune prog.remora --inputs data/ --resume   # goes on where an earlier one ended
   remc autotune prog.remora --inputs data/ --report tuning.html")]

@@ -15,6 +15,7 @@ use remc_kernel::ir::{KernelId, Program, Ty};
 use remc_kernel::traps::traps;
 use remc_runtime::cpu::Stats;
 use remc_runtime::cuda::{Buffer, Cubin, Cuda, CudaOptions, Device, Extent, Kernel};
+use remc_runtime::plan::watched::Clocked;
 use remc_runtime::plan::{self, Argument, Given, Machine, SortKey};
 use remc_runtime::stop::Stopped;
 use std::borrow::Cow;
@@ -26,14 +27,28 @@ fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
 }
 
 /// A program's kernels, loaded on a GPU.
-struct Gpu<'d> {
-    device: &'d Device,
+pub struct Loaded {
     launches: Vec<Launch>,
     kernels: Vec<Kernel>,
     /// Where blocks of chained kernels take their numbers.
     ticket: Buffer,
     /// Threads that run at the same time.
     workers: u64,
+}
+
+/// Kernels that a plan launches.
+pub struct Gpu<'d> {
+    pub device: &'d Device,
+    pub loaded: &'d Loaded,
+    pub began: Instant,
+}
+
+/// The GPU and its compiler, with at most so many bytes of its memory.
+pub fn open(memory_limit: Option<u64>, otherwise: &str) -> Outcome<Cuda> {
+    let cuda = Cuda::new(&CudaOptions { memory_limit, ..CudaOptions::default() });
+    cuda.or_else(|missing| {
+        fail(usage(codes::DEVICE, format!("there is no cuda device: {missing}")).help(otherwise))
+    })
 }
 
 /// Compiles a program for the GPU and runs it, some number of times, with at most so many bytes of its memory.
@@ -44,50 +59,16 @@ pub fn run(
     arguments: &[Value],
     (repeat, memory_limit): (u32, Option<u64>),
 ) -> Outcome<Result<Ran, RuntimeError>> {
-    let cuda = match Cuda::new(&CudaOptions { memory_limit, ..CudaOptions::default() }) {
-        Ok(cuda) => cuda,
-        Err(missing) => {
-            return fail(
-                usage(codes::DEVICE, format!("there is no cuda device: {missing}"))
-                    .help("`--device cpu` runs the program on this machine's processor"),
-            );
-        }
-    };
-    let mut gpu = load(session, program, &cuda)?;
+    let cuda = open(memory_limit, "`--device cpu` runs the program on this machine's processor")?;
+    let loaded = load(session, program, &cuda)?;
     let explain = |stopped| crate::device::explain(session, program, &traps(program), stopped).map(Err);
     let _timed = session.db.timings().enter(Stage::Execute);
     let wrong = |message: String| bug(Stage::Execute, message);
-    let mut flat = Vec::new();
-    for (input, value) in program.inputs.iter().zip(arguments) {
-        leaves(input, Cow::Borrowed(value), &mut flat).map_err(wrong)?;
-    }
-    let sizes = boundary::sizes(program, indices, &flat).map_err(wrong)?;
-    let mut buffers = Vec::new();
-    for (v, value) in program.params.iter().skip(sizes.len()).zip(&flat) {
-        buffers.push(match program.ty(*v) {
-            Ty::Scalar(_) => None,
-            Ty::Buffer(_) => match cuda.device.upload(value) {
-                Ok(buffer) => Some(buffer),
-                Err(stopped) => return explain(stopped),
-            },
-        });
-    }
-    let mut params = Vec::new();
-    for (k, v) in program.params.iter().enumerate() {
-        params.push(match (sizes.get(k), program.ty(*v)) {
-            (Some(n), _) => Argument::Scalar(Scalar::I64(*n as i64)),
-            (None, Ty::Scalar(ty)) => {
-                let value = flat.get(k - sizes.len()).ok_or("a parameter that is not given".to_owned());
-                let bits = value.and_then(boundary::bits).map_err(wrong)?;
-                let scalar = Scalar::from_bits64(*ty, bits as i64).ok_or("a scalar of no value".to_owned());
-                Argument::Scalar(scalar.map_err(wrong)?)
-            }
-            (None, Ty::Buffer(_)) => match buffers.get(k - sizes.len()) {
-                Some(Some(buffer)) => Argument::Buffer(buffer),
-                _ => return Err(wrong("an array that is not given".into())),
-            },
-        });
-    }
+    let bound = match bind(session, program, indices, arguments, |value| cuda.device.upload(value))? {
+        Ok(bound) => bound,
+        Err(stopped) => return Ok(Err(stopped)),
+    };
+    let mut gpu = Gpu { device: &cuda.device, loaded: &loaded, began: Instant::now() };
     let mut runs = Vec::new();
     let mut last = None;
     for _ in 0..repeat {
@@ -96,7 +77,7 @@ pub fn run(
         cuda.device.restart_counting();
         let start = Instant::now();
         let ran = cuda.device.clear_error().map_err(Stopped::from);
-        let ran = ran.and_then(|()| plan::run(program, &mut gpu, &params));
+        let ran = ran.and_then(|()| plan::run(program, &mut gpu, &bound.arguments()));
         let ran = ran.and_then(|given| cuda.device.wait().map(|()| given).map_err(Stopped::from));
         match ran {
             Ok(given) => last = Some(given),
@@ -117,8 +98,64 @@ pub fn run(
     Ok(Ok(Ran { value, runs, stats }))
 }
 
+/// The arguments of a plan, whose arrays are in the memory of a device.
+pub struct Bound<B>(Vec<Held<B>>);
+
+enum Held<B> {
+    Scalar(Scalar),
+    Buffer(B),
+}
+
+impl<B> Bound<B> {
+    /// As the plan takes them.
+    pub fn arguments(&self) -> Vec<Argument<'_, B>> {
+        let held = self.0.iter();
+        held.map(|h| match h {
+            Held::Scalar(scalar) => Argument::Scalar(*scalar),
+            Held::Buffer(buffer) => Argument::Buffer(buffer),
+        })
+        .collect()
+    }
+}
+
+/// Puts arguments where `upload` has arrays go.
+pub fn bind<B>(
+    session: &Session,
+    program: &Program,
+    indices: &[IndexValue],
+    arguments: &[Value],
+    upload: impl Fn(&Value) -> Result<B, Stopped>,
+) -> Outcome<Result<Bound<B>, RuntimeError>> {
+    let wrong = |message: String| bug(Stage::Execute, message);
+    let mut flat = Vec::new();
+    for (input, value) in program.inputs.iter().zip(arguments) {
+        leaves(input, Cow::Borrowed(value), &mut flat).map_err(wrong)?;
+    }
+    let sizes = boundary::sizes(program, indices, &flat).map_err(wrong)?;
+    if sizes.len() + flat.len() != program.params.len() {
+        return Err(wrong("another number of parameters".into()));
+    }
+    let mut bound: Vec<_> = sizes.iter().map(|n| Held::Scalar(Scalar::I64(*n as i64))).collect();
+    for (v, value) in program.params.iter().skip(sizes.len()).zip(&flat) {
+        bound.push(match program.ty(*v) {
+            Ty::Scalar(ty) => {
+                let bits = boundary::bits(value).map_err(wrong)?;
+                let scalar = Scalar::from_bits64(*ty, bits as i64).ok_or("a scalar of no value".to_owned());
+                Held::Scalar(scalar.map_err(wrong)?)
+            }
+            Ty::Buffer(_) => match upload(value) {
+                Ok(buffer) => Held::Buffer(buffer),
+                Err(stopped) => {
+                    return crate::device::explain(session, program, &traps(program), stopped).map(Err);
+                }
+            },
+        });
+    }
+    Ok(Ok(Bound(bound)))
+}
+
 /// Prints, compiles and loads the kernels.
-fn load<'d>(session: &Session, program: &Program, cuda: &'d Cuda) -> Outcome<Gpu<'d>> {
+pub fn load(session: &Session, program: &Program, cuda: &Cuda) -> Outcome<Loaded> {
     let _timed = session.db.timings().enter(Stage::Codegen);
     let text = crate::cuda::kernels(session, program)?;
     let launches = remc_cuda::launches(program);
@@ -134,13 +171,19 @@ fn load<'d>(session: &Session, program: &Program, cuda: &'d Cuda) -> Outcome<Gpu
     crate::cache::warn(session, &cuda.kernels.cache);
     let ticket = cuda.device.array(None, BaseTy::U64, &[1]);
     let gpu = &cuda.device.gpu;
-    Ok(Gpu {
-        device: &cuda.device,
+    Ok(Loaded {
         launches,
         kernels: kernels.map_err(|e| bug(Stage::Codegen, e))?,
         ticket: ticket.map_err(|e| bug(Stage::Codegen, format!("{e:?}")))?,
         workers: u64::from(gpu.multiprocessors) * u64::from(gpu.threads_per_multiprocessor),
     })
+}
+
+impl Clocked for Gpu<'_> {
+    fn now(&mut self) -> Result<f64, Stopped> {
+        self.device.wait().map_err(Stopped::from)?;
+        Ok(self.began.elapsed().as_secs_f64())
+    }
 }
 
 fn broken<T>(what: &str) -> Result<T, Stopped> {
@@ -173,7 +216,8 @@ impl Machine for Gpu<'_> {
     }
 
     fn launch(&mut self, id: KernelId, grid: &[i64], args: &[Argument<'_, Buffer>]) -> Result<(), Stopped> {
-        let (Some(how), Some(kernel)) = (self.launches.get(id.0 as usize), self.kernels.get(id.0 as usize))
+        let (Some(how), Some(kernel)) =
+            (self.loaded.launches.get(id.0 as usize), self.loaded.kernels.get(id.0 as usize))
         else {
             return broken("a kernel that is not there");
         };
@@ -191,11 +235,14 @@ impl Machine for Gpu<'_> {
             .collect();
         words.extend([blocks, self.device.error_slot()]);
         if how.chained {
-            words.push(self.ticket.address());
-            self.device.fill(&self.ticket, 0)?;
+            words.push(self.loaded.ticket.address());
+            self.device.fill(&self.loaded.ticket, 0)?;
         }
-        let extent =
-            Extent { grid: [how.grid(blocks, self.workers), 1, 1], block: [how.threads, 1, 1], shared: 0 };
+        let extent = Extent {
+            grid: [how.grid(blocks, self.loaded.workers), 1, 1],
+            block: [how.threads, 1, 1],
+            shared: 0,
+        };
         // SAFETY: the parameters are those that the kernel was printed with, in this order; the plan keeps
         // the buffers until the launch is made, and memory is given out again in the order of the calls.
         #[expect(unsafe_code, reason = "a kernel is launched")]
@@ -236,7 +283,7 @@ impl Machine for Gpu<'_> {
     }
 
     fn workers(&self) -> u64 {
-        self.workers
+        self.loaded.workers
     }
 }
 

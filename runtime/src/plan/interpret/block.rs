@@ -488,6 +488,7 @@ impl<'a> Block<'a> {
     }
 
     fn stmt(&mut self, s: &'a Stmt) -> Step {
+        self.machine.steps.set(self.machine.steps.get() + 1);
         match &s.kind {
             StmtKind::Let { var, exp } => self.let_(*var, exp),
             StmtKind::Store { buffer, at, value } => {

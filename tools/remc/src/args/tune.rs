@@ -1,6 +1,6 @@
 //! The options of `remc autotune` and `remc tuning`.
 
-use super::{Size, bytes};
+use super::{Device, Size, bytes};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -17,6 +17,9 @@ pub struct Autotune {
     /// The entry to tune; may be given several times [default: the file's only entry]
     #[arg(long, value_name = "NAME")]
     pub entry: Vec<String>,
+    /// What to tune for: `cuda` needs a GPU
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = tuned_for())]
+    pub device: Device,
     /// About how long it may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30")]
     pub budget: f64,
@@ -41,7 +44,7 @@ pub struct Autotune {
     /// How many threads the cpu device uses [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// The most memory that data may take at a time, such as 512M or 2G [default: what the machine has]
+    /// The most memory that data may take at a time, such as 512M or 2G [default: what the machine or device has]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<u64>,
     #[command(flatten)]
@@ -72,4 +75,15 @@ pub enum Effort {
 pub enum Target {
     Mean,
     Worst,
+}
+
+/// The devices that programs are tuned for.
+fn tuned_for() -> impl clap::builder::TypedValueParser<Value = Device> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+    let all = [Device::Cpu, Device::Cuda, Device::Emulated];
+    let values: Vec<PossibleValue> = all.iter().filter_map(ValueEnum::to_possible_value).collect();
+    PossibleValuesParser::new(values).map(|name| {
+        let device = Device::from_str(&name, false);
+        device.unwrap_or(Device::Cpu)
+    })
 }

@@ -1,14 +1,15 @@
 //! The command: from a program and a folder to a tuning file.
 
-use super::{device, generated, kept, machine, operators, outcome, pick, sets};
-use crate::args::{Autotune, Effort, Source, Target};
+use super::device::Runs;
+use super::{device, generated, kept, machine, operators, outcome, pick, plans, sets};
+use crate::args::{Autotune, Device, Effort, Source, Target};
 use crate::codes;
 use crate::commands::{choose, load, may_write, new_session, protected, write};
 use crate::compile::refuse;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
 use clap::ValueEnum;
 use remc_driver::InternalBug;
-use remc_driver::compile::{Named, Number, Options, Stop, Tuning};
+use remc_driver::compile::{Named, Number, Options, Stop};
 use remc_tune::choices::Choices;
 use remc_tune::clock::Care;
 use remc_tune::file::{Tuned, structure, with};
@@ -30,6 +31,11 @@ pub fn autotune(args: &Autotune, reporter: &Reporter) -> Outcome {
     if args.budget.is_nan() || args.budget < LEAST_BUDGET {
         let d = usage(codes::TUNE, format!("a budget of {} s is too small to measure anything", args.budget));
         return fail(d.help(format!("give at least {LEAST_BUDGET} s; most programs take 10 to 30 s")));
+    }
+    if args.device != Device::Cpu && args.threads.is_some() {
+        return fail(
+            usage(codes::DEVICE, "--threads is of the cpu device").help("leave it out, or `--device`"),
+        );
     }
     let path = match &args.file {
         Some(path) => path.clone(),
@@ -80,12 +86,37 @@ fn the_program() -> Outcome<PathBuf> {
     }
 }
 
-/// Tunes one entry.
+/// What is tuned for, as a tuning file calls it.
+fn called(device: Device) -> &'static str {
+    if device == Device::Cpu { "cpu" } else { "cuda" }
+}
+
+/// What reads the tuning.
+fn picks(device: Device) -> &'static str {
+    if device == Device::Cpu { "`remc run`" } else { "`remc run --device cuda`, and `remc compile`," }
+}
+
+/// Tunes one entry, on the device that is asked for.
 fn one(
     args: &Autotune,
     source: &Source,
     entry: &Option<String>,
     output: &Path,
+    until: Instant,
+    reporter: &Reporter,
+) -> Outcome<Tuned> {
+    let (memory, of) = (args.memory_limit, (source, entry, output));
+    match args.device {
+        Device::Cuda => on(&plans::OnGpu::new(memory)?, args, of, until, reporter),
+        Device::Emulated => on(&plans::Interpreted, args, of, until, reporter),
+        _ => on(&device::OnCpu::new(args.threads, memory), args, of, until, reporter),
+    }
+}
+
+fn on<D: Runs>(
+    device: &D,
+    args: &Autotune,
+    (source, entry, output): (&Source, &Option<String>, &Path),
     until: Instant,
     reporter: &Reporter,
 ) -> Outcome<Tuned> {
@@ -131,7 +162,7 @@ fn one(
     let ranks = device::ranks(&sets)?;
     let options = |to: &'static str| Options {
         to: Some(to),
-        tuning: Tuning::default(),
+        tuning: device.tuning(),
         size_limit: args.size.limit,
         ..Options::default()
     };
@@ -146,8 +177,7 @@ fn one(
     let choices = Choices::of(&flat);
     let name = global.name.as_str();
     let data: Vec<(String, String)> = sets.iter().map(|s| (s.label.clone(), s.contents.clone())).collect();
-    let mut subject =
-        device::Device::new(&session, kernel, &choices, sets, (args.threads, args.memory_limit), until)?;
+    let mut subject = device::Device::new(&session, device, kernel, &choices, sets, until)?;
     outcome::interruption();
     let (count, plural) = (data.len(), if data.len() == 1 { "" } else { "s" });
     to_stderr(&format!(
@@ -159,18 +189,18 @@ fn one(
         Effort::Full => Care::FULL,
     };
     let code = structure(&flat);
-    let threads = subject.threads();
+    let threads = device.workers();
     let now = Circumstances {
         code: code.clone(),
         compiler: crate::cache::compiler(),
-        machine: machine::processor(),
+        machine: device.machine(),
         threads,
         effort: args.effort.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default(),
     };
     let of = kept::Of {
         program: source.file.as_deref().unwrap_or(output),
         entry: name,
-        device: "cpu",
+        device: called(args.device),
         ranks: &ranks,
     };
     let contents = data.iter().map(|(_, contents)| contents.clone()).collect();
@@ -193,21 +223,21 @@ fn one(
     };
     lowered(&versions)?;
     let tunable = operators::tunable(name, &numbers.borrow());
-    let machine = Machine { workers: threads, bandwidth: Some(machine::bandwidth(threads)) };
-    let mut bench = operators::Operators::new(&session, &lowered, subject.apart(), until);
+    let machine = Machine { workers: threads, bandwidth: device.bandwidth() };
+    let mut bench = operators::Operators::new(&session, &lowered, device, subject.apart(), until);
     let options = remc_tune::schedules::Options { objective, care, machine };
     let of_operators = schedules::search(&mut bench, &tunable, &versions, options);
     drop(bench);
     let schedule = of_operators.numbers.clone();
     let measured = Measured {
-        machine: machine::processor(),
+        machine: device.machine(),
         threads,
         date: machine::today(),
         ..Measured::of(&choices, &found, &data).with(of_operators)
     };
     let tuned = Tuned {
         entry: name.to_owned(),
-        device: "cpu".to_owned(),
+        device: called(args.device).to_owned(),
         code,
         ranks,
         thresholds: versions,
@@ -230,6 +260,6 @@ fn one(
     let written =
         written.map_err(|w| Failure::Usage(Box::new(usage(codes::TUNING, pick::sentence(output, &w)))))?;
     write(&Some(output.to_owned()), written.as_bytes())?;
-    to_stdout(&format!("written to {}; `remc run` picks it up there\n", output.display()))?;
+    to_stdout(&format!("written to {}; {} picks it up there\n", output.display(), picks(args.device)))?;
     Ok(tuned)
 }

@@ -1,6 +1,12 @@
-//! The cpu device, as the tuner drives it: data sets that stay in its memory, and a plan that asks for thresholds.
+//! A device, as the tuner drives it: data sets that stay in its memory, and a plan that asks for thresholds.
+//!
+//! | device | is |
+//! | --- | --- |
+//! | [`OnCpu`] | compiled code, on the threads of the cpu device |
+//! | `super::plans` | kernels that a plan launches: on a GPU, or interpreted, with a count of their cost for a clock |
 
 use super::kept::Store;
+use super::machine;
 use super::outcome;
 use super::sets::Set;
 use crate::boundary;
@@ -8,23 +14,173 @@ use crate::codes;
 use crate::cpu;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, fail, on_terminal, to_stderr, usage};
+use remc_base::{IndexValue, Name, Value};
+use remc_driver::compile::Tuning;
 use remc_driver::{InternalBug, Session};
+use remc_interp::RuntimeError;
 use remc_kernel::ir::Program;
 use remc_runtime::cpu::{Cpu, Limit};
 use remc_tune::choices::Choices;
+use remc_tune::schedules::Spent;
 use remc_tune::search::{Asked, Ways};
 use remc_tune::{Ended, Patience, Run, Subject};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// A program and its data sets on the cpu device.
-pub struct Device<'s> {
+/// What runs programs.
+pub trait Runs {
+    type Code;
+    /// The arguments of a program, in the device's memory.
+    type Bound;
+
+    /// What it is called.
+    fn machine(&self) -> String;
+
+    /// How many threads, or multiprocessors, work at the same time.
+    fn workers(&self) -> usize;
+
+    /// The bytes a second that go through its memory, if that is known.
+    fn bandwidth(&self) -> Option<f64>;
+
+    /// What programs are compiled for.
+    fn tuning(&self) -> Tuning;
+
+    /// Compiles a program, for the cache too if it is `kept`.
+    fn load(&self, session: &Session, program: Program, kept: bool) -> Outcome<Self::Code>;
+
+    fn bind(
+        &self,
+        session: &Session,
+        code: &Self::Code,
+        indices: &[IndexValue],
+        arguments: Vec<Value>,
+    ) -> Outcome<Result<Self::Bound, RuntimeError>>;
+
+    /// Runs a program once, and no longer than a limit says.
+    fn once(
+        &self,
+        session: &Session,
+        code: &Self::Code,
+        bound: &Self::Bound,
+        how: How<'_>,
+    ) -> Outcome<Result<Once, cpu::Ended>>;
+}
+
+/// What is wanted of a run.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// Values of thresholds in place of the program's own, if it is to say which sizes are compared with them; else what
+    /// each operator takes is wanted.
+    pub under: Option<&'a FxHashMap<Name, i64>>,
+    pub limit: Option<Limit<'a>>,
+}
+
+/// A run.
+#[derive(Default)]
+pub struct Once {
+    pub seconds: f64,
+    /// Which thresholds were compared with which sizes, in this order.
+    pub tested: Vec<(Name, i64)>,
+    /// By operator.
+    pub of: BTreeMap<String, Spent>,
+}
+
+impl Once {
+    /// Adds what a kernel of an operator took.
+    pub fn add(&mut self, site: &str, more: Spent) {
+        if site.is_empty() || more.launches == 0 {
+            return;
+        }
+        let of: &mut Spent = self.of.entry(site.to_owned()).or_default();
+        of.seconds += more.seconds;
+        of.launches += more.launches;
+        of.blocks += more.blocks;
+        of.bytes += more.bytes;
+    }
+}
+
+/// The cpu device.
+pub struct OnCpu(Cpu);
+
+impl OnCpu {
+    pub fn new(threads: Option<u16>, memory: Option<u64>) -> OnCpu {
+        OnCpu(cpu::device(threads, memory))
+    }
+}
+
+impl Runs for OnCpu {
+    type Code = cpu::Code;
+    type Bound = cpu::Bound;
+
+    fn machine(&self) -> String {
+        machine::processor()
+    }
+
+    fn workers(&self) -> usize {
+        self.0.workers()
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        Some(machine::bandwidth(self.workers()))
+    }
+
+    fn tuning(&self) -> Tuning {
+        Tuning::default()
+    }
+
+    fn load(&self, session: &Session, program: Program, kept: bool) -> Outcome<cpu::Code> {
+        if kept { cpu::load(session, program) } else { cpu::fresh(session, program) }
+    }
+
+    fn bind(
+        &self,
+        session: &Session,
+        code: &cpu::Code,
+        indices: &[IndexValue],
+        arguments: Vec<Value>,
+    ) -> Outcome<Result<cpu::Bound, RuntimeError>> {
+        cpu::bind(session, code, &self.0, indices, arguments)
+    }
+
+    fn once(
+        &self,
+        session: &Session,
+        code: &cpu::Code,
+        bound: &cpu::Bound,
+        how: How<'_>,
+    ) -> Outcome<Result<Once, cpu::Ended>> {
+        let known = cpu::thresholds(code);
+        let value = |given: &FxHashMap<Name, i64>| -> Vec<i64> {
+            known.iter().map(|(name, value)| given.get(name).copied().unwrap_or(*value)).collect()
+        };
+        let values = how.under.map(value);
+        let finished = match cpu::within(session, code, &self.0, bound, (values.as_deref(), how.limit))? {
+            Ok(finished) => finished,
+            Err(ended) => return Ok(Err(ended)),
+        };
+        let stats = &finished.stats;
+        let name = |n: u32| known.get(n as usize).map(|(name, _)| name.clone());
+        let tested = stats.tested.iter().filter_map(|(n, size)| Some((name(*n)?, *size)));
+        let mut once =
+            Once { seconds: stats.time.as_secs_f64(), tested: tested.collect(), ..Once::default() };
+        for (site, k) in cpu::operators(code).zip(&stats.kernels) {
+            let (launches, blocks, bytes) = (k.launches, k.blocks, k.bytes);
+            once.add(site, Spent { seconds: k.time.as_secs_f64(), launches, blocks, bytes });
+        }
+        Ok(Ok(once))
+    }
+}
+
+/// A program and its data sets on a device.
+pub struct Device<'s, D: Runs> {
     session: &'s Session,
-    code: cpu::Code,
-    cpu: Cpu,
-    bound: Vec<cpu::Bound>,
+    device: &'s D,
+    code: D::Code,
+    bound: Vec<D::Bound>,
     labels: Vec<String>,
-    /// The number that the plan has for each threshold of the choices; `None` where it does not ask.
-    numbers: Vec<Option<usize>>,
+    /// The thresholds of the choices.
+    thresholds: Vec<Name>,
     until: Instant,
     shown: Option<Progress>,
     /// What is measured, for another search.
@@ -48,23 +204,29 @@ pub fn ranks(sets: &[Set]) -> Outcome<Vec<usize>> {
     }
 }
 
-impl<'s> Device<'s> {
+/// Why a run has no result.
+pub fn why<T>(outcome: Outcome<T>) -> Result<T, String> {
+    outcome.map_err(|f| match f {
+        Failure::Bug(InternalBug { message, .. }) => message,
+        Failure::Usage(d) => d.message,
+        _ => "it could not be run".into(),
+    })
+}
+
+impl<'s, D: Runs> Device<'s, D> {
     pub fn new(
         session: &'s Session,
+        device: &'s D,
         kernel: Program,
         choices: &Choices,
         sets: Vec<Set>,
-        (threads, memory): (Option<u16>, Option<u64>),
         until: Instant,
-    ) -> Outcome<Device<'s>> {
-        let code = cpu::load(session, kernel)?;
-        let cpu = cpu::device(threads, memory);
-        let known = cpu::thresholds(&code);
-        let numbers =
-            choices.thresholds.iter().map(|(n, _)| known.iter().position(|(k, _)| k == n)).collect();
+    ) -> Outcome<Device<'s, D>> {
+        let code = device.load(session, kernel, true)?;
+        let thresholds = choices.thresholds.iter().map(|(name, _)| name.clone()).collect();
         let (mut bound, mut labels) = (Vec::new(), Vec::new());
         for set in sets {
-            match cpu::bind(session, &code, &cpu, &set.indices, set.arguments)? {
+            match device.bind(session, &code, &set.indices, set.arguments)? {
                 Ok(b) => bound.push(b),
                 Err(e) => {
                     let d = usage(
@@ -78,21 +240,16 @@ impl<'s> Device<'s> {
             }
             labels.push(set.label);
         }
-        Ok(Device { session, code, cpu, bound, labels, numbers, until, shown: None, kept: None })
+        Ok(Device { session, device, code, bound, labels, thresholds, until, shown: None, kept: None })
     }
 
-    /// The device, the data sets in its memory, and what is measured, for another search.
-    pub fn apart(self) -> (Cpu, Vec<cpu::Bound>, Option<Store>) {
-        (self.cpu, self.bound, self.kept)
-    }
-
-    /// How many threads the device has.
-    pub fn threads(&self) -> usize {
-        self.cpu.workers()
+    /// The data sets in the device's memory, and what is measured, for another search.
+    pub fn apart(self) -> (Vec<D::Bound>, Option<Store>) {
+        (self.bound, self.kept)
     }
 }
 
-impl Subject for Device<'_> {
+impl<D: Runs> Subject for Device<'_, D> {
     fn sets(&self) -> usize {
         self.bound.len()
     }
@@ -151,27 +308,18 @@ impl Subject for Device<'_> {
     }
 }
 
-impl Device<'_> {
+impl<D: Runs> Device<'_, D> {
     /// Runs the program, and ends that by a limit; then it was slow.
     fn within(&self, set: usize, setting: &[i64], limit: Option<Limit<'_>>) -> Result<Run, Ended> {
-        let mut values: Vec<i64> = cpu::thresholds(&self.code).iter().map(|(_, value)| *value).collect();
-        for (number, value) in self.numbers.iter().zip(setting) {
-            if let Some(place) = number.and_then(|n| values.get_mut(n)) {
-                *place = *value;
-            }
-        }
-        let how = (Some(values.as_slice()), limit);
-        let finished = cpu::within(self.session, &self.code, &self.cpu, &self.bound[set], how);
-        match finished {
-            Ok(Ok(finished)) => {
-                let number = |n: u32| self.numbers.iter().position(|k| *k == Some(n as usize));
-                let tested = finished.stats.tested.iter().filter_map(|(n, size)| Some((number(*n)?, *size)));
-                Ok(Run { seconds: finished.stats.time.as_secs_f64(), tested: tested.collect() })
-            }
-            Ok(Err(cpu::Ended::Over)) => Err(Ended::Slow),
-            Ok(Err(cpu::Ended::Stopped(e))) => Err(Ended::Failed(e.message)),
-            Err(Failure::Bug(InternalBug { message, .. })) => Err(Ended::Failed(message)),
-            Err(_) => Err(Ended::Failed("it could not be run".into())),
-        }
+        let given = self.thresholds.iter().cloned().zip(setting.iter().copied()).collect();
+        let how = How { under: Some(&given), limit };
+        let once = self.device.once(self.session, &self.code, &self.bound[set], how);
+        let once = why(once).map_err(Ended::Failed)?.map_err(|ended| match ended {
+            cpu::Ended::Over => Ended::Slow,
+            cpu::Ended::Stopped(e) => Ended::Failed(e.message),
+        })?;
+        let number = |name: &Name| self.thresholds.iter().position(|t| t == name);
+        let tested = once.tested.iter().filter_map(|(name, size)| Some((number(name)?, *size)));
+        Ok(Run { seconds: once.seconds, tested: tested.collect() })
     }
 }

@@ -1,29 +1,30 @@
-//! The cpu device, as the search for schedules drives it: the program compiled anew for each try, on data that stays.
+//! A device, as the search for schedules drives it: the program compiled anew for each try, on data that stays.
 
+use super::device::{How, Runs, why};
 use super::kept::Store;
 use crate::cpu;
 use crate::progress::Progress;
-use crate::report::{Failure, Outcome, on_terminal, to_stderr};
+use crate::report::{Outcome, on_terminal, to_stderr};
+use remc_driver::Session;
 use remc_driver::compile::{Named, Number};
-use remc_driver::{InternalBug, Session};
 use remc_kernel::ir::Program;
-use remc_runtime::cpu::{Cpu, Limit};
+use remc_runtime::cpu::Limit;
 use remc_tune::clock::{patience, too_slow};
-use remc_tune::schedules::{Answer, Asked, Spending, Spent, Tunable, Workbench};
+use remc_tune::schedules::{Answer, Asked, Spending, Tunable, Workbench};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What lowers the program with other numbers.
 pub type Compile<'c> = dyn Fn(&Named) -> Outcome<Program> + 'c;
 
-/// A program and its data sets on the cpu device.
-pub struct Operators<'s> {
+/// A program and its data sets on a device.
+pub struct Operators<'s, D: Runs> {
     session: &'s Session,
     compile: &'s Compile<'s>,
-    cpu: Cpu,
-    bound: Vec<cpu::Bound>,
+    device: &'s D,
+    bound: Vec<D::Bound>,
     /// What was compiled, with its numbers and what decides its code.
-    codes: Vec<(Named, Program, cpu::Code)>,
+    codes: Vec<(Named, Program, D::Code)>,
     /// The code and the data set of each first run.
     begun: BTreeSet<(usize, usize)>,
     /// Of each data set the fastest run, in seconds.
@@ -34,18 +35,19 @@ pub struct Operators<'s> {
     shown: Option<Progress>,
 }
 
-impl<'s> Operators<'s> {
+impl<'s, D: Runs> Operators<'s, D> {
     pub fn new(
         session: &'s Session,
         compile: &'s Compile<'s>,
-        (cpu, bound, kept): (Cpu, Vec<cpu::Bound>, Option<Store>),
+        device: &'s D,
+        (bound, kept): (Vec<D::Bound>, Option<Store>),
         until: Instant,
-    ) -> Operators<'s> {
+    ) -> Operators<'s, D> {
         let (begun, fastest) = (BTreeSet::new(), vec![None; bound.len()]);
         Operators {
             session,
             compile,
-            cpu,
+            device,
             bound,
             codes: Vec::new(),
             begun,
@@ -68,15 +70,7 @@ pub fn tunable(entry: &str, numbers: &[Number]) -> Vec<Tunable> {
     numbers.iter().map(of).collect()
 }
 
-fn why<T>(outcome: Outcome<T>) -> Result<T, String> {
-    outcome.map_err(|f| match f {
-        Failure::Bug(InternalBug { message, .. }) => message,
-        Failure::Usage(d) => d.message,
-        _ => "it could not be compiled".into(),
-    })
-}
-
-impl Workbench for Operators<'_> {
+impl<D: Runs> Workbench for Operators<'_, D> {
     fn sets(&self) -> usize {
         self.bound.len()
     }
@@ -93,7 +87,7 @@ impl Workbench for Operators<'_> {
         if let Some(known) = self.codes.iter().position(|(_, of, _)| *of == decisive) {
             return Ok(known);
         }
-        let code = why(cpu::fresh(self.session, program))?;
+        let code = why(self.device.load(self.session, program, false))?;
         self.codes.push((numbers.clone(), decisive, code));
         Ok(self.codes.len() - 1)
     }
@@ -104,25 +98,14 @@ impl Workbench for Operators<'_> {
         let time = |fast| Duration::try_from_secs_f64(patience(fast)).unwrap_or(Duration::MAX);
         let limit = fastest.map(|fast| Limit { time: time(fast), ended: None });
         let (.., code) = &self.codes[code];
-        let finished = why(cpu::within(self.session, code, &self.cpu, &self.bound[set], (None, limit)))?;
-        let stats = match finished {
-            Ok(finished) => finished.stats,
+        let how = How { under: None, limit };
+        let once = match why(self.device.once(self.session, code, &self.bound[set], how))? {
+            Ok(once) => once,
             Err(cpu::Ended::Stopped(e)) => return Err(e.message),
             Err(cpu::Ended::Over) => return Err(too_slow(fastest.unwrap_or_default())),
         };
-        let seconds = stats.time.as_secs_f64();
-        self.fastest[set] = Some(self.fastest[set].map_or(seconds, |fast| fast.min(seconds)));
-        let mut run = Spending { seconds: stats.time.as_secs_f64(), ..Spending::default() };
-        for (site, k) in
-            cpu::operators(code).zip(&stats.kernels).filter(|(site, k)| !site.is_empty() && k.launches > 0)
-        {
-            let of: &mut Spent = run.of.entry(site.to_owned()).or_default();
-            of.seconds += k.time.as_secs_f64();
-            of.launches += k.launches;
-            of.blocks += k.blocks;
-            of.bytes += k.bytes;
-        }
-        Ok(run)
+        self.fastest[set] = Some(self.fastest[set].map_or(once.seconds, |fast| fast.min(once.seconds)));
+        Ok(Spending { seconds: once.seconds, of: once.of })
     }
 
     fn is_over(&self) -> bool {
