@@ -13,9 +13,9 @@ const NAME: &str = "rows/par.outer/rows:1";
 
 /// Few rows that are long, which several threads should share, and many that are not.
 const DATA: &str = "[few]
-m = { shape = [2, 300] }
+m = { shape = [2, 40] }
 [many]
-m = { shape = [200, 2] }
+m = { shape = [40, 2] }
 ";
 
 fn folder(name: &str) -> (Folder, String, String) {
@@ -32,7 +32,7 @@ fn versions_of_a_gpu_are_chosen_by_a_count_of_cost() {
     let (folder, file, data) = folder("autotune-cuda");
     let tune = |to: &str| {
         let to = folder.path(to);
-        let args = ["autotune", &file, "--inputs", &data, "--device", "emulated", "--budget", "3", "-o", &to];
+        let args = ["autotune", &file, "--inputs", &data, "--device", "emulated", "--budget", "120", "-o", &to];
         let o = remc(&args);
         assert!(o.status.success(), "{}", text(&o.stderr));
         (text(&o.stdout), fs::read_to_string(&to).unwrap())
