@@ -178,6 +178,10 @@ impl Emulator {
         // Names of the text may be unused, and comparisons always true.
         let mut flags = vec!["-w", "-ffp-contract=off", "-fno-strict-aliasing"];
         flags.push(["-O0", "-O1", "-O2", "-O3"][usize::from(options.optimise.min(3))]);
+        if options.optimise > 1 {
+            // GCC 12 fails in that pass (a segmentation fault) on large texts behind a precompiled header.
+            flags.push("-fno-ipa-cp");
+        }
         if cfg!(target_arch = "x86_64") {
             // A fused multiply-add is one instruction then, and not a call.
             flags.push("-march=native");

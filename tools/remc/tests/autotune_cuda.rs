@@ -32,7 +32,8 @@ fn versions_of_a_gpu_are_chosen_by_a_count_of_cost() {
     let (folder, file, data) = folder("autotune-cuda");
     let tune = |to: &str| {
         let to = folder.path(to);
-        let args = ["autotune", &file, "--inputs", &data, "--device", "emulated", "--budget", "120", "-o", &to];
+        let args =
+            ["autotune", &file, "--inputs", &data, "--device", "emulated", "--budget", "120", "-o", &to];
         let o = remc(&args);
         assert!(o.status.success(), "{}", text(&o.stderr));
         (text(&o.stdout), fs::read_to_string(&to).unwrap())
@@ -68,7 +69,8 @@ fn versions_of_a_gpu_are_chosen_by_a_count_of_cost() {
     // The explanation does not take this processor for the GPU.
     let o = remc(&["tuning", &folder.path("rows.tuning")]);
     assert!(
-        !text(&o.stdout).contains("This machine is another one") && text(&o.stdout).contains("on the cuda device"),
+        !text(&o.stdout).contains("This machine is another one")
+            && text(&o.stdout).contains("on the cuda device"),
         "{}",
         text(&o.stdout)
     );
