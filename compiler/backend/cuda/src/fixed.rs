@@ -19,7 +19,7 @@ pub struct Constant {
 }
 
 /// Those of a kernel.
-pub fn constants(_p: &Program, _id: KernelId, k: &Kernel) -> Vec<Constant> {
+pub fn constants(k: &Kernel) -> Vec<Constant> {
     let constant = |name, value, meaning| Constant { name, value, meaning };
     vec![
         constant("threads", threads(k), "threads of a block"),
@@ -34,8 +34,8 @@ pub fn name(id: KernelId, k: &Kernel, constant: &str) -> String {
 }
 
 /// The declaration of a kernel's constants.
-pub fn declaration(p: &Program, id: KernelId, k: &Kernel) -> String {
-    let all = constants(p, id, k).into_iter().map(|c| format!("{} = {}", name(id, k, c.name), c.value));
+pub fn declaration(id: KernelId, k: &Kernel) -> String {
+    let all = constants(k).into_iter().map(|c| format!("{} = {}", name(id, k, c.name), c.value));
     format!("[[maybe_unused]] constexpr u32 {};", all.collect::<Vec<_>>().join(", "))
 }
 
@@ -44,7 +44,7 @@ pub fn lines(p: &Program) -> Vec<String> {
     let mut meanings: Vec<String> = Vec::new();
     let mut lines = Vec::new();
     for (id, k) in p.kernels.iter() {
-        let all = constants(p, id, k);
+        let all = constants(k);
         let values: Vec<String> = all.iter().map(|c| format!("{} = {}", c.name, c.value)).collect();
         lines.push(format!("{}: {}", symbol(id, k), values.join(", ")));
         meanings = all.iter().map(|c| format!("{}: {}", c.name, c.meaning)).collect();

@@ -111,7 +111,7 @@ pub fn print(
     if k.is_chained() {
         params.push("u64 *remc_ticket".to_owned());
     }
-    b.w.line(fixed::declaration(p, id, k));
+    b.w.line(fixed::declaration(id, k));
     let linkage = if linkage == Linkage::Named { "extern \"C\" " } else { "" };
     let (threads, resident) = (fixed::name(id, k, "threads"), fixed::name(id, k, "resident"));
     b.w.open(format!("{linkage}__global__ void __launch_bounds__({threads}, {resident})"));

@@ -47,7 +47,7 @@ pub fn manifest(p: &Program, i: &Interface, traps: &[Trap], fixed: &[(String, i6
         )
     });
     let kernels = p.kernels.iter().map(|(id, k)| {
-        let constants = constants(p, id, k).into_iter().map(|c| format!("\"{}\": {}, ", c.name, c.value));
+        let constants = constants(k).into_iter().map(|c| format!("\"{}\": {}, ", c.name, c.value));
         format!(
             "{{\"name\": {}, {}\"shared_bytes\": {}}}",
             string(&kernel::symbol(id, k)),
