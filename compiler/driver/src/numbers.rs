@@ -29,7 +29,7 @@ impl Kind {
     /// The kind of this name, `par.outer` or `grain`.
     pub fn named(name: &str) -> Option<Kind> {
         let threshold = Threshold::ALL.into_iter().find(|t| t.name() == name).map(Kind::Threshold);
-        threshold.or_else(|| Field::ALL.iter().find(|f| f.name() == name).map(|f| Kind::Field(*f)))
+        threshold.or_else(|| Field::named(name).map(Kind::Field))
     }
 
     /// The kind of the number of this name, `main/par.outer/rows:1`.

@@ -237,11 +237,11 @@ impl<'t> Parser<'t> {
             site = Name::new(string(from.1.next("the operator's name")?)?);
             for s in from.1.rest {
                 let (name, mut of) = Items::headed(s)?;
-                let Some(field) = Field::ALL.iter().find(|f| f.name() == name) else {
+                let Some(field) = Field::named(name) else {
                     return fail(s, format!("no schedule has a number `{name}`"));
                 };
                 let n = number(of.next("a number")?)?;
-                schedule.set(*field, i64::try_from(n).unwrap_or(i64::MAX));
+                schedule.set(field, i64::try_from(n).unwrap_or(i64::MAX));
                 of.end()?;
             }
             from = Items::headed(items.next("(from …)")?)?;

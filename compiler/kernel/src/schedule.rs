@@ -106,9 +106,9 @@ fields! {
         "columns that are reduced side by side; fewer are reduced one by one";
     Transposed "transpose.columns" Cpu 8..=1024, 64, power:
         "columns of the blocks that a transposition moves; they have half as many rows";
-    AcrossRows "across.rows" Cpu 1..=0x10_0000, 64:
+    AcrossRows "across.rows" Cpu 1..=0x10_0000, (remc_flat::across::ROWS):
         "rows of points that make it worth to transpose what they read across its rows";
-    AcrossColumns "across.columns" Cpu 1..=0x10_0000, 16:
+    AcrossColumns "across.columns" Cpu 1..=0x10_0000, (remc_flat::across::COLUMNS):
         "points that each of those rows has to have";
     StripBytes "strip.bytes" Cpu 0..=0x4000_0000, 0x8_0000:
         "memory that the arrays of points side by side may take, so that a cache keeps them";
@@ -186,10 +186,15 @@ impl Field {
         self.about().name
     }
 
+    /// The field that is called so, `grain`.
+    pub fn named(name: &str) -> Option<Field> {
+        Field::ALL.iter().copied().find(|f| f.name() == name)
+    }
+
     /// The field of a name, `grain` or `main/grain/rows:1`.
     pub fn of_name(name: &str) -> Option<Field> {
         // The name of an entry or a definition may have a `/`, too.
-        name.split('/').find_map(|part| Field::ALL.iter().copied().find(|f| f.name() == part))
+        name.split('/').find_map(Field::named)
     }
 
     /// Whether a value is in its range.

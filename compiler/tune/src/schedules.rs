@@ -276,8 +276,7 @@ impl Search<'_> {
         (0..self.known.len()).filter(|k| self.known[*k].as_ref().is_some_and(takes)).collect()
     }
 
-    fn fields(&mut self, tunable: &[Tunable], base: usize) {
-        let mut base = base;
+    fn fields(&mut self, tunable: &[Tunable], mut base: usize) {
         for field in order() {
             let of: Vec<&Tunable> =
                 tunable.iter().filter(|t| t.field == field && !self.hot(&t.site).is_empty()).collect();
@@ -385,7 +384,9 @@ impl Search<'_> {
                 return all;
             }
             Err(why) => {
-                self.note(&way[0], 0, Err(why), f64::INFINITY);
+                for set in self.hot(&way[0].of.site) {
+                    self.note(&way[0], set, Err(why.clone()), f64::INFINITY);
+                }
                 return Named::new();
             }
         };

@@ -44,7 +44,7 @@
 //! | --- | --- |
 //! | `remc_alloc(ctx, prov: u32, element_bytes: u64, rank: u32, dims: *const u64) -> *mut u8` | gives a buffer of unspecified contents; null: stopped |
 //! | `remc_free(ctx, buffer: *mut u8)` | takes it back |
-//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, share: i64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `share` in a call, or at least `-share` if that is negative; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
+//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, each: i64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `each` in a call and in ascending order; if `each` is negative, on so many threads that each has at least `-each`; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
@@ -361,7 +361,7 @@ impl Context<'_> {
         f: Option<KernelFn>,
         args: *const u64,
         blocks: u64,
-        share: i64,
+        each: i64,
     ) -> i32 {
         let Some(f) = f.or_else(|| self.late(kernel)) else { return 1 };
         if self.is_over() {
@@ -379,10 +379,10 @@ impl Context<'_> {
             }
         };
         match self.kernels.limit {
-            None => self.cpu.pool.run(blocks, share, &run),
+            None => self.cpu.pool.run(blocks, each, &run),
             Some(limit) => {
                 let (from, waited) = (self.start, self.waited);
-                self.cpu.pool.run(blocks, share, &|lo, hi, worker| {
+                self.cpu.pool.run(blocks, each, &|lo, hi, worker| {
                     let part = ((hi - lo) / PARTS).max(1);
                     let goes_on = |lo| {
                         let goes_on = run(lo, hi.min(lo + part), worker);
@@ -512,10 +512,10 @@ pub unsafe extern "C" fn remc_launch(
     args: *const u64,
     _nargs: u64,
     blocks: u64,
-    share: i64,
+    each: i64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { (*context).launch(kernel, f, args, blocks, share) }
+    unsafe { (*context).launch(kernel, f, args, blocks, each) }
 }
 
 /// # Safety

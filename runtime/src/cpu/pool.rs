@@ -89,6 +89,8 @@ struct Job {
     chunk: u64,
     /// How many there are; 1 where blocks are claimed in order.
     shares: u64,
+    /// Those from this one on leave the work to the others.
+    workers: u64,
 }
 
 impl Job {
@@ -108,7 +110,7 @@ impl Pool {
             state: Alone(AtomicU64::new(0)),
             next: (0..threads).map(|_| Alone(AtomicU64::new(0))).collect(),
             end: Alone(AtomicU64::new(0)),
-            job: UnsafeCell::new(Job { work: nothing, blocks: 0, chunk: 1, shares: 1 }),
+            job: UnsafeCell::new(Job { work: nothing, blocks: 0, chunk: 1, shares: 1, workers: 1 }),
             sleepers: (1..threads).map(|_| Sleeper::default()).collect(),
             waiting: AtomicBool::new(false),
             caller: Mutex::new(None),
@@ -138,27 +140,30 @@ impl Pool {
     }
 
     /// Runs `work` on all blocks below `blocks`, or on all below the first one after which it says stop.
-    /// Returns when all calls have returned. A call gets at most `share` blocks, or at least
-    /// `-share` if that is negative; 0 leaves it to the pool.
-    pub fn run(&self, blocks: u64, share: i64, work: &Work<'_>) {
+    /// Returns when all calls have returned. A call gets at most `each` blocks, and all are claimed
+    /// in ascending order; if `each` is negative, so many workers run that each has a share of at least `-each`; 0 leaves it
+    /// to the pool.
+    pub fn run(&self, blocks: u64, each: i64, work: &Work<'_>) {
         if blocks == 0 {
             return;
         }
-        let least = share.checked_neg().map_or(1, |n| n.max(1) as u64);
-        if blocks <= least || self.threads.is_empty() {
+        let least = each.saturating_neg().max(1) as u64;
+        if blocks < 2 * least || self.threads.is_empty() {
             work(0, blocks, 0);
             return;
         }
         let _one = self.launch.lock().unwrap_or_else(PoisonError::into_inner);
         let shared = &*self.shared;
         let chunk = (blocks / (self.workers() as u64 * CHUNKS_PER_WORKER)).max(1);
-        let chunk = if share > 0 { chunk.min(share as u64) } else { chunk.max(least) };
+        let chunk = if each > 0 { chunk.min(each as u64) } else { chunk };
         // SAFETY: only the lifetime changes. The pointer is followed by threads that have joined this
         // launch, and `Launch::drop` returns only when none is left, also if `work` panics here.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         let chunks = blocks.div_ceil(chunk);
-        let shares = if share > 0 { 1 } else { chunks.min(self.workers() as u64) };
-        let job = Job { work, blocks, chunk, shares };
+        let workers = self.workers() as u64;
+        let shares = if each > 0 { 1 } else { chunks.min(blocks / least).min(workers) };
+        let workers = if each < 0 { shares } else { workers };
+        let job = Job { work, blocks, chunk, shares, workers };
         // SAFETY: the launch is closed, nobody has joined, and `launch` is held: nobody else looks.
         unsafe { *shared.job.get() = job };
         shared.end.0.store(blocks, Ordering::Relaxed);
@@ -168,7 +173,11 @@ impl Pool {
         let epoch = (shared.state.0.load(Ordering::Relaxed) >> EPOCH).wrapping_add(1);
         shared.state.0.store(epoch << EPOCH | OPEN, Ordering::SeqCst);
         let launch = Launch(shared);
-        for sleeper in shared.sleepers.iter().take(usize::try_from(chunks - 1).unwrap_or(usize::MAX)) {
+        for sleeper in shared
+            .sleepers
+            .iter()
+            .take(usize::try_from((chunks - 1).min(job.workers - 1)).unwrap_or(usize::MAX))
+        {
             if sleeper.asleep.load(Ordering::SeqCst)
                 && sleeper.asleep.swap(false, Ordering::SeqCst)
                 && let Some(thread) = sleeper.thread.get()
@@ -282,6 +291,9 @@ impl Shared {
     fn work(&self, job: Job, worker: usize) {
         // SAFETY: `worker` has joined the launch, or is its caller; `work` outlives the launch.
         let work = unsafe { &*job.work };
+        if worker as u64 >= job.workers {
+            return;
+        }
         for k in 0..job.shares {
             let share = (worker as u64 + k) % job.shares;
             let (next, end) = (&self.next[share as usize].0, job.start(share + 1));
@@ -310,18 +322,24 @@ mod tests {
         for threads in [1, 2, 3, 8] {
             let pool = Pool::new(threads);
             for blocks in [1, 2, 3, 7, 64, 1000] {
-                for share in [0, 1, 3, -1, -4, -64, i64::MIN] {
+                for each in [0, 1, 3, -1, -4, -64, i64::MIN] {
                     let ran: Vec<AtomicUsize> = (0..blocks).map(|_| AtomicUsize::new(0)).collect();
-                    let least = AtomicU64::new(u64::MAX);
-                    pool.run(blocks, share, &|lo, hi, worker| {
+                    // Each worker, by its first call, and the longest call.
+                    let (workers, longest) = (AtomicU64::new(0), AtomicU64::new(0));
+                    pool.run(blocks, each, &|lo, hi, worker| {
                         assert!(worker < threads && lo < hi);
                         (lo..hi).for_each(|b| _ = ran[b as usize].fetch_add(1, Ordering::Relaxed));
-                        least.fetch_min(hi - lo, Ordering::Relaxed);
+                        workers.fetch_or(1 << worker, Ordering::Relaxed);
+                        longest.fetch_max(hi - lo, Ordering::Relaxed);
                         true
                     });
-                    assert!(ran.iter().all(|n| n.load(Ordering::Relaxed) == 1), "{threads} {blocks} {share}");
-                    if share > 0 && threads > 1 && blocks > 1 {
-                        assert!(least.load(Ordering::Relaxed) <= share as u64);
+                    assert!(ran.iter().all(|n| n.load(Ordering::Relaxed) == 1), "{threads} {blocks} {each}");
+                    let workers = u64::from(workers.into_inner().count_ones());
+                    if each > 0 && threads > 1 && blocks > 1 {
+                        assert!(longest.into_inner() <= each as u64);
+                    }
+                    if each < 0 {
+                        assert!(workers <= (blocks / each.unsigned_abs()).max(1), "{blocks} {each}");
                     }
                 }
             }
@@ -332,15 +350,15 @@ mod tests {
     fn all_blocks_below_the_first_that_fails_run() {
         let pool = Pool::new(4);
         for fails in [0, 1, 250, 251, 600, 999] {
-            for share in [0, 1, -8] {
+            for each in [0, 1, -8] {
                 let ran: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
-                pool.run(1000, share, &|lo, hi, _| {
+                pool.run(1000, each, &|lo, hi, _| {
                     (lo..hi).for_each(|b| _ = ran[b as usize].fetch_add(1, Ordering::Relaxed));
                     !(lo..hi).any(|b| b >= fails)
                 });
                 assert!(
                     ran[..=fails as usize].iter().all(|n| n.load(Ordering::Relaxed) == 1),
-                    "{fails} {share}"
+                    "{fails} {each}"
                 );
             }
         }

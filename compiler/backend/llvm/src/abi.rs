@@ -30,9 +30,10 @@
 //! void *remc_alloc(void *ctx, u32 prov, u64 element_bytes, u32 rank, const u64 *dims);
 //!     memory for a buffer, aligned to 64 bytes; null means stopped (too large, and reported).
 //! void  remc_free(void *ctx, void *buffer);
-//! i32   remc_launch(void *ctx, u32 kernel, kernel *f, const u64 *args, u64 nargs, u64 blocks, i64 share);
+//! i32   remc_launch(void *ctx, u32 kernel, kernel *f, const u64 *args, u64 nargs, u64 blocks, i64 each);
 //!     runs blocks 0 … blocks; nonzero means stopped. blocks is never 0. One call of f gets at most
-//!     `share` blocks, or at least `-share` if that is negative; any number if it is 0. f is null where the kernel is in another part of the
+//!     `each` blocks, begun in ascending order; if it is negative, so many threads run that each has at least
+//!     `-each`; 0 asks for nothing. f is null where the kernel is in another part of the
 //!     program, which the runtime then compiles or has compiled (see [`remc_kernel::parts`]); in a whole
 //!     program, as `--emit object` gives it, it never is.
 //! i32   remc_sort(void *ctx, u32 nkeys, const u64 *keys, u64 n, i64 *out);

@@ -60,7 +60,7 @@ void remc_pass(int64_t *state);
 void *remc_alloc(remc_context *context, uint32_t prov, uint64_t element_bytes, uint32_t rank, const uint64_t *dims);
 void remc_free(remc_context *context, void *block);
 int32_t remc_launch(remc_context *context, uint32_t kernel, remc_kernel f, const uint64_t *args, uint64_t nargs,
-                    uint64_t blocks, int64_t share);
+                    uint64_t blocks, int64_t each);
 void remc_stop(remc_context *context, uint32_t trap, uint32_t prov, uint32_t n, const int64_t *values);
 int32_t remc_sort(remc_context *context, uint32_t nkeys, const uint64_t *keys, uint64_t n, int64_t *out);
 uint64_t remc_workers(remc_context *context);
@@ -171,11 +171,11 @@ void remc_release(remc_context *c) {
 }
 
 int32_t remc_launch(remc_context *c, uint32_t kernel, remc_kernel f, const uint64_t *args, uint64_t nargs,
-                    uint64_t blocks, int64_t share) {
+                    uint64_t blocks, int64_t each) {
   remc_error e = {-1, 0, 0, {0}};
   (void)kernel;
   (void)nargs;
-  (void)share; /* A block may wait for those below it: they are begun in ascending order. */
+  (void)each; /* A block may wait for those below it: they are begun in ascending order. */
 #ifdef _OPENMP
 #pragma omp parallel for schedule(monotonic : dynamic, 1)
   for (int64_t b = 0; b < (int64_t)blocks; b++)

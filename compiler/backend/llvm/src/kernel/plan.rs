@@ -193,7 +193,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             slots.push(self.to_slot(ty, self.scalar(*a)?)?);
         }
         let at = self.slots(&slots)?;
-        let share = match (k.is_chained(), k.schedule[Field::Blocks]) {
+        let each = match (k.is_chained(), k.schedule[Field::Blocks]) {
             (true, _) => 1,
             (false, 1) => 0,
             (false, least) => -least,
@@ -205,7 +205,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             at.into(),
             self.i64(slots.len() as i64).into(),
             blocks.into(),
-            self.i64(share).into(),
+            self.i64(each).into(),
         ];
         let code = self.call_for(abi::LAUNCH, self.e.context.i32_type().into(), &call)?;
         self.unless_nonzero(code)?;
