@@ -15,7 +15,7 @@
 //! A field is of processors, of GPUs, or of both; a kernel's text has those that are not the default. Numbers that no
 //! schedule could choose stay where they are used: the width of the widest vector, the threads of a warp, a cache line.
 
-use crate::ir::{How, Kernel, Program, Range, Stmt, StmtKind};
+use crate::ir::{How, Kernel, Range, Stmt, StmtKind};
 use remc_base::Name;
 use std::fmt;
 use std::ops::Index;
@@ -117,13 +117,13 @@ fields! {
     // Of processors and GPUs.
     Private "array.private" Both 1..=256, 64:
         "elements that an array of a point may have to be on the stack, or in registers";
+    FilterParts "filter.parts" Both 1..=1024, 8:
+        "parts of a grain: so many operations are items of what a filter moves at once";
     // What the code generator for processors decides.
-    Unroll "unroll" CpuCode 0..=512, 64:
-        "iterations of a loop of constant length that are written out";
     Ahead "ahead" CpuCode 64..=0x1_0000, 4096:
         "bytes that memory is asked for ahead of what a ragged row loads";
     Stream "stream" CpuCode 0..=0x4000_0000_0000, 0x80_0000:
-        "bytes from which on what is transposed is written past the caches";
+        "bytes from which on what is transposed or scanned is written past the caches";
     ScanParts "scan.parts" CpuCode 1..=16, 4:
         "vectors that are scanned at once";
     RaggedParts "ragged.parts" CpuCode 1..=8, 4, power:
@@ -145,6 +145,8 @@ fields! {
         "threads of a block";
     Items "items" Gpu 1..=64, 4:
         "points that a thread of a map has, or of a reduction at least";
+    Packed "pack.items" Gpu 1..=4, 4, power:
+        "neighbours that come and go as one word, where they fit in 16 bytes";
     ScanItems "scan.items" Gpu 1..=32, 8, power:
         "consecutive elements that a thread scans, where shared memory has room";
     Shared "shared.bytes" Gpu 1024..=0xC000, 0x8000:
@@ -167,7 +169,7 @@ fields! {
         "rows and columns of a thread's part of it";
     Depth "contract.depth" Gpu 1..=64, 16:
         "elements of the reduced axis that a contraction brings in at a time";
-    Packed "threads.serial" GpuCode 32..=1024, 128, power:
+    Serial "threads.serial" GpuCode 32..=1024, 128, power:
         "blocks of one thread each that are launched together";
     Resident "blocks.resident" GpuCode 1..=8, 3:
         "blocks that a multiprocessor has room for at the same time, which limits the registers of a thread";
@@ -350,12 +352,12 @@ impl Schedules {
 }
 
 /// The fields that a code generator may read of a kernel's schedule, for a GPU or for processors.
-pub fn read_by_code(p: &Program, k: &Kernel, threads: bool) -> Fields {
+pub fn read_by_code(k: &Kernel, threads: bool) -> Fields {
     let mut read = Fields::default();
     if threads {
         let fields = [Field::Resident, Field::ResidentLarge]
             .into_iter()
-            .chain(k.threads.is_none().then_some(Field::Packed));
+            .chain(k.threads.is_none().then_some(Field::Serial));
         fields.for_each(|f| read.insert(f));
         return read;
     }
@@ -363,11 +365,6 @@ pub fn read_by_code(p: &Program, k: &Kernel, threads: bool) -> Fields {
         read.insert(Field::Blocks);
     }
     read_by_loops(k, &k.body, &mut read);
-    let transposes = read.contains(Field::TransposedRows);
-    // Only what is as large as a buffer of several rows is written past the caches.
-    if transposes && k.params.iter().any(|v| p.buffer_ty(*v).is_some_and(|t| t.dims.len() > 1)) {
-        read.insert(Field::Stream);
-    }
     read
 }
 
@@ -375,10 +372,11 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
     for s in body {
         if let StmtKind::For { how, range, body, .. } = &s.kind {
             match how {
-                How::Unroll => read.insert(Field::Unroll),
-                How::Scan(_) => read.insert(Field::ScanParts),
+                How::Scan(_) => [Field::ScanParts, Field::Stream].into_iter().for_each(|f| read.insert(f)),
                 // So many rows at a time are those of a transposition.
-                How::Jam(rows) if *rows >= 8 => read.insert(Field::TransposedRows),
+                How::Jam(rows) if *rows >= 8 => {
+                    [Field::TransposedRows, Field::Stream].into_iter().for_each(|f| read.insert(f));
+                }
                 How::Lanes(_) if is_ragged(k, range) => {
                     use Field::{Ahead, RaggedOps, RaggedParts, RowOps, RowVectors};
                     [Ahead, RaggedOps, RaggedParts, RowOps, RowVectors]
@@ -388,7 +386,7 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
                 How::Lanes(_) if body.iter().any(|s| matches!(s.kind, StmtKind::For { .. })) => {
                     read.insert(Field::FewestLanes);
                 }
-                How::Lanes(_) | How::Jam(_) | How::Seq => {}
+                How::Lanes(_) | How::Jam(_) | How::Seq | How::Unroll => {}
             }
         }
         s.kind.blocks().into_iter().for_each(|b| read_by_loops(k, b, read));

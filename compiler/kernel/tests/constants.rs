@@ -4,17 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Numbers that no schedule could choose: of the hardware, of the code generator's own time, and what results depend on.
-const FACTS: [(&str, &str); 14] = [
+const FACTS: [(&str, &str); 16] = [
     ("WARP", "threads of a GPU that run in step"),
     ("VECTOR_BYTES", "the widest vector that there is"),
     ("SHARED_OF_BLOCK", "the shared memory of a block"),
     ("LINE", "a cache line"),
+    ("WORD", "the widest load of a GPU's thread"),
     ("COMPRESSED_BITS", "registers with an instruction that moves lanes of a mask to the front"),
     ("LEAST_BITS", "the lanes of that instruction"),
     ("LANE_BITS", "the lanes that processors mask"),
     ("VECTOR_BITS", "… in vectors of at least so many bits"),
     ("FIRST", "sums of ragged rows are of so many lanes, whoever computes them"),
     ("ROWS", "… and so many rows fill a vector of sums"),
+    ("MOST_UNROLLED", "of a loop that says it is written out, which lowering makes none of"),
     ("MANY", "constants that are stored one by one: the length of the code"),
     ("LONG", "statements that take longer to compile well than to run"),
     ("LARGE", "values of loops that need many registers: the assembler's goal for them is another one"),

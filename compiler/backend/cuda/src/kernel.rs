@@ -37,7 +37,7 @@ pub fn symbol(id: KernelId, k: &Kernel) -> String {
 
 /// How many threads a block of the device has.
 pub fn threads(k: &Kernel) -> u32 {
-    k.threads.map_or(k.schedule[Field::Packed] as u32, |(_, n)| n)
+    k.threads.map_or(k.schedule[Field::Serial] as u32, |(_, n)| n)
 }
 
 /// How many blocks of the kernel are one of the device.

@@ -148,7 +148,7 @@ pub fn lower_scheduled(p: &flat::Program, threads: bool, schedules: Schedules) -
     let named = program.kernels.iter().map(|(_, k)| k).filter(|k| !k.site.as_str().is_empty());
     for k in named {
         let of = used.entry(k.site.clone()).or_default();
-        crate::schedule::read_by_code(&program, k, threads).iter().for_each(|f| of.insert(f));
+        crate::schedule::read_by_code(k, threads).iter().for_each(|f| of.insert(f));
     }
     Ok(Lowered { program, used })
 }

@@ -167,6 +167,10 @@ impl Plan {
     /// Emits the kernel; the positions of the statements that are done then.
     pub(super) fn read_once(&mut self, once: &Once<'_>) -> L<[usize; 2]> {
         self.prov = once.prov;
+        self.at_site(once.pat.first(), |p| p.read_once_of(once))
+    }
+
+    fn read_once_of(&mut self, once: &Once<'_>) -> L<[usize; 2]> {
         let (sums, tile, leaf) = once.sums;
         let (k, every, total) = (self.atom(once.size)?, self.atom(once.every)?, self.atom(once.total)?);
         let tiles = self.atom(tile.size)?;

@@ -7,6 +7,7 @@ use super::plan::Plan;
 use super::schedule;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_flat::ir as flat;
@@ -155,7 +156,7 @@ impl Plan {
     ) -> L<()> {
         let arrays = filter.arrays;
         // Of tiles of one item it could not be seen that they are tiles: the product is folded.
-        let size = Atom::int((self.grain() / 8).max(2));
+        let size = Atom::int((self.grain() / self.number(Field::FilterParts)).max(2));
         let count = self.tiles(total, size)?;
         let threads = self.threads;
         self.kernel("compact", |l| {

@@ -410,16 +410,22 @@ impl Plan {
         Ok((self.blocks.close(), results))
     }
 
-    /// What follows is of the operator of this statement, or of none.
-    pub fn at_site(&mut self, s: &flat::Stmt) {
-        let name = s.pat.first().and_then(|v| self.sites.get(v));
-        self.site = name.cloned().unwrap_or_else(|| Name::new(""));
+    /// Runs `lower` for the operator that binds `v` first, if it is one, else for none: the numbers are its own meanwhile.
+    pub fn at_site<T>(&mut self, v: Option<&mono::Var>, lower: impl FnOnce(&mut Self) -> L<T>) -> L<T> {
+        let site = v.and_then(|v| self.sites.get(v)).cloned().unwrap_or_else(|| Name::new(""));
+        let around = (std::mem::replace(&mut self.site, site), self.schedule);
         self.schedule = self.schedules.of(&self.site);
+        let done = lower(self);
+        (self.site, self.schedule) = around;
+        done
     }
 
     pub fn stmt(&mut self, s: &flat::Stmt) -> L<()> {
         self.prov = s.prov;
-        self.at_site(s);
+        self.at_site(s.pat.first(), |p| p.stmt_of(s))
+    }
+
+    fn stmt_of(&mut self, s: &flat::Stmt) -> L<()> {
         match &s.exp {
             flat::Exp::Host(e) => self.host(&s.pat, e),
             flat::Exp::If { cond, then, otherwise } => {

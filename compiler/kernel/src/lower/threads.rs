@@ -29,6 +29,9 @@ use remc_base::BaseTy;
 use remc_base::ops::{ScalarOp, zero};
 use remc_mono::ir as mono;
 
+/// The bytes of the widest load of a thread.
+const WORD: u32 = 16;
+
 impl Plan {
     /// Evaluates a leaf at every point of a space, into cells of `outs`.
     pub fn fill_by_threads(
@@ -94,7 +97,8 @@ impl Plan {
             widest = widest.max(base.bits() / 8);
         }
         // A long body has enough to do between its reads.
-        (widest > 0 && leaf.stmts.len() as i64 <= self.number(Field::LongBody)).then(|| (16 / widest).min(4))
+        (widest > 0 && leaf.stmts.len() as i64 <= self.number(Field::LongBody))
+            .then(|| (WORD / widest).min(self.number(Field::Packed) as u32))
     }
 
     /// Neighbours by packs, along one axis.

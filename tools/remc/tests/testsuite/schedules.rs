@@ -6,9 +6,13 @@
 
 use crate::compiled;
 use crate::programs::run;
-use crate::{differs, directives, stderr, stdout, stem};
+use crate::{differs, directives, files, stderr, stdout, stem};
 use libtest_mimic::{Failed, Trial};
-use remc_kernel::schedule::{Field, Schedule};
+use remc_driver::Session;
+use remc_driver::compile::{Options, Stop, Tuning};
+use remc_kernel::lower::{Lowered, lower_scheduled};
+use remc_kernel::schedule::{Field, Place, Schedule, Schedules};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// How far floats of another order of combination may lie apart, by their size.
@@ -38,7 +42,80 @@ pub fn trials() -> Vec<Trial> {
         })
     }));
     trials.push(Trial::test("floats_of_other_schedules_are_near", only_floats_may_be_near));
+    trials.push(Trial::test("each_field_of_a_schedule_decides_something", each_decides));
     trials
+}
+
+/// Each field makes another code of some program: one that nothing reads would pass all of the above.
+fn each_decides() -> Result<(), Failed> {
+    for threads in [false, true] {
+        // Only processors with vectors of a whole cache line write past the caches.
+        let read = |f: &Field| f.matters(threads) && *f != Field::Stream;
+        let mut open: BTreeSet<Field> = Field::ALL.iter().copied().filter(read).collect();
+        // Entries do not know their sizes: these come first.
+        let folders = ["../tools/bench/programs", "../tools/bench/tuning", "../examples", "programs"];
+        for path in folders.into_iter().flat_map(|folder| files(folder, "remora")) {
+            if open.is_empty() {
+                break;
+            }
+            let Some(flat) = flat(&path, threads)? else { continue };
+            let lowered = |schedule| -> Result<Lowered, Failed> {
+                let all = Schedules { all: schedule, ..Schedules::default() };
+                let mut l = lower_scheduled(&flat, threads, all).map_err(|e| e.0)?;
+                let kernels: Vec<_> = l.program.kernels.iter().map(|(id, _)| id).collect();
+                kernels.into_iter().for_each(|id| l.program.kernels[id].schedule = Schedule::default());
+                Ok(l)
+            };
+            let plain = lowered(Schedule::default())?;
+            let read: Vec<Field> =
+                plain.used.values().flat_map(|f| f.iter()).filter(|f| open.contains(f)).collect();
+            for f in read {
+                for schedule in [false, true].map(|greatest| Schedule::extreme(f, greatest)) {
+                    let differs = match f.about().place {
+                        Place::CpuCode => texts_differ(&path, "llvm", schedule)?,
+                        Place::GpuCode => texts_differ(&path, "cuda", schedule)?,
+                        _ => lowered(schedule)?.program != plain.program,
+                    };
+                    if differs {
+                        open.remove(&f);
+                        break;
+                    }
+                }
+            }
+        }
+        if !open.is_empty() {
+            return Err(format!("no program is another with these at their extremes: {open:?}").into());
+        }
+    }
+    Ok(())
+}
+
+/// What a program is before it is lowered, if it is compiled.
+fn flat(path: &Path, threads: bool) -> Result<Option<remc_flat::ir::Program>, Failed> {
+    let mut session = Session::default();
+    let file = session.load_text("program.remora", path, std::fs::read_to_string(path)?);
+    let entries = session.entries(file);
+    let Some(target) = session.value(file).or(entries.first().copied()) else { return Ok(None) };
+    let linked = session.link(file, &[target]);
+    let tuning = if threads { Tuning::gpu() } else { Tuning::default() };
+    let options = Options { to: Some("flat"), tuning, ..Options::default() };
+    match session.compile(&linked, file, &target.global(&session.db), &[], options) {
+        Ok(Stop::Flat(flat)) => Ok(Some(flat)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the code of a program is another by a schedule.
+fn texts_differ(path: &Path, emit: &str, schedule: Schedule) -> Result<bool, Failed> {
+    let text = |numbers: &[(Field, i64)]| -> Result<String, Failed> {
+        let mut command = crate::remc();
+        command.args(["compile", "--emit", emit]).arg(path);
+        numbers.iter().for_each(|(f, n)| _ = command.args(["--threshold", &format!("{f}={n}")]));
+        let out = stdout(&command.output()?);
+        // What the text says of its numbers is none of its code.
+        Ok(out.lines().filter(|l| !l.trim_start().starts_with("//") && !l.contains("fixed")).collect())
+    };
+    Ok(text(&schedule.changed().collect::<Vec<_>>())? != text(&[])?)
 }
 
 /// The arguments of settings: of the numbers that the device reads, all at their least, all at their greatest, a draw, and

@@ -32,6 +32,9 @@ use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, n
 use remc_kernel::schedule::Field;
 use remc_kernel::{keep, rows, scan};
 
+/// The most iterations that are written out.
+const MOST_UNROLLED: i64 = 64;
+
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
     &mut Fun<'a, 'ctx>,
@@ -56,7 +59,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             How::Unroll => {
                 if let (Some(a), Some(b)) =
                     (from.get_sign_extended_constant(), to.get_sign_extended_constant())
-                    && b.saturating_sub(a) <= self.schedule[Field::Unroll]
+                    && b.saturating_sub(a) <= MOST_UNROLLED
                 {
                     return self.unrolled(var, a..b, carried, body, next);
                 }
