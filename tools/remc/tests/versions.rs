@@ -203,3 +203,26 @@ fn only_versions_that_run_are_compiled() {
     assert!(both > first && first > 1, "{first}, {both}");
     assert_eq!((run(15), run(17)), (both, both));
 }
+
+/// A number of one operator makes its kernels other ones, and no others.
+#[test]
+fn a_number_of_an_operator_is_its_own() {
+    const TWO: &str = "(define (total [v 1]) (sum (* v v))) (define (running [v 1]) (iscan + v))
+        (entry (main [xs [float n]]) (values (total xs) (running xs)))";
+    let kernels = |more: &[&str]| -> Vec<String> {
+        let o = remc(&[&["compile", "-e", TWO, "--emit", "kernel"], more].concat());
+        assert!(o.status.success(), "{}", text(&o.stderr));
+        // Each with its operator, without what it says of its numbers.
+        let all = text(&o.stdout).replace(" (grain 4096)", "");
+        all.split("\n  (k").skip(1).map(|k| k.split("\n  (plan").next().unwrap().to_owned()).collect()
+    };
+    let plain = kernels(&[]);
+    for operator in ["total:1", "running:1"] {
+        let other = kernels(&["--threshold", &format!("main/grain/{operator}=4096")]);
+        assert_eq!(plain.len(), other.len());
+        let of = |k: &String| k.contains(&format!("(schedule \"{operator}\")"));
+        let changed: Vec<&String> =
+            plain.iter().zip(&other).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
+        assert!(!changed.is_empty() && changed.iter().all(|k| of(k)), "{operator}: {changed:?}");
+    }
+}
