@@ -346,6 +346,26 @@ mod tests {
         }
     }
 
+    /// A thread that spins sees the launch, and leaves it to those who have a share.
+    #[test]
+    fn who_has_no_share_leaves_the_work() {
+        let pool = Pool::new(4);
+        let ran = AtomicUsize::new(0);
+        let count: &Work<'_> = &|lo, hi, _| {
+            ran.fetch_add((hi - lo) as usize, Ordering::Relaxed);
+            true
+        };
+        // SAFETY: only the lifetime changes, and the job is done before `ran` ends.
+        let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(count) };
+        let job = Job { work, blocks: 10, chunk: 1, shares: 2, workers: 2 };
+        pool.shared.end.0.store(10, Ordering::Relaxed);
+        (0..2).for_each(|k| pool.shared.next[k].0.store(job.start(k as u64), Ordering::Relaxed));
+        pool.shared.work(job, 2);
+        assert_eq!(ran.load(Ordering::Relaxed), 0);
+        pool.shared.work(job, 1);
+        assert_eq!(ran.load(Ordering::Relaxed), 10);
+    }
+
     #[test]
     fn all_blocks_below_the_first_that_fails_run() {
         let pool = Pool::new(4);
