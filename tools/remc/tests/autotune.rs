@@ -131,6 +131,12 @@ fn a_file_beside_the_program_is_picked_up() {
     let (out, err) = explained(&["--threshold", "par.outer=33", "--threshold", "grain=70"]);
     assert!(out.contains("if n ≥ 33 (main/par.outer/main:1)"), "{out}");
     assert!(err.contains("main/grain/rows:1 = 70\n"), "{err}");
+    // A file that is named is meant to say something; one that only lies there may be of other entries.
+    let others = fs::read_to_string(path("rows.tuning")).unwrap();
+    let others = others.replace("\"main", "\"other");
+    fs::write(path("others.tuning"), others).unwrap();
+    let (_, err) = explained(&["--tuning", "others.tuning"]);
+    assert!(err.contains("W0503") && err.contains("says nothing of `main` on the cpu device"), "{err}");
     // A comment, and a definition that is not used, change nothing.
     fs::write(path("rows.remora"), format!("; mine\n(define (other x) x)\n{PROGRAM}")).unwrap();
     assert!(explained(&[]).0.contains("if n ≥ 64 (main/par.outer/main:1)"));

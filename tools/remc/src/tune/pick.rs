@@ -83,7 +83,18 @@ impl Pick {
         let of = |ranks: &[usize]| {
             all.iter().find(|t| t.entry == entry && t.device == device && t.ranks == ranks).cloned()
         };
-        let tuned = of(ranks).or_else(|| of(&[])).map(|t| (path, t));
+        let tuned = of(ranks).or_else(|| of(&[]));
+        if tuned.is_none() && named.is_some() {
+            let message = format!(
+                "the tuning file `{}` says nothing of `{entry}` on the {device} device",
+                path.display()
+            );
+            session.notice(
+                Diagnostic::warning(codes::TUNING_UNUSED, message)
+                    .help("measure it with `remc autotune`, or leave out --tuning"),
+            );
+        }
+        let tuned = tuned.map(|t| (path, t));
         Ok(Pick { tuned, ..none })
     }
 
