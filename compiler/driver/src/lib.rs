@@ -1,7 +1,8 @@
 //! The driver: from files to checked programs and rendered messages.
 //!
-//! A [`Database`] holds the inputs (source files, the prelude) and the memoised queries of [`names`] and [`queries`]:
-//! per file `parse` and scopes, per definition references, check, scheme and verification. A
+//! A [`Database`] holds the inputs (source files, the prelude) and the memoised queries of [`names`], [`queries`] and
+//! [`compile::memo`]: per file `parse` and scopes, per definition references, check, scheme and verification, per entry
+//! its program in each language down to kernels. A
 //! [`Session`] is what a tool holds: it loads files into a database, follows imports, gathers
 //! diagnostics and links what a run needs. Stages know nothing of salsa, and queries read no file.
 

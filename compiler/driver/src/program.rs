@@ -3,7 +3,7 @@
 use crate::database::{Db, SourceFile};
 use crate::names::{Def, DefKind, def_of};
 use crate::queries::check;
-use remc_base::{ArrTy, AtomTy, GlobalId, Name, NodeId, TupleTy};
+use remc_base::{ArrTy, AtomTy, GlobalId, ModuleId, Name, NodeId, TupleTy};
 use remc_syntax::ast::ItemKind;
 use remc_typed::ir::{Definition, Expr, ExprKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -105,19 +105,27 @@ pub fn link_together<'db>(
     values: &[Def<'db>],
 ) -> (LinkedProgram, GlobalId) {
     let mut program = link(db, file, values);
+    let all = Arc::new(tuple(db, file, values));
+    let name = all.name.clone();
+    program.order.push(all.clone());
+    program.definitions.insert(name.clone(), all);
+    (program, name)
+}
+
+/// The name of several values of a file as one: none that a program can have.
+pub fn together(module: ModuleId) -> GlobalId {
+    GlobalId { module, name: Name::new("#values") }
+}
+
+/// Several values of a file as one definition, the tuple of them; of those that have errors, nothing.
+pub fn tuple<'db>(db: &'db dyn Db, file: SourceFile, values: &[Def<'db>]) -> Definition {
     let node = NodeId(0);
-    let parts: Vec<Expr> = values
-        .iter()
-        .filter_map(|def| program.get(&def.global(db)))
+    let checked = values.iter().filter_map(|def| check(db, *def).definition.as_ref());
+    let parts: Vec<Expr> = checked
         .map(|d| Expr { kind: Box::new(ExprKind::Global(d.name.clone())), ty: d.ty.clone(), node })
         .collect();
     let fields = parts.iter().map(|part| (None, part.ty.clone())).collect();
     let ty = ArrTy::scalar(AtomTy::Tuple(Arc::new(TupleTy { fields })));
-    // No name that a program can have.
-    let name = GlobalId { module: file.module(db), name: Name::new("#values") };
     let body = Expr { kind: Box::new(ExprKind::Tuple(parts)), ty: ty.clone(), node };
-    let all = Arc::new(Definition { name: name.clone(), ty, body, entry: None });
-    program.order.push(all.clone());
-    program.definitions.insert(name.clone(), all);
-    (program, name)
+    Definition { name: together(file.module(db)), ty, body, entry: None }
 }

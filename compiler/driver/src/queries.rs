@@ -61,6 +61,14 @@ pub fn explicit<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<remc_explicit
     Some(Arc::new(remc_explicit::lower::explicitize(&definition)))
 }
 
+/// What the verifier has against a checked definition; nothing of one with errors.
+#[salsa::tracked]
+pub fn broken<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<String> {
+    let definition = check(db, def).definition.clone()?;
+    let globals = GlobalTypes { db, file: def.file(db) };
+    remc_typed::verify::verify(&definition, &globals).err().map(|e| format!("`{}`: {e}", definition.name))
+}
+
 /// What a definition sees, as the checker asks for it.
 struct FileEnvironment<'db> {
     db: &'db dyn Db,

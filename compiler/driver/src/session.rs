@@ -6,7 +6,7 @@ use crate::database::{Database, Db, ImportTarget, Prelude, SourceFile};
 use crate::names::{self, Def, DefKind, Namespace, parse};
 use crate::pipeline::Stage;
 use crate::program::{LinkedProgram, link, link_together};
-use crate::queries::{GlobalTypes, check};
+use crate::queries::{GlobalTypes, broken, check};
 use remc_base::*;
 use remc_syntax::ast::ItemKind;
 use rustc_hash::FxHashSet;
@@ -447,12 +447,13 @@ impl Session {
     /// Runs the verifier on every definition of a program.
     pub fn verify(&self, program: &LinkedProgram, file: SourceFile) -> Result<(), InternalBug> {
         let _timed = self.db.timings().enter(Stage::Verify);
-        let globals = GlobalTypes { db: &self.db, file };
         for definition in &program.order {
-            remc_typed::verify::verify(definition, &globals).map_err(|e| InternalBug {
-                stage: Stage::Verify.info().name,
-                message: format!("`{}`: {e}", definition.name),
-            })?;
+            // What several values have in common is no definition of a file.
+            let wrong =
+                names::def_of(&self.db, file, &definition.name).and_then(|d| broken(&self.db, d).clone());
+            if let Some(message) = wrong {
+                return Err(InternalBug { stage: Stage::Verify.info().name, message });
+            }
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::commands::{cannot_write, choose, load, may_write, new_session, protec
 use crate::cuda;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, usage};
 use crate::tune::pick::Pick;
-use remc_base::{Diagnostic, GlobalId, Name, Severity, Span};
+use remc_base::{Diagnostic, Name, Severity, Span};
 use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, InternalBug, LinkedProgram, Session, SourceFile};
@@ -69,9 +69,10 @@ fn emit(
             dumps.enter(target.name(&session.db))?;
         }
         let Made { stop, code, fixed } = one.compile(*target, &ranks, &mut dumps, reporter)?;
-        let Stop::Kernel(program) = stop else {
+        let Stop::Kernel(kernels) = stop else {
             return Err(Failure::Bug(InternalBug { stage: "lower", message: "another language".into() }));
         };
+        let program = kernels.program.clone();
         let signature = one.program.get(&target.global(&session.db)).and_then(|d| d.entry.clone());
         all.push(cuda::Compiled { program, signature, ranks, code, fixed });
     }
@@ -169,12 +170,11 @@ impl One<'_> {
         let to = Some(to);
         let options =
             Options { to, stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
-        let global = target.global(&session.db);
-        let stop = dumps.compile(session, self.program, self.file, &global, ranks, options);
+        let stop = dumps.compile(session, self.file, &[target], ranks, options);
         reporter.show(session, &session.notices());
         let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
         match &stop {
-            Stop::Kernel(p) => pick.show(&p.thresholds(), &numbers.borrow()),
+            Stop::Kernel(p) => pick.show(&p.program.thresholds(), &p.numbers),
             Stop::Flat(p) => pick.show(&thresholds(p), &[]),
             _ => {}
         }
@@ -198,10 +198,10 @@ fn text(session: &Session, made: &Made, what: Ir) -> Outcome<Vec<u8>> {
         (Stop::Mono(p), Ir::Futhark) => crate::futhark::text(session, p)?.into_bytes(),
         (Stop::Mono(p), _) => remc_mono::print::print_program(p).into_bytes(),
         (Stop::Flat(p), _) => remc_flat::print::print_program(p).into_bytes(),
-        (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(p).into_bytes(),
-        (Stop::Kernel(p), Ir::Header) => crate::header::header(p, &made.fixed).into_bytes(),
+        (Stop::Kernel(p), Ir::Kernel) => remc_kernel::print::print_program(&p.program).into_bytes(),
+        (Stop::Kernel(p), Ir::Header) => crate::header::header(&p.program, &made.fixed).into_bytes(),
         #[cfg(feature = "llvm")]
-        (Stop::Kernel(p), what) => crate::native::emit(p, what)?,
+        (Stop::Kernel(p), what) => crate::native::emit(&p.program, what)?,
         #[cfg(not(feature = "llvm"))]
         (Stop::Kernel(_), _) => return Err(without_llvm("it cannot make machine code")),
     })
@@ -318,18 +318,23 @@ impl Dumps {
     pub fn compile(
         &mut self,
         session: &Session,
-        program: &LinkedProgram,
         file: SourceFile,
-        target: &GlobalId,
+        targets: &[Def<'_>],
         ranks: &[usize],
         options: Options<'_>,
     ) -> Outcome<Result<Stop, CompileError>> {
-        self.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
+        self.add(2, Stage::Check, &|| {
+            let program = match targets {
+                [_] => session.link(file, targets),
+                _ => session.link_together(file, targets).0,
+            };
+            remc_typed::print::print_program(&program.order)
+        });
         let folder = self.folder.is_some();
         let mut watch = |n: usize, s: Stage, t: &dyn Fn() -> String| self.add(n, s, t);
         let watch: Option<Watch<'_>> = if folder { Some(&mut watch) } else { None };
         let options = Options { watch, ..options };
-        let stop = session.compile(program, file, target, ranks, options);
+        let stop = session.compile(file, targets, ranks, options);
         match self.failed.take() {
             Some(failure) => Err(failure),
             None => Ok(stop),

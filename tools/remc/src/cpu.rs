@@ -7,6 +7,7 @@ use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::device::{Ran, explain};
 use crate::report::{Failure, Outcome};
 use remc_base::{IVar, IndexValue, Name, Scalar, Value};
+use remc_driver::compile::Compiled;
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_interp::RuntimeError;
@@ -18,17 +19,17 @@ use remc_runtime::cpu::{
     Cpu, CpuOptions, EntryFn, Finished, Input, KernelFn, Kernels, Limit, Size, Stopped, Touched,
 };
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How much stack a thread that compiles has, in bytes: LLVM goes down into what it compiles.
 const STACK: usize = 64 << 20;
 
 /// A program's machine code: the plan's group loaded, the others as they are needed.
 pub struct Code {
-    program: Program,
+    program: Arc<Program>,
     interface: Interface,
     host: Host,
     pipeline: Pipeline,
@@ -36,7 +37,7 @@ pub struct Code {
     /// What was found in the cache goes there; `None` if the code is not kept.
     cache: Option<crate::cache::Entry>,
     /// By group.
-    loaded: Vec<OnceCell<Loaded>>,
+    loaded: Vec<OnceLock<Loaded>>,
     touched: Vec<Vec<Touched>>,
 }
 
@@ -44,22 +45,27 @@ fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
     Failure::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
 }
 
+/// The code of a program, which is made once and stays with it.
+pub fn kept(session: &Session, kernels: &Compiled) -> Outcome<Arc<Code>> {
+    kernels.kept.get_or_make(|| load(session, kernels.program.clone()))
+}
+
 /// Compiles the plan, and the kernels that it launches whatever happens, for this processor, or takes their code from
 /// the cache.
-pub fn load(session: &Session, program: Program) -> Outcome<Code> {
+pub fn load(session: &Session, program: Arc<Program>) -> Outcome<Code> {
     let parts = parts(&program);
     let cache = crate::cache::Entry::of(&program, &crate::native::host()?);
     Code::new(session, program, Pipeline::default(), parts, Some(cache))
 }
 
 /// The same without the cache: what is tried once need not be kept.
-pub fn fresh(session: &Session, program: Program) -> Outcome<Code> {
+pub fn fresh(session: &Session, program: Arc<Program>) -> Outcome<Code> {
     let parts = parts(&program);
     Code::new(session, program, Pipeline::default(), parts, None)
 }
 
 /// Compiles all of a program for this processor, whatever the cache holds.
-pub fn build(session: &Session, program: Program, pipeline: Pipeline) -> Outcome<Code> {
+pub fn build(session: &Session, program: Arc<Program>, pipeline: Pipeline) -> Outcome<Code> {
     let parts = Parts::whole(&program);
     Code::new(session, program, pipeline, parts, None)
 }
@@ -67,12 +73,12 @@ pub fn build(session: &Session, program: Program, pipeline: Pipeline) -> Outcome
 impl Code {
     fn new(
         session: &Session,
-        program: Program,
+        program: Arc<Program>,
         pipeline: Pipeline,
         parts: Parts,
         cache: Option<crate::cache::Entry>,
     ) -> Outcome<Code> {
-        let loaded = (0..parts.groups()).map(|_| OnceCell::new()).collect();
+        let loaded = (0..parts.groups()).map(|_| OnceLock::new()).collect();
         let (interface, host) = (interface(&program), crate::native::host()?);
         let touched = touched(&program);
         let code = Code { program, interface, host, pipeline, parts, cache, loaded, touched };

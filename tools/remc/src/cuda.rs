@@ -28,7 +28,7 @@ pub fn kernels(session: &Session, p: &Program) -> Outcome<String> {
 
 /// A program that is compiled, to be printed with others.
 pub struct Compiled {
-    pub program: Program,
+    pub program: std::sync::Arc<Program>,
     pub signature: Option<EntrySignature>,
     /// Those of the entry's shapes.
     pub ranks: Vec<usize>,

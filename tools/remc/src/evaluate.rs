@@ -19,14 +19,14 @@ use crate::tune::pick::Pick;
 use remc_base::trap::codes::TOO_LARGE;
 use remc_base::value::Data;
 use remc_base::{Diagnostic, GlobalId, IVar, IndexValue, Name, Span, Value};
-use remc_driver::compile::{CompileError, Number, Options, Stop, Tuning};
+use remc_driver::compile::{CompileError, Compiled, Options, Stop, Tuning};
 use remc_driver::pipeline::Stage;
-use remc_driver::{Db, Def, InternalBug, LinkedProgram, Session, SourceFile};
+use remc_driver::program::together;
+use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
-use remc_kernel::ir::Program;
 use remc_runtime::budget::Budget;
 use remc_typed::ir::EntrySignature;
-use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A program that is run, and how.
@@ -68,9 +68,8 @@ impl Evaluation<'_> {
         if !self.args.versions.named().is_empty() {
             return self.one_by_one(targets, show);
         }
-        let (program, all) = self.session.link_together(self.file, targets);
         let budget = Budget::of(self.args.memory_limit);
-        let stopped = match self.compile(&program, &all, &[], &mut dumps)? {
+        let stopped = match self.compile(targets, &[], &mut dumps)? {
             Ok(kernel) => match self.execute(kernel, (&[], &[]), Vec::new(), &budget)? {
                 Ok((value, report)) => {
                     let Data::Tuple(tuples) = &value.data else {
@@ -130,7 +129,7 @@ impl Evaluation<'_> {
         if self.device == Device::Interp {
             dumps.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
         } else {
-            match self.compile(&program, &global, &crate::boundary::ranks(&indices), &mut dumps)? {
+            match self.compile(&[target], &crate::boundary::ranks(&indices), &mut dumps)? {
                 Ok(kernel) => {
                     let signature = definition.entry.as_ref().map(|e| e.indices.as_slice());
                     let indices = (signature.unwrap_or_default(), indices.as_slice());
@@ -162,16 +161,19 @@ impl Evaluation<'_> {
     /// The kernels of a program, or why it has none.
     fn compile(
         &self,
-        program: &LinkedProgram,
-        target: &GlobalId,
+        targets: &[Def<'_>],
         ranks: &[usize],
         dumps: &mut Dumps,
-    ) -> Outcome<Result<Program, CompileError>> {
+    ) -> Outcome<Result<Arc<Compiled>, CompileError>> {
         let (session, args) = (self.session, self.args);
         let gpu = matches!(self.device, Device::Emulated | Device::Cuda);
         let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
         let size_limit = args.size.limit;
         let on = if gpu { "cuda" } else { "cpu" };
+        let target = match targets {
+            [one] => one.global(&session.db),
+            _ => together(self.file.module(&session.db)),
+        };
         let of = (target.name.as_str(), on, ranks);
         let pick = Pick::find(session, &args.versions, &args.source, of)?;
         let (mut named, tuned) = (args.versions.named(), |p: &_| pick.values(session, p));
@@ -180,14 +182,11 @@ impl Evaluation<'_> {
         let other = |name: &str| self.expressions.iter().any(|other| name.starts_with(&format!("{other}/")));
         named.retain(|name, _| name.starts_with(&format!("{}/", target.name)) || !other(name));
         let stop_after = args.stop_after_pass;
-        let numbers = RefCell::new(Vec::new());
-        let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
-        let read = Some(&read as &dyn Fn(&[Number]));
-        let options = Options { stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
-        match dumps.compile(self.session, program, self.file, target, ranks, options)? {
-            Ok(Stop::Kernel(kernel)) => {
-                pick.show(&kernel.thresholds(), &numbers.borrow());
-                Ok(Ok(kernel))
+        let options = Options { stop_after, tuning, tuned, named, size_limit, ..Options::default() };
+        match dumps.compile(session, self.file, targets, ranks, options)? {
+            Ok(Stop::Kernel(kernels)) => {
+                pick.show(&kernels.program.thresholds(), &kernels.numbers);
+                Ok(Ok(kernels))
             }
             Ok(_) => Err(bug("the pipeline ended early".into())),
             Err(e) => Ok(Err(e)),
@@ -197,7 +196,7 @@ impl Evaluation<'_> {
     /// Runs kernels on the device.
     fn execute(
         &self,
-        kernel: Program,
+        kernels: Arc<Compiled>,
         indices: (&[IVar], &[IndexValue]),
         arguments: Vec<Value>,
         budget: &Budget,
@@ -207,7 +206,7 @@ impl Evaluation<'_> {
             Device::Cuda => {
                 let _shown = Progress::of_running("the cuda device");
                 let limits = (args.repeat, args.memory_limit);
-                let ran = crate::gpu::run(session, &kernel, indices, &arguments, limits)?;
+                let ran = crate::gpu::run(session, &kernels.program, indices, &arguments, limits)?;
                 Ok(ran.map(|ran| {
                     let (text, peak) = (memory(&ran.stats), Some(ran.stats.peak_bytes));
                     (ran.value, Report { text, runs: ran.runs, peak })
@@ -215,11 +214,11 @@ impl Evaluation<'_> {
             }
             Device::Emulated => {
                 let _shown = Progress::of_running("the emulated device");
-                let ran = crate::emulated::run(session, &kernel, indices, &arguments)?;
+                let ran = crate::emulated::run(session, &kernels.program, indices, &arguments)?;
                 Ok(ran.map(|value| (value, Report::default())))
             }
             // The inputs are in the limit, and go from there into the device's memory.
-            _ => on_cpu(session, kernel, indices, arguments, args, budget.limit()),
+            _ => on_cpu(session, &kernels, indices, arguments, args, budget.limit()),
         }
     }
 
@@ -300,7 +299,7 @@ fn solve(sig: &EntrySignature, arguments: &[Value]) -> Outcome<Vec<IndexValue>> 
 #[cfg(not(feature = "llvm"))]
 fn on_cpu(
     _: &Session,
-    _: Program,
+    _: &Compiled,
     _: (&[IVar], &[IndexValue]),
     _: Vec<Value>,
     _: &Run,
@@ -313,13 +312,13 @@ fn on_cpu(
 #[cfg(feature = "llvm")]
 fn on_cpu(
     session: &Session,
-    kernel: Program,
+    kernels: &Compiled,
     (signature, indices): (&[IVar], &[IndexValue]),
     arguments: Vec<Value>,
     args: &Run,
     memory_limit: u64,
 ) -> Outcome<Result<(Value, Report), RuntimeError>> {
-    let code = cpu::load(session, kernel)?;
+    let code = cpu::kept(session, kernels)?;
     let device = cpu::device(args.threads, Some(memory_limit));
     let ran = {
         let _shown = Progress::of_running("the cpu device");

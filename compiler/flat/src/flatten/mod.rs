@@ -108,7 +108,7 @@ pub const ALWAYS: i64 = 0;
 pub const NEVER: i64 = i64::MAX;
 
 /// The values of all thresholds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Thresholds {
     pub par_outer: i64,
     pub par_loop: i64,

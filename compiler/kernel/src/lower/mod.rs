@@ -87,7 +87,7 @@ pub fn lower(p: &flat::Program) -> L<Program> {
 }
 
 /// For whom kernels are made.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Target {
     /// Whether threads of a block run side by side, as on a GPU; else a block is a thread's, and has lanes.
     pub threads: bool,

@@ -140,8 +140,8 @@ fn in_session(
     };
     let compile = |tuning| {
         let options = Options { tuning, ..Options::default() };
-        match session.compile(&linked, file, &global, &[], options) {
-            Ok(Stop::Kernel(kernel)) => Ok(kernel),
+        match session.compile(file, &[target], &[], options) {
+            Ok(Stop::Kernel(kernels)) => Ok(kernels.program.clone()),
             Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
             Err(CompileError::Limitation(told)) => Err(Ran::Limited(format!("{told:?}"))),
             Err(CompileError::TooLarge(told)) => Err(Ran::Limited(told.to_string())),

@@ -45,7 +45,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         let read = Some(&read as &dyn Fn(&[Number]));
         let named = named.clone();
         let options = Options { to: Some(to), tuning, tuned, named, read, size_limit, ..Options::default() };
-        session.compile(&program, file, &global, &ranks, options).or_else(|e| refuse(&session, reporter, e))
+        session.compile(file, &[target], &ranks, options).or_else(|e| refuse(&session, reporter, e))
     };
     let stop = compiled("flat")?;
     // Which numbers its schedules have is known where it has kernels.

@@ -20,6 +20,7 @@ use remc_tune::search::{Objective, search};
 use remc_tune::summary::{notes, summary};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The least time to tune in: less is over before anything is measured.
@@ -167,17 +168,15 @@ fn on<D: Runs>(
         ..Options::default()
     };
     let compiled = |to| -> Outcome<Stop> {
-        session
-            .compile(&program, file, &global, &ranks, options(to))
-            .or_else(|e| refuse(&session, reporter, e))
+        session.compile(file, &[target], &ranks, options(to)).or_else(|e| refuse(&session, reporter, e))
     };
-    let (Stop::Flat(flat), Stop::Kernel(kernel)) = (compiled("flat")?, compiled("kernel")?) else {
+    let (Stop::Flat(flat), Stop::Kernel(kernels)) = (compiled("flat")?, compiled("kernel")?) else {
         return Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() }));
     };
     let choices = Choices::of(&flat);
     let name = global.name.as_str();
     let data: Vec<(String, String)> = sets.iter().map(|s| (s.label.clone(), s.contents.clone())).collect();
-    let mut subject = device::Device::new(&session, device, kernel, &choices, sets, until)?;
+    let mut subject = device::Device::new(&session, device, kernels.program.clone(), &choices, sets, until)?;
     outcome::interruption();
     let (count, plural) = (data.len(), if data.len() == 1 { "" } else { "s" });
     to_stderr(&format!(
@@ -213,11 +212,11 @@ fn on<D: Runs>(
     let versions = outcome::changed(&choices, &found);
     let numbers = RefCell::new(Vec::new());
     let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
-    let lowered = |named: &Named| -> Outcome<remc_kernel::ir::Program> {
+    let lowered = |named: &Named| -> Outcome<Arc<remc_kernel::ir::Program>> {
         let options = Options { named: named.clone(), read: Some(&read), ..options("kernel") };
-        let stop = session.compile(&program, file, &global, &ranks, options);
+        let stop = session.compile(file, &[target], &ranks, options);
         match stop.or_else(|e| refuse(&session, reporter, e))? {
-            Stop::Kernel(kernel) => Ok(kernel),
+            Stop::Kernel(kernels) => Ok(kernels.program.clone()),
             _ => Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() })),
         }
     };

@@ -26,6 +26,7 @@ use remc_tune::search::{Asked, Ways};
 use remc_tune::{Ended, Patience, Run, Subject};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What runs programs.
@@ -47,7 +48,7 @@ pub trait Runs {
     fn tuning(&self) -> Tuning;
 
     /// Compiles a program, for the cache too if it is `kept`.
-    fn load(&self, session: &Session, program: Program, kept: bool) -> Outcome<Self::Code>;
+    fn load(&self, session: &Session, program: Arc<Program>, kept: bool) -> Outcome<Self::Code>;
 
     fn bind(
         &self,
@@ -129,7 +130,7 @@ impl Runs for OnCpu {
         Tuning::default()
     }
 
-    fn load(&self, session: &Session, program: Program, kept: bool) -> Outcome<cpu::Code> {
+    fn load(&self, session: &Session, program: Arc<Program>, kept: bool) -> Outcome<cpu::Code> {
         if kept { cpu::load(session, program) } else { cpu::fresh(session, program) }
     }
 
@@ -217,7 +218,7 @@ impl<'s, D: Runs> Device<'s, D> {
     pub fn new(
         session: &'s Session,
         device: &'s D,
-        kernel: Program,
+        kernel: Arc<Program>,
         choices: &Choices,
         sets: Vec<Set>,
         until: Instant,

@@ -128,9 +128,7 @@ fn beside(
     let compiled = |to| {
         let size_limit = args.size.limit;
         let options = Options { to: Some(to), tuning, read: Some(&read), size_limit, ..Options::default() };
-        session
-            .compile(&program, file, &global, &tuned.ranks, options)
-            .or_else(|e| refuse(session, reporter, e))
+        session.compile(file, &[*target], &tuned.ranks, options).or_else(|e| refuse(session, reporter, e))
     };
     let Stop::Flat(flat) = compiled("flat")? else {
         return Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() }));

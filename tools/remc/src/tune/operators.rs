@@ -12,10 +12,11 @@ use remc_runtime::cpu::Limit;
 use remc_tune::clock::{patience, too_slow};
 use remc_tune::schedules::{Answer, Asked, Spending, Tunable, Workbench};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What lowers the program with other numbers.
-pub type Compile<'c> = dyn Fn(&Named) -> Outcome<Program> + 'c;
+pub type Compile<'c> = dyn Fn(&Named) -> Outcome<Arc<Program>> + 'c;
 
 /// A program and its data sets on a device.
 pub struct Operators<'s, D: Runs> {
@@ -81,7 +82,7 @@ impl<D: Runs> Workbench for Operators<'_, D> {
         }
         let program = why((self.compile)(numbers))?;
         // Numbers that changed nothing make no other code.
-        let mut decisive = program.clone();
+        let mut decisive = program.as_ref().clone();
         let kernels: Vec<_> = decisive.kernels.iter().map(|(id, _)| id).collect();
         kernels.into_iter().for_each(|id| decisive.kernels[id].schedule.forget_lowering());
         if let Some(known) = self.codes.iter().position(|(_, of, _)| *of == decisive) {

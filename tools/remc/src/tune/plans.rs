@@ -23,6 +23,7 @@ use remc_runtime::stop::Stopped;
 use remc_tune::schedules::Spent;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A GPU.
@@ -35,7 +36,7 @@ impl OnGpu {
 }
 
 impl Runs for OnGpu {
-    type Code = (Program, Loaded);
+    type Code = (Arc<Program>, Loaded);
     type Bound = gpu::Bound<Buffer>;
 
     fn machine(&self) -> String {
@@ -54,7 +55,7 @@ impl Runs for OnGpu {
         Tuning::gpu()
     }
 
-    fn load(&self, session: &Session, program: Program, _kept: bool) -> Outcome<(Program, Loaded)> {
+    fn load(&self, session: &Session, program: Arc<Program>, _kept: bool) -> Outcome<(Arc<Program>, Loaded)> {
         let loaded = gpu::load(session, &program, &self.0)?;
         Ok((program, loaded))
     }
@@ -62,7 +63,7 @@ impl Runs for OnGpu {
     fn bind(
         &self,
         session: &Session,
-        (program, _): &(Program, Loaded),
+        (program, _): &(Arc<Program>, Loaded),
         indices: &[IndexValue],
         arguments: Vec<Value>,
     ) -> Outcome<Result<gpu::Bound<Buffer>, RuntimeError>> {
@@ -72,7 +73,7 @@ impl Runs for OnGpu {
     fn once(
         &self,
         session: &Session,
-        (program, loaded): &(Program, Loaded),
+        (program, loaded): &(Arc<Program>, Loaded),
         bound: &gpu::Bound<Buffer>,
         how: How<'_>,
     ) -> Outcome<Result<Once, Ended>> {
@@ -89,7 +90,7 @@ impl Runs for OnGpu {
 pub struct Interpreted;
 
 impl Runs for Interpreted {
-    type Code = Program;
+    type Code = Arc<Program>;
     type Bound = gpu::Bound<Rc<Memory>>;
 
     fn machine(&self) -> String {
@@ -108,14 +109,14 @@ impl Runs for Interpreted {
         Tuning::gpu()
     }
 
-    fn load(&self, _: &Session, program: Program, _kept: bool) -> Outcome<Program> {
+    fn load(&self, _: &Session, program: Arc<Program>, _kept: bool) -> Outcome<Arc<Program>> {
         Ok(program)
     }
 
     fn bind(
         &self,
         session: &Session,
-        program: &Program,
+        program: &Arc<Program>,
         indices: &[IndexValue],
         arguments: Vec<Value>,
     ) -> Outcome<Result<gpu::Bound<Rc<Memory>>, RuntimeError>> {
@@ -126,7 +127,7 @@ impl Runs for Interpreted {
     fn once(
         &self,
         session: &Session,
-        program: &Program,
+        program: &Arc<Program>,
         bound: &gpu::Bound<Rc<Memory>>,
         how: How<'_>,
     ) -> Outcome<Result<Once, Ended>> {

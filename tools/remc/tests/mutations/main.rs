@@ -206,8 +206,8 @@ fn look(session: &mut Session, m: &Mutant, at: usize, folder: &Path) -> Result<V
     let mut found = Vec::new();
     let text = match &m.how {
         How::Kernels(change) => {
-            let mut p = k.program.clone();
-            if !change(&mut p) || p == k.program {
+            let mut p = k.program.as_ref().clone();
+            if !change(&mut p) || p == *k.program {
                 return Err("there is nothing to change".into());
             }
             found.extend(guards::verifier(&p).then_some("verifier"));

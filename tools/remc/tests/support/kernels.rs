@@ -7,6 +7,7 @@ use remc_driver::{Session, SourceFile};
 use remc_interp::solve_indices;
 use remc_kernel::ir::Program;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The stack of a thread that compiles.
 pub const STACK: usize = 1 << 28;
@@ -14,7 +15,7 @@ pub const STACK: usize = 1 << 28;
 /// A program's kernels, and what they are run on.
 #[allow(dead_code, reason = "each test program uses a part of it")]
 pub struct Kernels {
-    pub program: Program,
+    pub program: Arc<Program>,
     pub signature: Vec<IVar>,
     pub indices: Vec<IndexValue>,
     pub arguments: Vec<Value>,
@@ -60,8 +61,8 @@ fn of_file(
     }
     let options = Options { tuning, ..Options::default() };
     let ranks = remc::boundary::ranks(&indices);
-    match session.compile(&linked, file, &global, &ranks, options) {
-        Ok(Stop::Kernel(program)) => Ok(Kernels { program, signature, indices, arguments }),
+    match session.compile(file, &[target], &ranks, options) {
+        Ok(Stop::Kernel(k)) => Ok(Kernels { program: k.program.clone(), signature, indices, arguments }),
         Ok(_) => Err("the pipeline ended early".into()),
         Err(e) => Err(format!("{e:?}")),
     }

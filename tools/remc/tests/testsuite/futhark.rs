@@ -50,7 +50,7 @@ fn on_a_large_stack(path: PathBuf, work: fn(&Path) -> Result<(), String>) -> Res
 
 /// A program as Mono, with what it is run on.
 struct Compiled {
-    program: Program,
+    program: std::sync::Arc<Program>,
     text: String,
     signature: Vec<IVar>,
     indices: Vec<IndexValue>,
@@ -101,7 +101,7 @@ fn compile(path: &Path) -> Result<Option<Compiled>, String> {
     }
     let options = Options { to: Some("mono"), ..Options::default() };
     let ranks = remc::boundary::ranks(&indices);
-    let program = match session.compile(&linked, file, &global, &ranks, options) {
+    let program = match session.compile(file, &[target], &ranks, options) {
         Ok(Stop::Mono(program)) => program,
         Ok(_) => return Err("the pipeline ended elsewhere".into()),
         Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => return Ok(None),

@@ -50,7 +50,7 @@ pub fn kernels(session: &mut Session, (path, d): &Given, tuning: Tuning) -> Resu
     let about = |e: String| format!("{}: {e}", stem(path));
     let text = std::fs::read_to_string(path).map_err(|e| about(e.to_string()))?;
     let (entry, inputs) = inputs(d);
-    Ok(compile(session, &text, entry, &inputs, tuning).map_err(about)?.program)
+    Ok(compile(session, &text, entry, &inputs, tuning).map_err(about)?.program.as_ref().clone())
 }
 
 /// A program's entry and inputs, paths from the root of the repository.

@@ -96,11 +96,10 @@ fn flat(path: &Path, threads: bool) -> Result<Option<remc_flat::ir::Program>, Fa
     let file = session.load_text("program.remora", path, std::fs::read_to_string(path)?);
     let entries = session.entries(file);
     let Some(target) = session.value(file).or(entries.first().copied()) else { return Ok(None) };
-    let linked = session.link(file, &[target]);
     let tuning = if threads { Tuning::gpu() } else { Tuning::default() };
     let options = Options { to: Some("flat"), tuning, ..Options::default() };
-    match session.compile(&linked, file, &target.global(&session.db), &[], options) {
-        Ok(Stop::Flat(flat)) => Ok(Some(flat)),
+    match session.compile(file, &[target], &[], options) {
+        Ok(Stop::Flat(flat)) => Ok(Some(flat.as_ref().clone())),
         _ => Ok(None),
     }
 }
