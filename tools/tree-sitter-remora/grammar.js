@@ -278,10 +278,11 @@ module.exports = grammar({
     array: $ => form('array', field('dims', $.dims), $._elements),
     frame: $ => form('frame', field('dims', $.dims), $._elements),
     dims: $ => seq('[', repeat($.index), ']'),
+    // A form of a type is no application, though a function might have its head for a name.
     _elements: $ =>
       choice(
         repeat1(field('element', $.expression)),
-        field('type', choice($.function_type, $.forall_type, $.pi_type, $.sigma_type)),
+        prec.dynamic(1, field('type', $._type_form)),
       ),
 
     type_application: $ => form('t-app', field('function', $.expression), repeat(field('type', $.type))),
@@ -340,10 +341,9 @@ module.exports = grammar({
 
     // ---- types
 
-    type: $ =>
+    type: $ => choice(alias($.symbol, $.type_identifier), $.array_type, $._type_form),
+    _type_form: $ =>
       choice(
-        alias($.symbol, $.type_identifier),
-        $.array_type,
         $.arr_type,
         $.function_type,
         $.forall_type,
