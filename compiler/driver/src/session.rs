@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 mod alone;
+mod buffers;
 mod most;
 
 include!(concat!(env!("OUT_DIR"), "/prelude.rs"));
@@ -53,8 +54,14 @@ pub struct Session {
     pub db: Database,
     files: Vec<SourceFile>,
     by_path: HashMap<PathBuf, SourceFile>,
+    /// … and the other way round.
+    paths: HashMap<SourceFile, PathBuf>,
     /// The folder that a file's imports are relative to.
     folders: HashMap<SourceFile, PathBuf>,
+    /// The files whose text is an editor's, whatever the disk has.
+    buffers: FxHashSet<SourceFile>,
+    /// Files that have been read and cannot be any more, and why.
+    gone: HashMap<SourceFile, String>,
     notices: Mutex<Vec<Diagnostic<Span>>>,
 }
 
@@ -82,16 +89,23 @@ impl Session {
             );
         }
         let _: Prelude = Prelude::builder(files.clone()).durability(salsa::Durability::HIGH).new(&db);
-        Session { db, files, by_path: HashMap::new(), folders: HashMap::new(), notices: Mutex::default() }
+        Session {
+            db,
+            files,
+            by_path: HashMap::new(),
+            paths: HashMap::new(),
+            folders: HashMap::new(),
+            buffers: FxHashSet::default(),
+            gone: HashMap::new(),
+            notices: Mutex::default(),
+        }
     }
 
     /// Reads a file and what it imports.
     pub fn load(&mut self, path: &Path) -> Result<SourceFile, LoadError> {
         let text = read(path)?;
         let file = self.register(path.display().to_string(), folder_of(path), text);
-        if let Ok(canonical) = path.canonicalize() {
-            self.by_path.insert(canonical, file);
-        }
+        self.place(path, file);
         self.follow_imports(file);
         Ok(file)
     }
@@ -105,7 +119,9 @@ impl Session {
 
     /// Replaces a file's text.
     pub fn set_text(&mut self, file: SourceFile, text: String) {
-        file.set_text(&mut self.db).to(text);
+        if file.text(&self.db) != text {
+            file.set_text(&mut self.db).to(text);
+        }
         self.follow_imports(file);
     }
 
@@ -131,15 +147,15 @@ impl Session {
             let mut targets = BTreeMap::new();
             for path in paths {
                 let at = folder.join(&path);
-                let known = at.canonicalize().ok().and_then(|p| self.by_path.get(&p).copied());
-                let target = match known {
-                    Some(file) => ImportTarget::File(file),
+                let target = match self.known(&at) {
+                    Some(file) => match self.gone.get(&file) {
+                        None => ImportTarget::File(file),
+                        Some(reason) => ImportTarget::Unreadable(reason.clone()),
+                    },
                     None => match read(&at) {
                         Ok(text) => {
                             let file = self.register(at.display().to_string(), folder_of(&at), text);
-                            if let Ok(canonical) = at.canonicalize() {
-                                self.by_path.insert(canonical, file);
-                            }
+                            self.place(&at, file);
                             todo.push(file);
                             ImportTarget::File(file)
                         }
