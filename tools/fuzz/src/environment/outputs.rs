@@ -104,11 +104,13 @@ fn run(rng: &mut Rng, place: &Path, done: &mut Vec<String>) -> Result<&'static s
     let before = names().map_err(told)?;
     let old = fs::read(&real).ok();
     // Rarely, since a process is started.
-    let signalled = rng.one_in(8);
+    let signals = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+    let signal = signals[rng.below(4)];
+    let signalled = rng.one_in(8) && !is_ignored(signal);
     let mut written = false;
     match program().filter(|_| signalled) {
         Some(program) => {
-            written = interrupt(rng, &program, &out, done)?;
+            written = interrupt(rng, &program, (&out, signal), done)?;
         }
         None => {
             let (after, nth) = (rng.below(SIZES[0]), rng.below(2));
@@ -151,10 +153,23 @@ fn run(rng: &mut Rng, place: &Path, done: &mut Vec<String>) -> Result<&'static s
     Ok(if signalled { "interrupted" } else { "outputs" })
 }
 
+/// Whether this process ignores a signal, as one in the background of a shell does: then so do those that it starts, and
+/// the signal ends none of them.
+fn is_ignored(signal: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
+}
+
 /// Lets a process write, and ends it. Says whether it wrote all of the output at least once.
-fn interrupt(rng: &mut Rng, program: &Path, out: &Path, done: &mut Vec<String>) -> Result<bool, String> {
+fn interrupt(
+    rng: &mut Rng,
+    program: &Path,
+    (out, signal): (&Path, Signal),
+    done: &mut Vec<String>,
+) -> Result<bool, String> {
     let told = |e: io::Error| format!("the case itself: {e}");
-    let signal = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT][rng.below(4)];
     let (wait, first) = (rng.below(12_000) as u64, rng.one_in(2));
     done.push(format!("{signal:?} after {wait} µs, first {first}"));
     let mut child = Command::new(program)
