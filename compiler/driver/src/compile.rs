@@ -41,6 +41,8 @@ pub enum CompileError {
     TooLarge(TooLarge),
     /// A value for a number that the program does not have, the names of its thresholds, and those of its operators.
     NoNumber(String, Vec<Name>, Vec<Name>),
+    /// A value for a size that no operator's versions are chosen by, and the sizes of each operator.
+    NoSize(String, Vec<(Name, Vec<String>)>),
     /// Numbers of a schedule that cannot be, or not together: of which operator, or of all; and why.
     Numbers(Option<Name>, String),
     Bug(InternalBug),
@@ -192,6 +194,10 @@ impl Options<'_> {
     /// The values of single numbers of a program.
     fn values(&self, flat: &remc_flat::ir::Program) -> Named {
         let mut values = self.tuned.map(|of| of(flat)).unwrap_or_default();
+        if let Some(one) = self.tuning.thresholds.by_size {
+            let of_kind = |name: &str| Threshold::of_name(name) == Some(Threshold::BySize);
+            values.iter_mut().filter(|(name, _)| of_kind(name)).for_each(|(_, value)| *value = one);
+        }
         values.extend(self.named.clone());
         values
     }

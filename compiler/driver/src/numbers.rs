@@ -5,11 +5,13 @@
 //! main/par.outer/rows:1      a threshold: the entry, its kind, the definition, and which one of these
 //! main/grain/rows:1          a field: the entry, its kind, and the operator
 //! grain                      a kind: all of its numbers that are not given themselves
+//! main/by.size/rows:1@2/axis.1, main/grain/rows:1@2     the second version of an operator: from which size on, and a field
 //! ```
 
 use crate::compile::{CompileError, broken};
 use crate::pipeline::Stage;
 use remc_base::Name;
+use remc_flat::by_size::{Wrong, by_size, sizes};
 use remc_flat::flatten::Threshold;
 use remc_flat::ir::{Named, Program, Var};
 use remc_flat::sites::sites;
@@ -69,6 +71,18 @@ pub(crate) fn set_numbers(
     values: &Named,
     target: Target,
 ) -> Result<Schedules, CompileError> {
+    // What an operator's versions are called is known once it has them.
+    match by_size(flat, values) {
+        Ok(()) => {}
+        Err(Wrong::Versions(site, why)) => return Err(CompileError::Numbers(Some(site), why)),
+        Err(Wrong::Unknown(name)) => {
+            let known = sizes(flat).into_iter();
+            let named = |(site, all): (Name, Vec<_>)| {
+                (site, all.into_iter().map(|s: remc_flat::by_size::Size| s.name).collect())
+            };
+            return Err(CompileError::NoSize(name, known.map(named).collect()));
+        }
+    }
     let thresholds: Vec<Name> = flat.tests().into_iter().map(|t| t.threshold.clone()).collect();
     let sites = sites(flat);
     let mut schedules = Schedules { all: target.schedule, ..Schedules::default() };
@@ -94,7 +108,7 @@ pub(crate) fn set_numbers(
 }
 
 /// The field and the operator of a name, `main/grain/rows:1`, if the program has that operator and the device reads the
-/// field; `threads`, as a GPU does.
+/// field; `threads`, as a GPU does. A number of an operator's version is one of a program that has the version.
 pub fn number(p: &Program, name: &str, threads: bool) -> Option<(Field, Name)> {
     find(&p.name, name, &sites(p), threads)
 }

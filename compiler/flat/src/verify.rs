@@ -3,12 +3,15 @@
 //! What the two have in common is Mono's to check: of the program of the same meaning ([`crate::meaning`])
 //! all of its rules must hold. Beside these stand the rules of what Mono does not know.
 
+use crate::by_size;
 use crate::ir::*;
 use crate::legal::{Illegal, legal_leaf};
 use crate::meaning::to_mono;
-use remc_base::Prov;
+use crate::sites::sites;
+use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
 use remc_mono::verify as common;
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// What must hold of a program.
@@ -34,7 +37,8 @@ pub enum Rule {
     Known,
     /// Filters that are one have as many points, and none of them needs what another one keeps.
     Parts,
-    /// A guard has tests; the value that a test compares with is not negative, a threshold has one name and one value.
+    /// A guard has tests; the value that a test compares with is not negative, a threshold has one name and one value. One
+    /// that chooses between settings of an operator has the name of what it chooses.
     Guard,
 }
 
@@ -66,7 +70,7 @@ type Result<T = ()> = std::result::Result<T, Broken>;
 /// # Errors
 /// A rule that is broken.
 pub fn verify(p: &Program) -> Result {
-    let mut v = Verifier { p, prov: None, thresholds: Vec::new() };
+    let mut v = Verifier { p, prov: None, thresholds: Vec::new(), sites: sites(p) };
     v.body(&p.body)?;
     common::verify(&to_mono(p, &mut |_| None)).map_err(|b| Broken {
         rule: Rule::Common(b.rule),
@@ -79,6 +83,7 @@ struct Verifier<'p> {
     p: &'p Program,
     prov: Option<Prov>,
     thresholds: Vec<&'p Test>,
+    sites: FxHashMap<Var, Name>,
 }
 
 impl<'p> Verifier<'p> {
@@ -122,7 +127,10 @@ impl<'p> Verifier<'p> {
                 Ok(())
             }
             Exp::Grade { axis, body } => self.leaf(&[axis.var], body),
-            Exp::Branch { guard, .. } => self.guard(guard),
+            Exp::Branch { guard, then, otherwise } => {
+                self.guard(guard)?;
+                self.by_size(guard, then, otherwise)
+            }
             _ => Ok(()),
         }
     }
@@ -143,6 +151,36 @@ impl<'p> Verifier<'p> {
                 Some(_) => {}
                 None => self.thresholds.push(test),
             }
+        }
+        Ok(())
+    }
+
+    /// A version of an operator is the operator that the threshold names.
+    fn by_size(&self, guard: &Guard, then: &Body, otherwise: &Body) -> Result {
+        let entry = self.p.name.as_str();
+        let named = |guard: &Guard| {
+            guard.tests.iter().find_map(|t| {
+                by_size::parse(entry, t.threshold.as_str())
+                    .map(|of| (of.site.to_owned(), of.size.to_owned(), of.version))
+            })
+        };
+        let Some((site, size, version)) = named(guard) else { return Ok(()) };
+        let is = |b: &Body, name: &str| match b.stmts.as_slice() {
+            [s] => s.pat.first().and_then(|v| self.sites.get(v)).is_some_and(|own| own.as_str() == name),
+            _ => false,
+        };
+        let others = match otherwise.stmts.as_slice() {
+            [Stmt { exp: Exp::Branch { guard, .. }, .. }] => {
+                named(guard).is_some_and(|of| (of.0 == site && of.1 == size) && of.2 < version)
+            }
+            _ => is(otherwise, &site),
+        };
+        let name = by_size::version(&site, version);
+        if guard.tests.len() > 1 || !others || !is(then, &name) {
+            return self.broken(
+                Rule::Guard,
+                format!("what a size chooses between are not {name} and what it is a version of"),
+            );
         }
         Ok(())
     }

@@ -12,6 +12,8 @@
 //! A schedule changes how fast a program is, and in which order a reduction of floats combines. It changes nothing else:
 //! tiles depend on sizes and on these numbers, never on the number of threads.
 //!
+//! An operator whose best numbers depend on a size has a schedule for each of its versions ([`mod@remc_flat::by_size`]).
+//!
 //! A field is of processors, of GPUs, or of both; a kernel's text has those that are not the default. Numbers that no
 //! schedule could choose stay where they are used: the width of the widest vector, the threads of a warp, a cache line.
 

@@ -3,7 +3,7 @@
 use crate::file::Tuned;
 use crate::measured::{Last, Measured, Number, On, THRESHOLD, Tried};
 use crate::search::NEAR;
-use crate::words::{at, sizes, time};
+use crate::words::{at, number_of, sizes, time};
 use remc_flat::flatten::Threshold;
 use remc_kernel::schedule::Field;
 
@@ -137,10 +137,10 @@ fn number(
         }
     };
     let default = now.or(n.map(|n| n.default));
-    let is = value.or(default).map_or("as by default".to_owned(), |v| v.to_string());
+    let is = value.or(default).map_or("as by default".to_owned(), |v| number_of(name, v));
     let by_default = match (value, default) {
         (None, _) => ", the default".to_owned(),
-        (Some(_), Some(default)) => format!(", by default {default}"),
+        (Some(_), Some(default)) => format!(", by default {}", number_of(name, default)),
         (Some(_), None) => String::new(),
     };
     let range = n.map_or(THRESHOLD, |n| n.range);
@@ -160,7 +160,8 @@ fn number(
         return out;
     };
     if let Some(now) = now.filter(|now| *now != n.default) {
-        say(format!("When it was measured its default was {}, and by now it is {now}.", n.default));
+        let (then, now) = (number_of(name, n.default), number_of(name, now));
+        say(format!("When it was measured its default was {then}, and by now it is {now}."));
     }
     let set = value.unwrap_or(n.default);
     if set != n.chosen {
@@ -192,6 +193,10 @@ pub fn meaning(kind: Threshold) -> &'static str {
         }
         Threshold::RowLong => {
             "From so many elements on a row of its own size is reduced by all threads; shorter ones by one."
+        }
+        Threshold::BySize => {
+            "Where this size of the operator is so large, the operator runs with the numbers of this version of it; with a \
+             smaller size, with those of the version before."
         }
     }
 }
@@ -252,6 +257,18 @@ pub(crate) fn why(n: &Number, m: &Measured) -> String {
                 names(some.iter().copied())
             ),
         };
+    }
+    if Threshold::of_name(&n.name) == Some(Threshold::BySize) {
+        let (below, from) = n.between();
+        let side = |size: Option<i64>| size.map_or("none".to_owned(), |s| s.to_string());
+        return format!(
+            "Why {}: no one setting suits all data sets, and this size tells apart those that want different ones: up to {} \
+             on one side, from {} on the other, and {} is in the middle by ratio.",
+            n.chosen,
+            side(below),
+            side(from),
+            n.chosen
+        );
     }
     if !n.is_threshold() {
         return format!(

@@ -5,7 +5,7 @@
 //! | [`choices`] | Flat → the choices between its versions, and inside which others each stands |
 //! | [`clock`] | settings compared by time: in turn, until the difference or its absence is sure |
 //! | [`search`] | the values of thresholds, choice by choice, from the inside out |
-//! | [`schedules`] | the numbers of operators' schedules, operator by operator |
+//! | [`schedules`] | the numbers of operators' schedules, operator by operator, and up to four settings of one by a size |
 //! | [`kept`] | measurements of a search that ended early, for the next |
 //! | [`measured`] | what was measured, as data |
 //! | [`summary`], [`explain`], [`report`] | … in short, in sentences, and as a page with charts |

@@ -17,17 +17,24 @@
 //!   threads many times over by having more.
 //! - A value is **screened** by its fastest run first. Only one that looks faster is measured in turn with the one before,
 //!   round by round, until the confidence interval of the ratio's median decides ([`crate::clock`]). No data set may lose.
+//! - Where a value is surely faster for some data sets and slower for others, no one setting suits all: then an operator gets
+//!   **versions**, of which a size of it chooses, and each is searched for by itself ([`versions`]).
 //! - At the end everything that was found is measured against the defaults, in turn; where a data set is slower, the
 //!   schedules stay as they were.
 //!
 //! There is no chance in it, but for what the clock says.
 
-use crate::clock::{Care, Ratio, interval, median};
+mod timing;
+mod versions;
+
+use crate::clock::{Care, Ratio};
 use crate::measured::{Last, Number, On, Tried};
 use crate::search::{NEAR, Objective};
 use remc_flat::ir::Named;
 use remc_kernel::schedule::Field;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use timing::{Of, is_slower};
+pub use versions::Extent;
 
 /// A number of an operator that may be changed.
 #[derive(Clone, PartialEq, Debug)]
@@ -87,6 +94,14 @@ pub trait Workbench {
     /// # Errors
     /// Why it has no result.
     fn run(&mut self, code: usize, set: usize) -> Result<Spending, String>;
+
+    /// The sizes of an operator that versions of it could be chosen by, of a program that is compiled with these numbers.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    fn extents(&mut self, _site: &str, _numbers: &Named) -> Result<Vec<Extent>, String> {
+        Ok(Vec::new())
+    }
 
     /// Whether whoever waits has seen enough.
     fn is_over(&self) -> bool;
@@ -164,6 +179,8 @@ const BALANCED: f64 = 32.0;
 const BUSY: f64 = 0.85;
 /// Below this part of the time before, with 95 %, a step is one forward.
 const SURE: f64 = 0.97;
+/// Above this, a few runs are enough to tell that something is slower.
+const CLEAR: f64 = 1.3;
 /// Steps in one direction.
 const MOST_STEPS: usize = 4;
 
@@ -179,12 +196,15 @@ pub fn search(bench: &mut dyn Workbench, tunable: &[Tunable], versions: &Named, 
         numbers: Named::new(),
         evidence: BTreeMap::new(),
         known: Vec::new(),
+        wishes: Vec::new(),
+        split: BTreeMap::new(),
         cut_short: false,
     };
     if let Ok(base) = s.compile(&Named::new())
         && s.look(base)
     {
         s.fields(tunable, base);
+        s.versions(tunable);
     }
     let mut last = s.last();
     let given_up = !s.numbers.is_empty() && (last.is_empty() || last.iter().any(is_slower));
@@ -197,15 +217,6 @@ pub fn search(bench: &mut dyn Workbench, tunable: &[Tunable], versions: &Named, 
     Found { numbers: s.numbers, evidence, last, given_up, cut_short: s.cut_short }
 }
 
-/// Whether a data set surely lost.
-fn is_slower(last: &Last) -> bool {
-    match (&last.defaults, &last.tuned, &last.ratio) {
-        (Ok(_), Ok(_), Some(r)) => r.low > 1.03 || r.median > 1.05,
-        (Ok(_), _, _) => true,
-        (Err(_), ..) => false,
-    }
-}
-
 struct Search<'b> {
     bench: &'b mut dyn Workbench,
     options: Options,
@@ -215,6 +226,10 @@ struct Search<'b> {
     evidence: BTreeMap<String, Number>,
     /// Of each data set the fastest run of what was found so far, by operator; `None` where it has no result.
     known: Vec<Option<Spending>>,
+    /// The steps that some data sets want and others do not.
+    wishes: Vec<versions::Wish>,
+    /// The operators that have versions.
+    split: BTreeMap<String, versions::Split>,
     cut_short: bool,
 }
 
@@ -239,35 +254,6 @@ impl Search<'_> {
         self.bench.compile(&all)
     }
 
-    /// Runs each data set, so that it is known which operators take how long; whether any has a result.
-    fn look(&mut self, code: usize) -> bool {
-        self.known = (0..self.bench.sets()).map(|set| self.fastest(code, set).ok()).collect();
-        self.known.iter().any(Option::is_some)
-    }
-
-    /// The fastest times of each operator in a few runs; the first, in which code is loaded, not among them.
-    fn fastest(&mut self, code: usize, set: usize) -> Result<Spending, String> {
-        self.bench.run(code, set)?;
-        let mut best = self.bench.run(code, set)?;
-        let more = if best.seconds < 0.02 { 4 } else { 1 };
-        for _ in 0..more {
-            best.least(self.bench.run(code, set)?);
-        }
-        Ok(best)
-    }
-
-    /// The fastest times of two codes, run in turn a few times.
-    fn screened(&mut self, base: usize, code: usize, set: usize) -> Result<(Spending, Spending), String> {
-        self.bench.run(code, set)?;
-        let (mut before, mut after) = (self.bench.run(base, set)?, self.bench.run(code, set)?);
-        let more = if before.seconds < 0.02 { 3 } else { 1 };
-        for _ in 0..more {
-            before.least(self.bench.run(base, set)?);
-            after.least(self.bench.run(code, set)?);
-        }
-        Ok((before, after))
-    }
-
     /// The data sets in which an operator takes a part of the time.
     fn hot(&self, site: &str) -> Vec<usize> {
         let takes = |s: &Spending| {
@@ -289,35 +275,40 @@ impl Search<'_> {
                     }
                     way.extend(step(t, t.value, up).map(|to| Step { of: t, from: t.value, to }));
                 }
-                for _ in 0..MOST_STEPS {
-                    way.retain(|s| self.is_promising(s, up));
-                    if way.is_empty() {
-                        break;
-                    }
-                    if self.bench.is_over() {
-                        self.cut_short = true;
-                        return;
-                    }
-                    let better = self.one_step(&way, base);
-                    for (name, value) in &better {
-                        self.numbers.insert(name.clone(), *value);
-                    }
-                    if better.is_empty() {
-                        break;
-                    }
-                    // What was measured last has steps in it that were none forward.
-                    match self.compile(&Named::new()) {
-                        Ok(code) => base = code,
-                        Err(_) => return,
-                    }
-                    self.look(base);
-                    let on = way.into_iter().filter(|s| better.contains_key(&s.of.name));
-                    way = on
-                        .filter_map(|s| Some(Step { of: s.of, from: s.to, to: step(s.of, s.to, up)? }))
-                        .collect();
+                match self.climb(way, up, base) {
+                    Some(code) => base = code,
+                    None => return,
                 }
             }
         }
+    }
+
+    /// Changes numbers in one direction for as long as that helps; the code that all is compiled to then, unless there is no
+    /// time for more.
+    fn climb(&mut self, mut way: Vec<Step<'_>>, up: bool, mut base: usize) -> Option<usize> {
+        for _ in 0..MOST_STEPS {
+            way.retain(|s| self.is_promising(s, up));
+            if way.is_empty() {
+                break;
+            }
+            if self.bench.is_over() {
+                self.cut_short = true;
+                return None;
+            }
+            let better = self.one_step(&way, base);
+            for (name, value) in &better {
+                self.numbers.insert(name.clone(), *value);
+            }
+            if better.is_empty() {
+                break;
+            }
+            // What was measured last has steps in it that were none forward.
+            base = self.compile(&Named::new()).ok()?;
+            self.look(base);
+            let on = way.into_iter().filter(|s| better.contains_key(&s.of.name));
+            way = on.filter_map(|s| Some(Step { of: s.of, from: s.to, to: step(s.of, s.to, up)? })).collect();
+        }
+        Some(base)
     }
 
     /// Whether the model of an operator's run lets a step gain anything on some data set.
@@ -394,19 +385,55 @@ impl Search<'_> {
         if code == base {
             return Named::new();
         }
+        let kept = answers.len();
         for set in open {
             let here = self.here(way, set);
-            let measured = self.measure(base, code, set, &here);
+            let of: Vec<Of<'_>> = here.iter().map(|s| Of::Operator(&s.of.site)).collect();
+            let measured = self.measure(base, code, set, &of);
+            answers.push((set, measured));
+        }
+        self.doubted(way, (base, code), &mut answers, kept);
+        for (set, measured) in &answers[kept..] {
             // One that was broken off is no measurement.
             if !self.bench.is_over() {
+                let here = self.here(way, *set);
                 let changed: Named = here.iter().map(|s| (s.of.name.clone(), s.to)).collect();
                 let numbers = self.all();
-                self.bench.keep(&Asked { set, numbers: &numbers, changed: &changed }, &measured);
+                self.bench.keep(&Asked { set: *set, numbers: &numbers, changed: &changed }, measured);
             }
-            answers.push((set, measured));
         }
         answers.sort_by_key(|(set, _)| *set);
         self.better(way, &answers)
+    }
+
+    /// What a few runs make look a little slower decides where another data set surely gains: that is measured in turn, too.
+    fn doubted(
+        &mut self,
+        way: &[Step<'_>],
+        (base, code): (usize, usize),
+        answers: &mut [(usize, Vec<Answer>)],
+        kept: usize,
+    ) {
+        let mut gaining: BTreeSet<&str> = BTreeSet::new();
+        for (set, all) in answers.iter() {
+            let here = self.here(way, *set).into_iter().zip(all);
+            gaining.extend(here.filter(|(_, a)| a.ratio.high < SURE).map(|(s, _)| s.of.name.as_str()));
+        }
+        for (set, all) in &mut answers[kept..] {
+            let here = self.here(way, *set);
+            let doubtful = |(s, a): (&&Step<'_>, &Answer)| {
+                let screened = a.ratio.low == a.ratio.high && a.ratio.median > NEAR && a.ratio.median < CLEAR;
+                screened && gaining.contains(s.of.name.as_str())
+            };
+            if self.bench.is_over() || !here.iter().zip(all.iter()).any(doubtful) {
+                continue;
+            }
+            let of: Vec<Of<'_>> = here.iter().map(|s| Of::Operator(&s.of.site)).collect();
+            let ratios = self.in_turn(base, code, *set, &of);
+            for (answer, ratio) in all.iter_mut().zip(ratios) {
+                answer.ratio = ratio.unwrap_or(answer.ratio);
+            }
+        }
     }
 
     /// The steps that matter to a data set, in the order of their names.
@@ -423,84 +450,26 @@ impl Search<'_> {
         (known.len() == here.len()).then_some(known)
     }
 
-    /// Measures steps on a data set.
-    fn measure(&mut self, base: usize, code: usize, set: usize, here: &[&Step<'_>]) -> Vec<Answer> {
-        let (before, screened) = match self.screened(base, code, set) {
-            Ok(both) => both,
-            Err(why) => return vec![Answer { time: Err(why), ratio: NONE }; here.len()],
-        };
-        let quotient = |s: &Step<'_>| {
-            let time = |run: &Spending| run.of.get(&s.of.site).map(|of| of.seconds);
-            Some(time(&screened)? / time(&before)?.max(1e-12))
-        };
-        let quotients: Vec<f64> = here.iter().map(|s| quotient(s).unwrap_or(1.0)).collect();
-        let promising = quotients.iter().any(|q| *q < 1.0 / NEAR);
-        let mut known = if promising { self.in_turn(base, code, set, here) } else { Vec::new() };
-        // Of very many comparisons some look sure by chance: what gains has to do so twice.
-        if known.iter().flatten().any(|r| r.high < SURE) {
-            let again = self.in_turn(base, code, set, here);
-            let worse = |(a, b): (Option<Ratio>, Option<Ratio>)| match (a, b) {
-                (Some(a), Some(b)) => Some(if b.median > a.median { b } else { a }),
-                _ => None,
-            };
-            known = known.into_iter().zip(again).map(worse).collect();
-        }
-        let answer = |(k, s): (usize, &&Step<'_>)| {
-            let alone = Ratio { median: quotients[k], low: quotients[k], high: quotients[k] };
-            let ratio = known.get(k).copied().flatten().unwrap_or(alone);
-            Answer { time: Ok(screened.of.get(&s.of.site).map_or(0.0, |of| of.seconds)), ratio }
-        };
-        here.iter().enumerate().map(answer).collect()
-    }
-
     /// The values of those steps that make something faster, and nothing slower.
     fn better(&mut self, way: &[Step<'_>], answers: &[(usize, Vec<Answer>)]) -> Named {
-        let mut ratios: BTreeMap<String, Vec<Ratio>> = BTreeMap::new();
+        let mut ratios: BTreeMap<String, Vec<(usize, Ratio)>> = BTreeMap::new();
         for (set, all) in answers {
             for (s, answer) in self.here(way, *set).into_iter().zip(all) {
                 self.note(s, *set, answer.time.clone(), answer.ratio.median);
-                ratios.entry(s.of.name.clone()).or_default().push(answer.ratio);
+                ratios.entry(s.of.name.clone()).or_default().push((*set, answer.ratio));
             }
         }
-        let gains = |all: &Vec<Ratio>| {
-            let sure = all.iter().any(|r| r.high < SURE && r.low > 0.0);
-            let none_loses = all.iter().all(|r| r.median <= NEAR);
-            let cost = match self.options.objective {
-                Objective::Mean => all.iter().map(|r| r.median).sum::<f64>() / all.len() as f64,
-                Objective::Worst => all.iter().map(|r| r.median).fold(0.0, f64::max),
-            };
-            sure && none_loses && cost < 1.0
-        };
-        let better = way.iter().filter(|s| ratios.get(&s.of.name).is_some_and(gains));
-        better.map(|s| (s.of.name.clone(), s.to)).collect()
-    }
-
-    /// Measures two codes in turn on a data set: the ratio of the second's time of each operator to the first's.
-    fn in_turn(&mut self, base: usize, code: usize, set: usize, steps: &[&Step<'_>]) -> Vec<Option<Ratio>> {
-        let Care { precision, rounds: (least, most), seconds } = self.options.care;
-        let mut samples: Vec<Vec<f64>> = vec![Vec::new(); steps.len()];
-        let (mut spent, mut round) = (0.0, 0);
-        while round < most && !(round > 0 && self.bench.is_over()) && !(round >= least && spent > seconds) {
-            let pair = match round % 2 {
-                0 => self.bench.run(base, set).and_then(|a| Ok((a, self.bench.run(code, set)?))),
-                _ => self.bench.run(code, set).and_then(|b| Ok((self.bench.run(base, set)?, b))),
-            };
-            let Ok((before, after)) = pair else { break };
-            spent += before.seconds + after.seconds;
-            for (sample, s) in samples.iter_mut().zip(steps) {
-                if let (Some(a), Some(b)) = (before.of.get(&s.of.site), after.of.get(&s.of.site)) {
-                    sample.push(b.seconds / a.seconds.max(1e-12));
-                }
-            }
-            round += 1;
-            let narrow =
-                |r: &Ratio| r.high - r.low <= 2.0 * precision * r.median || r.high < 0.9 || r.low > 1.0;
-            let all = samples.iter().map(|s| interval(s.clone()));
-            if round >= least.max(6) && all.flatten().all(|r| narrow(&r)) {
-                break;
+        let mut better = Named::new();
+        for s in way {
+            let Some(all) = ratios.remove(&s.of.name) else { continue };
+            let each: Vec<Ratio> = all.iter().map(|(_, ratio)| *ratio).collect();
+            if gains(&each, self.options.objective) {
+                better.insert(s.of.name.clone(), s.to);
+            } else {
+                self.wish(s, all);
             }
         }
-        samples.into_iter().map(interval).collect()
+        better
     }
 
     /// Keeps what was measured of a step.
@@ -541,57 +510,17 @@ impl Search<'_> {
         on.tried.iter_mut().for_each(|t| t.times /= fast);
         on.tried.sort_by_key(|t| t.at);
     }
+}
 
-    /// The defaults of everything against what was found, in turn; nothing, if there is no code of either.
-    fn last(&mut self) -> Vec<Last> {
-        let (Ok(before), Ok(after)) = (self.bench.compile(&Named::new()), self.compile(&Named::new())) else {
-            return Vec::new();
-        };
-        (0..self.bench.sets()).map(|set| self.against(before, after, set)).collect()
-    }
-
-    fn against(&mut self, before: usize, after: usize, set: usize) -> Last {
-        self.bench.trying("what was found, against the defaults");
-        // What is the same takes the same time, whatever the clock says.
-        if before == after {
-            let time = self.fastest(before, set).map(|run| run.seconds);
-            let ratio = time.is_ok().then_some(Ratio { median: 1.0, low: 1.0, high: 1.0 });
-            return Last { defaults: time.clone(), tuned: time, ratio };
-        }
-        let warm = [self.bench.run(before, set), self.bench.run(after, set)];
-        let [first, second] = warm.map(|run| run.map(|r| r.seconds));
-        if first.is_err() || second.is_err() {
-            return Last { defaults: first, tuned: second, ratio: None };
-        }
-        let Care { precision, rounds: (least, most), seconds } = self.options.care;
-        let (mut a, mut b, mut ratios, mut spent) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
-        for round in 0..most {
-            let slower = interval(ratios.clone()).is_some_and(|r| r.median > NEAR);
-            if round >= least
-                && (spent > if slower { 3.0 * seconds } else { seconds } || self.bench.is_over())
-            {
-                break;
-            }
-            let order = if round % 2 == 0 { [before, after] } else { [after, before] };
-            let times = order.map(|code| self.bench.run(code, set).map(|r| r.seconds));
-            let [Ok(x), Ok(y)] = times else { break };
-            let (x, y) = if round % 2 == 0 { (x, y) } else { (y, x) };
-            spent += x + y;
-            a.push(x);
-            b.push(y);
-            ratios.push(y / x.max(1e-12));
-            // What looks slower is looked at for longer.
-            let known = interval(ratios.clone());
-            let doubtful = known.is_some_and(|r| r.median > NEAR);
-            let narrow = |r: Ratio| r.high - r.low <= 2.0 * precision * r.median;
-            if round + 1 >= least.max(if doubtful { 20 } else { 6 }) && known.is_some_and(narrow) {
-                break;
-            }
-        }
-        let time =
-            |all: &[f64]| if all.is_empty() { Err("it has stopped".to_owned()) } else { Ok(median(all)) };
-        Last { defaults: time(&a), tuned: time(&b), ratio: interval(ratios) }
-    }
+/// Whether some data set surely gains, and none loses.
+fn gains(all: &[Ratio], objective: Objective) -> bool {
+    let sure = all.iter().any(|r| r.high < SURE && r.low > 0.0);
+    let none_loses = all.iter().all(|r| r.median <= NEAR);
+    let cost = match objective {
+        Objective::Mean => all.iter().map(|r| r.median).sum::<f64>() / all.len() as f64,
+        Objective::Worst => all.iter().map(|r| r.median).fold(0.0, f64::max),
+    };
+    sure && none_loses && cost < 1.0
 }
 
 /// Fields in the order in which they are looked at: what decides most comes first.

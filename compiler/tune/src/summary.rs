@@ -1,15 +1,15 @@
 //! What was measured, in short: for the terminal, and above the numbers in the file.
 
 use crate::measured::{Last, Measured, On, Tried};
-use crate::words::{at, sizes, time};
+use crate::words::{at, number_of, sizes, time};
 
 /// What was measured of an entry, and what comes of it.
 pub fn summary(entry: &str, m: &Measured) -> String {
     let mut out = String::new();
     for n in &m.numbers {
         let became = match n.chosen == n.default {
-            true => format!("stays {}", n.default),
-            false => format!("{} → {}", n.default, n.chosen),
+            true => format!("stays {}", number_of(&n.name, n.default)),
+            false => format!("{} → {}", number_of(&n.name, n.default), number_of(&n.name, n.chosen)),
         };
         out += &format!("{}: {became}\n", n.name);
         n.on.iter().for_each(|o| out += &format!("  {}\n", line(m, o)));
@@ -44,7 +44,7 @@ pub fn summary(entry: &str, m: &Measured) -> String {
 pub fn notes(m: &Measured) -> Vec<(String, String)> {
     let note = |n: &crate::measured::Number| {
         let lines: Vec<String> = n.on.iter().map(|o| line(m, o)).collect();
-        (n.name.clone(), format!("by default {}\n{}", n.default, lines.join("\n")))
+        (n.name.clone(), format!("by default {}\n{}", number_of(&n.name, n.default), lines.join("\n")))
     };
     m.numbers.iter().map(note).collect()
 }

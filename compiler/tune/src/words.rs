@@ -1,6 +1,7 @@
 //! How times, sizes and values are called, on the terminal, in the file and in the report.
 
 use crate::measured::{On, Tried};
+use remc_flat::flatten::{ALWAYS, NEVER, Threshold};
 
 /// Seconds, in a unit that leaves few digits before the point.
 pub fn time(seconds: f64) -> String {
@@ -8,6 +9,15 @@ pub fn time(seconds: f64) -> String {
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
         s if s < 1.0 => format!("{:.2} ms", s * 1e3),
         s => format!("{s:.2} s"),
+    }
+}
+
+/// A number's value: of a threshold that every size reaches, or none, a word.
+pub fn number_of(name: &str, value: i64) -> String {
+    match (value, Threshold::of_name(name)) {
+        (ALWAYS, Some(_)) => "always".to_owned(),
+        (NEVER, Some(_)) => "never".to_owned(),
+        _ => value.to_string(),
     }
 }
 

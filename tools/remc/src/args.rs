@@ -172,10 +172,11 @@ pub struct Versions {
     /// Where a nest has versions, `remc explain-perf` shows what selects them: `n ≥ 512 (main/par.outer/rows:1)`. A
     /// size is compared with the threshold when the program runs. NAME is that of one threshold, or of a kind, for all
     /// of the kind that are not given themselves. VALUE is a number of at least 1, or `always`, as if every size were
-    /// large enough, or `never`; of a whole kind, the other version is not compiled at all then.
+    /// large enough, or `never`; of a whole kind but `by.size`, the other version is not compiled at all then.
     ///
     /// The numbers of schedules, as `grain` or `main/grain/rows:1`, decide how the kernels of an operator run: how much a
-    /// block does, how many threads it has, in how many lanes a row is reduced. `--show tuning` lists them.
+    /// block does, how many threads it has, in how many lanes a row is reduced. `--show tuning` lists them. An operator has a
+    /// second setting, rows:1@2, from the size on that `main/by.size/rows:1@2/axis.1` says, if that is given.
     #[arg(long = "threshold", value_name = "NAME=VALUE", value_parser = threshold)]
     pub thresholds: Vec<(Chosen, i64)>,
     /// The tuning file, or `none` [default: PROGRAM.tuning beside the program, if there is one]

@@ -351,6 +351,7 @@ pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Out
             Err(Failure::Refused)
         }
         CompileError::NoNumber(name, thresholds, sites) => fail(no_number(&name, &thresholds, &sites)),
+        CompileError::NoSize(name, known) => fail(no_size(&name, &known)),
         CompileError::Numbers(site, why) => {
             let of = site.map(|s| format!(" of `{s}`")).unwrap_or_default();
             let d = usage(codes::THRESHOLD, format!("the numbers{of} cannot be together: {why}"));
@@ -382,6 +383,21 @@ fn no_number(name: &str, thresholds: &[Name], sites: &[Name]) -> Diagnostic<Span
         }
     };
     d.help("`--show tuning` lists the numbers that there are")
+}
+
+/// A value for a size that none of the operators' versions could be chosen by.
+fn no_size(name: &str, known: &[(Name, Vec<String>)]) -> Diagnostic<Span> {
+    let d = usage(codes::THRESHOLD, format!("the program has no operator and size of the name `{name}`"));
+    let one = |(site, sizes): &(Name, Vec<String>)| format!("`{site}` ({})", sizes.join(", "));
+    let known: Vec<String> = known.iter().filter(|(_, sizes)| !sizes.is_empty()).map(one).collect();
+    match known.as_slice() {
+        [] => d.help("none of it runs along an axis: leave out --threshold"),
+        all => d.help(format!(
+            "`by.size` is written ENTRY/by.size/OPERATOR@VERSION/SIZE, with versions from 2 on; its operators and their \
+             sizes are {}",
+            all.join(", ")
+        )),
+    }
 }
 
 /// A program of more parts than it may have, as an error.

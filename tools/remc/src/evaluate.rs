@@ -82,7 +82,7 @@ impl Evaluation<'_> {
                 Err(e) if e.code == TOO_LARGE => None,
                 Err(e) => Some(e),
             },
-            Err(e @ (CompileError::NoNumber(..) | CompileError::Numbers(..))) => {
+            Err(e @ (CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..))) => {
                 return refuse(self.session, self.reporter, e);
             }
             Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
@@ -139,7 +139,9 @@ impl Evaluation<'_> {
                     return Ok(report);
                 }
                 Err(e) if self.args.device.is_some() => return refuse(session, self.reporter, e),
-                Err(e @ (CompileError::NoNumber(..) | CompileError::Numbers(..))) => {
+                Err(
+                    e @ (CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..)),
+                ) => {
                     return refuse(session, self.reporter, e);
                 }
                 Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),

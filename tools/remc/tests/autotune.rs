@@ -161,6 +161,72 @@ fn a_file_beside_the_program_is_picked_up() {
     assert!(code == 0 && out.contains("do not fit other.remora"), "{out}");
 }
 
+/// A file that gives an operator two settings, and a size that chooses: it is used, shown and explained, and what it gives is
+/// what the interpreter does, on both sides.
+#[test]
+fn a_file_gives_an_operator_two_settings() {
+    let folder = folder("tuning-by-size");
+    let path = |name: &str| folder.0.join(name);
+    let table = format!("format = 1\n[[tuned]]\n{}\n", code(&folder));
+    let file = format!(
+        "{table}[tuned.thresholds]\n\"main/by.size/rows:1@2/axis.1\" = 3\n\"main/par.outer/main:1\" = 1\n\
+         [tuned.schedule]\n\"main/grain/rows:1@2\" = 7\n\"main/grain/rows:1\" = 100\n"
+    );
+    fs::write(path("rows.tuning"), &file).unwrap();
+    let shown = |more: &[&str]| {
+        let (code, out, err) =
+            remc(&folder, &[&["explain-perf", "rows.remora", "--show", "tuning"], more].concat());
+        assert_eq!(code, 0, "{err}");
+        (out, err)
+    };
+    let (out, err) = shown(&[]);
+    assert!(out.contains("if n ≥ 3 (main/by.size/rows:1@2/axis.1), a first version"), "{out}");
+    for line in
+        ["main/by.size/rows:1@2/axis.1 = 3\n", "main/grain/rows:1@2 = 7\n", "main/grain/rows:1 = 100\n"]
+    {
+        assert!(err.contains(line), "{line}\n{err}");
+    }
+    // Its value is that of the command line, given for it or for all; and so are those of its versions.
+    let (_, err) = shown(&["--threshold", "main/by.size/rows:1@2/axis.1=9", "--threshold", "by.size=5"]);
+    assert!(err.contains("main/by.size/rows:1@2/axis.1 = 9\n"), "{err}");
+    let (_, err) = shown(&["--threshold", "by.size=never", "--threshold", "grain=70"]);
+    assert!(
+        err.contains("main/by.size/rows:1@2/axis.1 = never\n") && err.contains("main/grain/rows:1@2 = 70\n"),
+        "{err}"
+    );
+    let rows = |n: usize| {
+        let rows: Vec<String> = (0..n).map(|k| format!("[{k}.5 1.0 -2.0]")).collect();
+        format!("m=[{}]", rows.join(" "))
+    };
+    for n in [1, 2, 3, 4, 40] {
+        let run =
+            |device: &str| remc(&folder, &["run", "rows.remora", "--device", device, "--input", &rows(n)]);
+        assert_eq!(run("cpu"), run("interp"), "{n}");
+    }
+    let (code, out, _) = remc(&folder, &["tuning", "rows.tuning"]);
+    let part = "main/by.size/rows:1@2/axis.1 = 3, by default never\n  Where this size of the operator is so large, the operator runs \
+                with the numbers of this version of it; with a smaller size, with those of the version before.\n";
+    assert!(code == 0 && out.contains(part), "{out}");
+    assert!(out.contains("main/grain/rows:1@2 = 7, by default 32768\n"), "{out}");
+    // An operator has a version because a file, or an option, says so.
+    let (code, _, err) = remc(
+        &folder,
+        &["explain-perf", "rows.remora", "--tuning", "none", "--threshold", "main/grain/rows:1@2=7"],
+    );
+    assert!(
+        code == 2 && err.contains("[U0022] Error: the program has no number `main/grain/rows:1@2`"),
+        "{err}"
+    );
+    let (code, _, err) = remc(
+        &folder,
+        &["explain-perf", "rows.remora", "--tuning", "none", "--threshold", "main/by.size/rows:1@3/axis.1=7"],
+    );
+    assert!(
+        code == 2 && err.contains("[U0022] Error: the numbers of `rows:1` cannot be together: there is a version 3, and no version 2"),
+        "{err}"
+    );
+}
+
 /// What is wrong with a file is told in a sentence, by all who read it: a name, a value, a table, or all of it.
 #[test]
 fn wrong_files_are_refused() {
@@ -195,7 +261,20 @@ fn wrong_files_are_refused() {
         &number("'main/par.outer/main:1' = 3.5"),
         "line 7: `main/par.outer/main:1` is 3.5, and a threshold is",
     );
+    wrong(
+        &number("'main/by.size/rows:1@2/axis.7' = 3"),
+        "line 7: the program has no operator and size of the name `main/by.size/rows:1@2/axis.7`",
+    );
+    wrong(
+        &number("'main/by.size/rows:1@3/axis.1' = 3"),
+        "line 7: the versions of `rows:1` cannot be together: there is a version 3, and no version 2",
+    );
+    wrong(
+        &number("'main/by.size/rows:1@2/axis.1' = -1"),
+        "line 7: `main/by.size/rows:1@2/axis.1` is -1, and a threshold is",
+    );
     let field = |line: &str| format!("{table}[tuned.schedule]\n{line}\n");
+    wrong(&field("'main/grain/rows:1@2' = 3"), "line 7: the program has no number `main/grain/rows:1@2`");
     wrong(&field("'main/grain/main:9' = 3"), "line 7: the program has no number `main/grain/main:9`");
     wrong(
         &field("'main/grain/main:1' = 0"),

@@ -38,6 +38,7 @@ mod partition;
 mod rounds;
 mod shared;
 mod split;
+mod thresholds;
 mod tiles;
 
 use crate::ir::*;
@@ -48,6 +49,7 @@ use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
 use remc_mono::walk::Copier;
 use split::Split;
+pub use thresholds::{ALWAYS, NEVER, Threshold, Thresholds};
 
 pub const PASS: PassInfo = PassInfo {
     name: "flatten",
@@ -64,115 +66,6 @@ pub(crate) type F<T> = Result<T, FlattenError>;
 
 pub(crate) fn wrong<T>(message: impl Into<String>) -> F<T> {
     Err(FlattenError(message.into()))
-}
-
-/// A number that sizes are compared with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Threshold {
-    /// How many points a space needs, for the work inside each to stay serial.
-    ParOuter,
-    /// How many points a space needs, for a loop inside each to stay there, with all that its iterations do.
-    ParLoop,
-    /// How many elements an iteration of such a loop needs, at all points taken together, to be run by all threads.
-    ParInner,
-    /// How many elements a product in each point needs, at all points taken together, to be too many to be stored.
-    ParStored,
-    /// How many elements a row that only one point knows needs, to be reduced by all threads.
-    RowLong,
-}
-
-impl Threshold {
-    pub const ALL: [Threshold; 5] = [
-        Threshold::ParOuter,
-        Threshold::ParLoop,
-        Threshold::ParInner,
-        Threshold::ParStored,
-        Threshold::RowLong,
-    ];
-
-    /// The name that it has in programs' texts, for a user and for a tuner.
-    pub fn name(self) -> &'static str {
-        match self {
-            Threshold::ParOuter => "par.outer",
-            Threshold::ParLoop => "par.loop",
-            Threshold::ParInner => "par.inner",
-            Threshold::ParStored => "par.stored",
-            Threshold::RowLong => "row.long",
-        }
-    }
-}
-
-/// The value of a threshold that every size reaches: the version for large sizes is the only one.
-pub const ALWAYS: i64 = 0;
-/// The value of a threshold that no size reaches: the version for small sizes is the only one.
-pub const NEVER: i64 = i64::MAX;
-
-/// The values of all thresholds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Thresholds {
-    pub par_outer: i64,
-    pub par_loop: i64,
-    pub par_inner: i64,
-    pub par_stored: i64,
-    pub row_long: i64,
-    /// How many rows one thread goes through in order, where a block is one thread: of a scan that only rows start from
-    /// the prefixes in between are not stored (`tiles`).
-    pub row_tile: Option<i64>,
-}
-
-impl Thresholds {
-    /// For a processor with some dozens of cores.
-    pub const CPU: Thresholds = Thresholds {
-        par_outer: 512,
-        par_loop: 16,
-        par_inner: 1 << 12,
-        par_stored: 1 << 27,
-        row_long: 1 << 18,
-        row_tile: Some(128),
-    };
-    /// For a GPU: as many as it has threads at a time, or so.
-    pub const GPU: Thresholds = Thresholds {
-        par_outer: 1 << 15,
-        par_loop: 1 << 15,
-        par_inner: 1 << 9,
-        par_stored: 1 << 27,
-        row_long: 1 << 18,
-        row_tile: None,
-    };
-
-    /// So small that data of a few elements takes every version: `outer` for what is parallel, 3 inside it and for rows.
-    pub const fn tiny(outer: i64) -> Thresholds {
-        Thresholds {
-            par_outer: outer,
-            par_loop: outer,
-            par_inner: 3,
-            par_stored: 3 * outer,
-            row_long: 3,
-            row_tile: Some(3),
-        }
-    }
-
-    pub fn value(&self, threshold: Threshold) -> i64 {
-        match threshold {
-            Threshold::ParOuter => self.par_outer,
-            Threshold::ParLoop => self.par_loop,
-            Threshold::ParInner => self.par_inner,
-            Threshold::ParStored => self.par_stored,
-            Threshold::RowLong => self.row_long,
-        }
-    }
-
-    /// Sets one of them; what is negative is as good as [`ALWAYS`].
-    pub fn set(&mut self, threshold: Threshold, value: i64) {
-        let place = match threshold {
-            Threshold::ParOuter => &mut self.par_outer,
-            Threshold::ParLoop => &mut self.par_loop,
-            Threshold::ParInner => &mut self.par_inner,
-            Threshold::ParStored => &mut self.par_stored,
-            Threshold::RowLong => &mut self.row_long,
-        };
-        *place = value.max(ALWAYS);
-    }
 }
 
 /// Arrays and iterations of up to this many elements, if it is a constant, are not worth a launch.

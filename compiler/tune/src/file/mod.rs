@@ -13,9 +13,11 @@
 //! [tuned.thresholds]
 //! # data set small: 100 is faster in the first version (1.2 ms against 3.4 ms)
 //! "main/par.outer/rows:1" = 2000
+//! "main/by.size/rows:1@2/axis.2" = 500     # makes a second version of an operator, for sizes from 500 on
 //!
 //! [tuned.schedule]               # fields of schedules, if any
 //! "main/grain/rows:1" = 64
+//! "main/grain/rows:1@2" = 4096             # … of that version
 //!
 //! [tuned.measured]               # what stands behind the numbers: see `crate::measured`
 //! machine = "Intel Xeon"

@@ -260,7 +260,11 @@ fn grid(f: &Frame, x: &Axis, y: &Axis, across: &str, of: fn(f64) -> String, up: 
 fn numbers(n: &Number, f: &Frame, x: &Axis) -> Markup {
     let one = |value: i64, class: &str, said: &str, row: f64| {
         let at = x.at(value as f64);
-        let text = if value as f64 >= FAR { format!("{said} never →") } else { format!("{said} {value}") };
+        let text = match words::number_of(&n.name, value) {
+            word if value as f64 >= FAR => format!("{said} {word} →"),
+            word if value == 0 && n.is_threshold() => format!("← {said} {word}"),
+            word => format!("{said} {word}"),
+        };
         let half = width(&text) / 2.0;
         let middle = at.clamp(f.left - 40.0 + half, (WIDTH - 2.0 - half).max(half));
         html! {
@@ -289,8 +293,12 @@ fn number_keys(n: &Number) -> Markup {
 
 fn lines_said(n: &Number) -> String {
     match n.chosen == n.default {
-        true => format!("The number stays {}.", n.default),
-        false => format!("The number is {} by default, and {} as tuned.", n.default, n.chosen),
+        true => format!("The number stays {}.", words::number_of(&n.name, n.default)),
+        false => format!(
+            "The number is {} by default, and {} as tuned.",
+            words::number_of(&n.name, n.default),
+            words::number_of(&n.name, n.chosen)
+        ),
     }
 }
 

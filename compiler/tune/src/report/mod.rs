@@ -11,7 +11,7 @@ use crate::explain::{meaning, why};
 use crate::file::Tuned;
 use crate::measured::{Data, Last, Measured, Number, On};
 use crate::search::NEAR;
-use crate::words::{at, sizes, time};
+use crate::words::{at, number_of, sizes, time};
 use chart::Ids;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use remc_base::visible;
@@ -133,8 +133,8 @@ fn gains(m: &Measured) -> Markup {
 
 fn number(n: &Number, m: &Measured, ids: &Ids) -> Markup {
     let became = match n.chosen == n.default {
-        true => format!("stays {}", n.default),
-        false => format!("{} → {}", n.default, n.chosen),
+        true => format!("stays {}", number_of(&n.name, n.default)),
+        false => format!("{} → {}", number_of(&n.name, n.default), number_of(&n.name, n.chosen)),
     };
     html! {
         h3 { code { (n.name) } " " span.became { (became) } }

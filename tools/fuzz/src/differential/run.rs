@@ -145,7 +145,7 @@ fn in_session(
             Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
             Err(CompileError::Limitation(told)) => Err(Ran::Limited(format!("{told:?}"))),
             Err(CompileError::TooLarge(told)) => Err(Ran::Limited(told.to_string())),
-            Err(e @ (CompileError::NoNumber(..) | CompileError::Numbers(..))) => {
+            Err(e @ (CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..))) => {
                 Err(Ran::Bug(format!("{e:?}")))
             }
             Err(CompileError::Bug(bug)) => Err(Ran::Bug(format!("{}: {}", bug.stage, bug.message))),

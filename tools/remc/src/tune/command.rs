@@ -9,7 +9,8 @@ use crate::compile::refuse;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, to_stdout, usage};
 use clap::ValueEnum;
 use remc_driver::InternalBug;
-use remc_driver::compile::{Named, Number, Options, Stop};
+use remc_driver::compile::{Named, Number, Options, Stop, Threshold};
+use remc_flat::by_size;
 use remc_tune::choices::Choices;
 use remc_tune::clock::Care;
 use remc_tune::file::{Tuned, structure, with};
@@ -223,11 +224,15 @@ fn on<D: Runs>(
     lowered(&versions)?;
     let tunable = operators::tunable(name, &numbers.borrow());
     let machine = Machine { workers: threads, bandwidth: device.bandwidth() };
-    let mut bench = operators::Operators::new(&session, &lowered, device, subject.apart(), until);
+    let sizes = by_size::sizes(&flat);
+    let mut bench =
+        operators::Operators::new(&session, (&lowered, name, &sizes), device, subject.apart(), until);
     let options = remc_tune::schedules::Options { objective, care, machine };
     let of_operators = schedules::search(&mut bench, &tunable, &versions, options);
     drop(bench);
-    let schedule = of_operators.numbers.clone();
+    let by_size = |name: &str| Threshold::of_name(name) == Some(Threshold::BySize);
+    let (by_size, schedule): (Named, Named) =
+        of_operators.numbers.clone().into_iter().partition(|(name, _)| by_size(name));
     let measured = Measured {
         machine: device.machine(),
         threads,
@@ -239,7 +244,7 @@ fn on<D: Runs>(
         device: called(args.device).to_owned(),
         code,
         ranks,
-        thresholds: versions,
+        thresholds: versions.into_iter().chain(by_size).collect(),
         schedule,
         ..Tuned::default()
     };

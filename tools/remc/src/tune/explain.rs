@@ -6,7 +6,7 @@ use crate::codes;
 use crate::commands::{load, may_write, new_session, protected, write};
 use crate::compile::{refuse, thresholds};
 use crate::report::{Failure, Outcome, Reporter, fail, to_stdout, usage};
-use remc_driver::compile::{Number, Options, Stop, Tuning};
+use remc_driver::compile::{NEVER, Named, Number, Options, Stop, Threshold, Tuning};
 use remc_driver::{InternalBug, Session, SourceFile};
 use remc_tune::explain::Beside;
 use remc_tune::file::{Tuned, Wrong, read, structure};
@@ -120,24 +120,41 @@ fn beside(
         ));
     }
     let tuning = if tuned.device == "cuda" { Tuning::gpu() } else { Tuning::default() };
+    let flat = |named: Named| {
+        let options =
+            Options { to: Some("flat"), tuning, named, size_limit: args.size.limit, ..Options::default() };
+        match session.compile(file, &[*target], &tuned.ranks, options) {
+            Ok(Stop::Flat(flat)) => Ok(flat),
+            Ok(_) => Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() })),
+            Err(e) => refuse(session, reporter, e),
+        }
+    };
+    let plain = flat(Named::new())?;
+    let code = structure(&plain);
+    let misfit = (code == tuned.code).then(|| pick::misfit(tuned, &plain)).flatten();
+    // The versions of operators are there because the file says so.
+    let fits = code == tuned.code && misfit.is_none();
+    let made = |name: &str| fits && Threshold::of_name(name) == Some(Threshold::BySize);
+    let versions: Named =
+        tuned.thresholds.iter().filter(|(name, _)| made(name)).map(|(n, v)| (n.clone(), *v)).collect();
     // What the schedules have is known once there are kernels.
     let numbers = RefCell::new(Vec::new());
     let read = |all: &[Number]| {
         *numbers.borrow_mut() = all.iter().map(|n| (n.name(&tuned.entry), n.value)).collect::<Vec<_>>();
     };
-    let compiled = |to| {
-        let size_limit = args.size.limit;
-        let options = Options { to: Some(to), tuning, read: Some(&read), size_limit, ..Options::default() };
-        session.compile(file, &[*target], &tuned.ranks, options).or_else(|e| refuse(session, reporter, e))
-    };
-    let Stop::Flat(flat) = compiled("flat")? else {
-        return Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() }));
-    };
-    compiled("kernel")?;
-    let code = structure(&flat);
-    let misfit = (code == tuned.code).then(|| pick::misfit(tuned, &flat)).flatten();
+    let (size_limit, named) = (args.size.limit, versions.clone());
+    let options =
+        Options { to: Some("kernel"), tuning, named, read: Some(&read), size_limit, ..Options::default() };
+    let compiled = session.compile(file, &[*target], &tuned.ranks, options);
+    compiled.or_else(|e| refuse(session, reporter, e))?;
     let mut all: Vec<(String, i64)> =
-        thresholds(&flat).into_iter().map(|(n, v)| (n.to_string(), v)).collect();
+        thresholds(&plain).into_iter().map(|(n, v)| (n.to_string(), v)).collect();
     all.extend(numbers.into_inner());
+    // By default there are none, which is as if no size reached the second, or all.
+    let measured = |name: &String| {
+        let numbers = tuned.measured.iter().flat_map(|m| &m.numbers);
+        numbers.filter(|n| n.name == *name).map(|n| n.default).next().unwrap_or(NEVER)
+    };
+    all.extend(versions.keys().map(|name| (name.clone(), measured(name))));
     Ok((Beside::Code { program: name.to_owned(), code, numbers: all }, misfit))
 }

@@ -5,13 +5,16 @@ use super::kept::Store;
 use crate::cpu;
 use crate::progress::Progress;
 use crate::report::{Outcome, on_terminal, to_stderr};
+use remc_base::Name;
 use remc_driver::Session;
-use remc_driver::compile::{Named, Number};
+use remc_driver::compile::{NEVER, Named, Number};
+use remc_flat::by_size::{Of, Size, name};
 use remc_kernel::ir::Program;
 use remc_runtime::cpu::Limit;
 use remc_tune::clock::{patience, too_slow};
-use remc_tune::schedules::{Answer, Asked, Spending, Tunable, Workbench};
-use std::collections::BTreeSet;
+use remc_tune::schedules::{Answer, Asked, Extent, Spending, Tunable, Workbench};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,6 +25,9 @@ pub type Compile<'c> = dyn Fn(&Named) -> Outcome<Arc<Program>> + 'c;
 pub struct Operators<'s, D: Runs> {
     session: &'s Session,
     compile: &'s Compile<'s>,
+    entry: &'s str,
+    /// Of each operator those that versions of it could be chosen by.
+    sizes: &'s BTreeMap<Name, Vec<Size>>,
     device: &'s D,
     bound: Vec<D::Bound>,
     /// What was compiled, with its numbers and what decides its code.
@@ -39,7 +45,7 @@ pub struct Operators<'s, D: Runs> {
 impl<'s, D: Runs> Operators<'s, D> {
     pub fn new(
         session: &'s Session,
-        compile: &'s Compile<'s>,
+        (compile, entry, sizes): (&'s Compile<'s>, &'s str, &'s BTreeMap<Name, Vec<Size>>),
         device: &'s D,
         (bound, kept): (Vec<D::Bound>, Option<Store>),
         until: Instant,
@@ -48,6 +54,8 @@ impl<'s, D: Runs> Operators<'s, D> {
         Operators {
             session,
             compile,
+            entry,
+            sizes,
             device,
             bound,
             codes: Vec::new(),
@@ -69,6 +77,20 @@ pub fn tunable(entry: &str, numbers: &[Number]) -> Vec<Tunable> {
         value: n.value,
     };
     numbers.iter().map(of).collect()
+}
+
+impl<D: Runs> Operators<'_, D> {
+    /// The least and the greatest size that a threshold is compared with in a run; `None` if none is, or it has no result.
+    fn compared(&self, code: usize, set: usize, threshold: &str) -> Result<Option<(i64, i64)>, String> {
+        let (.., code) = &self.codes[code];
+        let values = FxHashMap::default();
+        let how = How { under: Some(&values), limit: None };
+        let Ok(once) = why(self.device.once(self.session, code, &self.bound[set], how))? else {
+            return Ok(None);
+        };
+        let of = || once.tested.iter().filter(|(name, _)| name.as_str() == threshold).map(|(_, size)| *size);
+        Ok(of().min().zip(of().max()))
+    }
 }
 
 impl<D: Runs> Workbench for Operators<'_, D> {
@@ -109,6 +131,26 @@ impl<D: Runs> Workbench for Operators<'_, D> {
         Ok(Spending { seconds: once.seconds, of: once.of })
     }
 
+    fn extents(&mut self, site: &str, numbers: &Named) -> Result<Vec<Extent>, String> {
+        let sizes: &Vec<Size> = match self.sizes.get(&Name::new(site)) {
+            Some(sizes) => sizes,
+            None => return Ok(Vec::new()),
+        };
+        let mut all = Vec::new();
+        // Constants are the same for all.
+        for size in sizes.iter().filter(|s| s.factors.iter().any(|a| a.as_int().is_none())) {
+            let threshold = name(self.entry, Of { site, version: 2, size: &size.name });
+            let mut with = numbers.clone();
+            with.insert(threshold.clone(), NEVER);
+            let code = Workbench::compile(self, &with)?;
+            let on = (0..self.bound.len())
+                .map(|set| self.compared(code, set, &threshold))
+                .collect::<Result<_, _>>()?;
+            all.push(Extent { name: size.name.clone(), axes: size.factors.len(), on });
+        }
+        Ok(all)
+    }
+
     fn is_over(&self) -> bool {
         Instant::now() >= self.until || super::outcome::is_interrupted()
     }
@@ -132,3 +174,6 @@ impl<D: Runs> Workbench for Operators<'_, D> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

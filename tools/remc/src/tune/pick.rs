@@ -9,7 +9,8 @@ use crate::codes;
 use crate::report::{Outcome, fail, to_stderr, usage};
 use remc_base::{Diagnostic, Name, Span};
 use remc_driver::Session;
-use remc_driver::compile::{Kind, Named, Number, number};
+use remc_driver::compile::{Kind, Named, Number, Threshold, number};
+use remc_flat::by_size::{self, by_size, parse};
 use remc_flat::ir::Program;
 use remc_tune::file::{Tuned, Wrong, read, structure};
 use std::cell::RefCell;
@@ -135,7 +136,8 @@ impl Pick {
         };
         if tuned.code != structure(p) {
             // Values of whole kinds leave versions out, so that it is other code on purpose.
-            if !self.given.iter().any(|kind| matches!(kind, Kind::Threshold(_))) {
+            let leaves_out = |kind: &Kind| matches!(kind, Kind::Threshold(t) if *t != Threshold::BySize);
+            if !self.given.iter().any(leaves_out) {
                 return unused("the code of the entry has changed since it was measured".into());
             }
             return Named::new();
@@ -143,7 +145,11 @@ impl Pick {
         if let Some((_, why)) = misfit(tuned, p) {
             return unused(why);
         }
-        let given = |name: &str| Kind::of_name(name).is_some_and(|kind| self.given.contains(&kind));
+        // Versions by size are the file's; a value for all of them is one for these.
+        let given = |name: &str| {
+            let kind = Kind::of_name(name);
+            kind.is_some_and(|k| k != Kind::Threshold(Threshold::BySize) && self.given.contains(&k))
+        };
         let all = tuned.thresholds.iter().chain(&tuned.schedule).filter(|(name, _)| !given(name));
         all.map(|(name, value)| (name.clone(), *value)).collect()
     }
@@ -151,6 +157,21 @@ impl Pick {
 
 /// The first number of a table that the program that it is of has not got, or not with this value; and why.
 pub fn misfit(tuned: &Tuned, p: &Program) -> Option<(String, String)> {
+    // With the versions of its operators that the table makes.
+    let mut p = p.clone();
+    match by_size(&mut p, &tuned.thresholds) {
+        Ok(()) => {}
+        Err(by_size::Wrong::Unknown(name)) => {
+            let why = format!("the program has no operator and size of the name `{name}`");
+            return Some((name, why));
+        }
+        Err(by_size::Wrong::Versions(site, why)) => {
+            let of = |name: &&String| parse(p.name.as_str(), name).is_some_and(|of| of.site == site.as_str());
+            let name = tuned.thresholds.keys().rfind(of).cloned().unwrap_or_default();
+            return Some((name, format!("the versions of `{site}` cannot be together: {why}")));
+        }
+    }
+    let p = &p;
     let known: Vec<String> = p.tests().into_iter().map(|t| t.threshold.to_string()).collect();
     if let Some(name) = tuned.thresholds.keys().find(|name| !known.contains(name)) {
         return Some((name.clone(), format!("the program has no threshold `{name}`")));

@@ -221,10 +221,15 @@ struct Program {
 
 impl Program {
     fn new(name: &str, source: &str) -> Option<Program> {
+        Program::printed(name, source, &[])
+    }
+
+    /// One that is printed with these arguments.
+    fn printed(name: &str, source: &str, arguments: &[String]) -> Option<Program> {
         let emulator = emulator()?;
         let folder = Folder::new(&format!("cuda-program-{name}"));
         let source = folder.file("program.remora", source);
-        print(&folder, &source, "program", &[]);
+        print(&folder, &source, "program", arguments);
         let path = folder.0.join("program");
         emulator.compile(&folder.0.join("program.cu"), &path, Options::default()).unwrap();
         Some(Program { folder, path })

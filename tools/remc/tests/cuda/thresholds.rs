@@ -99,6 +99,46 @@ fn thresholds_are_given_when_a_program_runs() {
     }
 }
 
+/// An operator in two versions that a size chooses, whose schedules group a sum otherwise: the choice is one when it runs.
+#[test]
+fn versions_by_size_are_chosen_when_a_program_runs() {
+    const SIZE: &str = "rows/by.size/sums:2@2/axis.2";
+    let size = |value: &str| format!("{SIZE}={value}");
+    let numbers = [
+        "--threshold",
+        "rows/threads/sums:2@2=32",
+        "--threshold",
+        "rows/reduce.blocks/sums:2@2=1",
+        "--threshold",
+        "rows/par.outer/sums:1=never",
+    ];
+    let printed: Vec<String> =
+        ["--threshold".to_owned(), size("5001")].into_iter().chain(numbers.map(str::to_owned)).collect();
+    let Some(program) = Program::printed("by-size", ROWS, &printed) else { return };
+    // What is small is lost beside what is large, unless that comes to nothing before.
+    let number = |k: usize| ["1e16", "1.25", "3.5", "-1e16", "1.5", "0.75", "2"][k * k % 7];
+    let input = format!("m=[[{}]]", (0..5000).map(number).collect::<Vec<_>>().join(" "));
+    let file = program.folder.path("program.remora");
+    let run = |value: &str| {
+        let run = ["run", &file, "--device", "emulated", "--entry", "rows", "--input", &input];
+        let o = remc(&[&run[..], &numbers, &["--threshold", &size(value)]].concat());
+        assert!(o.status.success(), "{}", text(&o.stderr));
+        text(&o.stdout)
+    };
+    let (first, second) = (run("never"), run("always"));
+    assert_ne!(first, second);
+    assert_eq!((run("5001"), run("5000")), (first.clone(), second.clone()));
+    let given = ["--entry", "rows", "--input", &input];
+    let gives = |more: &[&str], value: &str| program.gives(&[&given[..], more].concat(), value);
+    gives(&[], &first);
+    gives(&["--threshold", &size("5000")], &second);
+    gives(&["--threshold", "by.size=always"], &second);
+    gives(&["--threshold", "by.size=7", "--threshold", &size("never")], &first);
+    let source = std::fs::read_to_string(program.folder.path("program.cu")).unwrap();
+    assert!(source.contains(&format!("{{\"{SIZE}\", \"by.size\", 5001}},")), "{source}");
+    assert!(source.contains("{\"rows/threads/sums:2@2\", 32},"), "{source}");
+}
+
 /// Files that `remc autotune` writes, by hand.
 #[test]
 fn a_program_reads_tuning_files() {

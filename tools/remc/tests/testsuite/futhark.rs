@@ -105,7 +105,12 @@ fn compile(path: &Path) -> Result<Option<Compiled>, String> {
         Ok(Stop::Mono(program)) => program,
         Ok(_) => return Err("the pipeline ended elsewhere".into()),
         Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => return Ok(None),
-        Err(e @ (CompileError::Bug(_) | CompileError::NoNumber(..) | CompileError::Numbers(..))) => {
+        Err(
+            e @ (CompileError::Bug(_)
+            | CompileError::NoNumber(..)
+            | CompileError::NoSize(..)
+            | CompileError::Numbers(..)),
+        ) => {
             return Err(format!("{e:?}"));
         }
     };

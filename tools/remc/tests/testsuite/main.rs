@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod book;
+mod by_size;
 mod compiled;
 mod cpu;
 mod emulated;
@@ -28,7 +29,7 @@ use std::process::{Command, Output, Stdio};
 /// The tests of which a plain run takes one of so many, by the beginnings of their names. Each program has a value by
 /// the interpreter and each rejected one its message in every run; these repeat them in other ways, or do to each what
 /// is done to the others.
-const SAMPLED: [(&str, u64); 14] = [
+const SAMPLED: [(&str, u64); 17] = [
     ("elaborated::", 5),
     ("show_types::", 5),
     ("show_types_examples::", 5),
@@ -41,6 +42,9 @@ const SAMPLED: [(&str, u64); 14] = [
     ("schedules::", 5),
     ("schedules_stops::", 5),
     ("emulated_schedules::", 20),
+    ("by_size::", 10),
+    ("by_size_stops::", 10),
+    ("emulated_by_size::", 20),
     ("futhark::", 5),
     ("futhark_stops::", 5),
 ];
@@ -61,6 +65,7 @@ fn main() {
     trials.extend(cpu::trials());
     trials.extend(emulated::trials());
     trials.extend(schedules::trials());
+    trials.extend(by_size::trials());
     trials.extend(futhark::trials());
     trials.extend(resources::trials());
     trials.extend(pages::trials());

@@ -90,15 +90,21 @@ fn each_decides() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a program is before it is lowered, if it is compiled.
-fn flat(path: &Path, threads: bool) -> Result<Option<remc_flat::ir::Program>, Failed> {
+/// What a program is before it is lowered, if it is compiled: all that a run of it computes.
+pub fn flat(path: &Path, threads: bool) -> Result<Option<remc_flat::ir::Program>, Failed> {
     let mut session = Session::default();
     let file = session.load_text("program.remora", path, std::fs::read_to_string(path)?);
     let entries = session.entries(file);
-    let Some(target) = session.value(file).or(entries.first().copied()) else { return Ok(None) };
+    let targets = match session.expressions(file) {
+        all if all.is_empty() => entries.into_iter().take(1).collect(),
+        all => all,
+    };
+    if targets.is_empty() {
+        return Ok(None);
+    }
     let tuning = if threads { Tuning::gpu() } else { Tuning::default() };
     let options = Options { to: Some("flat"), tuning, ..Options::default() };
-    match session.compile(file, &[target], &[], options) {
+    match session.compile(file, &targets, &[], options) {
         Ok(Stop::Flat(flat)) => Ok(Some(flat.as_ref().clone())),
         _ => Ok(None),
     }
@@ -143,7 +149,7 @@ fn settings(path: &Path, threads: bool) -> Vec<Vec<String>> {
     all
 }
 
-fn gives_its_value(path: &Path, device: &str, settings: &[Vec<String>]) -> Result<(), Failed> {
+pub fn gives_its_value(path: &Path, device: &str, settings: &[Vec<String>]) -> Result<(), Failed> {
     let d = directives(&std::fs::read_to_string(path)?);
     let expected = std::fs::read_to_string(path.with_extension("out"))?;
     let threads: &[&[&str]] =
@@ -171,7 +177,7 @@ fn gives_its_value(path: &Path, device: &str, settings: &[Vec<String>]) -> Resul
     Ok(())
 }
 
-fn stops_alike(path: &Path, settings: &[Vec<String>]) -> Result<(), Failed> {
+pub fn stops_alike(path: &Path, settings: &[Vec<String>]) -> Result<(), Failed> {
     let d = directives(&std::fs::read_to_string(path)?);
     let expected = std::fs::read_to_string(path.with_extension("err"))?;
     for setting in settings {
