@@ -57,6 +57,40 @@ pub struct ShapeComparison {
     pub axis: Option<usize>,
 }
 
+/// A change of the text that mends what is reported, and has been checked to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Fix<L> {
+    /// What it does, as an order: "use `mean`".
+    pub title: String,
+    /// What is replaced.
+    pub at: L,
+    pub by: Vec<Piece<L>>,
+}
+
+/// A part of the text that a fix writes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Piece<L> {
+    Text(String),
+    /// What stands at a place now.
+    Kept(L),
+}
+
+impl<L> Fix<L> {
+    /// Another text in a place.
+    pub fn replace(title: impl Into<String>, at: L, text: impl Into<String>) -> Fix<L> {
+        Fix { title: title.into(), at, by: vec![Piece::Text(text.into())] }
+    }
+
+    fn map_locations<M>(self, f: &mut impl FnMut(L) -> M) -> Fix<M> {
+        let mut piece = |p| match p {
+            Piece::Text(text) => Piece::Text(text),
+            Piece::Kept(loc) => Piece::Kept(f(loc)),
+        };
+        let by = self.by.into_iter().map(&mut piece).collect();
+        Fix { title: self.title, at: f(self.at), by }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Diagnostic<L> {
     pub code: Code,
@@ -66,6 +100,8 @@ pub struct Diagnostic<L> {
     pub shapes: Option<ShapeComparison>,
     pub notes: Vec<String>,
     pub help: Vec<String>,
+    /// What an editor can do about it; the best first.
+    pub fixes: Vec<Fix<L>>,
 }
 
 impl<L> Diagnostic<L> {
@@ -78,6 +114,7 @@ impl<L> Diagnostic<L> {
             shapes: None,
             notes: Vec::new(),
             help: Vec::new(),
+            fixes: Vec::new(),
         }
     }
 
@@ -109,6 +146,11 @@ impl<L> Diagnostic<L> {
         self
     }
 
+    pub fn fix(mut self, fix: Fix<L>) -> Self {
+        self.fixes.push(fix);
+        self
+    }
+
     pub fn shapes(mut self, comparison: ShapeComparison) -> Self {
         self.shapes = Some(comparison);
         self
@@ -132,6 +174,7 @@ impl<L> Diagnostic<L> {
             shapes: self.shapes,
             notes: self.notes,
             help: self.help,
+            fixes: self.fixes.into_iter().map(|fix| fix.map_locations(&mut f)).collect(),
         }
     }
 }

@@ -29,7 +29,7 @@ pub mod var;
 pub mod visible;
 
 pub use binders::free_indices;
-pub use diag::{Code, Diagnostic, Label, Loc, Severity, ShapeComparison};
+pub use diag::{Code, Diagnostic, Fix, Label, Loc, Piece, Severity, ShapeComparison};
 pub use dim::Dim;
 pub use ids::{IdVec, MetaId, NodeId};
 pub use name::{GlobalId, IVar, ModuleId, Name, Sort, TVar, VarId};

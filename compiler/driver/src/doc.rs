@@ -56,6 +56,11 @@ pub fn entries(session: &Session, file: SourceFile) -> Vec<Entry> {
     session.defs(file).iter().filter_map(|def| entry(session, *def, &headings)).collect()
 }
 
+/// What is known of one definition.
+pub fn of_definition(session: &Session, def: Def<'_>) -> Option<Entry> {
+    entry(session, def, &[])
+}
+
 fn entry(session: &Session, def: Def<'_>, headings: &[(usize, Heading)]) -> Option<Entry> {
     let db = &session.db;
     let name = def.name(db).to_string();

@@ -15,6 +15,7 @@
 //! Trying costs time only where there is an error, and a definition has a budget of tries.
 
 mod counts;
+mod fix;
 mod order;
 mod shapes;
 
@@ -244,10 +245,12 @@ impl Checker<'_> {
                 format!("{}: {}; or {}: {}", a.why, brief(&a.expr), b.why, brief(&b.expr))
             }
         };
+        let fixes = found.iter().filter_map(|(c, _)| fix::fix(c, node, func, args)).collect();
         // What fits answers the mistakes in the parts, too.
         let mut d = self.diagnostics.swap_remove(at);
         self.diagnostics.truncate(from);
         d.help = vec![help];
+        d.fixes = fixes;
         self.diagnostics.push(d);
     }
 

@@ -67,11 +67,14 @@ impl Checker<'_> {
             None => {}
         }
         if self.implicit != Implicit::Flexible {
-            return self.fail(
-                Diagnostic::error(codes::UNKNOWN_TYPE, format!("there is no type `{name}`"))
-                    .primary(Loc::Node(node), "unknown type")
-                    .help(self.type_suggestion(name)),
-            );
+            let near = BaseTy::ALL.iter().find(|b| errors::near(b.name(), name.as_str()));
+            let known = KNOWN_AS.iter().find(|(n, _)| *n == name.as_str().to_lowercase());
+            let meant = near.map(|b| b.name()).or(known.map(|(_, t)| *t));
+            let mut d = Diagnostic::error(codes::UNKNOWN_TYPE, format!("there is no type `{name}`"))
+                .primary(Loc::Node(node), "unknown type")
+                .help(self.type_suggestion(name));
+            d.fixes.extend(meant.map(|t| Fix::replace(format!("write `{t}`"), Loc::Node(node), t)));
+            return self.fail(d);
         }
         if let Some(base) = BaseTy::ALL.iter().find(|b| errors::near(b.name(), name.as_str())) {
             self.diagnostics.push(
@@ -80,7 +83,8 @@ impl Checker<'_> {
                     format!("`{name}` is read as a type variable; did you mean `{base}`?"),
                 )
                 .primary(Loc::Node(node), "any type at all")
-                .help(format!("write `{base}`, or bind the variable: `(define (f{{{name} |}} …) …)`")),
+                .help(format!("write `{base}`, or bind the variable: `(define (f{{{name} |}} …) …)`"))
+                .fix(Fix::replace(format!("write `{base}`"), Loc::Node(node), base.name())),
             );
         }
         let atom = self.s.fresh_atom(None, node);
@@ -369,7 +373,10 @@ impl Checker<'_> {
                 )
                 .primary(Loc::Node(node), "unknown index");
                 self.fail(match similar {
-                    Some(n) => d.help(format!("did you mean `{n}`?")),
+                    Some(n) => {
+                        let fix = Fix::replace(format!("write `{n}`"), Loc::Node(node), n.as_str());
+                        d.help(format!("did you mean `{n}`?")).fix(fix)
+                    }
                     None => d.help(format!(
                         "bind it where the definition begins: `(define (f{{ | {name}}} …) …)`, or in the type of a parameter"
                     )),

@@ -185,7 +185,10 @@ impl Checker<'_> {
                 "in a parameter, the name comes first: [{name} {}]",
                 typed_first.map_or("int", |n| n.as_str())
             )),
-            (None, Some(n)) => d.help(format!("did you mean `{n}`?")),
+            (None, Some(n)) => {
+                let fix = Fix::replace(format!("write `{n}`"), Loc::Node(node), n.as_str());
+                d.help(format!("did you mean `{n}`?")).fix(fix)
+            }
             (None, None) => d.help("define it, or check the spelling"),
         })
     }
