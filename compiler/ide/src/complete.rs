@@ -4,17 +4,18 @@
 //! are typed stand in them; then by whether their type fits where the place is: the atom and the rank that the function
 //! around it asks for; then by how near they are defined; then by length.
 
+use crate::common::COMMON;
 use crate::context::{Context, Wanted};
 use crate::hover::documentation;
 use crate::names::{Sort, Written, name_span, names};
 use crate::snippets::SNIPPETS;
 use crate::types::{arguments, is_base, parameters, types};
 use crate::{Completion, CompletionKind, Edit, Ide};
-use remc_base::{ArrTy, AtomTy, BaseTy, Name, Span};
+use remc_base::{ArrTy, AtomTy, BaseTy, Name, ShapeItem, Span};
 use remc_driver::names::{DefKind, Namespace, lookup, prelude_scope, scope};
 use remc_driver::queries::scheme;
 use remc_driver::{Def, SourceFile};
-use remc_syntax::forms::Place;
+use remc_syntax::forms::{Place, SPELLINGS};
 use remc_typed::scheme::USES;
 use rustc_hash::FxHashSet;
 
@@ -25,8 +26,8 @@ struct Candidate<'s> {
     completion: Completion,
     /// The definition that it is, whose documentation is looked up for those that are shown.
     def: Option<Def<'s>>,
-    /// How the letters stand in it, whether it fits, and how near it is; less is better.
-    order: (u8, u8, u8, usize),
+    /// How the letters stand in it, whether it fits, how near it is, how rarely it is used, and its length; less is better.
+    order: (u8, u8, u8, usize, usize),
 }
 
 pub fn completions(ide: &Ide<'_>, file: SourceFile, offset: u32) -> Vec<Completion> {
@@ -57,6 +58,15 @@ pub fn completions(ide: &Ide<'_>, file: SourceFile, offset: u32) -> Vec<Completi
         }
     }
     c.finish()
+}
+
+/// The place among the names that programs use most. A variant of a function, `reduce/zero`, has that of the function: so it
+/// comes directly behind it.
+fn rarity(name: &str) -> usize {
+    let place = |name: &str| COMMON.iter().position(|n| *n == name);
+    let stem = name.split(['/', '-']).next().unwrap_or(name);
+    let stem = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    place(stem).or_else(|| place(name)).unwrap_or(COMMON.len())
 }
 
 struct Completer<'a, 's> {
@@ -123,7 +133,8 @@ impl<'s> Completer<'_, 's> {
             edit,
             snippet: false,
         };
-        self.found.push(Candidate { completion, def, order: (letters, fits, far, label.len()) });
+        let order = (letters, fits, far, if def.is_some() { rarity(label) } else { 0 }, label.len());
+        self.found.push(Candidate { completion, def, order });
     }
 
     /// What is bound around the place, the innermost first.
@@ -199,13 +210,14 @@ impl<'s> Completer<'_, 's> {
                 self.add(name, kind, String::new(), (2, far), None);
                 continue;
             };
-            let function = parameters(&scheme.ty).is_some();
+            let function = arguments(&scheme).is_some();
             let kind = match (def.kind(db), function) {
                 (DefKind::Entry, _) => CompletionKind::Entry,
                 (_, true) => CompletionKind::Function,
                 _ => CompletionKind::Value,
             };
-            let fits = self.fits(&scheme.ty);
+            let fits =
+                if self.context.wanted == Wanted::Head { u8::from(!function) } else { self.fits(&scheme.ty) };
             self.add(name, kind, scheme.ty.to_string(), (fits, far), Some(def));
         }
     }
@@ -214,7 +226,7 @@ impl<'s> Completer<'_, 's> {
         let db = &self.ide.session.db;
         for base in BaseTy::ALL {
             // The two that everybody means.
-            let far = if matches!(base, BaseTy::F64 | BaseTy::I64) { 0 } else { 1 };
+            let far = [BaseTy::F64, BaseTy::I64].iter().position(|b| *b == base).unwrap_or(2) as u8;
             self.add(base.name(), CompletionKind::Type, "a type of the language".into(), (0, far), None);
         }
         let own: Vec<Def<'s>> = scope(db, self.file).types.values().copied().collect();
@@ -235,7 +247,9 @@ impl<'s> Completer<'_, 's> {
                 Place::TopLevel => top,
                 Place::Definition | Place::Expression | Place::Type => true,
             };
-            let Some(letters) = self.letters(keyword).filter(|_| here) else { continue };
+            let spelt = SPELLINGS.iter().filter(|(_, k)| k == keyword).map(|(s, _)| *s);
+            let letters = spelt.chain([*keyword]).filter_map(|s| self.letters(s)).min();
+            let Some(letters) = letters.filter(|_| here) else { continue };
             if !self.seen.insert((*keyword).to_owned()) {
                 continue;
             }
@@ -250,7 +264,7 @@ impl<'s> Completer<'_, 's> {
             };
             // At the top a definition is what is begun most often; elsewhere it is not.
             let fits = if top == matches!(place, Place::TopLevel | Place::Definition) { 0 } else { 1 };
-            self.found.push(Candidate { completion, def: None, order: (letters, fits, 0, keyword.len()) });
+            self.found.push(Candidate { completion, def: None, order: (letters, fits, 0, 0, keyword.len()) });
         }
     }
 
@@ -328,7 +342,9 @@ impl<'s> Completer<'_, 's> {
                     let count = |t: &ArrTy| parameters(t).map(|(p, _)| p.len());
                     return u8::from(count(&asked) != count(ty));
                 }
-                let rank = |t: &ArrTy| t.shape.items().len();
+                // A shape variable may stand for no axis.
+                let rank =
+                    |t: &ArrTy| t.shape.items().iter().filter(|i| matches!(i, ShapeItem::Dim(_))).count();
                 match (&asked.atom, &ty.atom) {
                     (AtomTy::Base(a), AtomTy::Base(b)) if a != b => 2,
                     // Every function is lifted; one of lower rank than it is asked for fits nowhere.
@@ -345,7 +361,7 @@ impl<'s> Completer<'_, 's> {
         if parameters(&asked).is_some() {
             return u8::from(!written.contains('→') && !written.contains("->"));
         }
-        let least = asked.shape.items().len();
+        let least = asked.shape.items().iter().filter(|i| matches!(i, ShapeItem::Dim(_))).count();
         let rank = match written.parse::<usize>() {
             Ok(rank) => rank,
             Err(_) if written.is_empty() => return 1,

@@ -188,6 +188,7 @@ fn wanted(frames: &[Frame]) -> Wanted {
             "define" | "entry" | "define-type" | "λ" | "let" | "let*" | "let-values" | "loop",
         ) if f.before == 1 => Wanted::Nothing,
         (Bracket::Round, "define-type") => Wanted::Type,
+        (Bracket::Round, ":") if f.before == 2 => Wanted::Type,
         (Bracket::Round, "Σ" | "Π" | "∀") if f.before == 1 => Wanted::Nothing,
         (Bracket::Round, "cast" | "t-app") if f.before >= 1 => {
             if head == "t-app" && f.before == 1 {

@@ -15,6 +15,7 @@
 //! Positions are bytes of a file's text; no type of an editor's protocol is known here.
 
 mod actions;
+mod common;
 mod complete;
 mod context;
 mod hints;
