@@ -1,0 +1,134 @@
+//! A page: its blocks of programs and consoles as HTML, its links to messages as links within the site.
+
+use crate::colours::{Colours, escaped};
+
+/// The page at `path` of the book.
+pub fn page(colours: &Colours, path: &str, text: &str) -> String {
+    let up = "../".repeat(path.matches('/').count());
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut block: Option<(&str, String)> = None;
+    for line in text.split_inclusive('\n') {
+        match (line.strip_prefix("```"), block.take()) {
+            (None, None) => out.push_str(&links(line, &up)),
+            (Some(info), None) => block = Some((info.trim(), String::new())),
+            (None, Some((info, mut content))) => {
+                content.push_str(line);
+                block = Some((info, content));
+            }
+            (Some(_), Some((info, content))) => out.push_str(&fenced(colours, info, &content)),
+        }
+    }
+    // What is not closed ends with the page.
+    if let Some((info, content)) = block {
+        out.push_str(&fenced(colours, info, &content));
+    }
+    out
+}
+
+/// A fenced block. What is no program and no console stays Markdown.
+fn fenced(colours: &Colours, info: &str, content: &str) -> String {
+    let (language, name) = info.split_once(' ').unwrap_or((info, ""));
+    match language {
+        "remora" if matches!(name, "" | "more") => program(colours, "", content),
+        "remora" => program(colours, name, content),
+        // A count and a text, for a program that nobody writes by hand.
+        "repeat" => match content.split_once('\n') {
+            Some((count, part)) => program(colours, &format!("{} times", count.trim()), part),
+            None => String::new(),
+        },
+        "console" => {
+            let mut code = String::new();
+            for line in content.split_inclusive('\n') {
+                let text = escaped(line.trim_end_matches('\n'));
+                code.push_str(&match text.strip_prefix("$ ") {
+                    Some(command) => {
+                        format!(
+                            "<span class=\"r-prompt\">$ </span><span class=\"r-command\">{command}</span>\n"
+                        )
+                    }
+                    None => format!("{text}\n"),
+                });
+            }
+            format!("<pre><code class=\"nohighlight console hljs\">{code}</code></pre>\n")
+        }
+        _ => format!("```{info}\n{content}```\n"),
+    }
+}
+
+/// A program below a caption, if that is not empty. The caption ends with an empty line, as HTML in Markdown does; that of
+/// the program goes on to its `</pre>`.
+fn program(colours: &Colours, caption: &str, content: &str) -> String {
+    let code = colours.html(content);
+    let above = match caption {
+        "" => String::new(),
+        caption => format!("<div class=\"file-name\">{}</div>\n\n", escaped(caption)),
+    };
+    format!("{above}<pre><code class=\"nohighlight remora hljs\">{code}</code></pre>\n")
+}
+
+/// A line with its links to messages' pages changed into those within the site.
+fn links(line: &str, up: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("](") {
+        out.push_str(before);
+        out.push_str("](");
+        rest = after;
+        if let Some((target, _)) = after.split_once(')')
+            && let Some((_, file)) = target.split_once("testsuite/diagnostics/")
+        {
+            out.push_str(&format!("{up}messages/{file}"));
+            rest = &after[target.len()..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page_of(text: &str) -> String {
+        page(&Colours::new(), "language/types.md", text)
+    }
+
+    #[test]
+    fn links_to_messages_lead_to_their_pages() {
+        assert_eq!(
+            page_of("[E0101](../../../testsuite/diagnostics/E0101.md#x), [a](b.md) [c](d\n"),
+            "[E0101](../messages/E0101.md#x), [a](b.md) [c](d\n"
+        );
+        assert_eq!(
+            page(&Colours::new(), "a.md", "[E](../../testsuite/diagnostics/E.md)"),
+            "[E](messages/E.md)"
+        );
+    }
+
+    #[test]
+    fn programs_are_html_and_other_blocks_are_not() {
+        let html = page_of("a\n```remora x.remora\n(f <\n\n\n x)\n```\nb\n```text\n(f x)\n```\n");
+        assert!(
+            html.starts_with(
+                "a\n<div class=\"file-name\">x.remora</div>\n\n<pre><code class=\"nohighlight remora"
+            ),
+            "{html}"
+        );
+        assert!(html.contains("<span class=\"r-call\">f</span>"), "{html}");
+        assert!(html.contains("&lt;"), "{html}");
+        assert!(html.ends_with("</code></pre>\nb\n```text\n(f x)\n```\n"), "{html}");
+    }
+
+    #[test]
+    fn what_is_repeated_says_how_often() {
+        let html = page_of("```repeat\n1001\n(\n```\n");
+        assert!(html.starts_with("<div class=\"file-name\">1001 times</div>\n\n<pre>"), "{html}");
+        assert!(!html.contains("1001\n"), "{html}");
+    }
+
+    #[test]
+    fn commands_of_a_console_stand_out() {
+        let html = page_of("```console\n$ remc run -e '(< 1 2)'\n\n#t\n```\n");
+        assert!(html.contains("<span class=\"r-command\">remc run -e '(&lt; 1 2)'</span>\n\n#t\n"), "{html}");
+    }
+}
