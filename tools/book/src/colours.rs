@@ -119,7 +119,7 @@ pub fn page(colours: &Colours, file: &Path, text: &str) -> String {
     let numbers: String = lines.map(|n| format!("{n}\n")).collect();
     format!(
         "<!doctype html>\n<html class=\"light\">\n<meta charset=\"utf-8\">\n<title>{name}</title>\n<style>\n{style}\n\
-         body {{ margin: 0; background: #fff; color: #1f2328; }}\n\
+         body {{ margin: 0; width: max-content; min-width: 100%; background: #fff; color: #1f2328; }}\n\
          @media (prefers-color-scheme: dark) {{ body {{ background: #1e1e2e; color: #e4e4ef; }} }}\n\
          .editor {{ display: flex; font: 15px/1.5 'DejaVu Sans Mono', monospace; }}\n\
          .tab {{ font: 13px sans-serif; padding: 8px 16px; border-bottom: 1px solid #8884; }}\n\

@@ -8,6 +8,9 @@ import puppeteer from 'puppeteer-core';
 /** Where the site is. */
 export const site = process.env.REMC_BOOK ?? new URL('../../../target/book', import.meta.url).pathname;
 
+/** Where pictures go, for a person to look at. */
+export const pictures = process.env.REMC_PICTURES ?? join(site, '../book-pictures');
+
 /** The pages, by their paths within the site. */
 export const pages = readdirSync(site, { recursive: true }).filter(f => f.endsWith('.html')).sort();
 

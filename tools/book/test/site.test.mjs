@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { after, before, test } from 'node:test';
-import { load, open, pages, site } from './site.mjs';
-
-/** Where pictures of pages go, for a person to look at. */
-const pictures = process.env.REMC_PICTURES ?? join(site, '../book-pictures');
+import { load, open, pages, pictures, site } from './site.mjs';
 
 let opened;
 before(async () => {

@@ -7,9 +7,9 @@ import * as vscode from 'vscode';
 import { LanguageClient, type LanguageClientOptions, State } from 'vscode-languageclient/node';
 import { LETTERS, backslashed, headWord, named, withLetters } from './letters';
 import { check, find } from './program';
-import { asText } from './text';
+import { asText, heading } from './text';
 
-/** The server's commands behind its lenses; both take the text's URI and a name, and give text. */
+/** The server's commands behind its lenses; both take the text's URI and a name, and give `{ text }`. */
 const RUN = 'remc.run';
 const EXPLAIN = 'remc.explainPerformance';
 
@@ -62,6 +62,8 @@ async function start(): Promise<void> {
   const options: LanguageClientOptions = {
     documentSelector: [{ language: 'remora' }],
     outputChannel: log,
+    // Values are shown here, as text of a panel, and not by the server.
+    initializationOptions: { showsResults: true },
     middleware: {
       // The lenses run commands of the server: their value is shown, wherever they were run from.
       executeCommand: async (command, args, next) => {
@@ -125,8 +127,7 @@ async function atCursor(command: string): Promise<void> {
 }
 
 function show(command: string, args: unknown[], value: unknown): void {
-  const name = typeof args[1] === 'string' ? args[1] : 'the last expression';
-  output.appendLine(command === RUN ? `; ${name}` : `; the performance of ${name}`);
+  output.appendLine(heading(command === RUN, args[1]));
   output.appendLine(asText(value));
   output.appendLine('');
   output.show(true);

@@ -12,3 +12,9 @@ export function asText(value: unknown): string {
   }
   return JSON.stringify(value, null, 2);
 }
+
+/** The line above a value: a comment that says of what it is. An expression's name is made up, and says nothing. */
+export function heading(isRun: boolean, name: unknown): string {
+  const of = typeof name === 'string' && !name.startsWith('#') ? name : 'the expression';
+  return isRun ? `; ${of}` : `; the performance of ${of}`;
+}

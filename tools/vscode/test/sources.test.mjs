@@ -8,7 +8,7 @@ import { test } from 'node:test';
 const require = createRequire(import.meta.url);
 const { LETTERS, backslashed, headWord, named, withLetters } = require('../out/letters.js');
 const { find, check } = require('../out/program.js');
-const { asText } = require('../out/text.js');
+const { asText, heading } = require('../out/text.js');
 
 test('a backslash and the beginning of a name give letters', () => {
   assert.equal(backslashed('(\\lam'), '\\lam');
@@ -71,6 +71,9 @@ test('a program is found on the path, by its path, in the workspace and at home'
 test('what a command gives is shown as text', () => {
   assert.equal(asText('[1 2]\n'), '[1 2]');
   assert.equal(asText(null), '');
-  assert.equal(asText({ value: '3', more: 1 }), '3');
+  assert.equal(asText({ text: '3\n', failed: true }), '3');
+  assert.equal(heading(true, 'main'), '; main');
+  assert.equal(heading(false, '#expr2'), '; the performance of the expression');
+  assert.equal(heading(true, undefined), '; the expression');
   assert.equal(asText({ a: [1] }), '{\n  "a": [\n    1\n  ]\n}');
 });

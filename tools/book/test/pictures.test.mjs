@@ -1,0 +1,46 @@
+// The pictures that the book shows, made anew: they go to $REMC_PICTURES, else to the folder book-pictures beside the
+// site; with UPDATE_EXPECT=1 also to book/src/pictures, for a person to look at and commit. They are not compared with
+// what is there: another version of a font or of Chromium draws other pixels.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { open, pictures } from './site.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const kept = join(root, 'book/src/pictures');
+
+let opened;
+before(async () => {
+  opened = await open();
+  mkdirSync(pictures, { recursive: true });
+});
+after(() => opened.close());
+
+/** A picture of a page, as large as what is on it, in two colour schemes. */
+async function picture(name, html, width) {
+  for (const scheme of ['light', 'dark']) {
+    const page = await opened.browser.newPage();
+    await page.setViewport({ width, height: 100, deviceScaleFactor: 1.5 });
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await page.setContent(html, { waitUntil: 'load' });
+    const [wide, tall] = await page.evaluate(() => [document.body.scrollWidth, document.body.scrollHeight]);
+    assert.ok(wide <= width, `${name} is ${wide} wide, of ${width}`);
+    assert.ok(tall > 100, `${name} is ${tall} tall`);
+    const file = `${name}-${scheme}.png`;
+    await page.screenshot({ path: join(pictures, file), fullPage: true });
+    await page.close();
+    if (process.env.UPDATE_EXPECT) copyFileSync(join(pictures, file), join(kept, file));
+    assert.ok(existsSync(join(kept, file)), `book/src/pictures/${file} is not there: UPDATE_EXPECT=1 makes it`);
+  }
+}
+
+test('a program as an editor shows it', async () => {
+  const command = ['run', '--quiet', '--locked', '--package', 'remc-book', '--', 'colour', 'examples/k-means.remora'];
+  const html = execFileSync('cargo', command, { cwd: root, encoding: 'utf8' });
+  assert.match(html, /<span class="r-function">nearest<\/span>/);
+  await picture('editor', html, 1180);
+});
