@@ -6,7 +6,7 @@
 //! - `remora NAME.remora`: a file, for imports and for the commands below;
 //! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output.
 //!
-//! The pages that are written from other sources are compared with them.
+//! Each page about the language has programs. The pages that are written from other sources are compared with these.
 
 use crate::pages::{Folder, blocks, console, file_name};
 use crate::{differs, expect_file, files, remc, root, stdout, stem, updating};
@@ -21,6 +21,7 @@ pub fn trials() -> Vec<Trial> {
     let source = root().join("book/src");
     let mut trials = vec![
         Trial::test("book::every_page_is_in_the_summary", summary),
+        Trial::test("book::every_page_of_the_language_has_programs", programs),
         Trial::test("book::the_prelude_is_up_to_date", prelude),
         Trial::test("book::the_errors_are_up_to_date", errors),
     ];
@@ -67,6 +68,21 @@ fn summary() -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
+/// Whoever reads about the language sees it: each page of that part has programs, which `page` runs.
+fn programs() -> Result<(), Failed> {
+    let source = root().join("book/src");
+    let summary = std::fs::read_to_string(source.join("SUMMARY.md"))?;
+    let part = summary.split("\n# ").find(|part| part.starts_with("The language\n")).ok_or("no such part")?;
+    let mut without = vec![];
+    for name in links(part) {
+        let text = std::fs::read_to_string(source.join(&name))?;
+        if !blocks(&text)?.iter().any(|b| b.info.split(' ').next() == Some("remora")) {
+            without.push(name);
+        }
+    }
+    if without.is_empty() { Ok(()) } else { Err(format!("no programs in {}", without.join(", ")).into()) }
+}
+
 /// The files that a page links to.
 fn links(text: &str) -> Vec<String> {
     let targets = text.split("](").skip(1).filter_map(|part| part.split_once(')'));
@@ -95,7 +111,12 @@ fn errors() -> Result<(), Failed> {
         "# Messages and their codes\n\n\
          <!-- A test writes this page from the first lines of `testsuite/diagnostics/`. -->\n\n\
          Every message has a code. `remc explain CODE` shows its page: what it means, what helps, programs that\n\
-         cause it and what is then said.\n",
+         cause it and what is then said.\n\n\
+         ```remora\n\
+         (+ [1 2] [1 2 3])        ; ⇒ error E0301\n\
+         (+ one 2)                ; ⇒ error E0501\n\
+         (index-item [1 2 3] 3)   ; ⇒ error R0001\n\
+         ```\n",
     );
     let kinds = [
         ("E", "Errors of a program", "The program is wrong; `remc` ends with exit code 1."),
