@@ -2,8 +2,9 @@
 
 use crate::hints::hints;
 use crate::{Action, ActionKind, Edit, Ide};
-use remc_base::{Diagnostic, Fix, Piece, Span};
+use remc_base::{Diagnostic, Fix, Span};
 use remc_driver::SourceFile;
+use remc_driver::render::fix_text;
 use std::ops::Range;
 
 pub fn actions(ide: &Ide<'_>, file: SourceFile, range: Range<u32>) -> Vec<Action> {
@@ -34,14 +35,7 @@ pub fn actions(ide: &Ide<'_>, file: SourceFile, range: Range<u32>) -> Vec<Action
 }
 
 fn mended(ide: &Ide<'_>, d: &Diagnostic<Span>, fix: &Fix<Span>, preferred: bool) -> Action {
-    let text: String = fix
-        .by
-        .iter()
-        .map(|piece| match piece {
-            Piece::Text(text) => text.as_str(),
-            Piece::Kept(span) => ide.slice(*span),
-        })
-        .collect();
+    let text = fix_text(ide.session, fix);
     Action {
         title: fix.title.clone(),
         kind: ActionKind::QuickFix,

@@ -10,6 +10,7 @@ mod rich;
 mod short;
 
 pub use excerpt::line_column;
+pub use json::fix_text;
 use remc_base::{Diagnostic, ModuleId, ShapeComparison, Span, visible, visible_lines};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
