@@ -51,19 +51,31 @@ fn fenced(colours: &Colours, info: &str, content: &str) -> String {
             }
             format!("<pre><code class=\"nohighlight console hljs\">{code}</code></pre>\n")
         }
-        _ => format!("```{info}\n{content}```\n"),
+        // What the site's own colours do not know, and would complain of.
+        "elisp" => {
+            format!(
+                "{}<pre><code class=\"nohighlight hljs\">{}</code></pre>\n",
+                caption(name),
+                escaped(content)
+            )
+        }
+        _ => format!("{}```{language}\n{content}```\n", caption(name)),
     }
 }
 
-/// A program below a caption, if that is not empty. The caption ends with an empty line, as HTML in Markdown does; that of
-/// the program goes on to its `</pre>`.
-fn program(colours: &Colours, caption: &str, content: &str) -> String {
+/// A program below a caption.
+fn program(colours: &Colours, above: &str, content: &str) -> String {
     let code = colours.html(content);
-    let above = match caption {
+    format!("{}<pre><code class=\"nohighlight remora hljs\">{code}</code></pre>\n", caption(above))
+}
+
+/// What stands above a block, if it is not empty. It ends with an empty line, as HTML in Markdown does; that of a `<pre>`
+/// goes on to its end.
+fn caption(text: &str) -> String {
+    match text {
         "" => String::new(),
-        caption => format!("<div class=\"file-name\">{}</div>\n\n", escaped(caption)),
-    };
-    format!("{above}<pre><code class=\"nohighlight remora hljs\">{code}</code></pre>\n")
+        text => format!("<div class=\"file-name\">{}</div>\n\n", escaped(text)),
+    }
 }
 
 /// A line with its links to messages' pages changed into those within the site.
@@ -117,6 +129,8 @@ mod tests {
         assert!(html.contains("<span class=\"r-call\">f</span>"), "{html}");
         assert!(html.contains("&lt;"), "{html}");
         assert!(html.ends_with("</code></pre>\nb\n```text\n(f x)\n```\n"), "{html}");
+        let html = page_of("```toml a.toml\nx = 1\n```\n");
+        assert_eq!(html, "<div class=\"file-name\">a.toml</div>\n\n```toml\nx = 1\n```\n");
     }
 
     #[test]

@@ -304,22 +304,63 @@ fn what_is_typed_letter_by_letter_ends_as_the_whole() {
     let mut parser = parser();
     let mut tree = parse(&mut parser, "");
     for end in (1..=text.len()).filter(|end| text.is_char_boundary(*end)) {
-        let position = |at: usize| {
-            let before = &text[..at];
-            let row = before.matches('\n').count();
-            tree_sitter::Point { row, column: at - before.rfind('\n').map_or(0, |i| i + 1) }
-        };
         let start = text[..end].char_indices().next_back().map_or(0, |(i, _)| i);
         tree.edit(&tree_sitter::InputEdit {
             start_byte: start,
             old_end_byte: start,
             new_end_byte: end,
-            start_position: position(start),
-            old_end_position: position(start),
-            new_end_position: position(end),
+            start_position: position(&text, start),
+            old_end_position: position(&text, start),
+            new_end_position: position(&text, end),
         });
         tree = parser.parse(&text[..end], Some(&tree)).expect("a tree");
     }
     assert!(!tree.root_node().has_error());
     assert_eq!(tree.root_node().to_sexp(), parse(&mut parser, &text).root_node().to_sexp());
+}
+
+/// Any text has a tree that covers it, and an edit of a text gives the tree of the whole.
+#[test]
+fn any_text_has_a_tree() {
+    let pieces: Vec<&str> = EDGES
+        .iter()
+        .flat_map(|text| text.split_inclusive([' ', '(', ')', '[', '"', '#', '|', ';']))
+        .collect();
+    let mut state = 1u64;
+    let mut random = |below: usize| {
+        // Knuth's linear congruential generator.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut parser = parser();
+    for _ in 0..400 {
+        let mut text: String = (0..random(60)).map(|_| pieces[random(pieces.len())]).collect();
+        let mut tree = parse(&mut parser, &text);
+        let places: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+        let (a, b) = (places[random(places.len())], places[random(places.len())]);
+        let (start, end) = (a.min(b), a.max(b));
+        let new = pieces[random(pieces.len())];
+        let before = text.clone();
+        text.replace_range(start..end, new);
+        tree.edit(&tree_sitter::InputEdit {
+            start_byte: start,
+            old_end_byte: end,
+            new_end_byte: start + new.len(),
+            start_position: position(&before, start),
+            old_end_position: position(&before, end),
+            new_end_position: position(&text, start + new.len()),
+        });
+        let edited = parser.parse(&text, Some(&tree)).expect("a tree");
+        let whole = parse(&mut parser, &text);
+        assert!(whole.root_node().end_byte() <= text.len(), "{text:?}");
+        if !whole.root_node().has_error() {
+            assert_eq!(edited.root_node().to_sexp(), whole.root_node().to_sexp(), "{before:?} to {text:?}");
+        }
+    }
+}
+
+fn position(text: &str, at: usize) -> tree_sitter::Point {
+    let before = &text[..at];
+    let row = before.matches('\n').count();
+    tree_sitter::Point { row, column: at - before.rfind('\n').map_or(0, |i| i + 1) }
 }
