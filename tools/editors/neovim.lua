@@ -73,7 +73,8 @@ local lenses = request("textDocument/codeLens", { textDocument = { uri = uri } }
 check("there is a lens that runs", vim.inspect(lenses):find("remc.run", 1, true) ~= nil, lenses)
 local value = request("workspace/executeCommand", { command = "remc.run", arguments = { uri } })
 check("the value is 3.0", value and value.text == "3.0", value)
-eventually("and is shown", function() return vim.inspect(shown):find("3.0", 1, true) end)
+vim.cmd("normal \\r")
+eventually("and is shown by the key for it", function() return vim.inspect(shown):find("3.0", 1, true) end)
 
 write(2, "(define   (average [xs 1])   (/ (sum xs) (length xs)))")
 vim.lsp.buf_request_sync(0, "textDocument/documentSymbol", { textDocument = { uri = uri } }, 5000)
