@@ -1,4 +1,4 @@
-; Which names are bound where.
+; Which names are bound where, and what they look like where they are used.
 
 [
   (function_definition)
@@ -17,11 +17,11 @@
   (sigma_type)
 ] @local.scope
 
-(parameter name: (symbol) @local.definition)
-(binding name: (symbol) @local.definition)
-(contents name: (symbol) @local.definition)
-(type_parameter name: (type_identifier) @local.definition)
-(index_parameter name: (index_identifier) @local.definition)
+(parameter name: (symbol) @local.definition.variable.parameter)
+(binding name: (symbol) @local.definition.variable)
+(contents name: (symbol) @local.definition.variable.parameter)
+(type_parameter name: (type_identifier) @local.definition.type)
+(index_parameter name: (index_identifier) @local.definition.constant)
 
 (symbol) @local.reference
 (type_identifier) @local.reference
