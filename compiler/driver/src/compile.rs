@@ -88,18 +88,21 @@ pub struct Options<'o> {
 pub struct Tuning {
     pub thresholds: Thresholds,
     pub target: Target,
+    /// What thresholds of the kind `par.outer` are on the machine at hand, if that is another value. Flattening knows
+    /// nothing of it: which versions a program has does not depend on the machine.
+    pub par_outer: Option<i64>,
 }
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { thresholds: Thresholds::CPU, target: Target::default() }
+        Tuning { thresholds: Thresholds::CPU, target: Target::default(), par_outer: None }
     }
 }
 
 impl Tuning {
     /// For a GPU.
     pub fn gpu() -> Tuning {
-        Tuning { thresholds: Thresholds::GPU, target: Target::gpu() }
+        Tuning { thresholds: Thresholds::GPU, target: Target::gpu(), par_outer: None }
     }
 
     /// With other values for some kinds of numbers.
@@ -107,7 +110,10 @@ impl Tuning {
     pub fn with(mut self, numbers: &[(Kind, i64)]) -> Tuning {
         for (kind, value) in numbers {
             match kind {
-                Kind::Threshold(t) => self.thresholds.set(*t, *value),
+                Kind::Threshold(t) => {
+                    self.par_outer = self.par_outer.filter(|_| *t != Threshold::ParOuter);
+                    self.thresholds.set(*t, *value);
+                }
                 Kind::Field(f) => self.target.schedule.set(*f, *value),
             }
         }
@@ -193,10 +199,17 @@ impl Session {
 impl Options<'_> {
     /// The values of single numbers of a program.
     fn values(&self, flat: &remc_flat::ir::Program) -> Named {
-        let mut values = self.tuned.map(|of| of(flat)).unwrap_or_default();
+        let kind = |name: &str| Threshold::of_name(name);
+        let mut values = Named::new();
+        if let Some(here) = self.tuning.par_outer {
+            let tests = flat.tests().into_iter().map(|t| t.threshold.as_str());
+            values
+                .extend(tests.filter(|n| kind(n) == Some(Threshold::ParOuter)).map(|n| (n.to_owned(), here)));
+        }
+        values.extend(self.tuned.map(|of| of(flat)).unwrap_or_default());
         if let Some(one) = self.tuning.thresholds.by_size {
-            let of_kind = |name: &str| Threshold::of_name(name) == Some(Threshold::BySize);
-            values.iter_mut().filter(|(name, _)| of_kind(name)).for_each(|(_, value)| *value = one);
+            let all = values.iter_mut().filter(|(name, _)| kind(name) == Some(Threshold::BySize));
+            all.for_each(|(_, value)| *value = one);
         }
         values.extend(self.named.clone());
         values

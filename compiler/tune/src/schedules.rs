@@ -177,6 +177,8 @@ const LONG_BLOCK: f64 = 50e-6;
 const BALANCED: f64 = 32.0;
 /// The part of the bandwidth that is all of it.
 const BUSY: f64 = 0.85;
+/// The part of it from which on it is not memory that is read.
+const CACHED: f64 = 1.3;
 /// Below this part of the time before, with 95 %, a step is one forward.
 const SURE: f64 = 0.97;
 /// Above this, a few runs are enough to tell that something is slower.
@@ -318,7 +320,9 @@ impl Search<'_> {
                 return false;
             };
             let Machine { workers, bandwidth } = self.options.machine;
-            let busy = bandwidth.is_some_and(|b| spent.bytes as f64 > BUSY * b * spent.seconds);
+            // What is beyond what memory can do comes from caches.
+            let by_memory = |b: f64| spent.bytes as f64 / (b * spent.seconds.max(1e-12));
+            let busy = bandwidth.is_some_and(|b| (BUSY..=CACHED).contains(&by_memory(b)));
             let (blocks, launches) = (spent.blocks as f64, spent.launches.max(1) as f64);
             let block = spent.seconds * (workers as f64).min(blocks / launches).max(1.0) / blocks.max(1.0);
             let each = blocks / launches / workers.max(1) as f64;

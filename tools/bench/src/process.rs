@@ -30,8 +30,12 @@ pub fn remc(named: Option<PathBuf>) -> Result<PathBuf, String> {
         .ok_or_else(|| "no remc beside remc-bench: `cargo build --release -p remc` makes one".into())
 }
 
-/// What a process says on standard error, if it succeeds.
+/// What a process says on standard error, if it succeeds. It has the defaults of this machine, whatever this one was told,
+/// unless it is given others.
 pub fn said(command: &mut Command) -> Result<String, String> {
+    if command.get_envs().all(|(name, _)| name != "REMC_MACHINE") {
+        command.env_remove("REMC_MACHINE");
+    }
     let output = command.output().map_err(|e| format!("{}: {e}", command.get_program().to_string_lossy()))?;
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {

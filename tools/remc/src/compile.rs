@@ -151,7 +151,8 @@ impl One<'_> {
             Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
         };
         let is_cuda = matches!(self.what, Ir::Cuda | Ir::CudaHeader);
-        let tuning = if is_cuda { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
+        let tuning =
+            if is_cuda { Tuning::gpu() } else { crate::machine::tuning() }.with(&args.versions.kinds());
         let on = if is_cuda { "cuda" } else { "cpu" };
         let name = target.name(&session.db);
         let pick = Pick::find(session, &args.versions, &args.source, (name.as_str(), on, ranks))?;

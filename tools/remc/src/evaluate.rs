@@ -169,7 +169,7 @@ impl Evaluation<'_> {
     ) -> Outcome<Result<Arc<Compiled>, CompileError>> {
         let (session, args) = (self.session, self.args);
         let gpu = matches!(self.device, Device::Emulated | Device::Cuda);
-        let tuning = if gpu { Tuning::gpu() } else { Tuning::default() }.with(&args.versions.kinds());
+        let tuning = if gpu { Tuning::gpu() } else { crate::machine::tuning() }.with(&args.versions.kinds());
         let size_limit = args.size.limit;
         let on = if gpu { "cuda" } else { "cpu" };
         let target = match targets {

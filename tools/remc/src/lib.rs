@@ -22,6 +22,7 @@ pub mod futhark;
 mod gpu;
 mod header;
 pub mod inputs;
+mod machine;
 #[cfg(feature = "llvm")]
 mod native;
 mod output;

@@ -132,6 +132,44 @@ fn a_pinned_version_is_the_only_one() {
     assert!(one.contains("≥ 21 (main/par.loop/main:1)"), "{one}");
 }
 
+/// How many points are enough for all cores depends on how many there are, which versions there are does not; and a value
+/// that somebody gives goes before.
+#[test]
+fn the_machine_decides_how_many_points_are_enough() {
+    let shown = |machine: Option<&str>, more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_remc"));
+        command.args([
+            "explain-perf",
+            "--show",
+            "tuning",
+            "-e",
+            "(entry (main [m [float n k]]) (~(1)sum m))",
+        ]);
+        match machine {
+            Some(machine) => command.env("REMC_MACHINE", machine),
+            None => command.env_remove("REMC_MACHINE"),
+        };
+        let o = command.args(more).output().unwrap();
+        assert!(o.status.success(), "{}", text(&o.stderr));
+        let (out, err) = (text(&o.stdout), text(&o.stderr));
+        let value = err.lines().find_map(|l| l.strip_prefix("main/par.outer/main:1 = ")).unwrap().to_owned();
+        assert!(out.contains(&format!("if n ≥ {value} (main/par.outer/main:1)")), "{out}");
+        (value, err.lines().next().unwrap().to_owned())
+    };
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let cores = online.trim().split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        last.parse::<usize>().unwrap() + 1 - first.parse::<usize>().unwrap()
+    });
+    let enough = (16 * cores.sum::<usize>()).clamp(16, 512).to_string();
+    let (any, here) = (shown(Some("any"), &[]), shown(None, &[]));
+    assert_eq!((any.0.as_str(), here.0), ("512", enough));
+    assert_eq!(any.1, here.1, "the structure of the code");
+    for more in [["--threshold", "par.outer=77"], ["--threshold", "main/par.outer/main:1=77"]] {
+        assert_eq!(shown(None, &more).0, "77");
+    }
+}
+
 /// A threshold is called the same whatever stands around what it is of.
 #[test]
 fn names_of_thresholds_stay() {

@@ -21,14 +21,16 @@ const NEAR_TIME: Duration = Duration::from_micros(20);
 /// The part of the defaults' speed that no data set may fall below.
 const NOT_SLOWER: f64 = 0.97;
 
-/// A data set under the defaults, the tuning, and what is best for it alone.
+/// A data set under the defaults of no machine in particular, those of this one, the tuning, and what is best for it alone.
 struct Row {
     set: Set,
     seen: bool,
-    times: [Duration; 3],
-    /// The median over the rounds of the tuning's time by the best's, and of the defaults' by the tuning's.
+    times: [Duration; 4],
+    /// The median over the rounds of the tuning's time by the best's, and of the defaults' by the tuning's: of this machine's,
+    /// and of those of any.
     from_best: f64,
     gain: f64,
+    in_all: f64,
 }
 
 struct Measured {
@@ -67,6 +69,13 @@ pub fn run(args: &Args, cache: &Path) -> Result<bool, String> {
     Ok(!args.limits || over.is_empty())
 }
 
+/// What a program runs with: a tuning file, or `none`, and whether by the defaults of no machine in particular.
+#[derive(Clone, Copy, PartialEq)]
+struct Setting<'a> {
+    any: bool,
+    tuning: &'a str,
+}
+
 struct Bench<'a> {
     remc: PathBuf,
     threads: Option<u16>,
@@ -93,8 +102,14 @@ impl Bench<'_> {
         let mut rows = Vec::new();
         for (k, (set, seen, inputs, folder)) in sets.into_iter().enumerate() {
             let (best, _) = self.tune(s, &folder, &format!("alone-{k}"))?;
-            let row = self.compare(s, set, seen, &inputs, ["none", &tuned, &best])?;
-            eprintln!("  {}: {:.2} of the best, {:.2}× the defaults", set.name, row.from_best, row.gain);
+            let any = Setting { any: true, tuning: "none" };
+            let here = |tuning| Setting { any: false, tuning };
+            let row = self.compare(s, set, seen, &inputs, [any, here("none"), here(&tuned), here(&best)])?;
+            let (name, best) = (set.name, row.from_best);
+            eprintln!(
+                "  {name}: {best:.2} of the best, {:.2}× and {:.2}× the defaults",
+                row.gain, row.in_all
+            );
             rows.push(row);
         }
         Ok(Measured { program: s.program, seconds, rows })
@@ -127,15 +142,15 @@ impl Bench<'_> {
         set: Set,
         seen: bool,
         inputs: &[String],
-        settings: [&str; 3],
+        settings: [Setting<'_>; 4],
     ) -> Result<Row, String> {
-        let mut times: [Vec<Duration>; 3] = Default::default();
+        let mut times: [Vec<Duration>; 4] = Default::default();
         let one = self.once(s, inputs, settings[0], REPEATED.0)?;
         let repeat = (LONG.as_secs_f64() / one.as_secs_f64().max(1e-9)) as usize;
         let repeat = repeat.clamp(REPEATED.0, REPEATED.1);
         for round in 0..self.rounds.max(1).into() {
-            for k in 0..3 {
-                let k = (k + round) % 3;
+            for k in 0..4 {
+                let k = (k + round) % 4;
                 times[k].push(self.once(s, inputs, settings[k], repeat)?);
             }
         }
@@ -149,16 +164,25 @@ impl Bench<'_> {
             all.sort_by(f64::total_cmp);
             all[all.len() / 2]
         };
-        let (from_best, gain) = (ratio(1, 2), ratio(0, 1));
+        let (from_best, gain, in_all) = (ratio(2, 3), ratio(1, 2), ratio(0, 2));
         let times = times.map(|mut t| contender::median(&mut t).unwrap_or_default());
-        Ok(Row { set, seen, times, from_best, gain })
+        Ok(Row { set, seen, times, from_best, gain, in_all })
     }
 
     /// The median of some runs of a process.
-    fn once(&self, s: &Subject, inputs: &[String], tuning: &str, repeat: usize) -> Result<Duration, String> {
+    fn once(
+        &self,
+        s: &Subject,
+        inputs: &[String],
+        of: Setting<'_>,
+        repeat: usize,
+    ) -> Result<Duration, String> {
         let mut command = Command::new(&self.remc);
         command.arg("run").arg(s.path()).args(["--entry", "main", "--device", "cpu", "--timings=json"]);
-        command.args(["--max-elements", "1", "--tuning", tuning, "--repeat", &repeat.to_string()]);
+        command.args(["--max-elements", "1", "--tuning", of.tuning, "--repeat", &repeat.to_string()]);
+        if of.any {
+            command.env("REMC_MACHINE", "any");
+        }
         inputs.iter().for_each(|input| {
             command.args(["--input", input]);
         });
@@ -180,18 +204,18 @@ fn time(t: Duration) -> String {
 /// The table of the book.
 fn markdown(all: &[Measured]) -> String {
     let mut out = String::from(
-        "| program, tuned in | data | defaults | tuned | gain | best for it alone | from the best |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| program, tuned in | data | defaults of any machine | of this one | tuned | gain | in all | best for it alone | from the best |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for m in all {
         let mut first = format!("{}, {:.1} s", m.program, m.seconds);
         for r in &m.rows {
             let seen = if r.seen { "" } else { " (not seen)" };
-            let [defaults, tuned, best] = r.times.map(time);
+            let [any, defaults, tuned, best] = r.times.map(time);
             let _ = writeln!(
                 out,
-                "| {first} | {}{seen} | {defaults} | {tuned} | {:.2}× | {best} | {:.2} |",
-                r.set.name, r.gain, r.from_best
+                "| {first} | {}{seen} | {any} | {defaults} | {tuned} | {:.2}× | {:.2}× | {best} | {:.2} |",
+                r.set.name, r.gain, r.in_all, r.from_best
             );
             first.clear();
         }
@@ -208,7 +232,7 @@ fn over(all: &[Measured]) -> Vec<String> {
         }
         for r in &m.rows {
             let near = if r.seen { NEAR_SEEN } else { NEAR_UNSEEN };
-            let behind = r.times[1].saturating_sub(r.times[2]);
+            let behind = r.times[2].saturating_sub(r.times[3]);
             if r.from_best > near && behind > NEAR_TIME {
                 let name = r.set.name;
                 out.push(format!(
@@ -232,22 +256,29 @@ mod tests {
     #[test]
     fn what_is_over_its_limit_is_told() {
         let set = Set { name: "few", sizes: &[1] };
-        let ms = |ms: [u64; 3]| ms.map(Duration::from_millis);
-        let row = |seen, times, from_best, gain| Row { set, seen, times, from_best, gain };
+        let ms = |ms: [u64; 4]| ms.map(Duration::from_millis);
+        let row =
+            |seen, times, from_best, gain| Row { set, seen, times, from_best, gain, in_all: 2.0 * gain };
         let measured = |seconds, rows| Measured { program: "p", seconds, rows };
-        let good =
-            measured(3.0, vec![row(true, ms([4, 2, 2]), 1.04, 2.0), row(false, ms([4, 3, 3]), 1.1, 1.3)]);
+        let good = measured(
+            3.0,
+            vec![row(true, ms([8, 4, 2, 2]), 1.04, 2.0), row(false, ms([5, 4, 3, 3]), 1.1, 1.3)],
+        );
         assert_eq!(over(&[good]), [""; 0]);
-        let bad =
-            measured(31.0, vec![row(true, ms([2, 4, 3]), 1.3, 0.5), row(false, ms([4, 4, 3]), 1.3, 1.0)]);
+        let bad = measured(
+            31.0,
+            vec![row(true, ms([4, 2, 4, 3]), 1.3, 0.5), row(false, ms([6, 4, 4, 3]), 1.3, 1.0)],
+        );
         let told = over(std::slice::from_ref(&bad));
         assert_eq!(told.len(), 4, "{told:?}");
         assert!(
-            markdown(&[bad]).contains("| p, 31.0 s | few | 2.00 ms | 4.00 ms | 0.50× | 3.00 ms | 1.30 |")
+            markdown(&[bad]).contains(
+                "| p, 31.0 s | few | 4.00 ms | 2.00 ms | 4.00 ms | 0.50× | 1.00× | 3.00 ms | 1.30 |"
+            )
         );
         // What is some microseconds behind is near.
-        let mut short = row(true, ms([1, 1, 1]), 1.5, 1.0);
-        short.times[1] += Duration::from_micros(19);
+        let mut short = row(true, ms([1, 1, 1, 1]), 1.5, 1.0);
+        short.times[2] += Duration::from_micros(19);
         assert_eq!(over(&[measured(1.0, vec![short])]), [""; 0]);
     }
 }

@@ -134,7 +134,7 @@ fn in_session(
     let scheduled = |threads| Target { threads, schedule };
     let tuning = if program.fine {
         let thresholds = Thresholds { row_long: 5, ..Thresholds::tiny(3) };
-        Tuning { thresholds, target: scheduled(false).grained(FINE) }
+        Tuning { thresholds, target: scheduled(false).grained(FINE), ..Tuning::default() }
     } else {
         Tuning { target: scheduled(false), ..Tuning::default() }
     };
@@ -204,7 +204,7 @@ fn in_session(
             let target = scheduled(true).grained(FINE);
             let thresholds =
                 Thresholds { row_long: 5, row_tile: Thresholds::GPU.row_tile, ..Thresholds::tiny(3) };
-            Tuning { thresholds, target }
+            Tuning { thresholds, target, ..Tuning::gpu() }
         } else {
             Tuning { target: scheduled(true), ..Tuning::gpu() }
         };

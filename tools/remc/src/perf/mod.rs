@@ -26,7 +26,7 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     session.verify(&program, file)?;
     let ranks = ranks(&session, &program, &[target], &args.ranks)?.remove(0);
     let tuning = match args.device {
-        PerfDevice::Cpu => Tuning::default(),
+        PerfDevice::Cpu => crate::machine::tuning(),
         PerfDevice::Cuda => Tuning::gpu(),
     }
     .with(&args.versions.kinds());

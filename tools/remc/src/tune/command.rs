@@ -1,7 +1,7 @@
 //! The command: from a program and a folder to a tuning file.
 
 use super::device::Runs;
-use super::{device, generated, kept, machine, operators, outcome, pick, plans, sets};
+use super::{device, generated, kept, operators, outcome, pick, plans, sets};
 use crate::args::{Autotune, Device, Effort, Source, Target};
 use crate::codes;
 use crate::commands::{choose, load, may_write, new_session, protected, write};
@@ -63,6 +63,11 @@ pub fn autotune(args: &Autotune, reporter: &Reporter) -> Outcome {
     }
     to_stderr(&format!("{:.1} s in all\n", began.elapsed().as_secs_f64()));
     Ok(())
+}
+
+/// The day, as `2026-11-26`.
+fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
 /// The one program of the current folder.
@@ -236,7 +241,7 @@ fn on<D: Runs>(
     let measured = Measured {
         machine: device.machine(),
         threads,
-        date: machine::today(),
+        date: today(),
         ..Measured::of(&choices, &found, &data).with(of_operators)
     };
     let tuned = Tuned {

@@ -6,12 +6,12 @@
 //! | `super::plans` | kernels that a plan launches: on a GPU, or interpreted, with a count of their cost for a clock |
 
 use super::kept::Store;
-use super::machine;
 use super::outcome;
 use super::sets::Set;
 use crate::boundary;
 use crate::codes;
 use crate::cpu;
+use crate::machine;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, fail, on_terminal, to_stderr, usage};
 use remc_base::{IndexValue, Name, Value};
@@ -127,7 +127,7 @@ impl Runs for OnCpu {
     }
 
     fn tuning(&self) -> Tuning {
-        Tuning::default()
+        machine::tuning()
     }
 
     fn load(&self, session: &Session, program: Arc<Program>, kept: bool) -> Outcome<cpu::Code> {

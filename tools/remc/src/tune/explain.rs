@@ -1,10 +1,11 @@
 //! `remc tuning`: a tuning file in sentences, and what of it holds for the program beside it.
 
-use super::{machine, pick};
+use super::pick;
 use crate::args::{Source, TuningFile};
 use crate::codes;
 use crate::commands::{load, may_write, new_session, protected, write};
 use crate::compile::{refuse, thresholds};
+use crate::machine;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stdout, usage};
 use remc_driver::compile::{NEVER, Named, Number, Options, Stop, Threshold, Tuning};
 use remc_driver::{InternalBug, Session, SourceFile};
@@ -119,7 +120,7 @@ fn beside(
             tuned.ranks.len()
         ));
     }
-    let tuning = if tuned.device == "cuda" { Tuning::gpu() } else { Tuning::default() };
+    let tuning = if tuned.device == "cuda" { Tuning::gpu() } else { machine::tuning() };
     let flat = |named: Named| {
         let options =
             Options { to: Some("flat"), tuning, named, size_limit: args.size.limit, ..Options::default() };

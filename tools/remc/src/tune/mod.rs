@@ -13,7 +13,6 @@ mod explain;
 mod generated;
 #[cfg(feature = "llvm")]
 mod kept;
-mod machine;
 #[cfg(feature = "llvm")]
 mod operators;
 #[cfg(feature = "llvm")]
