@@ -22,7 +22,7 @@ pub fn hints(ide: &Ide<'_>, file: SourceFile, range: Range<u32>) -> Vec<Hint> {
             continue;
         }
         let Some(types) = types(db, *def).clone() else { continue };
-        let of = Of { ide, def: *def, names: &names(db, *def), types: &types };
+        let of = Of { ide, def: *def, names: names(db, *def), types: &types };
         of.binders(&mut found);
         of.result(&mut found);
         of.frames(&mut found);
