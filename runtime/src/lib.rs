@@ -13,6 +13,7 @@
 //! | [`plan`] | the host plan, executed for devices that compile kernels alone; kernels interpreted |
 //! | [`stop`] | why a run stopped |
 //! | [`text`] | a value as re-readable Remora |
+//! | [`table`] | values as aligned tables, for people |
 //! | [`library`] | programs printed as CUDA, compiled to a library |
 //! | [`literal`] | a literal read against the type that an entry wants |
 //! | [`numbers`] | a literal of numbers alone, without a tree |
@@ -40,5 +41,6 @@ pub mod numbers;
 pub mod plan;
 pub mod private;
 pub mod stop;
+pub mod table;
 pub mod temporary;
 pub mod text;

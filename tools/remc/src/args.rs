@@ -1,7 +1,9 @@
 //! The command line.
 
+mod picture;
 mod tune;
 
+pub use picture::{Picture, PlotKind};
 pub use tune::{Autotune, TuningFile};
 #[cfg(feature = "llvm")]
 pub use tune::{Effort, Target};
@@ -36,7 +38,9 @@ pub enum Command {
   remc run stats.remora --input 'xs=[1.5 2 4]' --input k=3 --timings
   remc run stats.remora --input xs=table.csv --input k=3 --format json
   remc run stats.remora --input xs=data.npz:prices --input k=3 --precision 3
-  remc run stats.remora --input 'xs=samples.raw:f64[_]' --input k=3 --max-elements 100")]
+  remc run stats.remora --input 'xs=samples.raw:f64[_]' --input k=3 --max-elements 100
+  remc run waves.remora --plot waves.svg               # a picture; .png as well
+  remc run -e '(iota [3 4])' --format table            # numbers in columns, for people")]
     Run(Run),
     /// Check a program without running it
     #[command(after_help = "Examples:
@@ -249,6 +253,8 @@ pub struct Run {
     /// The format of the value, printed or written; only the last expression's, unless it is remora
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<OutputFormat>,
+    #[command(flatten)]
+    pub picture: Picture,
     /// Print floats with at most N digits after the point, as NumPy's precision does
     #[arg(long, value_name = "N")]
     pub precision: Option<u8>,
@@ -316,6 +322,8 @@ pub enum OutputFormat {
     Futhark,
     /// The numbers' bytes and nothing else, little-endian
     Raw,
+    /// Numbers in columns, for people; on a terminal what fits there
+    Table,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -51,6 +51,8 @@ pub const TUNE: Code = Code("U0023");
 pub const TUNING: Code = Code("U0024");
 /// A tuning file is not used.
 pub const TUNING_UNUSED: Code = Code("W0503");
+/// A value has no picture, or not that.
+pub const PLOT: Code = Code("U0025");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 

@@ -27,6 +27,7 @@ mod machine;
 mod native;
 mod output;
 mod perf;
+mod plot;
 mod progress;
 pub mod report;
 mod run;

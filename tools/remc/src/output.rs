@@ -1,4 +1,4 @@
-//! Where the value of a program goes, and in which format: `--output`, `--format`, `--precision` and
+//! Where the value of a program goes, and in which format: `--output`, `--format`, `--precision`, `--rows` and
 //! `--max-elements`.
 //!
 //! What contradicts itself is said before the program runs, so that no hour of computing is for nothing.
@@ -11,14 +11,27 @@ use clap::ValueEnum;
 use remc_base::Value;
 use remc_runtime::data::{Format, output};
 use remc_runtime::files::{self, Protected};
+use remc_runtime::table::{self, Limits};
 use remc_runtime::text::Style;
+use std::cell::Cell;
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// How a value is printed or written.
 pub struct Output<'a> {
     to: Option<&'a Path>,
-    format: Format,
+    format: How,
     style: Style,
+    /// Tables on standard output are parted by empty lines.
+    printed: Cell<bool>,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// So that remc or other programs read it.
+    Format(Format),
+    Table(Limits),
 }
 
 impl Output<'_> {
@@ -26,10 +39,19 @@ impl Output<'_> {
     pub fn new<'a>(args: &'a Run, protected: &Protected) -> Outcome<Output<'a>> {
         let to = args.output.as_deref();
         let format = match args.format {
-            Some(format) => of(format),
-            None => to.and_then(Format::of_name).unwrap_or(Format::Remora),
+            Some(format) => of(format).map_or_else(|| How::Table(limits(args)), How::Format),
+            None => How::Format(to.and_then(Format::of_name).unwrap_or(Format::Remora)),
         };
-        if args.precision.is_some() && !output::is_text(format) {
+        if args.picture.rows.is_some() && !matches!(format, How::Table(_)) {
+            return fail(
+                usage(
+                    codes::OUTPUT_FORMAT,
+                    format!("--rows is of tables, and the format is {}", name(format)),
+                )
+                .help("`--format table` prints one"),
+            );
+        }
+        if args.precision.is_some() && !matches!(format, How::Table(_)) && !is_text(format) {
             return fail(
                 usage(
                     codes::OUTPUT_FORMAT,
@@ -39,13 +61,16 @@ impl Output<'_> {
             );
         }
         let max_elements = args.max_elements.filter(|_| to.is_none());
-        if max_elements.is_some() && format != Format::Remora {
+        if max_elements.is_some() && format != How::Format(Format::Remora) {
             return fail(
                 usage(
                     codes::OUTPUT_FORMAT,
                     format!("--max-elements is for people, and the format is {}", name(format)),
                 )
-                .help("what other programs read is never cut: leave out --max-elements"),
+                .help(match format {
+                    How::Table(_) => "a table is cut by --rows",
+                    How::Format(_) => "what other programs read is never cut: leave out --max-elements",
+                }),
             );
         }
         if let Some(path) = to {
@@ -55,17 +80,21 @@ impl Output<'_> {
             precision: args.precision.map(usize::from),
             max_elements: max_elements.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
         };
-        Ok(Output { to, format, style })
+        Ok(Output { to, format, style, printed: Cell::default() })
     }
 
-    /// Whether people read it: Remora on standard output, where several values are one below the other.
+    /// Whether people read it: Remora or tables on standard output, where several values are one below the other.
     pub fn is_for_people(&self) -> bool {
-        self.to.is_none() && self.format == Format::Remora
+        self.to.is_none() && matches!(self.format, How::Table(_) | How::Format(Format::Remora))
     }
 
     /// Prints or writes the value.
     pub fn write(&self, value: &Value) -> Outcome {
-        if let Some(what) = output::refusal(value, self.format) {
+        let format = match self.format {
+            How::Format(format) => format,
+            How::Table(limits) => return self.table(value, limits),
+        };
+        if let Some(what) = output::refusal(value, format) {
             let whose = match self.to {
                 Some(path) => format!("cannot write `{}`", path.display()),
                 None => "cannot print the value".to_owned(),
@@ -77,17 +106,43 @@ impl Output<'_> {
             ));
         }
         match self.to {
-            Some(path) => {
-                files::write_atomically(path, |out| output::write(value, self.format, self.style, out))
-                    .map_err(|e| cannot_write(path, &e))
-            }
-            None => stream_to_stdout(|out| output::write(value, self.format, self.style, out)),
+            Some(path) => files::write_atomically(path, |out| output::write(value, format, self.style, out))
+                .map_err(|e| cannot_write(path, &e)),
+            None => stream_to_stdout(|out| output::write(value, format, self.style, out)),
+        }
+    }
+    fn table(&self, value: &Value, limits: Limits) -> Outcome {
+        match self.to {
+            Some(path) => files::write_atomically(path, |out| table::write(value, limits, out))
+                .map_err(|e| cannot_write(path, &e)),
+            None => stream_to_stdout(|out| {
+                if self.printed.replace(true) {
+                    writeln!(out)?;
+                }
+                table::write(value, limits, out)
+            }),
         }
     }
 }
 
-fn of(format: OutputFormat) -> Format {
-    match format {
+/// How much of a table is shown: all, unless it goes to a terminal.
+fn limits(args: &Run) -> Limits {
+    let on_screen = args.output.is_none() && std::io::stdout().is_terminal();
+    let size = on_screen.then(terminal_size::terminal_size).flatten();
+    let (width, height) = size.map(|(w, h)| (usize::from(w.0), usize::from(h.0))).unzip();
+    let rows = args.picture.rows.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    // The names, the shape and the next prompt are on the screen, too.
+    let fits = height.map(|lines| lines.saturating_sub(4).max(4));
+    Limits { rows: rows.or(fits), width, precision: args.precision.map(usize::from) }
+}
+
+fn is_text(format: How) -> bool {
+    matches!(format, How::Format(format) if output::is_text(format))
+}
+
+/// The format that others read; none of a table.
+fn of(format: OutputFormat) -> Option<Format> {
+    Some(match format {
         OutputFormat::Remora => Format::Remora,
         OutputFormat::Json => Format::Json,
         OutputFormat::Npy => Format::Npy,
@@ -96,11 +151,16 @@ fn of(format: OutputFormat) -> Format {
         OutputFormat::Tsv => Format::Tsv,
         OutputFormat::Futhark => Format::Futhark,
         OutputFormat::Raw => Format::Raw,
-    }
+        OutputFormat::Table => return None,
+    })
 }
 
 /// The format as the command line calls it.
-fn name(format: Format) -> String {
-    let of_it = OutputFormat::value_variants().iter().find(|f| of(**f) == format);
+fn name(format: How) -> String {
+    let is_it = |f: &&OutputFormat| match format {
+        How::Format(format) => of(**f) == Some(format),
+        How::Table(_) => of(**f).is_none(),
+    };
+    let of_it = OutputFormat::value_variants().iter().find(is_it);
     of_it.and_then(OutputFormat::to_possible_value).map(|v| v.get_name().to_owned()).unwrap_or_default()
 }

@@ -6,6 +6,7 @@ use crate::commands::{choose, load, new_session, protected, show_timings};
 use crate::compile::Dumps;
 use crate::evaluate::Evaluation;
 use crate::output::Output;
+use crate::plot::{self, Plot};
 use crate::report::{Outcome, Reporter, fail, to_stderr, usage};
 
 pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
@@ -32,10 +33,13 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     }
     let protected = protected(&session, &args.source, &args.inputs);
     let output = Output::new(args, &protected)?;
+    let plot = Plot::new(&args.picture, plot::title(&session, target), &protected)?;
     let dumps = Dumps::new(args.dump_dir.as_deref(), protected)?;
     // What others read has one value: that of the file, its last expression.
     let targets = match session.value(file) {
-        Some(value) if value == target && output.is_for_people() => session.expressions(file),
+        Some(value) if value == target && plot.is_none() && output.is_for_people() => {
+            session.expressions(file)
+        }
         _ => vec![target],
     };
     session.verify(&session.link(file, &targets), file)?;
@@ -45,7 +49,14 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     // What a device has to say comes before the values.
     let evaluated = evaluation.run(&targets, dumps, &mut |value| {
         reporter.show(&session, &session.notices());
-        output.write(value)
+        match &plot {
+            Some(plot) => {
+                plot.write(value)?;
+                // A picture is instead of the value, unless that is asked for, too.
+                if args.output.is_some() || args.format.is_some() { output.write(value) } else { Ok(()) }
+            }
+            None => output.write(value),
+        }
     });
     reporter.show(&session, &session.notices());
     let report = evaluated?;
