@@ -6,6 +6,7 @@
 //! [`Session`] is what a tool holds: it loads files into a database, follows imports, gathers
 //! diagnostics and links what a run needs. Stages know nothing of salsa, and queries read no file.
 
+pub mod claims;
 pub mod codes;
 pub mod compile;
 pub mod cycles;
