@@ -1,9 +1,11 @@
 //! The command line.
 
 mod picture;
+mod project;
 mod tune;
 
 pub use picture::{Picture, PlotKind};
+pub use project::{New, Test, Watch};
 pub use tune::{Autotune, TuningFile};
 #[cfg(feature = "llvm")]
 pub use tune::{Effort, Target};
@@ -42,6 +44,31 @@ pub enum Command {
   remc run waves.remora --plot waves.svg               # a picture; .png as well
   remc run -e '(iota [3 4])' --format table            # numbers in columns, for people")]
     Run(Run),
+    /// Check and run a program again whenever it, what it imports or its data is saved
+    #[command(after_help = "Examples:
+  remc watch prog.remora
+  remc watch prog.remora -- --input xs=data/xs.npy --format table
+  remc watch prog.remora --check")]
+    Watch(Watch),
+    /// Compare what programs give with what their comments and .out files say
+    #[command(after_help = "In a program:
+  (iota [3])         ; ⇒ [0 1 2]          the value of the expression before it
+  (+ 1 #t)           ; ⇒ error E0401      what should not check, or should stop
+  (iota [1000])      ; ⇒ [0 1 …]          the rest is left out
+  ; (next 1) ⇒ 2                          an example in the comment directly above a definition
+
+Beside NAME.remora, NAME.out is what `remc run` prints; `; entry: NAME` and `; input: NAME=VALUE` in its first comments say
+which entry is run, and with what; the path of a data file is relative to the program.
+
+Examples:
+  remc test                               # all programs of this folder
+  remc test tests/ --filter mean
+  remc test stats.remora --update         # writes what was found into the comments")]
+    Test(Test),
+    /// Make a folder with a program, data, tests and a README to begin with
+    #[command(after_help = "Example:
+  remc new heat-flow && cd heat-flow && remc test")]
+    New(New),
     /// Check a program without running it
     #[command(after_help = "Examples:
   remc check prog.remora
@@ -126,8 +153,11 @@ pub enum Command {
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 14] = [
     "run",
+    "watch",
+    "test",
+    "new",
     "check",
     "compile",
     "opt",

@@ -53,6 +53,12 @@ pub const TUNING: Code = Code("U0024");
 pub const TUNING_UNUSED: Code = Code("W0503");
 /// A value has no picture, or not that.
 pub const PLOT: Code = Code("U0025");
+/// There is nothing to test, or it cannot be tested.
+pub const TEST: Code = Code("U0026");
+/// A new project has no name, or is there already.
+pub const NEW: Code = Code("U0027");
+/// A program cannot be watched.
+pub const WATCH: Code = Code("U0028");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 

@@ -160,6 +160,11 @@ impl Evaluation<'_> {
         Ok(Report::default())
     }
 
+    /// A definition without parameters, by an interpreter that keeps what it has computed.
+    pub fn again(&self, interp: &Interp<'_>, global: &GlobalId) -> Outcome<Value> {
+        self.interpret(&Budget::of(self.args.memory_limit), || interp.eval_definition(global))
+    }
+
     /// The kernels of a program, or why it has none.
     fn compile(
         &self,

@@ -25,6 +25,7 @@ pub mod inputs;
 mod machine;
 #[cfg(feature = "llvm")]
 mod native;
+mod new;
 mod output;
 mod perf;
 mod plot;
@@ -32,8 +33,10 @@ mod progress;
 pub mod report;
 mod run;
 mod shell;
+mod test;
 mod texts;
 mod tune;
+mod watch;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -102,6 +105,9 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
     match &cli.command {
         Command::Run(args) => run::run(args, reporter),
+        Command::Watch(args) => watch::watch(args, reporter),
+        Command::Test(args) => test::test(args, reporter),
+        Command::New(args) => new::new(args),
         Command::Check(args) => commands::check(args, reporter),
         Command::Compile(args) => compile::compile(args, reporter),
         Command::Opt(args) => commands::opt(args),

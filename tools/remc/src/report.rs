@@ -5,6 +5,7 @@ use remc_base::{Code, Diagnostic, Span, visible_lines};
 use remc_driver::render::{self, Sources, Style};
 use remc_driver::{InternalBug, Session};
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -49,10 +50,20 @@ pub fn fail<T>(d: Diagnostic<Span>) -> Outcome<T> {
 }
 
 /// Where messages go, and how they look.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Reporter {
     pub style: Style,
     pub color: bool,
+    /// They are kept there instead of shown.
+    kept: Option<Arc<Mutex<Kept>>>,
+}
+
+/// Messages that are kept.
+#[derive(Default, Debug)]
+pub struct Kept {
+    /// Of the errors.
+    pub codes: Vec<String>,
+    pub text: String,
 }
 
 impl Reporter {
@@ -63,11 +74,31 @@ impl Reporter {
             DiagnosticStyle::Json => Style::Json,
         };
         let color = on_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        Reporter { style, color }
+        Reporter { style, color, kept: None }
+    }
+
+    /// One that keeps what it is given.
+    pub fn keeping(&self) -> Reporter {
+        Reporter { color: false, kept: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// What was kept since it was asked for the last time.
+    pub fn kept(&self) -> Kept {
+        let kept = self.kept.as_ref().map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner));
+        kept.map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default()
     }
 
     pub fn show(&self, sources: &dyn Sources, diagnostics: &[Diagnostic<Span>]) {
-        to_stderr(&render::render(sources, diagnostics, self.style, self.color));
+        let text = render::render(sources, diagnostics, self.style, self.color);
+        match &self.kept {
+            None => to_stderr(&text),
+            Some(kept) => {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let errors = diagnostics.iter().filter(|d| d.is_error());
+                kept.codes.extend(errors.map(|d| d.code.to_string()));
+                kept.text.push_str(&text);
+            }
+        }
     }
 
     /// Shows everything wrong with a program; an error ends the command.

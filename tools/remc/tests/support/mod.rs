@@ -58,6 +58,7 @@ impl Folder {
 
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     }
