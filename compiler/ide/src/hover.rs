@@ -118,7 +118,7 @@ pub fn documentation(ide: &Ide<'_>, def: Def<'_>, entry: &Entry) -> String {
     }
     if !entry.examples.is_empty() {
         let examples: Vec<String> =
-            entry.examples.iter().map(|e| format!("{} ; ⇒ {}", e.source, e.value)).collect();
+            entry.examples.iter().map(|e| format!("{}  ; ⇒ {}", e.source, e.value)).collect();
         text.push('\n');
         text.push_str(&code(&examples.join("\n")));
     }

@@ -64,7 +64,7 @@ fn hover_tells_types_frames_and_documentation() {
     let twice = of("(tw¦ice [1 2])");
     assert!(twice.contains("(twice x) : (∀ ((t num)) (→ (t) t))"), "{twice}");
     assert!(twice.contains("Twice as much."), "{twice}");
-    assert!(twice.contains("(twice 2) ; ⇒ 4"), "{twice}");
+    assert!(twice.contains("(twice 2)  ; ⇒ 4"), "{twice}");
     assert!(twice.contains("here `(→ (int) int)`"), "{twice}");
     // The application, on its parenthesis.
     let applied = of("¦(twice [1 2 3])");

@@ -4,7 +4,8 @@ use crate::corpus::Corpus;
 use crate::differential;
 use crate::environment;
 use crate::generate;
-use crate::lab::{Fault, FaultKind, Lab, Verdict, hush_panics};
+use crate::lab::{Fault, FaultKind, Lab, Verdict, guarded, hush_panics};
+use crate::layout;
 use crate::minimise::minimise;
 use crate::mutate::{self, Origin};
 use crate::properties;
@@ -28,6 +29,8 @@ pub enum Only {
     Differential,
     /// Hostile data files, folders and interruptions
     Environment,
+    /// Formatting, of texts that are laid out strangely
+    Format,
 }
 
 pub struct Options {
@@ -105,6 +108,8 @@ pub fn run(options: &Options) -> Summary {
             c.differential(seed);
         } else if options.only == Some(Only::Environment) {
             c.environment(seed);
+        } else if options.only == Some(Only::Format) {
+            c.layout(seed, &corpus);
         } else if wanted(Only::Generated) && (case % 16 == 15 || !wanted(Only::Texts)) {
             if seed.is_multiple_of(4) { c.annotations(seed) } else { c.property(seed) }
         } else {
@@ -273,6 +278,35 @@ impl Campaign<'_> {
                 self.summary.failed += 1;
                 if self.count(&fault) <= SHOWN {
                     self.report(&format!("environment, seed {seed}"), &fault, &shown);
+                }
+            }
+        }
+    }
+
+    /// A text that is laid out strangely, formatted.
+    fn layout(&mut self, seed: u64, corpus: &Corpus) {
+        let mut rng = Rng::new(seed);
+        let text = layout::text(&mut rng, corpus);
+        let Ok(text) = String::from_utf8(text) else {
+            self.summary.passed += 1;
+            return;
+        };
+        self.enter(text.as_bytes());
+        let laws = |text: &str| guarded(|| layout::laws(text, &mut Rng::new(seed)));
+        let result = laws(&text);
+        self.watch.leave();
+        match result {
+            Ok(()) => self.summary.passed += 1,
+            Err(fault) => {
+                self.summary.failed += 1;
+                if self.count(&fault) <= SHOWN {
+                    let small = layout::smaller(
+                        &text,
+                        Duration::from_secs(10),
+                        |t| matches!(laws(t), Err(f) if f.signature() == fault.signature()),
+                    );
+                    let again = laws(&small).err().unwrap_or(fault);
+                    self.report(&format!("format, seed {seed}"), &again, small.as_bytes());
                 }
             }
         }

@@ -59,6 +59,8 @@ pub enum FaultKind {
     Differs,
     /// Another number of threads gives another value.
     Threads,
+    /// Formatting a text does more than lay it out, or does it otherwise the second time.
+    Layout,
     /// A data file, a folder or an interruption did harm.
     Environment,
 }
@@ -187,6 +189,7 @@ fn examine(current: Current, bytes: &[u8], extra: u64) -> Result<(Verdict, Curre
         remc_syntax::parse(ModuleId(0), &text, true);
         remc_syntax::tokens(&text);
     }
+    crate::layout::laws(&text, &mut rng)?;
     if session.diagnostics(file).iter().any(Diagnostic::is_error) {
         return Ok((Verdict::Rejected, Some((session, file, edits))));
     }

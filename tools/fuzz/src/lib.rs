@@ -5,6 +5,7 @@
 //!                     stress ──┼── lab            one text through reader, checker, verifier, printers
 //! generate ── properties ──────┘                  well-typed programs and what must hold of them
 //!             specialise, erase                   when two elaborations are the same, and texts with fewer annotations
+//! layout                                          what must hold of every text when it is formatted
 //! environment                                     hostile data files, caches and interruptions
 //! campaign: cases until the time is up            watch: time and memory    minimise: small failures
 //! ```
@@ -27,6 +28,7 @@ pub mod environment;
 pub mod erase;
 pub mod generate;
 pub mod lab;
+pub mod layout;
 pub mod minimise;
 pub mod mutate;
 pub mod properties;

@@ -1,9 +1,11 @@
 //! The command line.
 
+mod fmt;
 mod picture;
 mod project;
 mod tune;
 
+pub use fmt::Fmt;
 pub use picture::{Picture, PlotKind};
 pub use project::{New, Test, Watch};
 pub use tune::{Autotune, TuningFile};
@@ -98,6 +100,13 @@ Examples:
   remc doc prog.remora                    # the definitions of a file and the comments above them
   remc doc prog.remora --format markdown  # the same as a page")]
     Doc(Doc),
+    /// Lay programs out anew: indentation and line breaks, at most 100 columns, every comment in its place
+    #[command(after_help = "Examples:
+  remc fmt                                # all programs of this folder and of those in it
+  remc fmt prog.remora README.md          # a program, and the programs of a page
+  remc fmt --check .                      # for scripts: exit code 1 if a file is not formatted, and why
+  remc fmt --stdin < prog.remora          # for editors")]
+    Fmt(Fmt),
     /// Say what an error code means, with an example
     #[command(after_help = "Examples:
   remc explain E0301
@@ -153,7 +162,7 @@ Examples:
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "run",
     "watch",
     "test",
@@ -162,6 +171,7 @@ const COMMANDS: [&str; 14] = [
     "compile",
     "opt",
     "doc",
+    "fmt",
     "explain",
     "explain-perf",
     "autotune",

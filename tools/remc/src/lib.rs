@@ -18,6 +18,7 @@ pub mod emulated;
 mod evaluate;
 mod exhausted;
 mod explain;
+pub mod fmt;
 pub mod futhark;
 mod gpu;
 mod header;
@@ -112,6 +113,7 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
         Command::Compile(args) => compile::compile(args, reporter),
         Command::Opt(args) => commands::opt(args),
         Command::Doc(args) => doc::doc(args, reporter),
+        Command::Fmt(args) => fmt::fmt(args, reporter),
         Command::Explain { code } => explain::explain(code.as_deref()),
         Command::ExplainPerf(args) => perf::explain(args, reporter),
         #[cfg(feature = "llvm")]

@@ -367,7 +367,7 @@ fn documentation_of_a_file() {
     }
     let page = text(&remc(&["doc", &lib, "--format", "markdown"]).stdout);
     assert!(page.starts_with("# lib.remora\n\n## maths\n\n### `next`\n"), "{page}");
-    assert!(page.contains("```remora\n(next 1) ; ⇒ 2\n```"), "{page}");
+    assert!(page.contains("```remora\n(next 1)  ; ⇒ 2\n```"), "{page}");
     // Its own definitions hide those of the prelude.
     let said = text(&remc(&["doc", &lib, "sum"]).stdout);
     assert!(said.contains("@cell-shape") && !said.contains("of no items"), "{said}");

@@ -97,7 +97,7 @@ fn examples(all: &[Example]) -> String {
     for e in all {
         let (n, value) = (width(&e.source), &e.value);
         if n <= widest && widest + width(value) <= 100 {
-            out.push_str(&format!("{}{:pad$} ; ⇒ {value}\n", e.source, "", pad = widest - n));
+            out.push_str(&format!("{}{:pad$}  ; ⇒ {value}\n", e.source, "", pad = widest - n));
         } else {
             out.push_str(&format!("{}\n; ⇒ {value}\n", e.source));
         }
