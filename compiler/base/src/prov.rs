@@ -252,7 +252,7 @@ mod tests {
         let text = all.print();
         assert_eq!(
             text,
-            "(provs\n  (p0 \"main \\u{3bb}\" 1 4)\n  (p1 \"mean\" 0 12)\n  (p2 \"mean\" 0 12 p0))"
+            "(provs\n  (p0 \"main \\x3bb;\" 1 4)\n  (p1 \"mean\" 0 12)\n  (p2 \"mean\" 0 12 p0))"
         );
         let mut back = Provenance::parse(&read(&text).unwrap()[0]).unwrap();
         assert_eq!(back, all);

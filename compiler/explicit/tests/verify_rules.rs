@@ -88,7 +88,7 @@ const CASES: &[Case] = &[
             to("variable used in its own value", "(1 int (int 3))", "(1 int (var %x.1))", Rule::Var),
             to("declared type differs", "(type int)", "(type float)", Rule::Definition),
             to("existential", "(%x.1 int)", "(%x.1 ?1)", Rule::Existential),
-            to("integer out of range", "(int 3)", "(int 170141183460469231731687303715884105727)", Rule::Lit),
+            to("integer out of range", "(int 3)", "(int \"170141183460469231731687303715884105727\")", Rule::Lit),
             to("argument not in the class", "(atom int)", "(atom bool)", Rule::Class),
             to("another instance", "(atom int)", "(atom u8)", Rule::TApp),
             to("unknown global", "\"+\"", "\"plus\"", Rule::Global),

@@ -15,6 +15,7 @@ use remc_base::{BaseTy, Name, Prov, Provenance, Scalar, Trap};
 pub use remc_typed::parse::ParseError;
 use remc_typed::parse::{Items, Types, fail, int, string, symbol, value_var};
 use rustc_hash::FxHashMap;
+use std::str::FromStr;
 
 type Result<T, E = SexpError> = std::result::Result<T, E>;
 
@@ -43,17 +44,12 @@ pub fn constant(s: &Sexp) -> Result<Scalar> {
         "false" => return Ok(Scalar::Bool(false)),
         _ => {}
     }
-    let found = if let Some(code) = word.strip_prefix("U+") {
-        hex(code).and_then(|n| char::from_u32(u32::try_from(n).ok()?)).map(Scalar::Char)
-    } else if let Some(bits) = word.strip_prefix("0x") {
-        hex(bits).and_then(|n| match bits.len() {
-            4 => Some(Scalar::F16(f16::from_bits(n as u16))),
-            8 => Some(Scalar::F32(f32::from_bits(n as u32))),
-            16 => Some(Scalar::F64(f64::from_bits(n))),
-            _ => None,
-        })
-    } else {
-        number(word)
+    let found = match word.split_once(':') {
+        Some((name, value)) => BaseTy::from_name(name).and_then(|ty| typed(ty, value)),
+        None => match word.strip_prefix("U+") {
+            Some(code) => hex(code).and_then(|n| char::from_u32(u32::try_from(n).ok()?)).map(Scalar::Char),
+            None => decimal(word).map(Scalar::F64),
+        },
     };
     found.map_or_else(|| fail(s, "a variable or a constant was expected"), Ok)
 }
@@ -64,27 +60,35 @@ fn hex(digits: &str) -> Option<u64> {
     if plain { u64::from_str_radix(digits, 16).ok() } else { None }
 }
 
-/// A decimal number, the name of its type at its end unless that is `float`.
-fn number(word: &str) -> Option<Scalar> {
+/// A decimal that a digit starts. Of those that name the same value the printer's is the only one wanted,
+/// but any is read.
+fn decimal<T: FromStr>(word: &str) -> Option<T> {
     let unsigned = word.strip_prefix('-').unwrap_or(word);
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
+    if unsigned.starts_with(|c: char| c.is_ascii_digit()) { word.parse().ok() } else { None }
+}
+
+/// The value that stands after the name of its type: a number, or the bits of a float.
+fn typed(ty: BaseTy, value: &str) -> Option<Scalar> {
+    if let Some(bits) = value.strip_prefix("#x") {
+        let bits = hex(bits)?;
+        return match ty {
+            BaseTy::F16 => Some(Scalar::F16(f16::from_bits(bits.try_into().ok()?))),
+            BaseTy::F32 => Some(Scalar::F32(f32::from_bits(bits.try_into().ok()?))),
+            BaseTy::F64 => Some(Scalar::F64(f64::from_bits(bits))),
+            _ => None,
+        };
     }
-    let suffix = BaseTy::ALL.into_iter().find(|b| word.ends_with(b.name()));
-    let digits = &word[..word.len() - suffix.map_or(0, |b| b.name().len())];
-    // Of the decimals that name the same value the printer's is the only one wanted, but any is read.
-    match suffix {
-        None => digits.parse().ok().map(Scalar::F64),
-        Some(BaseTy::I8) => digits.parse().ok().map(Scalar::I8),
-        Some(BaseTy::I16) => digits.parse().ok().map(Scalar::I16),
-        Some(BaseTy::I32) => digits.parse().ok().map(Scalar::I32),
-        Some(BaseTy::U8) => digits.parse().ok().map(Scalar::U8),
-        Some(BaseTy::U16) => digits.parse().ok().map(Scalar::U16),
-        Some(BaseTy::U32) => digits.parse().ok().map(Scalar::U32),
-        Some(BaseTy::U64) => digits.parse().ok().map(Scalar::U64),
-        Some(BaseTy::F16) => digits.parse().ok().map(|x| Scalar::F16(f16::from_f32(x))),
-        Some(BaseTy::F32) => digits.parse().ok().map(Scalar::F32),
-        Some(_) => None,
+    match ty {
+        BaseTy::I8 => decimal(value).map(Scalar::I8),
+        BaseTy::I16 => decimal(value).map(Scalar::I16),
+        BaseTy::I32 => decimal(value).map(Scalar::I32),
+        BaseTy::U8 => decimal(value).map(Scalar::U8),
+        BaseTy::U16 => decimal(value).map(Scalar::U16),
+        BaseTy::U32 => decimal(value).map(Scalar::U32),
+        BaseTy::U64 => decimal(value).map(Scalar::U64),
+        BaseTy::F16 => decimal(value).map(|x| Scalar::F16(f16::from_f32(x))),
+        BaseTy::F32 => decimal(value).map(Scalar::F32),
+        _ => None,
     }
 }
 

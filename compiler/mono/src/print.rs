@@ -26,9 +26,9 @@
 //! witness ::= (dim k) | (shape k …)
 //! ```
 //!
-//! A constant is an `int` as it is, `true` or `false`, a char `U+3bb`, a `float` with a point or an
-//! exponent, another number with the name of its type at its end (`7u8`, `0.5f32`). A float that is no
-//! number or not finite is its bits, whose length says its type: `0x7f800000` is an infinite `f32`.
+//! A constant is an `int` as it is, `true` or `false`, a char `U+3bb`, a `float` with a point, another
+//! number with the name of its type before it (`u8:7`, `f32:0.5`). A float that is no number or not
+//! finite is its bits: `f32:#x7f800000` is an infinite `f32`, `float:#x7ff0000000000000` a `float`.
 //!
 //! A statement is a line, the bodies inside are indented:
 //!
@@ -51,11 +51,11 @@ use crate::interface::{PrintInterface, positions};
 use crate::ir::*;
 use crate::text::{IN_PLACE, VERSION};
 use remc_base::ids::Id;
-use remc_base::sexp::quoted;
+use remc_base::sexp::{bits, quoted};
 use remc_base::{ArrTy, Scalar, VarId};
 use remc_typed::print::{TypeTexts, value_var};
 use std::collections::VecDeque;
-use std::fmt::Write;
+use std::fmt::{Debug, Write};
 
 /// The text of a program.
 pub fn print_program(p: &Program) -> String {
@@ -104,20 +104,28 @@ pub fn constant(c: Scalar) -> String {
         Scalar::Bool(b) => b.to_string(),
         Scalar::Char(c) => format!("U+{:x}", c as u32),
         Scalar::I64(n) => n.to_string(),
-        Scalar::I8(n) => format!("{n}i8"),
-        Scalar::I16(n) => format!("{n}i16"),
-        Scalar::I32(n) => format!("{n}i32"),
-        Scalar::U8(n) => format!("{n}u8"),
-        Scalar::U16(n) => format!("{n}u16"),
-        Scalar::U32(n) => format!("{n}u32"),
-        Scalar::U64(n) => format!("{n}u64"),
-        // The shortest decimal that reads back.
-        Scalar::F64(x) if x.is_finite() => format!("{x:?}"),
-        Scalar::F32(x) if x.is_finite() => format!("{x:?}f32"),
-        Scalar::F16(x) if x.is_finite() => format!("{:?}f16", f32::from(x)),
-        Scalar::F64(x) => format!("{:#018x}", x.to_bits()),
-        Scalar::F32(x) => format!("{:#010x}", x.to_bits()),
-        Scalar::F16(x) => format!("{:#06x}", x.to_bits()),
+        Scalar::I8(n) => format!("i8:{n}"),
+        Scalar::I16(n) => format!("i16:{n}"),
+        Scalar::I32(n) => format!("i32:{n}"),
+        Scalar::U8(n) => format!("u8:{n}"),
+        Scalar::U16(n) => format!("u16:{n}"),
+        Scalar::U32(n) => format!("u32:{n}"),
+        Scalar::U64(n) => format!("u64:{n}"),
+        Scalar::F64(x) if x.is_finite() => decimal(x),
+        Scalar::F32(x) if x.is_finite() => format!("f32:{}", decimal(x)),
+        Scalar::F16(x) if x.is_finite() => format!("f16:{}", decimal(f32::from(x))),
+        Scalar::F64(x) => format!("float:{}", bits(x.to_bits(), 16)),
+        Scalar::F32(x) => format!("f32:{}", bits(x.to_bits(), 8)),
+        Scalar::F16(x) => format!("f16:{}", bits(x.to_bits(), 4)),
+    }
+}
+
+/// The shortest decimal that reads back, which has a point.
+fn decimal(x: impl Debug) -> String {
+    let text = format!("{x:?}");
+    match text.split_once('e') {
+        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0e{exponent}"),
+        _ => text,
     }
 }
 

@@ -157,10 +157,7 @@ pub fn string<'s>(s: &'s Sexp) -> Result<&'s str> {
 }
 
 pub fn int(s: &Sexp) -> Result<i128> {
-    match s.kind {
-        SexpKind::Int(n) => Ok(n),
-        _ => fail(s, "an integer was expected"),
-    }
+    s.integer().map_or_else(|| fail(s, "an integer was expected"), Ok)
 }
 
 /// An integer that fits the type wanted.
@@ -168,13 +165,11 @@ pub fn id<T: TryFrom<i128>>(s: &Sexp) -> Result<T> {
     T::try_from(int(s)?).or_else(|_| fail(s, "this number is out of range"))
 }
 
-/// `0x…`, at most as wide as `T`.
+/// `#x…`, at most as wide as `T`.
 fn bits<T: TryFrom<u64>>(s: &Sexp) -> Result<T> {
-    symbol(s)?
-        .strip_prefix("0x")
-        .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
-        .and_then(|hex| T::try_from(u64::from_str_radix(hex, 16).ok()?).ok())
-        .map_or_else(|| fail(s, "the bits of a float, `0x…`, were expected"), Ok)
+    let SexpKind::Int(n) = s.kind else { return fail(s, "the bits of a float, `#x…`, were expected") };
+    let bits = u64::try_from(n).ok().and_then(|n| T::try_from(n).ok());
+    bits.map_or_else(|| fail(s, "more bits than the type has"), Ok)
 }
 
 /// A variable's text without its sigil: the name as written, and the id.
@@ -299,14 +294,14 @@ fn factor(s: &Sexp) -> Result<DimVar> {
 }
 
 fn term(s: &Sexp) -> Result<(dim::Monomial, i128)> {
+    if let Some(n) = s.integer() {
+        return Ok((dim::Monomial::new(), n));
+    }
     match &s.kind {
-        SexpKind::Int(n) => Ok((dim::Monomial::new(), *n)),
         SexpKind::List(items) if matches!(items.first(), Some(Sexp { kind: SexpKind::Atom("*"), .. })) => {
-            let (coefficient, factors) = match &items[1..] {
-                [Sexp { kind: SexpKind::Int(n), .. }, rest @ ..] => (*n, rest),
-                rest => (1, rest),
-            };
-            Ok((factors.iter().map(factor).collect::<Result<_>>()?, coefficient))
+            let coefficient = items.get(1).and_then(Sexp::integer);
+            let factors = &items[1 + usize::from(coefficient.is_some())..];
+            Ok((factors.iter().map(factor).collect::<Result<_>>()?, coefficient.unwrap_or(1)))
         }
         _ => Ok((std::iter::once(factor(s)?).collect(), 1)),
     }

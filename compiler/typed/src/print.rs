@@ -34,7 +34,7 @@
 //! printers use [`TypeTexts`] and the public functions here.
 
 use crate::ir::*;
-use remc_base::sexp::{is_atom_byte, quoted};
+use remc_base::sexp::{bits, integer, is_atom_byte, quoted};
 use remc_base::*;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -362,15 +362,15 @@ impl TypeText {
 /// The form of a literal.
 pub fn literal(lit: Lit) -> String {
     match lit {
-        Lit::Int(n) => format!("(int {n})"),
-        Lit::Float(bits) => format!("(float {bits:#018x})"),
+        Lit::Int(n) => format!("(int {})", integer(n)),
+        Lit::Float(f) => format!("(float {})", bits(f, 16)),
         Lit::Scalar(s) => {
             let value = match s {
                 Scalar::Bool(b) => b.to_string(),
                 Scalar::Char(c) => (c as u32).to_string(),
-                Scalar::F16(x) => format!("{:#06x}", x.to_bits()),
-                Scalar::F32(x) => format!("{:#010x}", x.to_bits()),
-                Scalar::F64(x) => format!("{:#018x}", x.to_bits()),
+                Scalar::F16(x) => bits(x.to_bits(), 4),
+                Scalar::F32(x) => bits(x.to_bits(), 8),
+                Scalar::F64(x) => bits(x.to_bits(), 16),
                 Scalar::I8(x) => x.to_string(),
                 Scalar::I16(x) => x.to_string(),
                 Scalar::I32(x) => x.to_string(),
@@ -467,10 +467,10 @@ pub fn dim(d: &Dim) -> String {
     };
     let product = |m: &[DimVar]| m.iter().map(factor).collect::<Vec<_>>().join(" ");
     let term = |(m, c): &(dim::Monomial, i128)| match (m.as_slice(), *c) {
-        ([], c) => c.to_string(),
+        ([], c) => integer(c),
         ([v], 1) => factor(v),
         (m, 1) => format!("(* {})", product(m)),
-        (m, c) => format!("(* {c} {})", product(m)),
+        (m, c) => format!("(* {} {})", integer(c), product(m)),
     };
     match d.terms() {
         [] => "0".to_owned(),

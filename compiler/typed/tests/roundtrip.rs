@@ -201,7 +201,7 @@ fn malformed_text_is_an_error_with_its_line() {
         bad("(0 int (scalar u8 256))"),
         bad("(0 int (scalar char 55296))"),
         bad("(0 int (scalar float 1.5))"),
-        bad("(0 int (scalar f32 0x3ff8000000000000))"),
+        bad("(0 int (scalar f32 #x3ff8000000000000))"),
         bad("(0 int (float 0x))"),
         bad("(0 int (float 0x+1))"),
         bad("(0 int (var %x))"),

@@ -66,14 +66,14 @@ const CASES: &[Case] = &[
         name: "literals",
         ty: "(tuple int u8 float f16 bool char)",
         body: "(0 (tuple int u8 float f16 bool char) (tuple (1 int (scalar int -3)) (2 u8 (int 200))
-                 (3 float (float 0x3ff8000000000000)) (4 f16 (int 7)) (5 bool (scalar bool true))
+                 (3 float (float #x3ff8000000000000)) (4 f16 (int 7)) (5 bool (scalar bool true))
                  (6 char (scalar char 955))))",
         entry: "",
         mutations: &[
             to("integer out of range", "(int 200)", "(int 256)", Rule::Lit),
             to("negative at an unsigned type", "(int 200)", "(int -1)", Rule::Lit),
             to("too large for a float type", "(int 7)", "(int 70000)", Rule::Lit),
-            to("decimal at an integer type", "(int 200)", "(float 0x3ff8000000000000)", Rule::Lit),
+            to("decimal at an integer type", "(int 200)", "(float #x3ff8000000000000)", Rule::Lit),
             to("scalar of another type", "(scalar int -3)", "(scalar i32 -3)", Rule::Lit),
             to("integer as bool", "(scalar bool true)", "(int 1)", Rule::Lit),
             to("literal with a shape", "(6 char (scalar", "(6 (arr char 1) (scalar", Rule::Lit),
@@ -97,7 +97,7 @@ const CASES: &[Case] = &[
             to("argument not in the class", "(tlam ((^t.1 num))", "(tlam ((^t.1 eq))", Rule::Class),
             to("another class in the type", "(tlam ((^t.1 num))", "(tlam ((^t.1 int))", Rule::TLam),
             to("another kind in the type", "(tlam ((^t.1 num))", "(tlam ((^t.1 @s.7 num))", Rule::TLam),
-            to("decimal at a numeric type", "(int 1)", "(float 0x3ff8000000000000)", Rule::Lit),
+            to("decimal at a numeric type", "(int 1)", "(float #x3ff8000000000000)", Rule::Lit),
             to("unknown global", "(global 0 \"+\")", "(global 0 \"plus\")", Rule::Global),
             to("global at another type", "((^a.9 num))", "((^a.9 int))", Rule::Global),
             to("too many type arguments", "(atom ^t.1)", "(atom ^t.1) (atom ^t.1)", Rule::TApp),

@@ -83,7 +83,7 @@ fn all() -> Vec<Example> {
         ),
         (
             Trap::Unequal { why: why(), left: "λ".into(), right: "4".into() },
-            "(unequal \"`take` needs more items than there are\" \"\\u{3bb}\" \"4\")",
+            "(unequal \"`take` needs more items than there are\" \"\\x3bb;\" \"4\")",
             vec![vec![5], vec![4]],
             "R0006",
             "`take` needs more items than there are: λ is 5, 4",
@@ -175,14 +175,14 @@ fn all() -> Vec<Example> {
         ),
         (
             Trap::Literal { n: 1 << 64, ty: BaseTy::I8 },
-            "(literal 18446744073709551616 i8)",
+            "(literal \"18446744073709551616\" i8)",
             vec![],
             "R0014",
             "18446744073709551616 does not fit in i8, which holds -128 to 127",
         ),
         (
             Trap::NoZero { ty: "(→ (int) int)".into() },
-            "(no-zero \"(\\u{2192} (int) int)\")",
+            "(no-zero \"(\\x2192; (int) int)\")",
             vec![],
             "R0015",
             "scatter leaves places untouched, and (→ (int) int) has no zero",

@@ -3,7 +3,7 @@
 use super::{Len, Trap};
 use crate::ops::ScalarOp;
 use crate::scalar::BaseTy;
-use crate::sexp::{Sexp, SexpError, SexpKind, quoted};
+use crate::sexp::{Sexp, SexpError, SexpKind, integer, quoted};
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Trap {
             Trap::Append => "(append)".to_owned(),
             Trap::AsShape { have, want } => format!("(as-shape {have} {want})"),
             Trap::Range { ty } => format!("(range {ty})"),
-            Trap::Literal { n, ty } => format!("(literal {n} {ty})"),
+            Trap::Literal { n, ty } => format!("(literal {} {ty})", integer(*n)),
             Trap::NoZero { ty } => format!("(no-zero {})", q(ty)),
         }
     }
@@ -128,10 +128,8 @@ impl<'s, 't> Parts<'s, 't> {
 
     fn number<T: TryFrom<i128>>(&mut self) -> Result<T, SexpError> {
         let s = self.next()?;
-        match s.kind {
-            SexpKind::Int(n) => T::try_from(n).or_else(|_| fail(s, "this number is out of range")),
-            _ => fail(s, "a number was expected"),
-        }
+        let n = s.integer().map_or_else(|| fail(s, "a number was expected"), Ok)?;
+        T::try_from(n).or_else(|_| fail(s, "this number is out of range"))
     }
 
     fn len(&mut self) -> Result<Len, SexpError> {

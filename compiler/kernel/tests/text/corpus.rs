@@ -190,8 +190,8 @@ pub const KERNELS: &[(&str, &str)] = &[
     // Constants of several types; a copy.
     (
         "(%b 4)",
-        "(let (%a u8) (op + 7u8 1u8) p0) (let (%c char) U+3bb p0) (let (%d f32) (cast f32 %a) p0)
-         (let (%e f32) (op max2 %d 0x7f800000) p0) (let (%f bool) (op or true false) p0)
+        "(let (%a u8) (op + u8:7 u8:1) p0) (let (%c char) U+3bb p0) (let (%d f32) (cast f32 %a) p0)
+         (let (%e f32) (op max2 %d f32:#x7f800000) p0) (let (%f bool) (op or true false) p0)
          (let (%g int) %b p0) (store %is (%g) -1 p0)",
     ),
 ];

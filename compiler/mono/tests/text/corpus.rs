@@ -35,10 +35,10 @@ pub fn bodies() -> Vec<String> {
         "(let ((%a.6 int %n.0)) %xs.2 p0) (give %a.6)",
         "(let ((%a.6 int)) (op + %k.5 -3) p1) (let ((%b.7 float)) (op / %a.6 2) p0) (give %b.7)",
         "(let ((%a.6 bool)) (op < %k.5 4) p0) (let ((%b.7 int)) (op select %a.6 1 %k.5) p0) (give %b.7)",
-        "(let ((%a.6 u8)) (cast u8 %k.5) p0) (let ((%b.7 u8)) (op % %a.6 7u8) p0) (give %b.7)",
+        "(let ((%a.6 u8)) (cast u8 %k.5) p0) (let ((%b.7 u8)) (op % %a.6 u8:7) p0) (give %b.7)",
         "(let ((%a.6 int 2 2)) (literal (2 2) 1 2 %k.5 4) p0) (give %a.6)",
         "(let ((%a.6 char 0)) (literal (0)) p0) (give %a.6)",
-        "(let ((%a.6 f32 2)) (literal (2) 0.5f32 0x7f800000) p0) (give %a.6)",
+        "(let ((%a.6 f32 2)) (literal (2) f32:0.5 f32:#x7f800000) p0) (give %a.6)",
         "(let ((%a.6 int)) (index %xs.2 %k.5) p0) (give %a.6)",
         "(let ((%a.6 float %m.1)) (index %fs.3 0) p0) (let ((%b.7 float)) (index %a.6 %k.5) p0) (give %b.7)",
         // Results whose size is another result.

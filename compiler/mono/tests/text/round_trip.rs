@@ -103,9 +103,23 @@ fn constants_read_back() {
         let back = constant(&read(&text).unwrap()[0]).unwrap();
         assert_eq!((back.ty(), back.to_bits64()), (c.ty(), c.to_bits64()), "{text}");
     }
-    for text in ["1.5.2", "inf", "nan", "256u8", "1bool", "0x1", "U+d800", "0x+123456789abcdef", "()", "+1.0"]
-    {
-        assert!(constant(&read(text).unwrap()[0]).is_err(), "{text}");
+    for text in [
+        "1.5.2",
+        "inf",
+        "nan",
+        "u8:256",
+        "bool:1",
+        "f32:#x100000000",
+        "i32:#x1",
+        "U+d800",
+        "float:#x+1",
+        "()",
+        "+1.0",
+        "f32:inf",
+        "u8:",
+        "7u8",
+    ] {
+        assert!(!read(text).is_ok_and(|all| constant(&all[0]).is_ok()), "{text}");
     }
 }
 

@@ -112,7 +112,7 @@ fn indices_are_linear_or_computed() {
         "f32",
         "(for (lanes 16) %i (upto 0 %n) ()
            (let (%l int) (op - %n 1) p0) (let (%j int) (op - %l %i) p0) (let (%x f32) (load %xs %j) p0)
-           (let (%a i16) (cast i16 %i) p0) (let (%b i16) (op * %a 3i16) p0) (let (%c f32) (cast f32 %b) p0)
+           (let (%a i16) (cast i16 %i) p0) (let (%b i16) (op * %a i16:3) p0) (let (%c f32) (cast f32 %b) p0)
            (let (%d int) (op * %i %n) p0) (let (%e f32) (cast f32 %d) p0)
            (let (%h int) (op quotient %i 2) p0) (let (%s f32) (load %xs %h) p0)
            (let (%o f32) (load %xs 0) p0)
@@ -245,7 +245,7 @@ fn reductions_in_lanes() {
 /// places that are read, of one place for all, and backwards; the last row ends where memory does.
 #[test]
 fn short_rows_in_lanes() {
-    for (ty, zero) in [(BaseTy::I32, "0i32"), (BaseTy::I64, "0"), (BaseTy::U8, "0u8")] {
+    for (ty, zero) in [(BaseTy::I32, "i32:0"), (BaseTy::I64, "0"), (BaseTy::U8, "u8:0")] {
         for (w, load) in [
             (8, "(let (%e TY) (load %as %r %i) p0)"),
             (8, "(let (%k int) (load %is %i) p0) (let (%e TY) (load %xs %k) p0)"),
@@ -280,7 +280,7 @@ fn short_rows_in_lanes() {
 fn short_rows_of_floats() {
     for ty in [BaseTy::F32, BaseTy::F64] {
         for op in ["+", "min2", "max2"] {
-            let zero = if ty == BaseTy::F32 { "0.0f32" } else { "0.0" };
+            let zero = if ty == BaseTy::F32 { "f32:0.0" } else { "0.0" };
             let p = program_of(
                 ty.name(),
                 &format!(
@@ -305,7 +305,7 @@ fn short_rows_of_floats() {
 fn short_rows_of_functions() {
     for ty in [BaseTy::F32, BaseTy::F64] {
         for function in ["exp", "log"] {
-            let zero = if ty == BaseTy::F32 { "0.0f32" } else { "0.0" };
+            let zero = if ty == BaseTy::F32 { "f32:0.0" } else { "0.0" };
             let p = program_of(
                 ty.name(),
                 &format!(
@@ -333,9 +333,9 @@ fn few_columns() {
     for ty in [BaseTy::F32, BaseTy::F64, BaseTy::I64, BaseTy::I32] {
         for at in ["%r %j", "%j %r"] {
             let zero = match ty {
-                BaseTy::F32 => "0.0f32",
+                BaseTy::F32 => "f32:0.0",
                 BaseTy::F64 => "0.0",
-                BaseTy::I32 => "0i32",
+                BaseTy::I32 => "i32:0",
                 _ => "0",
             };
             let p = program_of(
@@ -541,7 +541,7 @@ fn only_sums_of_reductions_are_contracted() {
             "f32",
             &format!(
                 "(for (lanes 16) %i (upto 0 %n) ()
-                   (for seq %k (upto 0 %m) (((%s f32) (%r f32) -0.0f32{combine}))
+                   (for seq %k (upto 0 %m) (((%s f32) (%r f32) f32:-0.0{combine}))
                      (let (%a f32) (load %as %k %i) p0) (let (%x f32) (load %xs %k) p0)
                      (let (%p f32) (op * %a %x) p0) {more} (let (%q f32) (op + %s %p) p0) (next %q) p0)
                    (store %ys (%i) %r p0) (next) p0)"

@@ -31,7 +31,7 @@ fn buffers_are_carried() {
            (do (alloc (%es global int %m) p0) (launch k0 (%m %q 1000 %cs %es) p0) (free %cs p0)
              (let (%u2 int) (op + %u 1) p0) (next %es %u2)) p0)
          (let (%w2 int) (workers) p0)
-         (give %ds %z %v %w2 7u8)",
+         (give %ds %z %v %w2 u8:7)",
     );
     let m = Machine::new(&p);
     for n in [0, 1, 16, 33] {

@@ -10,9 +10,9 @@ use remc_llvm::Host;
 /// so many. Those of `long` elements or more are passed over.
 fn rows(ty: BaseTy, op: &str, (most, long): (i64, i64)) -> String {
     let zero = match ty {
-        BaseTy::F32 => "0.0f32",
+        BaseTy::F32 => "f32:0.0",
         BaseTy::F64 => "0.0",
-        BaseTy::I32 => "0i32",
+        BaseTy::I32 => "i32:0",
         _ => "0",
     };
     format!(
@@ -67,7 +67,7 @@ fn short_rows_of_two_results() {
         "(for seq %r (upto 0 %n) ()
            (let (%size int) (load %is %r) p0) (let (%l int) (op min2 %size 9) p0) (let (%s int) (op - %n %l) p0)
            (let (%f f32) (load %xs %r) p0)
-           (for (lanes 32) %j (upto 0 %l) (((%a f32) (%t f32) 0.0f32 +) ((%b f32) (%q f32) %f max2))
+           (for (lanes 32) %j (upto 0 %l) (((%a f32) (%t f32) f32:0.0 +) ((%b f32) (%q f32) %f max2))
              (let (%k int) (op + %j %s) p0) (let (%x f32) (load %xs %k) p0)
              (let (%u f32) (op + %a %x) p0) (let (%v f32) (op max2 %b %x) p0) (next %u %v) p0)
            (let (%d f32) (cast f32 %size) p0) (let (%p f32) (op * %t %d) p0) (let (%z f32) (op + %p %q) p0)

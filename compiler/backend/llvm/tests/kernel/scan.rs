@@ -52,7 +52,7 @@ fn every_width() {
     for w in [2, 8, 16, 32, 128] {
         let p = program_of(
             "i32",
-            &"(for (scan W) %i (upto 0 %n) (((%s i32) (%r i32) 5i32 +)) (let (%x i32) (load %xs %i) p0)
+            &"(for (scan W) %i (upto 0 %n) (((%s i32) (%r i32) i32:5 +)) (let (%x i32) (load %xs %i) p0)
                 (let (%q i32) (op + %x %s) p0) (let (%z i32) (op bit-xor %q %s) p0) (store %ys (%i) %z p0)
                 (next %q) p0)
               (for seq %k (upto 0 %m) () (for seq %j (upto 0 %n) () (store %cs (%k %j) %r p0) (next) p0) (next) p0)"
@@ -68,10 +68,10 @@ fn several_values_and_their_uses() {
     let p = program_of(
         "float",
         "(for (scan 16) %i (upto 0 %n)
-             (((%s float) (%r float) 1.0 +) ((%c int) (%d int) 0 +) ((%t i16) (%u i16) 3i16 +))
+             (((%s float) (%r float) 1.0 +) ((%c int) (%d int) 0 +) ((%t i16) (%u i16) i16:3 +))
            (let (%x float) (load %xs %i) p0) (let (%p float) (op * %x %x) p0) (let (%q float) (op + %s %p) p0)
            (let (%b bool) (op > %x 0.0) p0) (let (%e int) (cast int %b) p0)
-           (let (%f int) (op + %e %c) p0) (let (%g i16) (op + %t 1i16) p0)
+           (let (%f int) (op + %e %c) p0) (let (%g i16) (op + %t i16:1) p0)
            (for seq %k (upto 0 %m) (((%v float) (%y float) %s)) (let (%a float) (load %as %k %i) p0)
              (let (%h float) (op + %v %a) p0) (next %h) p0)
            (let (%l float) (load %xs %c) p0) (let (%o float) (cast float %g) p0)
@@ -110,7 +110,7 @@ fn scans_of_jammed_rows_and_of_lanes() {
                   (let (%q f32) (op + %s %x) p0) (let (%z f32) (op * %s %y) p0) (let (%v int) (op + %t %j) p0)
                   (let (%k f32) (cast f32 %t) p0) (let (%z1 f32) (op + %z %k) p0)
                   (store %cs (%i %j) %z1 p0) (next %q %v) p0) (next) p0)
-              (for seq %l (upto 0 %n) () (store %ys (%l) 0.0f32 p0) (next) p0)"
+              (for seq %l (upto 0 %n) () (store %ys (%l) f32:0.0 p0) (next) p0)"
                 .replace("OUTER", outer)
                 .replace("INNER", inner),
         );
@@ -154,7 +154,7 @@ fn the_first_failing_prefix_is_told() {
 fn registers_are_scanned() {
     let p = program_of(
         "f32",
-        "(for (scan 16) %i (upto 0 %n) (((%s f32) (%r f32) -0.0f32 +)) (let (%x f32) (load %xs %i) p0)
+        "(for (scan 16) %i (upto 0 %n) (((%s f32) (%r f32) f32:-0.0 +)) (let (%x f32) (load %xs %i) p0)
            (let (%p f32) (op * %x %x) p0) (let (%q f32) (op + %s %p) p0) (store %ys (%i) %q p0) (next %q) p0)",
     );
     for host in processors() {

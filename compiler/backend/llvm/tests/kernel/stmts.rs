@@ -104,8 +104,8 @@ fn long_kernels_that_run_once_are_compiled_plainly() {
 fn checks_tell_their_values() {
     let p = map(
         "i16",
-        "(for seq %i (tile %b 8 %n) () (let (%x i16) (load %xs %i) p0) (let (%c bool) (op != %x 0i16) p0)
-           (let (%z i16) (op - %x 5i16) p0) (check (division \"quotient\" i16) %c %z %x p1)
+        "(for seq %i (tile %b 8 %n) () (let (%x i16) (load %xs %i) p0) (let (%c bool) (op != %x i16:0) p0)
+           (let (%z i16) (op - %x i16:5) p0) (check (division \"quotient\" i16) %c %z %x p1)
            (store %ys (%i) %x p0) (next) p0)",
     );
     let xs = |zero: usize| Arg::Array((0..40).map(|i| Scalar::I16(if i == zero { 0 } else { 7 })).collect());
