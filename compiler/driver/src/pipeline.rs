@@ -138,6 +138,13 @@ impl Timings {
         lock(&self.0).running.last().copied()
     }
 
+    /// Nothing runs: what had been entered was cancelled, or ended in a panic that has been reported.
+    pub fn abandon(&self) {
+        let mut clock = lock(&self.0);
+        clock.lap();
+        clock.running.clear();
+    }
+
     /// Per stage that ran: how often, and how long in all.
     pub fn report(&self) -> Vec<(Stage, usize, Duration)> {
         let clock = lock(&self.0);

@@ -60,6 +60,8 @@ pub struct Session {
     folders: HashMap<SourceFile, PathBuf>,
     /// The files whose text is an editor's, whatever the disk has.
     buffers: FxHashSet<SourceFile>,
+    /// Texts that stand for others, which they are not.
+    aside: FxHashSet<SourceFile>,
     /// Files that have been read and cannot be any more, and why.
     gone: HashMap<SourceFile, String>,
     notices: Mutex<Vec<Diagnostic<Span>>>,
@@ -96,6 +98,7 @@ impl Session {
             paths: HashMap::new(),
             folders: HashMap::new(),
             buffers: FxHashSet::default(),
+            aside: FxHashSet::default(),
             gone: HashMap::new(),
             notices: Mutex::default(),
         }

@@ -75,7 +75,7 @@ fn made_visible(d: &Diagnostic<Span>) -> Diagnostic<Span> {
 /// the frame of argument 2   [2 4]
 ///                              ^
 /// ```
-pub(crate) fn shape_rows(c: &ShapeComparison) -> Vec<String> {
+pub fn shape_rows(c: &ShapeComparison) -> Vec<String> {
     let width = |s: &str| s.chars().count();
     let title = width(&c.left.0).max(width(&c.right.0));
     let columns = c.left.1.len().max(c.right.1.len());

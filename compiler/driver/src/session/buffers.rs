@@ -79,6 +79,16 @@ impl Session {
         }
     }
 
+    /// Another text for a file, of which nobody else sees anything: it is at the same place, and is none of the
+    /// [user's files](Session::user_files).
+    pub fn aside(&mut self, of: SourceFile, text: String) -> SourceFile {
+        let folder = self.folders.get(&of).cloned().unwrap_or_default();
+        let file = self.register(of.path(&self.db).to_owned(), folder, text);
+        self.aside.insert(file);
+        self.follow_imports(file);
+        file
+    }
+
     /// The file at a path, if it has been read.
     pub fn known(&self, path: &Path) -> Option<SourceFile> {
         self.by_path.get(&key(path)).copied()
@@ -86,7 +96,8 @@ impl Session {
 
     /// The files of the user that are there, in the order in which they were read.
     pub fn user_files(&self) -> impl Iterator<Item = SourceFile> {
-        let there = |file: &&SourceFile| !file.prelude(&self.db) && !self.gone.contains_key(file);
+        let is_other = move |file: &SourceFile| self.gone.contains_key(file) || self.aside.contains(file);
+        let there = move |file: &&SourceFile| !file.prelude(&self.db) && !is_other(file);
         self.files.iter().filter(there).copied()
     }
 
@@ -200,5 +211,8 @@ mod tests {
         assert_eq!(session.user_files().count(), 2);
         assert!(session.find_or_load(&folder.path().join("none.remora")).is_err());
         assert!(session.path_of(lib).unwrap().ends_with("lib.remora"));
+        let user = session.known(&folder.path().join("user.remora")).unwrap();
+        let other = session.aside(user, "(import \"lib.remora\") (inc [1 2])".to_owned());
+        assert_eq!((messages(&session, other).len(), session.user_files().count()), (0, 2));
     }
 }
