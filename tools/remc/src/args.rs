@@ -137,6 +137,15 @@ Examples:
   remc tuning server.tuning --program prog.remora
   remc tuning prog.tuning --report tuning.html        # as a page with charts")]
     Tuning(TuningFile),
+    /// Serve an editor: answer its questions about programs, as the Language Server Protocol has them
+    #[command(
+        after_help = "The editor starts it, and speaks to it on standard input and output. The book's page
+\"The language server\" says what it does, and how editors are told to start it.
+
+Examples:
+  remc lsp                                # what an editor is told to start"
+    )]
+    Lsp(Lsp),
     /// Print a script that completes remc's commands and options in a shell
     #[command(after_help = "Examples:
   remc completions bash > ~/.local/share/bash-completion/completions/remc
@@ -162,7 +171,7 @@ Examples:
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "run",
     "watch",
     "test",
@@ -176,6 +185,7 @@ const COMMANDS: [&str; 15] = [
     "explain-perf",
     "autotune",
     "tuning",
+    "lsp",
     "completions",
     "man",
 ];
@@ -421,6 +431,13 @@ pub struct Compile {
     /// Where to [default: standard output; without --emit, beside FILE]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct Lsp {
+    /// Speak on standard input and output, as is done without it: some editors always say so
+    #[arg(long)]
+    pub stdio: bool,
 }
 
 #[derive(clap::Args, Clone, Debug)]

@@ -347,21 +347,33 @@ impl Dumps {
 pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Outcome<T> {
     match e {
         CompileError::Bug(bug) => Err(Failure::Bug(bug)),
-        CompileError::Limitation(l) => {
-            reporter.show(session, &[limitation(session, &l)]);
+        CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..) => {
+            fail(refusal(session, e))
+        }
+        CompileError::Limitation(_) | CompileError::TooLarge(_) => {
+            reporter.show(session, &[refusal(session, e)]);
             Err(Failure::Refused)
         }
-        CompileError::NoNumber(name, thresholds, sites) => fail(no_number(&name, &thresholds, &sites)),
-        CompileError::NoSize(name, known) => fail(no_size(&name, &known)),
+    }
+}
+
+/// Why something is not compiled.
+pub fn refusal(session: &Session, e: CompileError) -> Diagnostic<Span> {
+    match e {
+        CompileError::Bug(bug) => {
+            let said = format!("remc has made a mistake in the stage `{}`: {}", bug.stage, bug.message);
+            Diagnostic::error(codes::DEVICE, said)
+        }
+        CompileError::Limitation(l) => limitation(session, &l),
+        CompileError::NoNumber(name, thresholds, sites) => no_number(&name, &thresholds, &sites),
+        CompileError::NoSize(name, known) => no_size(&name, &known),
         CompileError::Numbers(site, why) => {
             let of = site.map(|s| format!(" of `{s}`")).unwrap_or_default();
             let d = usage(codes::THRESHOLD, format!("the numbers{of} cannot be together: {why}"));
-            fail(d.help("give another value by --threshold, or in the tuning file"))
+            d.help("give another value by --threshold, or in the tuning file")
         }
         CompileError::TooLarge(t) => {
-            let told = too_large(session, &t).help("the reference interpreter runs it: `--device interp`");
-            reporter.show(session, &[told]);
-            Err(Failure::Refused)
+            too_large(session, &t).help("the reference interpreter runs it: `--device interp`")
         }
     }
 }

@@ -284,7 +284,7 @@ pub fn run_under(
 }
 
 /// What a run has given.
-fn value(code: &Code, finished: &Finished, signature: &[IVar], indices: &[IndexValue]) -> Outcome<Value> {
+pub fn value(code: &Code, finished: &Finished, signature: &[IVar], indices: &[IndexValue]) -> Outcome<Value> {
     let given = Given { finished, interface: &code.interface };
     assemble(&code.program.output, &given, &boundary::closing(signature, indices))
         .map_err(|message| bug(Stage::Execute, message))

@@ -366,7 +366,7 @@ fn bug(message: String) -> Failure {
 }
 
 /// A run-time error as a diagnostic: where it happened, and from where that was called.
-fn stopped(session: &Session, e: &RuntimeError) -> Diagnostic<Span> {
+pub fn stopped(session: &Session, e: &RuntimeError) -> Diagnostic<Span> {
     let mut d = Diagnostic::error(e.code, &e.message);
     let span = |at: &(remc_base::GlobalId, remc_base::NodeId)| session.node_span(&at.0, at.1);
     let place = e.at.as_ref().and_then(span);

@@ -20,6 +20,11 @@ pub fn explain(code: Option<&str>) -> Outcome {
     }
 }
 
+/// What a code means, as Markdown.
+pub fn page(code: &str) -> Option<String> {
+    PAGES.iter().find(|(known, _)| *known == code).map(|(_, page)| (*page).to_owned())
+}
+
 /// A page's heading, without the code.
 fn title<'a>(code: &str, page: &'a str) -> &'a str {
     let heading = page.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);

@@ -14,6 +14,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod device;
 pub mod doc;
+mod editor;
 pub mod emulated;
 mod evaluate;
 mod exhausted;
@@ -23,6 +24,7 @@ pub mod futhark;
 mod gpu;
 mod header;
 pub mod inputs;
+mod lsp;
 mod machine;
 #[cfg(feature = "llvm")]
 mod native;
@@ -121,6 +123,7 @@ fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
         #[cfg(not(feature = "llvm"))]
         Command::Autotune(_) => Err(compile::without_llvm("it has no cpu device to measure on")),
         Command::Tuning(args) => tune::explain(args, reporter),
+        Command::Lsp(args) => lsp::lsp(args),
         Command::Completions { shell } => shell::completions(*shell),
         Command::Man { of, output } => shell::man(of.as_deref(), output.as_deref()),
     }

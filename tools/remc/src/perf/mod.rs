@@ -13,9 +13,29 @@ use crate::compile::{ranks, refuse};
 use crate::report::{Failure, Outcome, Reporter, to_stdout};
 
 use crate::tune::pick::Pick;
-use remc_driver::InternalBug;
-use remc_driver::compile::{Number, Options, Stop, Tuning};
+use remc_driver::compile::{CompileError, Number, Options, Stop, Tuning};
+use remc_driver::{Def, InternalBug, Session, SourceFile};
 use std::cell::RefCell;
+
+/// What a definition costs on the cpu device, for people.
+pub fn of(session: &Session, file: SourceFile, target: Def<'_>) -> Outcome<Result<String, CompileError>> {
+    let program = session.link(file, &[target]);
+    session.verify(&program, file)?;
+    let ranks = ranks(session, &program, &[target], &[])?.remove(0);
+    let options = Options { to: Some("flat"), ..Options::default() };
+    let flat = match session.compile(file, &[target], &ranks, options) {
+        Ok(Stop::Flat(flat)) => flat,
+        Ok(_) => {
+            return Err(Failure::Bug(InternalBug { stage: "flatten", message: "another language".into() }));
+        }
+        Err(e) => return Ok(Err(e)),
+    };
+    let report = remc_cost::analyse(&flat);
+    let global = target.global(&session.db);
+    let entry = program.get(&global).and_then(|d| d.entry.as_ref()).map(|_| global.name.to_string());
+    let words = words::Words::new(session, &flat, &report, true);
+    Ok(Ok(text::text(&words::What { entry, device: "cpu" }, &words)))
+}
 
 pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let mut session = new_session();

@@ -1,0 +1,8 @@
+//! The server, driven by a client in memory.
+
+mod client;
+mod features;
+mod files;
+mod life;
+mod random;
+mod runs;

@@ -1,0 +1,287 @@
+//! What the language server runs: the entry or expression behind a lens, and what it costs.
+//!
+//! The runner has a session of its own, brought up to date with the texts that the editor has whenever something is run:
+//! so no edit waits for a compilation, and of a program that has not changed all is there, its machine code too. Every run
+//! has a limit of time and one of memory, and can be ended. What is not compiled is interpreted by a process of its own,
+//! which can be ended too.
+
+#[cfg(feature = "llvm")]
+use crate::cpu;
+use crate::evaluate::stopped;
+use crate::report::{Failure, NoSources};
+use remc_base::{Code, Diagnostic, Span, Value};
+use remc_driver::compile::{CompileError, Compiled, Options, Stop};
+use remc_driver::names::DefKind;
+use remc_driver::render::{Style, render};
+use remc_driver::{Def, Session, SourceFile};
+use remc_lsp::{Failed, Problem, Program, Runner};
+use remc_runtime::data::{Format, output};
+use remc_runtime::text;
+use std::collections::{BTreeSet, HashMap};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a run may take.
+const TIME: Duration = Duration::from_secs(60);
+/// How many bytes the arrays of a run may take.
+const MEMORY: u64 = 2 << 30;
+/// So many elements of a value are shown.
+const ELEMENTS: usize = 1000;
+
+/// Runs programs as an editor has them.
+#[derive(Default)]
+pub struct Editor {
+    session: Session,
+    /// Programs that have been run, by where they are and what of them was run in their place.
+    programs: HashMap<(PathBuf, String), SourceFile>,
+    /// The files whose texts are the editor's.
+    open: BTreeSet<PathBuf>,
+}
+
+impl Runner for Editor {
+    fn run(&mut self, program: &Program, stop: &AtomicBool) -> Result<String, Failed> {
+        let (file, name) = self.load(program)?;
+        self.value(program, file, &name, stop)
+    }
+
+    fn explain(&mut self, program: &Program, _: &AtomicBool) -> Result<String, Failed> {
+        let (file, name) = self.load(program)?;
+        let target = find(&self.session, file, &name)?;
+        match crate::perf::of(&self.session, file, target) {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(e)) => Err(problem(&self.session, &crate::compile::refusal(&self.session, e))),
+            Err(failure) => Err(failed(failure)),
+        }
+    }
+}
+
+impl Editor {
+    /// Brings the session up to date with the editor's texts; the file that is run, without mistakes, and the definition.
+    fn load(&mut self, program: &Program) -> Result<(SourceFile, String), Failed> {
+        let open: BTreeSet<PathBuf> = program.buffers.iter().map(|(path, _)| path.clone()).collect();
+        for path in self.open.difference(&open) {
+            self.session.close(path);
+        }
+        for (path, text) in &program.buffers {
+            self.session.open(path, text.clone());
+        }
+        self.open = open;
+        self.session.refresh();
+        let text = match &program.expression {
+            None => program.text.clone(),
+            Some(expression) => format!("{}\n{expression}\n", program.text),
+        };
+        let instead = program.expression.as_ref().map(|_| program.name.clone()).unwrap_or_default();
+        let file = match self.programs.get(&(program.path.clone(), instead.clone())) {
+            Some(file) => {
+                self.session.set_text(*file, text);
+                *file
+            }
+            None => {
+                let folder = program.path.parent().unwrap_or(Path::new(""));
+                let file = self.session.load_text(&program.path.display().to_string(), folder, text);
+                self.programs.insert((program.path.clone(), instead), file);
+                file
+            }
+        };
+        let wrong: Vec<_> = self.session.diagnostics(file).into_iter().filter(Diagnostic::is_error).collect();
+        if !wrong.is_empty() {
+            return Err(Failed::Problems(wrong.iter().map(|d| told(&self.session, d)).collect()));
+        }
+        let last = || self.session.value(file).map(|d| d.name(&self.session.db).to_string());
+        let name = if program.expression.is_some() { last() } else { None };
+        Ok((file, name.unwrap_or_else(|| program.name.clone())))
+    }
+
+    fn value(
+        &self,
+        program: &Program,
+        file: SourceFile,
+        name: &str,
+        stop: &AtomicBool,
+    ) -> Result<String, Failed> {
+        let session = &self.session;
+        let target = find(session, file, name)?;
+        session.verify(&session.link(file, &[target]), file).map_err(|bug| failed(Failure::Bug(bug)))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failed::Cancelled);
+        }
+        match session.compile(file, &[target], &[], Options::default()) {
+            Ok(Stop::Kernel(_)) if cfg!(not(feature = "llvm")) => {
+                self.interpreted(program, file, target, stop)
+            }
+            Ok(Stop::Kernel(kernels)) => self.compiled(&kernels, stop),
+            Ok(_) => Err(bug("the pipeline ended early")),
+            Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => {
+                self.interpreted(program, file, target, stop)
+            }
+            Err(e) => Err(problem(session, &crate::compile::refusal(session, e))),
+        }
+    }
+
+    #[cfg(not(feature = "llvm"))]
+    fn compiled(&self, _: &Compiled, _: &AtomicBool) -> Result<String, Failed> {
+        Err(bug("there is no device"))
+    }
+
+    #[cfg(feature = "llvm")]
+    fn compiled(&self, kernels: &Compiled, stop: &AtomicBool) -> Result<String, Failed> {
+        use remc_runtime::cpu::Limit;
+        let session = &self.session;
+        let code = cpu::kept(session, kernels).map_err(failed)?;
+        let device = cpu::device(None, Some(MEMORY));
+        let bound = match cpu::bind(session, &code, &device, &[], Vec::new()).map_err(failed)? {
+            Ok(bound) => bound,
+            Err(e) => return Err(problem(session, &stopped(session, &e))),
+        };
+        let limit = Limit { time: TIME, ended: Some(stop) };
+        match cpu::within(session, &code, &device, &bound, (None, Some(limit))).map_err(failed)? {
+            Ok(finished) => shown(&cpu::value(&code, &finished, &[], &[]).map_err(failed)?),
+            Err(cpu::Ended::Over) if stop.load(Ordering::Relaxed) => Err(Failed::Cancelled),
+            Err(cpu::Ended::Over) => Err(problem(session, &over())),
+            Err(cpu::Ended::Stopped(e)) => Err(problem(session, &stopped(session, &e))),
+        }
+    }
+
+    /// The value by the interpreter, in another process: it knows no end but its own.
+    fn interpreted(
+        &self,
+        program: &Program,
+        file: SourceFile,
+        target: Def<'_>,
+        stop: &AtomicBool,
+    ) -> Result<String, Failed> {
+        let session = &self.session;
+        for module in session.modules(file) {
+            let unsaved = session.path_of(module).filter(|path| {
+                let text = session.source(module.module(&session.db)).map(|(_, text)| text.to_owned());
+                self.open.iter().any(|open| session.known(open) == Some(module))
+                    && remc_driver::session::read(path).ok() != text
+            });
+            if let Some(path) = unsaved {
+                let said =
+                    format!("this is interpreted, which needs `{}` as a file: save it", path.display());
+                return Err(problem(session, &Diagnostic::error(crate::codes::DEVICE, said)));
+            }
+        }
+        let text = session.source(file.module(&session.db)).map(|(_, text)| text).unwrap_or_default();
+        let entry =
+            (target.kind(&session.db) == DefKind::Entry).then(|| target.name(&session.db).to_string());
+        let alone = alone(session, file, target, text);
+        let mut command = Command::new(std::env::current_exe().map_err(|e| bug(&e.to_string()))?);
+        command.args(["--diagnostics", "short", "run", "-", "--device", "interp", "--memory-limit"]);
+        command.args([MEMORY.to_string(), "--max-elements".to_owned(), ELEMENTS.to_string()]);
+        command.args(entry.iter().flat_map(|name| ["--entry", name.as_str()]));
+        let folder = program.path.parent().filter(|folder| folder.is_dir());
+        command.current_dir(folder.unwrap_or(Path::new(".")));
+        let ran = within(command, alone, stop)?;
+        match ran {
+            Ok(value) => Ok(value),
+            Err(said) => {
+                let text = said.replace("<stdin>", &program.path.display().to_string());
+                Err(Failed::Problems(vec![Problem { text, code: crate::codes::DEVICE.0 }]))
+            }
+        }
+    }
+}
+
+/// A program in which the target is the last expression, and the only one if it is one: the others are blank, so that
+/// places stay where they are.
+fn alone(session: &Session, file: SourceFile, target: Def<'_>, text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for other in session.expressions(file).into_iter().filter(|d| *d != target) {
+        let span = session.item_span(other);
+        let inside = bytes.get_mut(span.start as usize..span.end as usize).unwrap_or_default();
+        inside.iter_mut().filter(|b| **b != b'\n').for_each(|b| *b = b' ');
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// What a process writes, or what it says if it fails; it is ended after some time, or when it is told to.
+fn within(mut command: Command, input: String, stop: &AtomicBool) -> Result<Result<String, String>, Failed> {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().map_err(|e| bug(&format!("no process could be started: {e}")))?;
+    let (stdin, mut stdout, mut stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        // Whoever is ended reads no more, and writes no more.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
+        fn read(from: &mut Option<impl Read>) -> String {
+            let mut bytes = Vec::new();
+            let _ = from.as_mut().map(|from| from.read_to_end(&mut bytes));
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        let value = scope.spawn(move || read(&mut stdout));
+        let said = scope.spawn(move || read(&mut stderr));
+        let start = Instant::now();
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Err(_) => break None,
+                Ok(None) if stop.load(Ordering::Relaxed) || start.elapsed() > TIME => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break None;
+                }
+                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        let (value, said) = (value.join().unwrap_or_default(), said.join().unwrap_or_default());
+        match status {
+            Some(status) if status.success() => Ok(Ok(value)),
+            Some(_) => Ok(Err(said)),
+            None if stop.load(Ordering::Relaxed) => Err(Failed::Cancelled),
+            None => Ok(Err(over().message)),
+        }
+    })
+}
+
+fn find<'s>(session: &'s Session, file: SourceFile, name: &str) -> Result<Def<'s>, Failed> {
+    let named = session.value_defs(file).into_iter().find(|d| d.name(&session.db).as_str() == name);
+    named.ok_or_else(|| {
+        let said = format!("there is no `{name}` in the file");
+        problem(session, &Diagnostic::error(crate::codes::UNKNOWN_ENTRY, said))
+    })
+}
+
+fn shown(value: &Value) -> Result<String, Failed> {
+    let mut out = Vec::new();
+    let style = text::Style { precision: None, max_elements: Some(ELEMENTS) };
+    output::write(value, Format::Remora, style, &mut out).map_err(|e| bug(&e.to_string()))?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn over() -> Diagnostic<Span> {
+    let said = format!("it was ended after {} seconds", TIME.as_secs());
+    Diagnostic::error(crate::codes::DEVICE, said).help("`remc run` has no limit of time")
+}
+
+fn told(session: &Session, d: &Diagnostic<Span>) -> Problem {
+    let mut text = render(session, std::slice::from_ref(d), Style::Short, false);
+    for help in &d.help {
+        text.push_str(&format!("help: {help}\n"));
+    }
+    Problem { text, code: d.code.0 }
+}
+
+fn problem(session: &Session, d: &Diagnostic<Span>) -> Failed {
+    Failed::Problems(vec![told(session, d)])
+}
+
+fn failed(failure: Failure) -> Failed {
+    match failure {
+        Failure::Usage(d) => {
+            let text = render(&NoSources, std::slice::from_ref(&d), Style::Short, false);
+            Failed::Problems(vec![Problem { text, code: d.code.0 }])
+        }
+        Failure::Bug(b) => bug(&format!("in the stage `{}`: {}", b.stage, b.message)),
+        Failure::Program | Failure::Refused | Failure::Stopped => bug("it ended without a word"),
+    }
+}
+
+fn bug(message: &str) -> Failed {
+    let text = format!("remc has made a mistake; your program may be right: {message}");
+    Failed::Problems(vec![Problem { text, code: Code("").0 }])
+}
