@@ -14,6 +14,7 @@
 //! | [`stop`] | why a run stopped |
 //! | [`text`] | a value as re-readable Remora |
 //! | [`table`] | values as aligned tables, for people |
+//! | [`display`] | values as a prompt shows them |
 //! | [`library`] | programs printed as CUDA, compiled to a library |
 //! | [`literal`] | a literal read against the type that an entry wants |
 //! | [`numbers`] | a literal of numbers alone, without a tree |
@@ -32,6 +33,7 @@ pub mod cache;
 pub mod cpu;
 pub mod cuda;
 pub mod data;
+pub mod display;
 pub mod files;
 pub mod heap;
 pub mod library;

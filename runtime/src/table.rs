@@ -146,7 +146,7 @@ fn tables(value: &Value, limits: Limits, name: &str, cut: &mut bool, out: &mut d
 }
 
 /// The positions of at most so many rows, with `None` where some are left out.
-fn picked(count: usize, most: Option<usize>) -> Vec<Option<usize>> {
+pub(crate) fn picked(count: usize, most: Option<usize>) -> Vec<Option<usize>> {
     match most.map(|most| most.max(1)) {
         Some(most) if count > most => {
             let tail = most / 2;
@@ -301,7 +301,7 @@ impl Sheet<'_> {
 
 /// How wide the cells of a column are, before and from the point of a number on.
 #[derive(Clone, Copy, Default, Debug)]
-struct Wide {
+pub(crate) struct Wide {
     before: usize,
     after: usize,
     /// Of a name above them.
@@ -311,18 +311,18 @@ struct Wide {
 }
 
 impl Wide {
-    fn add(&mut self, cell: &str) {
+    pub(crate) fn add(&mut self, cell: &str) {
         let (before, after) = parts(cell);
         self.before = self.before.max(before.width());
         self.after = self.after.max(after.width());
         self.text |= !cell.is_empty() && !is_number(cell);
     }
 
-    fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         (self.before + self.after).max(self.least)
     }
 
-    fn pad(&self, cell: &str) -> String {
+    pub(crate) fn pad(&self, cell: &str) -> String {
         let width = self.width();
         if self.text {
             return cell.to_owned() + &" ".repeat(width.saturating_sub(cell.width()));

@@ -3,11 +3,13 @@
 mod fmt;
 mod picture;
 mod project;
+mod repl;
 mod tune;
 
 pub use fmt::Fmt;
 pub use picture::{Picture, PlotKind};
 pub use project::{New, Test, Watch};
+pub use repl::Repl;
 pub use tune::{Autotune, TuningFile};
 #[cfg(feature = "llvm")]
 pub use tune::{Effort, Target};
@@ -46,6 +48,14 @@ pub enum Command {
   remc run waves.remora --plot waves.svg               # a picture; .png as well
   remc run -e '(iota [3 4])' --format table            # numbers in columns, for people")]
     Run(Run),
+    /// Try things out at a prompt: definitions, values, types, pictures
+    #[command(after_help = "Examples:
+  remc repl
+  remc repl stats.remora                  # with the definitions of a program
+  printf '(iota [3])\n:type sum\n' | remc repl
+
+At the prompt, :help lists what there is.")]
+    Repl(Repl),
     /// Check and run a program again whenever it, what it imports or its data is saved
     #[command(after_help = "Examples:
   remc watch prog.remora
@@ -171,8 +181,9 @@ Examples:
 }
 
 /// The commands that have a page of the manual.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "run",
+    "repl",
     "watch",
     "test",
     "new",

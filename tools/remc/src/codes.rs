@@ -59,6 +59,8 @@ pub const TEST: Code = Code("U0026");
 pub const NEW: Code = Code("U0027");
 /// A program cannot be watched.
 pub const WATCH: Code = Code("U0028");
+/// The prompt does not know what is asked of it.
+pub const PROMPT: Code = Code("U0029");
 /// `remc doc` does not know the name.
 pub const UNKNOWN_TOPIC: Code = Code("U0020");
 

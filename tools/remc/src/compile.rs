@@ -20,10 +20,15 @@ pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
     let mut session = new_session();
     let file = load(&mut session, &args.source)?;
     reporter.check(&session, &session.diagnostics(file))?;
+    loaded(&session, file, args, reporter)
+}
+
+/// Compiles what is loaded; what of it has errors is not needed.
+pub fn loaded(session: &Session, file: SourceFile, args: &Compile, reporter: &Reporter) -> Outcome {
     let roots: Vec<Def> = session.value_defs(file);
     let program = session.link(file, &roots);
     session.verify(&program, file)?;
-    let protected = protected(&session, &args.source, &[]);
+    let protected = protected(session, &args.source, &[]);
     if let Some(path) = &args.output {
         may_write(path, &protected)?;
     }
@@ -32,10 +37,10 @@ pub fn compile(args: &Compile, reporter: &Reporter) -> Outcome {
             let asked = args.output.is_some() || args.emit.is_some();
             let to = if asked { args.output.clone() } else { beside(&args.source) };
             let files = cuda::Files::new(to, asked, &protected)?;
-            emit(&session, file, args, (Ir::Cuda, Some(&files)), protected, reporter)
+            emit(session, file, args, (Ir::Cuda, Some(&files)), protected, reporter)
         }
         Some(Ir::Typed) => write(&args.output, remc_typed::print::print_program(&program.order).as_bytes()),
-        Some(what) => emit(&session, file, args, (what, None), protected, reporter),
+        Some(what) => emit(session, file, args, (what, None), protected, reporter),
     }
 }
 

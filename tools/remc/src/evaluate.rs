@@ -260,6 +260,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// How long each run took, on a device that compiles.
+    pub fn runs(&self) -> &[Duration] {
+        &self.runs
+    }
+
     /// Of values that are computed one after the other.
     fn and(mut self, next: Report) -> Report {
         self.text.push_str(&next.text);

@@ -33,6 +33,7 @@ mod output;
 mod perf;
 mod plot;
 mod progress;
+mod repl;
 pub mod report;
 mod run;
 mod shell;
@@ -44,7 +45,7 @@ mod watch;
 use args::{Cli, Command};
 use clap::Parser;
 use remc_driver::InternalBug;
-use report::{Failure, NoSources, Reporter};
+use report::{Failure, Reporter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -78,18 +79,12 @@ pub fn main() -> ExitCode {
         }
     }));
     let work = move || {
-        let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli, &reporter))).unwrap_or_else(|_| {
-            let message = PANIC.lock().ok().and_then(|mut m| m.take()).unwrap_or_default();
-            Err(Failure::Bug(InternalBug { stage: commands::current_stage(), message }))
-        });
+        let done =
+            catch_unwind(AssertUnwindSafe(|| dispatch(cli, &reporter))).unwrap_or_else(|_| Err(panicked()));
         match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                match &failure {
-                    Failure::Usage(d) => reporter.show(&NoSources, std::slice::from_ref(d)),
-                    Failure::Bug(bug) => report::show_bug(bug),
-                    Failure::Program | Failure::Refused | Failure::Stopped => {}
-                }
+                reporter.tell(&failure);
                 ExitCode::from(failure.exit_code())
             }
         }
@@ -105,12 +100,19 @@ pub fn main() -> ExitCode {
     ExitCode::from(70)
 }
 
+/// What is said of a panic that was caught.
+fn panicked() -> Failure {
+    let message = PANIC.lock().ok().and_then(|mut m| m.take()).unwrap_or_default();
+    Failure::Bug(InternalBug { stage: commands::current_stage(), message })
+}
+
 fn dispatch(cli: Cli, reporter: &Reporter) -> report::Outcome {
     match &cli.command {
         Command::Run(args) => run::run(args, reporter),
         Command::Watch(args) => watch::watch(args, reporter),
         Command::Test(args) => test::test(args, reporter),
         Command::New(args) => new::new(args),
+        Command::Repl(args) => repl::repl(args, reporter),
         Command::Check(args) => commands::check(args, reporter),
         Command::Compile(args) => compile::compile(args, reporter),
         Command::Opt(args) => commands::opt(args),

@@ -1,6 +1,9 @@
 //! How a command ends: streams and exit codes.
 
 use crate::args::DiagnosticStyle;
+mod places;
+
+pub use places::{Placed, Places};
 use remc_base::{Code, Diagnostic, Span, visible_lines};
 use remc_driver::render::{self, Sources, Style};
 use remc_driver::{InternalBug, Session};
@@ -56,6 +59,8 @@ pub struct Reporter {
     pub color: bool,
     /// They are kept there instead of shown.
     kept: Option<Arc<Mutex<Kept>>>,
+    /// Where the text was written that they are about.
+    places: Option<Arc<Places>>,
 }
 
 /// Messages that are kept.
@@ -74,12 +79,22 @@ impl Reporter {
             DiagnosticStyle::Json => Style::Json,
         };
         let color = on_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        Reporter { style, color, kept: None }
+        Reporter { style, color, kept: None, places: None }
     }
 
     /// One that keeps what it is given.
     pub fn keeping(&self) -> Reporter {
         Reporter { color: false, kept: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// One that shows what it is given where its text was written.
+    pub fn placed(&self, places: Places) -> Reporter {
+        Reporter { places: Some(Arc::new(places)), ..self.clone() }
+    }
+
+    /// Where the text was written that it is about, if that is several places.
+    pub fn places(&self) -> Option<&Places> {
+        self.places.as_deref()
     }
 
     /// What was kept since it was asked for the last time.
@@ -89,7 +104,13 @@ impl Reporter {
     }
 
     pub fn show(&self, sources: &dyn Sources, diagnostics: &[Diagnostic<Span>]) {
-        let text = render::render(sources, diagnostics, self.style, self.color);
+        let text = match &self.places {
+            None => render::render(sources, diagnostics, self.style, self.color),
+            Some(places) => {
+                let resolved: Vec<_> = diagnostics.iter().map(|d| places.resolve(d.clone())).collect();
+                render::render(&Placed { sources, places }, &resolved, self.style, self.color)
+            }
+        };
         match &self.kept {
             None => to_stderr(&text),
             Some(kept) => {
@@ -98,6 +119,15 @@ impl Reporter {
                 kept.codes.extend(errors.map(|d| d.code.to_string()));
                 kept.text.push_str(&text);
             }
+        }
+    }
+
+    /// Says why a command failed, where that has not been said.
+    pub fn tell(&self, failure: &Failure) {
+        match failure {
+            Failure::Usage(d) => self.show(&NoSources, std::slice::from_ref(d)),
+            Failure::Bug(bug) => show_bug(bug),
+            Failure::Program | Failure::Refused | Failure::Stopped => {}
         }
     }
 

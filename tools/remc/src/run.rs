@@ -72,6 +72,6 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
 }
 
 /// The device that is named, or else the cpu device; that one needs LLVM, and without it programs are interpreted.
-fn device(args: &Run) -> Device {
+pub fn device(args: &Run) -> Device {
     args.device.unwrap_or(if cfg!(feature = "llvm") { Device::Cpu } else { Device::Interp })
 }

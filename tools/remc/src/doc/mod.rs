@@ -61,12 +61,17 @@ pub fn doc(args: &Doc, reporter: &Reporter) -> Outcome {
         });
     }
     let own: Vec<Entry> = documented.into_iter().flat_map(|(_, all)| all).collect();
+    to_stdout(&about(&names, &own, &prelude, markdown)?)
+}
+
+/// What names mean.
+pub fn about(names: &[&str], own: &[Entry], prelude: &[Entry], markdown: bool) -> Outcome<String> {
     let mut out = vec![];
     for name in names {
-        let found = found(name, &own, &prelude);
-        let form = if own.iter().any(|e| e.name == name) { None } else { forms::section(name) };
+        let found = found(name, own, prelude);
+        let form = if own.iter().any(|e| e.name == *name) { None } else { forms::section(name) };
         if found.is_empty() && form.is_none() {
-            return unknown(name, &own, &prelude);
+            return unknown(name, own, prelude);
         }
         let found: Vec<Entry> = found.into_iter().cloned().collect();
         out.extend(form.map(|f| if markdown { f.to_owned() } else { plain(f) }));
@@ -74,7 +79,7 @@ pub fn doc(args: &Doc, reporter: &Reporter) -> Outcome {
             out.push(if markdown { page::listed(&found) } else { text(&found) });
         }
     }
-    to_stdout(&out.join("\n"))
+    Ok(out.join("\n"))
 }
 
 /// The prelude's definitions, in the order of the groups and within each as they are written.
@@ -135,7 +140,7 @@ fn unknown<T>(name: &str, own: &[Entry], prelude: &[Entry]) -> Outcome<T> {
 }
 
 /// Names by group, then the forms.
-fn index(prelude: &[Entry]) -> String {
+pub fn index(prelude: &[Entry]) -> String {
     let mut out = String::from("`remc doc NAME` says what a name or form means.\n\n");
     let width = GROUPS.iter().map(|g| g.len()).max().unwrap_or(0) + 2;
     let mut row = |head: &str, names: &[&str]| {

@@ -41,10 +41,15 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let mut session = new_session();
     let file = load(&mut session, &args.source)?;
     reporter.check(&session, &session.diagnostics(file))?;
-    let target = choose(&session, file, &args.entry, &[])?;
+    loaded(&session, file, args, reporter)
+}
+
+/// Explains what is loaded.
+pub fn loaded(session: &Session, file: SourceFile, args: &ExplainPerf, reporter: &Reporter) -> Outcome {
+    let target = choose(session, file, &args.entry, &[])?;
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
-    let ranks = ranks(&session, &program, &[target], &args.ranks)?.remove(0);
+    let ranks = ranks(session, &program, &[target], &args.ranks)?.remove(0);
     let tuning = match args.device {
         PerfDevice::Cpu => crate::machine::tuning(),
         PerfDevice::Cuda => Tuning::gpu(),
@@ -55,8 +60,8 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         PerfDevice::Cpu => "cpu",
         PerfDevice::Cuda => "cuda",
     };
-    let pick = Pick::find(&session, &args.versions, &args.source, (global.name.as_str(), on, &ranks))?;
-    let tuned = |p: &_| pick.values(&session, p);
+    let pick = Pick::find(session, &args.versions, &args.source, (global.name.as_str(), on, &ranks))?;
+    let tuned = |p: &_| pick.values(session, p);
     let tuned = Some(&tuned as &dyn Fn(&_) -> _);
     let (named, size_limit) = (args.versions.named(), args.size.limit);
     let numbers = RefCell::new(Vec::new());
@@ -65,14 +70,14 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
         let read = Some(&read as &dyn Fn(&[Number]));
         let named = named.clone();
         let options = Options { to: Some(to), tuning, tuned, named, read, size_limit, ..Options::default() };
-        session.compile(file, &[target], &ranks, options).or_else(|e| refuse(&session, reporter, e))
+        session.compile(file, &[target], &ranks, options).or_else(|e| refuse(session, reporter, e))
     };
     let stop = compiled("flat")?;
     // Which numbers its schedules have is known where it has kernels.
     if args.versions.shown.is_some() {
         compiled("kernel")?;
     }
-    reporter.show(&session, &session.notices());
+    reporter.show(session, &session.notices());
     let Stop::Flat(flat) = stop else {
         return Err(Failure::Bug(InternalBug { stage: "flatten", message: "another language".into() }));
     };
@@ -80,7 +85,8 @@ pub fn explain(args: &ExplainPerf, reporter: &Reporter) -> Outcome {
     let report = remc_cost::analyse(&flat);
     let entry = program.get(&global).and_then(|d| d.entry.as_ref()).map(|_| global.name.to_string());
     let what = words::What { entry, device: on };
-    let words = words::Words::new(&session, &flat, &report, args.device == PerfDevice::Cpu);
+    let words = words::Words::new(session, &flat, &report, args.device == PerfDevice::Cpu);
+    let words = words.placed(reporter.places());
     to_stdout(&match args.format {
         PerfFormat::Text => text::text(&what, &words),
         PerfFormat::Json => json::json(&what, &words),

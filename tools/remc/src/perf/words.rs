@@ -1,13 +1,14 @@
 //! Names for what an analysis speaks of: sizes and arrays by the program's own names, places by their lines and
 //! text, steps by what they do.
 
+use crate::report::{Placed, Places};
 use remc_base::ops::ScalarOp;
 use remc_base::{GlobalId, NodeId, Prov, Span};
 use remc_cost::formula::{Formula, Symbol};
 use remc_cost::leaf::{Access, Inner, InnerKind, Read};
 use remc_cost::report::{Made, Report, Step, What as Kind, Why};
 use remc_driver::Session;
-use remc_driver::render::line_column;
+use remc_driver::render::{Sources, line_column};
 use remc_flat::across::{COLUMNS, ROWS};
 use remc_flat::ir::{Program, ScanKind, Var};
 use std::cell::RefCell;
@@ -31,6 +32,8 @@ pub struct Words<'a> {
     pub report: &'a Report,
     /// Whether the device transposes arrays that are read across their rows: a GPU's blocks load tiles, in any order.
     transposes: bool,
+    /// Where the text was written, if it was put together.
+    places: Option<&'a Places>,
     /// The names of symbols, in the order of their first use.
     names: RefCell<Vec<(Symbol, String)>>,
 }
@@ -45,12 +48,17 @@ pub struct Piece {
 
 impl<'a> Words<'a> {
     pub fn new(session: &'a Session, p: &'a Program, report: &'a Report, transposes: bool) -> Words<'a> {
-        let words = Words { session, p, report, transposes, names: RefCell::default() };
+        let words = Words { session, p, report, transposes, places: None, names: RefCell::default() };
         // Parameters have the first right to their names.
         for v in words.p.params.iter().filter(|v| words.p.vars[**v].ty.is_scalar()) {
             words.symbol(Symbol::Value(*v));
         }
         words
+    }
+
+    /// The same, which speaks of lines of what the text was put together of.
+    pub fn placed(self, places: Option<&'a Places>) -> Words<'a> {
+        Words { places, ..self }
     }
 
     // ---- formulas ----
@@ -142,7 +150,12 @@ impl<'a> Words<'a> {
     }
 
     fn piece_of(&self, span: Span) -> Option<Piece> {
-        let (path, source) = self.session.source(span.module)?;
+        let span = self.places.map_or(span, |places| places.span(span));
+        let placed = self.places.map(|places| Placed { sources: self.session, places });
+        let (path, source) = match &placed {
+            Some(placed) => placed.source(span.module)?,
+            None => self.session.source(span.module)?,
+        };
         let (line, _) = line_column(source, span.start as usize);
         let text = source.get(span.start as usize..span.end as usize)?;
         Some(Piece { path: path.to_owned(), line, text: brief(text) })

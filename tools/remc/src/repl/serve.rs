@@ -1,0 +1,276 @@
+//! The other end of the prompt: computes what it is asked for, one request after the other.
+
+use super::request::{Request, Screen, What};
+use crate::args::{Cli, Command, Device, Ir, PlotKind, Run};
+use crate::codes;
+use crate::commands::{may_write, new_session, protected};
+use crate::compile::Dumps;
+use crate::evaluate::{Evaluation, Report};
+use crate::report::{Failure, Outcome, Reporter, fail, to_stdout, usage};
+use crate::{compile, perf, plot};
+use clap::{Parser, ValueEnum};
+use remc_base::value::Data;
+use remc_base::{AtomTy, Value};
+use remc_driver::pipeline::Stage;
+use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
+use remc_plot::Colours;
+use remc_runtime::display::{Room, display};
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Answers requests until nobody is at the other end.
+pub fn serve(reporter: &Reporter) -> Outcome {
+    let broken = |e: std::io::Error| {
+        let d = usage(codes::PROMPT, format!("no prompt is at the other end of standard input: {e}"));
+        Failure::Usage(Box::new(d.help("`remc repl` starts its worker itself")))
+    };
+    let mut answers = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(broken)?);
+    let requests = requests(answers.try_clone().map_err(broken)?);
+    let mut served = Served { session: new_session(), file: None };
+    for line in requests {
+        let Some(request) = Request::of_line(&line) else {
+            return Err(Failure::Bug(InternalBug { stage: "prompt", message: "no request".into() }));
+        };
+        let code = match served.answer(&request, reporter) {
+            Ok(()) => 0,
+            // What is the compiler's own mistake may have left its session in two minds.
+            Err(bug @ Failure::Bug(_)) => return Err(bug),
+            Err(failure) => {
+                reporter.tell(&failure);
+                failure.exit_code()
+            }
+        };
+        if answers.write_all(&[code]).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The lines that come in. Where the prompt is gone, nobody wants the run that goes on either.
+fn requests(socket: UnixStream) -> mpsc::IntoIter<String> {
+    let (send, receive) = mpsc::channel();
+    let read = move || {
+        for line in BufReader::new(socket).lines() {
+            let Ok(line) = line else { break };
+            if send.send(line).is_err() {
+                break;
+            }
+        }
+        std::process::exit(0);
+    };
+    // Without the thread there are no requests.
+    let _ = std::thread::Builder::new().name("requests".into()).spawn(read);
+    receive.into_iter()
+}
+
+struct Served {
+    session: Session,
+    file: Option<SourceFile>,
+}
+
+impl Served {
+    fn answer(&mut self, request: &Request, reporter: &Reporter) -> Outcome {
+        self.session.refresh();
+        let file = match self.file {
+            Some(file) => {
+                self.session.set_text(file, request.text.clone());
+                file
+            }
+            None => self.session.load_text(super::desk::SHOWN, Path::new(""), request.text.clone()),
+        };
+        self.file = Some(file);
+        let session = &self.session;
+        let reporter = &reporter.placed(request.places(file.module(&session.db)));
+        let nth = |nth: usize| match session.expressions(file).get(nth) {
+            Some(def) => Ok(*def),
+            None => Err(Failure::Bug(InternalBug { stage: "prompt", message: "no such expression".into() })),
+        };
+        let screen = request.screen;
+        match &request.what {
+            What::Value { nth: k } => {
+                let show = &mut |value: &Value| to_stdout(&display(value, room(screen)));
+                self.run(file, nth(*k)?, &run_options(&request.options)?, reporter, show).map(|_| ())
+            }
+            What::Shape { nth: k } => {
+                let show = &mut |value: &Value| to_stdout(&format!("{}\n", shapes(value)));
+                self.run(file, nth(*k)?, &run_options(&request.options)?, reporter, show).map(|_| ())
+            }
+            What::Time { nth: k } => self.time(file, nth(*k)?, &request.options, screen, reporter),
+            What::Plot { nth: k, kind, to, title } => {
+                let kind = kind.as_deref().and_then(|k| PlotKind::from_str(k, true).ok()).map(plot::kind);
+                let options = run_options(&request.options)?;
+                let to = to.as_deref().map(Path::new);
+                let format = to.map(plot::format).transpose()?;
+                if let Some(to) = to {
+                    may_write(to, &protected(session, &options.source, &[]))?;
+                }
+                let show = &mut |value: &Value| {
+                    let figure = plot::figure(value, kind, title)?;
+                    match (to, format) {
+                        (Some(to), Some(format)) => plot::save(&figure, format, to),
+                        _ => to_stdout(&figure.terminal(picture(screen))),
+                    }
+                };
+                self.run(file, nth(*k)?, &options, reporter, show).map(|_| ())
+            }
+            What::Ir => match parsed("compile", &request.options)? {
+                Command::Compile(args) if args.emit == Some(Ir::Typed) => {
+                    let target = crate::commands::choose(session, file, &args.entry.first().cloned(), &[])?;
+                    let program = session.link(file, &[target]);
+                    to_stdout(&remc_typed::print::print_program(&program.order))
+                }
+                Command::Compile(args) => compile::loaded(session, file, &args, reporter),
+                _ => Ok(()),
+            },
+            What::Perf => match parsed("explain-perf", &request.options)? {
+                Command::ExplainPerf(args) => perf::loaded(session, file, &args, reporter),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Computes an expression.
+    fn run(
+        &self,
+        file: SourceFile,
+        target: Def<'_>,
+        args: &Run,
+        reporter: &Reporter,
+        show: &mut dyn FnMut(&Value) -> Outcome,
+    ) -> Outcome<Report> {
+        let session = &self.session;
+        session.verify(&session.link(file, &[target]), file)?;
+        let device = crate::run::device(args);
+        let expressions = vec![target.name(&session.db).clone()];
+        let evaluation = Evaluation { session, file, args, device, expressions, reporter };
+        let ran = evaluation.run(&[target], Dumps::default(), &mut |value| {
+            reporter.show(session, &session.notices());
+            show(value)
+        });
+        reporter.show(session, &session.notices());
+        ran
+    }
+
+    /// Shows the value, and how long it took to compile and to run.
+    fn time(
+        &self,
+        file: SourceFile,
+        target: Def<'_>,
+        options: &[String],
+        screen: Screen,
+        reporter: &Reporter,
+    ) -> Outcome {
+        let once = run_options(options)?;
+        let before = self.spent();
+        let show = &mut |value: &Value| to_stdout(&display(value, room(screen)));
+        let report = self.run(file, target, &once, reporter, show)?;
+        let after = self.spent();
+        let (compiled, interpreted) = (after.0 - before.0, after.1 - before.1);
+        let mut ran = report.runs().to_vec();
+        let first = ran.first().copied().unwrap_or(interpreted);
+        let device = crate::run::device(&once);
+        // What is quick is run again, as often as it takes to know better.
+        if device == Device::Cpu && !ran.is_empty() && first < LONG {
+            let times = (LONG.as_secs_f64() / first.as_secs_f64().max(1e-6)).clamp(1.0, 1000.0) as u32;
+            let again = Run { repeat: times, ..once };
+            ran.extend(self.run(file, target, &again, reporter, &mut |_| Ok(()))?.runs());
+        }
+        let (best, how) = match ran.iter().min() {
+            Some(best) if ran.len() > 1 => {
+                (*best, format!(" (the best of {} runs; the first: {})", ran.len(), said(first)))
+            }
+            _ => (first, String::new()),
+        };
+        let by =
+            if report.runs().is_empty() && device != Device::Interp { " by the interpreter" } else { "" };
+        to_stdout(&format!("compiled in {}, ran in {}{by}{how}\n", said(compiled), said(best)))
+    }
+
+    /// How long this session has compiled, and interpreted.
+    fn spent(&self) -> (Duration, Duration) {
+        let report = self.session.db.timings().report();
+        let of = |is: &dyn Fn(Stage) -> bool| report.iter().filter(|(s, ..)| is(*s)).map(|(.., t)| *t).sum();
+        (
+            of(&|s| !matches!(s, Stage::Interp | Stage::Execute)),
+            of(&|s| matches!(s, Stage::Interp | Stage::Execute)),
+        )
+    }
+}
+
+/// What is quicker than that is run several times.
+const LONG: Duration = Duration::from_millis(200);
+
+/// `1.24 ms`
+fn said(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}
+
+/// The command that words of the command line say.
+fn parsed(command: &str, options: &[String]) -> Outcome<Command> {
+    let line = ["remc", command, "-"].into_iter().map(str::to_owned).chain(options.iter().cloned());
+    match Cli::try_parse_from(line) {
+        Ok(cli) => Ok(cli.command),
+        Err(mut e) => {
+            crate::args::make_visible(&mut e);
+            let said = e.to_string();
+            let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            fail(usage(codes::PROMPT, first).help(format!("`remc {command} --help` lists the options")))
+        }
+    }
+}
+
+fn run_options(options: &[String]) -> Outcome<Run> {
+    match parsed("run", options)? {
+        Command::Run(run) => Ok(run),
+        _ => Err(Failure::Bug(InternalBug { stage: "prompt", message: "no options of a run".into() })),
+    }
+}
+
+fn room(screen: Screen) -> Room {
+    Room { width: screen.width, lines: screen.height.saturating_sub(3) }
+}
+
+fn picture(screen: Screen) -> remc_plot::Screen {
+    let colours = match screen.colours {
+        0 => Colours::None,
+        8 => Colours::Some,
+        _ => Colours::All,
+    };
+    remc_plot::Screen { width: screen.width, height: screen.height.saturating_sub(2).min(24), colours }
+}
+
+/// `[2 3]`, and of boxes what is in them: `[2], of boxes of [3] and [5]`
+fn shapes(value: &Value) -> String {
+    const MOST: usize = 8;
+    let shape = |dims: &[usize]| {
+        let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+        format!("[{}]", dims.join(" "))
+    };
+    match (&value.data, &value.atom) {
+        (Data::Box(boxes), AtomTy::Sigma(_)) => {
+            let mut inner: Vec<String> = boxes.iter().take(MOST).map(|b| shapes(&b.value)).collect();
+            if boxes.len() > MOST {
+                inner.push("…".to_owned());
+            }
+            match value.shape.as_slice() {
+                [] => format!("{}, in a box", inner.join("")),
+                dims => format!("{}, of boxes of {}", shape(dims), inner.join(" ")),
+            }
+        }
+        (Data::Tuple(tuples), _) if value.shape.is_empty() => {
+            let parts = tuples.first().map(|t| t.iter().map(shapes).collect::<Vec<_>>()).unwrap_or_default();
+            format!("(values {})", parts.join(" "))
+        }
+        _ => shape(&value.shape),
+    }
+}
