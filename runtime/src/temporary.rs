@@ -29,6 +29,9 @@ static WATCHED: Once = Once::new();
 /// Whoever wants to be told of an interruption.
 static TOLD: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
+/// Whether no interruption ends the process.
+static PATIENT: AtomicBool = AtomicBool::new(false);
+
 /// What there is now.
 static THERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
@@ -129,6 +132,12 @@ pub fn interruption() -> Arc<AtomicBool> {
     TOLD.get_or_init(Arc::default).clone()
 }
 
+/// Is set by each SIGINT from now on; none of them ends the process.
+pub fn every_interruption() -> Arc<AtomicBool> {
+    PATIENT.store(true, Relaxed);
+    interruption()
+}
+
 /// A name for a temporary file that no other thread, process or machine makes.
 pub fn random() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
@@ -160,10 +169,9 @@ fn watch() {
         let _ = ready.send(());
         let Ok(mut signals) = signals else { return };
         for signal in signals.forever() {
-            // The first that interrupts someone who asked to be told is a message to them.
-            if signal == SIGXFSZ
-                || signal == SIGINT && TOLD.get().is_some_and(|told| !told.swap(true, Relaxed))
-            {
+            // The first that interrupts someone who asked to be told is a message to them, or each of them.
+            let told = || TOLD.get().is_some_and(|told| !told.swap(true, Relaxed) || PATIENT.load(Relaxed));
+            if signal == SIGXFSZ || signal == SIGINT && told() {
                 continue;
             }
             let there = there();

@@ -1,4 +1,4 @@
-//! A page: its blocks of programs and consoles as HTML, its links to messages as links within the site.
+//! A page: its blocks of programs, consoles and the prompt as HTML, its links to messages as links within the site.
 
 use crate::colours::{Colours, escaped};
 
@@ -51,6 +51,7 @@ fn fenced(colours: &Colours, info: &str, content: &str) -> String {
             }
             format!("<pre><code class=\"nohighlight console hljs\">{code}</code></pre>\n")
         }
+        "repl" => typed(colours, content),
         // What the site's own colours do not know, and would complain of.
         "elisp" => {
             format!(
@@ -61,6 +62,27 @@ fn fenced(colours: &Colours, info: &str, content: &str) -> String {
         }
         _ => format!("{}```{language}\n{content}```\n", caption(name)),
     }
+}
+
+/// What is typed at the prompt, lines `> …` and those that such a form goes on in, and what it shows.
+fn typed(colours: &Colours, content: &str) -> String {
+    let mut code = String::new();
+    let mut open = 0i64;
+    for line in content.lines() {
+        let (sign, part) = match (open > 0, line.strip_prefix("> "), line.strip_prefix("  ")) {
+            (false, Some(first), _) => ("&gt; ", first),
+            (true, _, Some(more)) => ("  ", more),
+            _ => {
+                code.push_str(&format!("{}\n", escaped(line)));
+                continue;
+            }
+        };
+        let depth = |c: char| i64::from("([{".contains(c)) - i64::from(")]}".contains(c));
+        open += part.chars().map(depth).sum::<i64>();
+        let html = colours.html(part);
+        code.push_str(&format!("<span class=\"r-prompt\">{sign}</span>{}\n", html.trim_end_matches('\n')));
+    }
+    format!("<pre><code class=\"nohighlight remora hljs\">{code}</code></pre>\n")
 }
 
 /// A program below a caption.
@@ -144,5 +166,12 @@ mod tests {
     fn commands_of_a_console_stand_out() {
         let html = page_of("```console\n$ remc run -e '(< 1 2)'\n\n#t\n```\n");
         assert!(html.contains("<span class=\"r-command\">remc run -e '(&lt; 1 2)'</span>\n\n#t\n"), "{html}");
+    }
+    #[test]
+    fn what_is_typed_is_coloured_and_what_is_shown_is_not() {
+        let html = page_of("```repl\n> (f\n  2)\n[1 < 2]\n  (f)\n> :type x\n```\n");
+        let typed = "<span class=\"r-prompt\">&gt; </span>(<span class=\"r-call\">f</span>\n<span class=\"r-prompt\">  </span>";
+        assert!(html.contains(typed), "{html}");
+        assert!(html.contains("\n[1 &lt; 2]\n  (f)\n<span class=\"r-prompt\">&gt; </span>"), "{html}");
     }
 }

@@ -164,8 +164,11 @@ fn an_interrupted_run_leaves_the_session() {
         // It runs, and would forever.
         std::thread::sleep(Duration::from_millis(1500));
         assert!(!t.text().trim_end().ends_with('>'), "{}", t.text());
-        t.types("\u{3}");
-        t.shows("interrupted", |text| text.trim_end().ends_with("interrupted\n>"));
+        // Once, or as often as one who is impatient presses it.
+        t.types(if device == "cpu" { "\u{3}" } else { "\u{3}\u{3}\u{3}" });
+        t.shows("interrupted", |text| text.contains("interrupted") && text.trim_end().ends_with("\n>"));
+        // What of that came too late for the run drops an empty line.
+        std::thread::sleep(Duration::from_millis(300));
         t.types("(+ x 1)\r");
         t.ends_with("> (+ x 1)\n42\n>");
     }
@@ -208,7 +211,7 @@ fn completions_and_colours() {
     t.types("\r");
     t.ends_with("\n3.0\n>");
     t.types(":plot [1 2 3]\r");
-    t.shows("bars", |text| text.contains('█'));
+    t.shows("bars", |text| text.contains('█') && text.trim_end().ends_with("\n>"));
     t.types("\u{4}");
     t.ends();
 }

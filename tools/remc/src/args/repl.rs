@@ -20,6 +20,9 @@ pub struct Repl {
     /// Where what is typed is kept for the next time, or `off` [default: REMC_HISTORY, or ~/.local/state/remc/history]
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
+    /// Write what is read as well, as a terminal shows what is typed: of a file, that makes a transcript
+    #[arg(long)]
+    pub echo: bool,
     /// Compute what a prompt asks for, which is at the other end of standard input
     #[arg(long, hide = true, conflicts_with_all = ["file", "device", "threads", "memory_limit", "history"])]
     pub worker: bool,

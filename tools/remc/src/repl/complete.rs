@@ -113,7 +113,7 @@ fn suggestion(range: Range<usize>, c: Completion) -> Suggestion {
     let mut about = c.detail;
     let text = c.documentation.split("```").nth(2).unwrap_or_default().trim();
     if let Some(paragraph) = text.split("\n\n").next().filter(|p| !p.is_empty()) {
-        about = format!("{about}\n{paragraph}");
+        about = format!("{about} — {paragraph}");
     }
     plain(range, value, about)
 }

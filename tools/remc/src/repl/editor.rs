@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex};
 /// So many inputs are kept.
 const KEPT: usize = 10_000;
 const MENU: &str = "completions";
+const SIGN: &str = "> ";
 
 pub struct Editor {
     line: Reedline,
@@ -44,6 +45,7 @@ impl Editor {
         let colours = super::prompt::colours() > 0;
         let menu = IdeMenu::default()
             .with_name(MENU)
+            .with_marker(SIGN)
             .with_max_completion_height(10)
             .with_max_description_width(70)
             .with_description_mode(DescriptionMode::PreferRight)
@@ -149,7 +151,7 @@ impl reedline::Prompt for Sign {
     }
 
     fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed("> ")
+        Cow::Borrowed(SIGN)
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {

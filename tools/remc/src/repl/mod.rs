@@ -27,7 +27,7 @@ mod workspace;
 
 use crate::args::Repl;
 use crate::codes;
-use crate::report::{Failure, Outcome, Reporter, on_terminal, to_stderr, usage};
+use crate::report::{Failure, Outcome, Reporter, on_terminal, to_stderr, to_stdout, usage};
 use editor::{Editor, Read};
 use prompt::{Next, Prompt};
 use std::io::{BufRead, IsTerminal};
@@ -36,11 +36,11 @@ pub fn repl(args: &Repl, reporter: &Reporter) -> Outcome {
     if args.worker {
         return serve::serve(reporter);
     }
-    let mut prompt = Prompt::new(args, reporter)?;
     let typed = std::io::stdin().is_terminal();
+    let mut prompt = Prompt::new(args, reporter, typed)?;
     let loaded = args.file.as_ref().map_or(Ok(()), |file| prompt.load(file));
     if !(typed && std::io::stdout().is_terminal() && on_terminal()) {
-        return lines(&mut prompt, typed, loaded);
+        return lines(&mut prompt, (typed, args.echo && !typed), loaded);
     }
     if let Err(failure) = loaded {
         reporter.tell(&failure);
@@ -66,7 +66,7 @@ pub fn repl(args: &Repl, reporter: &Reporter) -> Outcome {
 
 /// Inputs from standard input, which is no terminal, or one that cannot be drawn on. All of them are done; the first that
 /// fails is how it ends, unless a person types them.
-fn lines(prompt: &mut Prompt, typed: bool, loaded: Outcome) -> Outcome {
+fn lines(prompt: &mut Prompt, (typed, echo): (bool, bool), loaded: Outcome) -> Outcome {
     let mut first = Ok(());
     // Whether there is more to come.
     let mut done = |done: Outcome<Next>, reporter: &Reporter| match done {
@@ -101,6 +101,9 @@ fn lines(prompt: &mut Prompt, typed: bool, loaded: Outcome) -> Outcome {
             continue;
         }
         let whole = std::mem::take(&mut input);
+        if echo && !whole.trim().is_empty() {
+            to_stdout(&format!("> {}\n", whole.trim_end().replace('\n', "\n  ")))?;
+        }
         if !whole.trim().is_empty() && done(prompt.input(whole.trim_end()), &reporter)? == Next::Quit {
             break;
         }

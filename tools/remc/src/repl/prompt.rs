@@ -13,7 +13,7 @@ use remc_base::visible;
 use remc_driver::names::{DefKind, Namespace, lookup};
 use remc_driver::queries::{check, scheme};
 use remc_ide::types::{arguments, parameters};
-use remc_runtime::temporary::interruption;
+use remc_runtime::temporary::{every_interruption, interruption};
 use remc_syntax::token::{Token, TokenKind};
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,14 +50,16 @@ pub enum Next {
 }
 
 impl Prompt {
-    pub fn new(args: &Repl, reporter: &Reporter) -> Outcome<Prompt> {
+    pub fn new(args: &Repl, reporter: &Reporter, typed: bool) -> Outcome<Prompt> {
         let mut options = Vec::new();
         options.extend(args.threads.map(|n| format!("--threads={n}")));
         options.extend(args.memory_limit.map(|n| format!("--memory-limit={n}")));
+        // Whoever types may press Ctrl-C as often as they like; a script can be ended by it.
+        let interrupted = if typed { every_interruption() } else { interruption() };
         Ok(Prompt {
             desk: Arc::new(Mutex::new(Desk::new(new_session()))),
             reporter: reporter.clone(),
-            worker: Worker::new(interruption(), reporter.style),
+            worker: Worker::new(interrupted, reporter.style),
             device: args.device,
             options,
             last: None,
@@ -195,7 +197,12 @@ impl Prompt {
         let text = candidate.workspace.text();
         let places = candidate.places.to_json();
         let request = Request { text, places, what, options, screen: screen() };
-        match self.worker.ask(&request)? {
+        let ended = self.worker.ask(&request)?;
+        if !matches!(ended, Ended::Code(_)) && on_terminal() {
+            // What it was at stands in this line, perhaps.
+            to_stderr("\r\x1b[K");
+        }
+        match ended {
             Ended::Code(0) => Ok(()),
             Ended::Code(1) => Err(Failure::Program),
             Ended::Code(2) => Err(Failure::Refused),

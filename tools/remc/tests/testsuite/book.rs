@@ -4,11 +4,12 @@
 //!   code, and nothing else in it is wrong;
 //! - `remora more`: goes on with the program of the block before;
 //! - `remora NAME.remora`: a file, for imports and for the commands below;
-//! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output.
+//! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output;
+//! - `repl`: lines `> …`, typed at the prompt, and what it shows.
 //!
 //! Each page about the language has programs. The pages that are written from other sources are compared with these.
 
-use crate::pages::{Folder, blocks, console, file_name};
+use crate::pages::{Folder, blocks, console, file_name, prompt};
 use crate::{differs, expect_file, files, remc, root, stdout, stem, updating};
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
@@ -76,7 +77,8 @@ fn programs() -> Result<(), Failed> {
     let mut without = vec![];
     for name in links(part) {
         let text = std::fs::read_to_string(source.join(&name))?;
-        if !blocks(&text)?.iter().any(|b| b.info.split(' ').next() == Some("remora")) {
+        let runs = |info: &str| matches!(info.split(' ').next(), Some("remora" | "repl"));
+        if !blocks(&text)?.iter().any(|b| runs(&b.info)) {
             without.push(name);
         }
     }
@@ -161,6 +163,7 @@ fn page(path: &Path) -> Result<(), Failed> {
             "remora" => programs.push(content.to_owned()),
             "remora more" => programs.last_mut().ok_or("`more` of no program")?.push_str(content),
             "console" => found.push((block.content.clone(), console(content, &folder)?)),
+            "repl" => found.push((block.content.clone(), prompt(content, &folder)?)),
             info => {
                 if let Some(name) = file_name(info) {
                     std::fs::write(folder.0.join(name), content)?;

@@ -4,10 +4,12 @@
 //!
 //! - `remora`: a program, checked and then run; the `text` block after it is what is said about it;
 //! - `remora NAME.remora`, `toml NAME.tuning`: a file for the commands below;
-//! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output.
+//! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output;
+//! - `repl`: lines `> …`, typed at the prompt, and what it shows.
 
 use crate::{cache, differs, directives, files, remc, root, stderr, stdout, stem, updating};
 use libtest_mimic::{Failed, Trial};
+use remc_syntax::token::TokenKind;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -197,6 +199,40 @@ pub fn console(content: &str, folder: &Folder) -> Result<String, Failed> {
         out.push_str(&without_hint(&stdout(&output)));
     }
     Ok(out)
+}
+
+/// Runs what is typed in a block of the prompt, lines `> …` and those that such a form goes on in, and gives the block with
+/// what the prompt shows.
+pub fn prompt(content: &str, folder: &Folder) -> Result<String, Failed> {
+    let (mut typed, mut open) = (String::new(), 0);
+    for line in content.lines() {
+        let part = match (open > 0, line.strip_prefix("> "), line.strip_prefix("  ")) {
+            (false, Some(first), _) => first,
+            (true, _, Some(more)) => more,
+            _ => continue,
+        };
+        for token in remc_syntax::tokens(part).tokens {
+            match token.kind {
+                TokenKind::Open(_) => open += 1,
+                TokenKind::Close(_) => open -= 1,
+                _ => {}
+            }
+        }
+        typed.push_str(part);
+        typed.push('\n');
+    }
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("exec 2>&1; {} repl --echo", env!("CARGO_BIN_EXE_remc"))])
+        .current_dir(&folder.0)
+        .env("NO_COLOR", "1")
+        .env("REMC_CACHE", cache())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(typed.as_bytes())?;
+    }
+    Ok(without_hint(&stdout(&child.wait_with_output()?)))
 }
 
 /// A folder of its own for a page's files, with `examples` in it.
