@@ -119,8 +119,10 @@ fn matrix(tree: &Tree<'_>, rows: &[&Elem], column: usize, spreads: bool, out: &m
     };
     // The author has begun a line, or there is no room behind the row before.
     let on_own = |(before, e): (&&Elem, &&Elem)| {
-        let width = before.width + 1 + e.width + tree.closers[e.end as usize];
-        spreads || tree.is_broken(&tree.toks[e.first as usize]) || column + width as usize > WIDTH
+        let first = &tree.toks[e.first as usize];
+        let comments: u32 = tree.comments_of(first).iter().map(|c| c.width + 1).sum();
+        let width = before.width + comments + 1 + e.width + tree.closers[e.end as usize];
+        spreads || tree.is_broken(first) || column + width as usize > WIDTH
     };
     if !rows.iter().all(is_row) || !rows.iter().zip(others).all(on_own) {
         return false;
@@ -189,6 +191,10 @@ fn by_hand(tree: &Tree<'_>, list: &List, all: &[&Elem], column: usize, out: &mut
             return;
         }
         let begins = before.line < tok.line;
+        // A line that ends before a closing bracket, or within what is glued together, does not stay.
+        if begins && tok.elem.is_none() {
+            return;
+        }
         let from = if begins { base } else { before.column + before.width };
         let within = matches!(before.kind, Kind::Open(_)) || begins;
         // `{ | 3}`, but `{|}`

@@ -247,6 +247,8 @@ impl State {
             Form::Body(_) if i > 1 => Rule::must(Open(2)),
             Form::Body(_) => SAME,
             Form::Array if i == 2 => Rule::must(Open(2)).spreads(),
+            // `(box ((n 3)) [int n]`, and below it what is in the box.
+            Form::Box if i == 2 => Rule::may(Open(2)),
             Form::Array | Form::Box if i > 1 => Rule::may(Open(2)).spreads(),
             Form::Array | Form::Box => SAME,
             Form::Boxes if i > 3 => Rule::must(Open(2)),

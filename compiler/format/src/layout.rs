@@ -135,7 +135,7 @@ impl<'t> Layout<'_, 't> {
             _ if ended => true,
             Some(e) if table && breakable => self.aligned.breaks(t) && !matches!(e.rule.place, Place::Same),
             Some(e) => {
-                breakable && usize::from(tok.breaks) > usize::from(refills) && !self.lines.is_empty()
+                breakable && tok.breaks > u8::from(refills && !e.rule.leads) && !self.lines.is_empty()
                     || !broken && self.breaks(e, indent, space)
             }
             None => false,
@@ -290,7 +290,8 @@ impl<'t> Layout<'_, 't> {
         self.frames.push(frame);
     }
 
-    /// Whether all parts of a list are short, and the author has put more on some line than fits.
+    /// Whether the author has filled lines with the parts of a list, and one does not fit. They are filled if none but
+    /// the last is much shorter than the longest.
     fn refills(&self, list: &List, column: usize, falls: bool) -> bool {
         let tree = self.tree;
         let (Some(first), true) = (list.first.map(|e| &tree.elems[e as usize]), list.multi) else {
@@ -308,19 +309,22 @@ impl<'t> Layout<'_, 't> {
         };
         let closers = tree.closers.get(list.close as usize).copied().unwrap_or(0) as usize;
         let (mut at, mut on_line, mut overflows) = (indent, 0, false);
+        let (mut shortest, mut longest) = (usize::MAX, 0);
         for (i, e) in tree.elems_of(list).enumerate().skip(skipped) {
             let width = e.width as usize + if e.next.is_none() { closers } else { 0 };
             if e.multi || !e.rule.counts || indent + width > WIDTH {
                 return false;
             }
-            if i == skipped || is_broken(e) {
+            if i > skipped && is_broken(e) {
+                shortest = shortest.min(at - indent);
                 (at, on_line) = (indent, 0);
             }
             at += usize::from(on_line > 0) + width;
             on_line += 1;
+            longest = longest.max(at - indent);
             overflows |= on_line > 1 && at > WIDTH;
         }
-        overflows
+        overflows && shortest >= longest / 4 * 3
     }
 
     fn close(&mut self, t: usize, tok: &Tok) {

@@ -2,7 +2,8 @@
 //! brackets; names, numbers, strings, brackets and the words of comments stay as they are written, byte for byte.
 //!
 //! ```text
-//! tree     tokens with their trivia to brackets, elements and the comments before each; how wide each is
+//! read     tokens, each with the comments before it
+//! tree     brackets and elements; how wide each is
 //! forms    the rules: where each part of each form of the language may stand
 //! layout   one pass over the tokens that breaks lines where the rules say
 //! columns  matrices and long rows of numbers: which spaces align them
@@ -15,7 +16,8 @@
 //! is added only where a form would pass column 100, or where the rules ask for it.** So
 //!
 //! 1. A form that is on one line, and fits, stays on one line.
-//! 2. A form that is on several lines keeps its lines, indented anew. The rows of a matrix, the clauses of a `cond`, three
+//! 2. A form that is on several lines keeps its lines, indented anew; one that the author broke where no line ends, behind
+//!    `do`, is on several lines, too. The rows of a matrix, the clauses of a `cond`, three
 //!    short arguments beside each other and the fourth below stay what they were.
 //! 3. A form on one line that does not fit gets a line for each of its parts, from the outside in, until all fits.
 //!    Atoms alone fill lines.
@@ -30,8 +32,8 @@
 //! - arguments are below the first argument. Where the author breaks after the function, or where there is no room beside
 //!   it, all of them are two columns in (one, if the function is itself in brackets). What the author has hung by two
 //!   columns, below a function of a long name, stays hung;
-//! - elements of `[…]`, of bindings and of parameters are one column in, a binding of several lines begins one, and the columns of a matrix with a line for each
-//!   row are aligned: numbers at their points, anything else at its left;
+//! - elements of `[…]`, of bindings and of parameters are one column in, and a binding of several lines begins one;
+//! - the columns of a matrix with a line for each row are aligned: numbers at their points, anything else at its left;
 //! - closing brackets follow what they close.
 //!
 //! Between forms at most one empty line stays. Comments keep their place: before what they were before, or at the end of
@@ -54,6 +56,7 @@ mod indent;
 mod layout;
 mod lines;
 mod markdown;
+mod read;
 mod tree;
 
 pub use edits::{Edit, apply, format_forms, format_range};

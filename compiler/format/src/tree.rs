@@ -1,10 +1,11 @@
-//! Tokens with their trivia to brackets, elements and the comments before each.
+//! Tokens to brackets and their elements.
 //!
 //! An *element* is what stands between two spaces: an atom or a bracket, with what is glued to it, `~(0 1)f{int | 3}`. All
 //! are in tables, by number; a tree of boxes would have to be walked by recursion. Widths are counted in characters.
 
 use crate::forms::{Form, Indent, Place, Rule, State};
-use remc_syntax::token::{Bracket, Token, TokenKind, TriviaKind};
+use crate::read::{flat, move_comments};
+use remc_syntax::token::Bracket;
 use std::ops::Range;
 
 /// More arguments than these, if all are short, fill lines rather than get one each.
@@ -175,137 +176,6 @@ fn partners(toks: &[Tok]) -> Vec<u32> {
     out
 }
 
-/// The tokens with the comments before them, and the names among them.
-fn flat<'t>(text: &'t str, kept: &[Range<u32>]) -> (Tree<'t>, Vec<Option<remc_base::Name>>) {
-    let all = remc_syntax::tokens(text);
-    let mut tree = Tree { text, ..Tree::default() };
-    let mut names = vec![];
-    let mut at = Position::default();
-    let mut line_end = None;
-    let mut kept = kept.iter().peekable();
-    let mut tokens = all.tokens.iter().peekable();
-    while let Some(token) = tokens.next() {
-        let first_comment = tree.comments.len() as u32;
-        let mut breaks = 0;
-        for trivia in all.trivia_of(token) {
-            let piece = &text[trivia.start as usize..trivia.end as usize];
-            if trivia.kind == TriviaKind::Space {
-                if let (None, Some(end)) = (line_end, piece.find('\n')) {
-                    line_end = Some(piece[..end].ends_with('\r'));
-                }
-                breaks += piece.bytes().filter(|b| *b == b'\n').count();
-                // A byte order mark is in no column.
-                at.pass(piece.trim_start_matches('\u{feff}'));
-                continue;
-            }
-            let (line, column) = (at.line, at.column);
-            at.pass(piece);
-            let shown = piece.trim_end();
-            tree.comments.push(Comment {
-                start: trivia.start,
-                end: trivia.start + shown.len() as u32,
-                width: shown.chars().count() as u32,
-                line_comment: trivia.kind == TriviaKind::LineComment,
-                breaks: breaks.min(2) as u8,
-                line,
-                column,
-                lines: piece.contains('\n'),
-            });
-            breaks = 0;
-        }
-        let mut end = token.end;
-        if let Some(whole) = kept.next_if(|k| k.start == token.start) {
-            while let Some(inside) = tokens.next_if(|t| t.start < whole.end) {
-                end = inside.end;
-            }
-        }
-        let piece = &text[token.start as usize..end as usize];
-        let merged = end > token.end;
-        tree.toks.push(Tok {
-            kind: if merged { Kind::Atom } else { kind(token) },
-            start: token.start,
-            end,
-            width: piece.chars().count() as u32,
-            comments: first_comment..tree.comments.len() as u32,
-            breaks: breaks.min(2) as u8,
-            line: at.line,
-            column: at.column,
-            elem: None,
-            list: 0,
-            number: !merged && matches!(token.kind, TokenKind::Int { .. } | TokenKind::Float { .. }),
-            lines: piece.contains('\n'),
-        });
-        names.push(match &token.kind {
-            TokenKind::Name(name) if !merged => Some(name.clone()),
-            _ => None,
-        });
-        at.pass(piece);
-    }
-    tree.crlf = line_end == Some(true);
-    (tree, names)
-}
-
-fn kind(token: &Token) -> Kind {
-    match token.kind {
-        TokenKind::Open(b) => Kind::Open(b),
-        TokenKind::Close(_) => Kind::Close,
-        TokenKind::Bar => Kind::Bar,
-        TokenKind::Tilde | TokenKind::DatumComment => Kind::Prefix,
-        TokenKind::End => Kind::End,
-        _ => Kind::Atom,
-    }
-}
-
-#[derive(Default)]
-struct Position {
-    line: u32,
-    column: u32,
-}
-
-impl Position {
-    fn pass(&mut self, piece: &str) {
-        match piece.rfind('\n') {
-            None => self.column += piece.chars().count() as u32,
-            Some(last) => {
-                self.line += piece.bytes().filter(|b| *b == b'\n').count() as u32;
-                self.column = piece[last + 1..].chars().count() as u32;
-            }
-        }
-    }
-}
-
-/// A comment that ends a line before closing brackets goes behind them, if nothing else is there.
-fn move_comments(tree: &mut Tree<'_>) {
-    let toks = &mut tree.toks;
-    let ends_line = |c: &Comment| c.line_comment && c.breaks == 0;
-    let mut t = 1;
-    while t < toks.len() {
-        let only = toks[t].comments.len() == 1 && ends_line(&tree.comments[toks[t].comments.start as usize]);
-        if toks[t].kind != Kind::Close || !only {
-            t += 1;
-            continue;
-        }
-        let from = t;
-        t += 1;
-        while toks[t].kind == Kind::Close && toks[t].comments.is_empty() {
-            t += 1;
-        }
-        // The brackets between have no comments: the ranges meet.
-        let there = toks[t].comments.clone();
-        let free = toks[t].kind != Kind::Close
-            && tree.comments.get(there.start as usize).is_none_or(|c| there.is_empty() || c.breaks > 0);
-        if free {
-            let moved = toks[from].comments.start;
-            for tok in &mut toks[from..t] {
-                tok.comments = moved..moved;
-                tok.breaks = 0;
-            }
-            toks[t].comments = moved..there.end.max(moved + 1);
-            toks[t].breaks = toks[t].breaks.max(u8::from(there.is_empty()));
-        }
-    }
-}
-
 /// Brackets and elements.
 struct Builder<'t> {
     tree: Tree<'t>,
@@ -327,6 +197,8 @@ struct Open {
     /// The width of the last element's beginning is known.
     head_done: bool,
     bar_first: bool,
+    /// The author has broken the line before a part that stands behind the one before it.
+    joins: bool,
 }
 
 impl<'t> Builder<'t> {
@@ -370,7 +242,15 @@ impl<'t> Builder<'t> {
             fills: false,
             hung: false,
         });
-        self.open.push(Open { list, elem, glue: false, commented: 0, head_done: false, bar_first: false });
+        self.open.push(Open {
+            list,
+            elem,
+            glue: false,
+            commented: 0,
+            head_done: false,
+            bar_first: false,
+            joins: false,
+        });
     }
 
     /// The innermost list takes several lines.
@@ -500,7 +380,11 @@ impl<'t> Builder<'t> {
             next: None,
         });
         let cut = match rule.place {
-            Place::First | Place::Same => self.tree.is_cut(tok),
+            Place::First => self.tree.is_cut(tok),
+            Place::Same => {
+                open.joins |= rule.counts && self.tree.is_broken(tok);
+                self.tree.is_cut(tok)
+            }
             Place::May(_) | Place::Must(_) => self.tree.is_broken(tok),
         };
         self.tree.toks[t as usize].elem = Some(e);
@@ -554,7 +438,7 @@ impl<'t> Builder<'t> {
         let Some(open) = self.open.last() else { return };
         let list = &self.tree.lists[open.list as usize];
         let (mut least, mut least_argument, mut atoms, mut hung) = (0, 0, true, None);
-        let mut short = list.elems > MANY;
+        let (mut short, mut parts) = (list.elems > MANY, false);
         let function = list.first.map_or(0, |e| self.tree.elems[e as usize].width);
         for (i, e) in self.tree.elems_of(list).enumerate() {
             let at = match e.rule.place {
@@ -564,6 +448,7 @@ impl<'t> Builder<'t> {
                 | Place::Must(Indent::Open(n) | Indent::Argument(n)) => u32::from(n),
             };
             least = least.max(at + e.least + 1);
+            parts |= matches!(e.rule.place, Place::Must(_)) && e.rule.counts;
             if i > 0 {
                 least_argument = least_argument.max(e.least + 1);
                 atoms &= e.atom;
@@ -591,6 +476,7 @@ impl<'t> Builder<'t> {
         let head = 1 + first.map_or(0, |e| e.head);
         let data = list.state.form == Form::Data;
         let fills = fills && (!data || first.is_none_or(|e| e.atom));
+        let joins = open.joins;
         let hung = hung == Some(true) && long && list.state.form == Form::Call(2);
         let list = &mut self.tree.lists[open.list as usize];
         list.close = close;
@@ -599,5 +485,8 @@ impl<'t> Builder<'t> {
         list.fills = fills;
         list.head = head;
         list.hung = hung;
+        // A line that was broken where none may be was meant to be: the form stays on several lines, which its other
+        // parts give it.
+        list.multi |= joins && parts;
     }
 }

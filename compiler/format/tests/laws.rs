@@ -1,17 +1,14 @@
 //! What holds of every text: formatting keeps the program and the comments, and formatting twice is formatting once.
 
+mod support;
+
 use proptest::prelude::*;
 use remc_base::{Diagnostic, ModuleId};
 use remc_format::{
     apply, format, format_forms, format_markdown, format_range, new_line, reindent, same_program,
 };
 use remc_syntax::{parse, tokens};
-use std::path::{Path, PathBuf};
-
-/// Reading runs on a large stack in the compiler; so it does here.
-fn on_large_stack<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
-    std::thread::Builder::new().stack_size(1 << 28).spawn(f).unwrap().join().unwrap()
-}
+use support::{of_repository, on_large_stack};
 
 /// The laws, of a text; gives what formatting makes of it.
 fn check(text: &str) -> Option<String> {
@@ -67,30 +64,10 @@ fn check_edits(text: &str) {
     }
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The files below a folder whose names end so.
-fn files(folder: &Path, ending: &str, out: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let others = name.starts_with('.') || ["target", "node_modules", "fuzz-artifacts"].contains(&&*name);
-        if path.is_dir() && !others {
-            files(&path, ending, out);
-        } else if path.extension().is_some_and(|e| e == ending) {
-            out.push(path);
-        }
-    }
-}
-
 #[test]
 fn every_program_of_the_repository() {
     on_large_stack(|| {
-        let mut all = vec![];
-        files(&root(), "remora", &mut all);
+        let all = of_repository("remora");
         assert!(all.len() > 800);
         let mut formatted = 0;
         for path in all {
@@ -105,8 +82,7 @@ fn every_program_of_the_repository() {
 #[test]
 fn every_page_of_the_repository() {
     on_large_stack(|| {
-        let mut all = vec![];
-        files(&root(), "md", &mut all);
+        let all = of_repository("md");
         let mut blocks = 0;
         for path in all {
             let text = std::fs::read_to_string(&path).unwrap();

@@ -1,0 +1,136 @@
+//! Tokens, each with the comments before it and its place in the text.
+
+use crate::tree::{Comment, Kind, Tok, Tree};
+use remc_syntax::token::{Token, TokenKind, TriviaKind};
+use std::ops::Range;
+
+/// The tokens with the comments before them, and the names among them.
+pub(crate) fn flat<'t>(text: &'t str, kept: &[Range<u32>]) -> (Tree<'t>, Vec<Option<remc_base::Name>>) {
+    let all = remc_syntax::tokens(text);
+    let mut tree = Tree { text, ..Tree::default() };
+    let mut names = vec![];
+    let mut at = Position::default();
+    let mut line_end = None;
+    let mut kept = kept.iter().peekable();
+    let mut tokens = all.tokens.iter().peekable();
+    while let Some(token) = tokens.next() {
+        let first_comment = tree.comments.len() as u32;
+        let mut breaks = 0;
+        for trivia in all.trivia_of(token) {
+            let piece = &text[trivia.start as usize..trivia.end as usize];
+            if trivia.kind == TriviaKind::Space {
+                if let (None, Some(end)) = (line_end, piece.find('\n')) {
+                    line_end = Some(piece[..end].ends_with('\r'));
+                }
+                breaks += piece.bytes().filter(|b| *b == b'\n').count();
+                // A byte order mark is in no column.
+                at.pass(piece.trim_start_matches('\u{feff}'));
+                continue;
+            }
+            let (line, column) = (at.line, at.column);
+            at.pass(piece);
+            let shown = piece.trim_end();
+            tree.comments.push(Comment {
+                start: trivia.start,
+                end: trivia.start + shown.len() as u32,
+                width: shown.chars().count() as u32,
+                line_comment: trivia.kind == TriviaKind::LineComment,
+                breaks: breaks.min(2) as u8,
+                line,
+                column,
+                lines: piece.contains('\n'),
+            });
+            breaks = 0;
+        }
+        let mut end = token.end;
+        if let Some(whole) = kept.next_if(|k| k.start == token.start) {
+            while let Some(inside) = tokens.next_if(|t| t.start < whole.end) {
+                end = inside.end;
+            }
+        }
+        let piece = &text[token.start as usize..end as usize];
+        let merged = end > token.end;
+        tree.toks.push(Tok {
+            kind: if merged { Kind::Atom } else { kind(token) },
+            start: token.start,
+            end,
+            width: piece.chars().count() as u32,
+            comments: first_comment..tree.comments.len() as u32,
+            breaks: breaks.min(2) as u8,
+            line: at.line,
+            column: at.column,
+            elem: None,
+            list: 0,
+            number: !merged && matches!(token.kind, TokenKind::Int { .. } | TokenKind::Float { .. }),
+            lines: piece.contains('\n'),
+        });
+        names.push(match &token.kind {
+            TokenKind::Name(name) if !merged => Some(name.clone()),
+            _ => None,
+        });
+        at.pass(piece);
+    }
+    tree.crlf = line_end == Some(true);
+    (tree, names)
+}
+
+fn kind(token: &Token) -> Kind {
+    match token.kind {
+        TokenKind::Open(b) => Kind::Open(b),
+        TokenKind::Close(_) => Kind::Close,
+        TokenKind::Bar => Kind::Bar,
+        TokenKind::Tilde | TokenKind::DatumComment => Kind::Prefix,
+        TokenKind::End => Kind::End,
+        _ => Kind::Atom,
+    }
+}
+
+#[derive(Default)]
+struct Position {
+    line: u32,
+    column: u32,
+}
+
+impl Position {
+    fn pass(&mut self, piece: &str) {
+        match piece.rfind('\n') {
+            None => self.column += piece.chars().count() as u32,
+            Some(last) => {
+                self.line += piece.bytes().filter(|b| *b == b'\n').count() as u32;
+                self.column = piece[last + 1..].chars().count() as u32;
+            }
+        }
+    }
+}
+
+/// A comment that ends a line before closing brackets goes behind them, if nothing else is there.
+pub(crate) fn move_comments(tree: &mut Tree<'_>) {
+    let toks = &mut tree.toks;
+    let ends_line = |c: &Comment| c.line_comment && c.breaks == 0;
+    let mut t = 1;
+    while t < toks.len() {
+        let only = toks[t].comments.len() == 1 && ends_line(&tree.comments[toks[t].comments.start as usize]);
+        if toks[t].kind != Kind::Close || !only {
+            t += 1;
+            continue;
+        }
+        let from = t;
+        t += 1;
+        while toks[t].kind == Kind::Close && toks[t].comments.is_empty() {
+            t += 1;
+        }
+        // The brackets between have no comments: the ranges meet.
+        let there = toks[t].comments.clone();
+        let free = toks[t].kind != Kind::Close
+            && tree.comments.get(there.start as usize).is_none_or(|c| there.is_empty() || c.breaks > 0);
+        if free {
+            let moved = toks[from].comments.start;
+            for tok in &mut toks[from..t] {
+                tok.comments = moved..moved;
+                tok.breaks = 0;
+            }
+            toks[t].comments = moved..there.end.max(moved + 1);
+            toks[t].breaks = toks[t].breaks.max(u8::from(there.is_empty()));
+        }
+    }
+}
