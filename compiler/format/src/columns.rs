@@ -191,7 +191,7 @@ fn by_hand(tree: &Tree<'_>, list: &List, all: &[&Elem], column: usize, out: &mut
             return;
         }
         let begins = before.line < tok.line;
-        // A line that ends before a closing bracket, or within what is glued together, does not stay.
+        // A line end or space before a closing bracket does not stay, nor a line end within what is glued together.
         if begins && tok.elem.is_none() {
             return;
         }
@@ -202,6 +202,9 @@ fn by_hand(tree: &Tree<'_>, list: &List, all: &[&Elem], column: usize, out: &mut
         let spaced = if tok.kind == Kind::Bar { !empty } else { tok.elem.is_some() && !within };
         let usual = u32::from(spaced);
         let Some(pad) = (tok.column - from).checked_sub(usual) else { return };
+        if pad > 0 && tok.kind == Kind::Close {
+            return;
+        }
         if begins || lines.is_empty() {
             lines.push(vec![]);
         }

@@ -24,6 +24,13 @@ fn a_short_run_passes_and_says_so() {
 }
 
 #[test]
+fn strange_layouts_are_formatted() {
+    let (code, text) = fuzz(&["--only", "format", "--seconds", "120", "--cases", "600", "--seed", "3"]);
+    assert!(text.trim_end().ends_with("600 passed, 0 failed"), "{text}");
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
 fn generated_programs_give_the_same_when_emulated() {
     if let Err(none) = remc_emulate::Emulator::new(std::env::temp_dir()) {
         eprintln!("left out: {none}");
