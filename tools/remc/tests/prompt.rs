@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{BufRead, Read, Write};
 use std::process::{Command, Output, Stdio};
 use support::{Folder, text, with_input};
 
@@ -209,6 +209,41 @@ fn programs_are_loaded_and_saved() {
     std::fs::write(&wrong, "(define c 1)\n").unwrap();
     let o = repl(&format!(":load {wrong}\nc\n:load\n:list\n"));
     assert_eq!(text(&o.stdout), "1\nc : int\n");
+}
+
+#[test]
+fn imports_are_read_again() {
+    let folder = Folder::new("prompt-import");
+    let lib = folder.file("lib.remora", "(define (inc x) (+ x 1))\n");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_remc"))
+        .args(["--diagnostics", "short", "repl"])
+        .env("REMC_CACHE", folder.path("cache"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut says = |line: String| {
+        stdin.write_all(line.as_bytes()).unwrap();
+        let mut value = String::new();
+        stdout.read_line(&mut value).unwrap();
+        value
+    };
+    assert_eq!(says(format!("(import \"{lib}\")\n(inc 5)\n")), "6\n");
+    std::fs::write(&lib, "(define (inc x) (+ x 2))\n").unwrap();
+    assert_eq!(says("(inc 5)\n".to_owned()), "7\n");
+    // What is wrong there is said where it is needed.
+    std::fs::write(&lib, "(define (inc [x int]) (+ x #t))\n").unwrap();
+    assert_eq!(says("(inc 5)\n(+ 1 2)\n".to_owned()), "3\n");
+    std::fs::remove_file(&lib).unwrap();
+    assert_eq!(says("(inc 5)\n(+ 2 2)\n".to_owned()), "4\n");
+    drop(stdin);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("lib.remora:1:") && said.contains("[E0401]"), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{said}");
 }
 
 #[test]

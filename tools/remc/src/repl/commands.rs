@@ -28,24 +28,9 @@ pub struct Command {
 
 pub const COMMANDS: [Command; 16] = [
     Command { name: "type", takes: "[EXPR]", does: "the type of an expression or a name", run: of_type },
-    Command {
-        name: "shape",
-        takes: "[EXPR]",
-        does: "its shape; it is run where that is not known before",
-        run: of_shape,
-    },
-    Command {
-        name: "doc",
-        takes: "[NAME …]",
-        does: "what names and forms mean; without one, all of them",
-        run: of_doc,
-    },
-    Command {
-        name: "time",
-        takes: "[EXPR]",
-        does: "its value, and how long it takes to compile and to run",
-        run: of_time,
-    },
+    Command { name: "shape", takes: "[EXPR]", does: "its shape", run: of_shape },
+    Command { name: "doc", takes: "[NAME …]", does: "what names and forms mean", run: of_doc },
+    Command { name: "time", takes: "[EXPR]", does: "its value, and how long that takes", run: of_time },
     Command {
         name: "perf",
         takes: "[EXPR]",
@@ -60,21 +45,16 @@ pub const COMMANDS: [Command; 16] = [
     },
     Command {
         name: "plot",
-        takes: "[KIND] [FILE.svg|FILE.png] [EXPR]",
-        does: "its picture: here, or in a file",
+        takes: "[KIND] [FILE] [EXPR]",
+        does: "its picture: here, or an .svg or .png",
         run: of_plot,
     },
-    Command {
-        name: "load",
-        takes: "[FILE]",
-        does: "the definitions of a program; without FILE, the last one anew",
-        run: load,
-    },
-    Command { name: "save", takes: "FILE", does: "writes what is defined here as a program", run: save },
-    Command { name: "list", takes: "", does: "what is defined here, with types", run: list },
+    Command { name: "load", takes: "[FILE]", does: "the definitions of a program; or those anew", run: load },
+    Command { name: "save", takes: "FILE", does: "writes what is defined as a program", run: save },
+    Command { name: "list", takes: "", does: "what is defined, with types", run: list },
     Command { name: "forget", takes: "NAME …", does: "takes definitions back", run: forget },
-    Command { name: "device", takes: "[cpu|cuda|interp]", does: "what computes values", run: device },
-    Command { name: "clear", takes: "", does: "forgets everything that is defined here", run: clear },
+    Command { name: "clear", takes: "", does: "takes all of them back", run: clear },
+    Command { name: "device", takes: "[NAME]", does: "what computes: cpu, cuda or interp", run: device },
     Command { name: "help", takes: "[COMMAND]", does: "this list", run: help },
     Command { name: "quit", takes: "", does: "ends the prompt, as Ctrl-D does", run: |_, _| Ok(Next::Quit) },
     Command { name: "exit", takes: "", does: "the same", run: |_, _| Ok(Next::Quit) },
@@ -451,19 +431,18 @@ fn help(_: &mut Prompt, text: &str) -> Outcome<Next> {
     }
     let mut out = String::new();
     if wanted.is_empty() {
-        out.push_str(
-            "an expression shows its value; a definition stays, and takes the place of one of that name\n\n",
-        );
+        out.push_str("An expression shows its value; a definition stays, in place of one of its name.\n\n");
     }
     for command in COMMANDS.iter().filter(|c| c.name.starts_with(wanted)) {
         let head = format!(":{} {}", command.name, command.takes);
-        out.push_str(&format!("{:<39}  {}\n", head.trim_end(), command.does));
+        out.push_str(&format!("{:<27} {}\n", head.trim_end(), command.does));
     }
     if wanted.is_empty() {
         out.push_str(
-            "\nWithout EXPR, a command is about the last expression. KIND is line, bars, scatter, heat, image or histogram; \
-             STAGE\nis typed, explicit, mono, flat, kernel, llvm, asm, cuda or futhark. The beginning of a command's name is \
-             enough.\nTab completes, Ctrl-R looks through what was typed before, Ctrl-C ends a run, Ctrl-D the prompt.\n",
+            "\nWithout EXPR, a command is about the last expression. KIND is line, bars, scatter,\nheat, image or \
+             histogram; STAGE is typed, explicit, mono, flat, kernel, llvm, asm,\ncuda or futhark. The beginning of a \
+             command's name is enough.\n\nTab completes, Ctrl-R looks through what was typed before, Ctrl-C ends a \
+             run.\n",
         );
     }
     to_stdout(&out).map(|()| Next::More)

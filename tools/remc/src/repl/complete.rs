@@ -43,7 +43,7 @@ impl Completions {
 impl Completer for Completions {
     fn complete(&mut self, line: &str, cursor: usize) -> CompletionResult {
         let before = line.get(..cursor).unwrap_or(line);
-        let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let start = last_word(before);
         let last = &before[start..];
         let words = |all: Vec<(String, String)>| -> Vec<Suggestion> {
             let fits = all.into_iter().filter(|(value, _)| value.starts_with(last) && value != last);
@@ -94,7 +94,12 @@ impl Completer for Completions {
 /// Where the program begins behind the words of a command: at the first bracket, or else with the last word.
 fn start_of(before: &str, from: usize) -> usize {
     let bracket = before[from..].find(['(', '[', '"']).map(|at| from + at);
-    bracket.unwrap_or_else(|| before.rfind(char::is_whitespace).map_or(from, |at| (at + 1).max(from)))
+    bracket.unwrap_or_else(|| last_word(before).max(from))
+}
+
+/// Where the last word begins: behind the last space, however many bytes that has.
+fn last_word(text: &str) -> usize {
+    text.len() - text.rsplit(char::is_whitespace).next().unwrap_or_default().len()
 }
 
 /// The words that an option of the command line takes.
@@ -152,4 +157,60 @@ fn files(before: &str, from: usize) -> Vec<Suggestion> {
     found.sort();
     found.truncate(MOST);
     found.into_iter().map(|value| plain(from..before.len(), value, String::new())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repl::desk::Desk;
+    use remc_driver::Session;
+
+    fn offered(line: &str) -> Vec<String> {
+        let desk = Arc::new(Mutex::new(Desk::new(Session::default())));
+        let found = Completions::new(desk).complete(line, line.len());
+        let value = |s: &Suggestion| format!("{}{}", &line[..s.span.start], s.value);
+        found.suggestions().iter().map(value).collect()
+    }
+
+    #[test]
+    fn names_commands_and_signs() {
+        assert_eq!(offered("(transpos"), ["(transpose", "(transpose/axes"]);
+        assert_eq!(offered(":type (transpos")[0], ":type (transpose");
+        assert_eq!(offered(":lo"), [":load"]);
+        assert_eq!(offered(":ir mo"), [":ir mono"]);
+        assert_eq!(offered(":ir mono (transpos")[0], ":ir mono (transpose");
+        assert_eq!(offered(":plot hea")[0], ":plot heat");
+        assert_eq!(offered(":doc transpos")[0], ":doc transpose");
+        assert_eq!(offered(":device in"), [":device interp"]);
+        assert_eq!(offered("(\\lam"), ["(λ"]);
+        assert_eq!(offered(":help qu"), [":help quit"]);
+    }
+
+    #[test]
+    fn any_text_can_be_completed() {
+        let odd = [
+            "",
+            " ",
+            "\u{a0}",
+            "(\u{a0}\\",
+            ":\u{2003}x",
+            ":ir\u{a0}",
+            ":plot \u{a0}\u{301}",
+            ":load /\u{a0}é",
+            "λ",
+            "\"é",
+            "#|",
+            "[(",
+            ":doc",
+            ": ",
+            "f{int |",
+            "~(",
+            ":load \"",
+            "; \\",
+        ];
+        for line in odd {
+            let whole = offered(line);
+            assert!(whole.len() <= MOST + 10, "{line}");
+        }
+    }
 }

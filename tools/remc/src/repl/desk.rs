@@ -131,7 +131,7 @@ impl Desk {
         let (mut seen, mut todo) = (vec![def], vec![def]);
         while let Some(def) = todo.pop() {
             for next in edges(db, def) {
-                if next.file(db) == self.program && !seen.contains(&next) {
+                if !next.file(db).prelude(db) && !seen.contains(&next) {
                     seen.push(next);
                     todo.push(next);
                 }

@@ -50,8 +50,8 @@ pub fn code(line: &str) -> usize {
     if !line.starts_with(':') {
         return 0;
     }
-    let (_, rest) = word(line);
-    line.len() - rest.len()
+    let command = line.find(char::is_whitespace).unwrap_or(line.len());
+    line.len() - line[command..].trim_start().len()
 }
 
 fn style(kind: TokenKind, declaration: bool) -> Style {
@@ -110,6 +110,6 @@ mod tests {
 
     #[test]
     fn programs_stand_behind_commands() {
-        assert_eq!((code("(f)"), code(":type (f)"), code(":type"), code(":t  x")), (0, 6, 5, 4));
+        assert_eq!((code("(f)"), code(":type (f) "), code(":type"), code(":t  x")), (0, 6, 5, 4));
     }
 }
