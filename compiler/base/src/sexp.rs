@@ -109,11 +109,14 @@ fn convert<'t>(
     Ok(Sexp { offset: place.start, kind })
 }
 
-/// Where the parts of `text` are, in the order in which they start, and which of them are in no list.
-fn scan(text: &str) -> Result<(Vec<Range<usize>>, Vec<Range<usize>>), SexpError> {
+/// Where parts of a text are: all, in the order in which they start, and those that are in no list.
+type Places = (Vec<Range<usize>>, Vec<Range<usize>>);
+
+/// Where the parts of `text` are.
+fn scan(text: &str) -> Result<Places, SexpError> {
     let bytes = text.as_bytes();
     let error = |offset: usize, message: String| Err(SexpError { offset, message });
-    let (mut parts, mut tops): (Vec<Range<usize>>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
+    let (mut parts, mut tops): Places = (Vec::new(), Vec::new());
     // The lists that are open, as places in `parts`, innermost last.
     let mut open: Vec<usize> = Vec::new();
     let mut at = 0;
