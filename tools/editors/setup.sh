@@ -89,6 +89,7 @@ find_editors() {
   install_crate tree-sitter-cli "$tree_sitter_version" tree-sitter --no-default-features
   install_npm tools/vscode
   install_npm tools/book
+  install_npm tools/editors/protocol
 }
 
 # The folder of the editors' tools stands for all of them: find_editors has been.
@@ -109,8 +110,10 @@ test_editors() {
   say "The book as a site, in Chromium"
   PATH="$editors/bin:$PATH" mdbook build book
   (cd tools/book && REMC_BOOK="$PWD/../../target/book" REMC_PICTURES="$editors/pictures" npm test --silent)
-  say "Neovim and Emacs, with remc lsp and the grammar"
   cargo build --quiet --locked -p remc
+  say "The language server, asked everything by the library that VS Code's client is made of"
+  (cd tools/editors/protocol && REMC="$target/debug/remc" npm test --silent)
+  say "Neovim and Emacs, with remc lsp and the grammar"
   tools/editors/drive neovim "$target/debug/remc"
   tools/editors/drive emacs "$target/debug/remc"
 }
