@@ -147,18 +147,22 @@ fn examples(text: &str, comments: &[Range<usize>], before: usize, form: usize) -
         }
         below = comment.start;
         let line = &text[comment.clone()];
-        let arrow = [" ⇒ ", " => "].into_iter().filter_map(|a| Some((line.find(a)?, a.len()))).min();
+        let ends = |at: usize, a: &str| line[at + a.len()..].chars().next().is_none_or(char::is_whitespace);
+        let first =
+            |a: &'static str| line.match_indices(a).map(|(at, a)| (at, a.len())).find(|(at, _)| ends(*at, a));
+        let arrow = [" ⇒", " =>"].into_iter().filter_map(first).min();
         let Some((at, length)) = arrow else { continue };
         let start = line.len() - line.trim_start_matches(';').trim_start().len();
         let source = line.get(start..at).unwrap_or_default().trim_end();
         let value = line[at + length..].trim();
-        if !is_one_form(source) || value.is_empty() {
+        if !is_one_form(source) {
             continue;
         }
-        let value_at = comment.start
-            + at
-            + length
-            + (line[at + length..].len() - line[at + length..].trim_start().len());
+        let behind = comment.start + at + length;
+        let value_at = match value {
+            "" => behind,
+            _ => behind + (line[at + length..].len() - line[at + length..].trim_start().len()),
+        };
         found.push(Claim {
             of: Subject::Example(comment.start + start..comment.start + start + source.len()),
             comment: comment.clone(),
@@ -468,6 +472,11 @@ mod tests {
         assert!(program.contains("\n  (next 1)      \n  pi          "), "{program}");
         assert!(read("5 ; (a) ⇒ 3\n(define x 1)").is_empty(), "a comment behind a form is about that form");
         assert_eq!(said("; ~(0 1)e ⇒ 3\n; f{| 3} ⇒ 4\n; ~(0) ⇒ 4\n(define f 1)").len(), 2);
+        let open = "; (f 1) ⇒\n; (f 2) =>  \n; (f 3) ⇒4\n(define (f x) x)";
+        assert_eq!(said(open), pairs(&[("(f 1)", ""), ("(f 2)", "")]), "to be filled in");
+        let all = read(open);
+        let filled = rewritten(open, &[(&all[0], "1".into()), (&all[1], "2".into())]);
+        assert!(filled.starts_with("; (f 1) ⇒ 1\n; (f 2) => 2  \n; (f 3) ⇒4\n"), "{filled}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The thread that has the texts: what the client says of them, and what it asks.
 
+mod claims;
 mod diagnostics;
 mod edits;
 mod layout;
@@ -9,12 +10,14 @@ mod requests;
 mod semantic;
 mod workspace;
 
+use claims::{Known, Search};
 pub use places::Places;
 
 use crate::client::Client;
 use crate::good::Good;
 use crate::outbox::{Answer, Outbox, Refusal};
 use crate::pages::Pages;
+use crate::queue::Queue;
 use crate::runs::Runs;
 use crate::text::Text;
 use crate::uri;
@@ -40,6 +43,10 @@ pub struct Document {
     /// Of one that is a file of this machine.
     path: Option<PathBuf>,
     good: Good,
+    /// What is known of the values that its comments claim.
+    known: Vec<Known>,
+    /// The search for that.
+    search: Option<Search>,
     /// The diagnostics that the client was told last.
     told: Option<Vec<lsp::Diagnostic>>,
     /// The tokens that the client was told last, and what they were called.
@@ -64,18 +71,26 @@ pub struct Analysis {
     client: Client,
     explanation: fn(&str) -> Option<String>,
     outbox: Arc<Outbox>,
-    pages: Arc<Pages>,
+    queue: Arc<Queue>,
     runs: Arc<Runs>,
+    pages: Arc<Pages>,
+}
+
+/// The ways to others.
+pub struct Ways {
+    pub outbox: Arc<Outbox>,
+    pub queue: Arc<Queue>,
+    pub runs: Arc<Runs>,
 }
 
 impl Analysis {
     pub fn new(
         client: Client,
         explanation: fn(&str) -> Option<String>,
-        outbox: Arc<Outbox>,
         pages: Arc<Pages>,
-        runs: Arc<Runs>,
+        ways: Ways,
     ) -> Analysis {
+        let Ways { outbox, queue, runs } = ways;
         let mut analysis = Analysis {
             session: Session::default(),
             documents: FxHashMap::default(),
@@ -88,8 +103,9 @@ impl Analysis {
             client,
             explanation,
             outbox,
-            pages,
+            queue,
             runs,
+            pages,
         };
         for folder in analysis.client.folders.clone() {
             analysis.add_folder(&folder);
@@ -148,12 +164,17 @@ impl Analysis {
     /// What the client says; whether there is another database after that.
     pub fn notification(&mut self, notification: Notification) -> bool {
         let Notification { method, params } = notification;
-        match caught(|| self.hear(&method, params)) {
-            Ok(Ok(())) => false,
-            Ok(Err(refusal)) => {
-                self.outbox.log(MessageType::Error, format!("{method}: {}", refusal.message));
-                false
+        self.take(|all| {
+            if let Err(refusal) = all.hear(&method, params) {
+                all.outbox.log(MessageType::Error, format!("{method}: {}", refusal.message));
             }
+        })
+    }
+
+    /// Takes notice of something; whether there is another database after that.
+    pub fn take(&mut self, what: impl FnOnce(&mut Analysis)) -> bool {
+        match caught(|| what(self)) {
+            Ok(()) => false,
             Err(caught) => {
                 if let Caught::Bug(message) = caught {
                     self.report_bug(&message);
@@ -178,6 +199,9 @@ impl Analysis {
             "textDocument/didClose" => {
                 self.closed(&read::<lsp::DidCloseTextDocumentParams>(params)?.text_document.uri.0);
             }
+            "textDocument/didSave" => {
+                self.saved(&read::<lsp::DidSaveTextDocumentParams>(params)?.text_document.uri.0);
+            }
             "workspace/didChangeWatchedFiles" => {
                 self.changed_on_disk(read::<lsp::DidChangeWatchedFilesParams>(params)?.changes);
             }
@@ -191,7 +215,7 @@ impl Analysis {
                     self.client.folders.push(folder);
                 }
             }
-            // What is saved is what was told, and whatever else is said makes no difference here.
+            // Whatever else is said makes no difference here.
             _ => {}
         }
         Ok(())
@@ -202,7 +226,17 @@ impl Analysis {
         let file = self.place(&uri, path.as_deref(), &text);
         let text = Text::new(text);
         let good = Good::default();
-        let document = Document { version, text, file, path, good, told: None, tokens: (0, Vec::new()) };
+        let document = Document {
+            version,
+            text,
+            file,
+            path,
+            good,
+            known: Vec::new(),
+            search: None,
+            told: None,
+            tokens: (0, Vec::new()),
+        };
         self.documents.insert(uri.clone(), document);
         self.doubt(&uri);
     }
@@ -256,6 +290,12 @@ impl Analysis {
 
     fn closed(&mut self, uri: &str) {
         let Some(document) = self.documents.remove(uri) else { return };
+        if let Some(search) = document.search {
+            search.ticket.cancel();
+            if let Some(id) = search.asked {
+                self.outbox.answer(&id, Err(not_open(uri)));
+            }
+        }
         self.doubtful.retain(|other| other != uri);
         if document.told.is_some_and(|told| !told.is_empty()) {
             self.outbox.notify::<lsp::PublishDiagnosticsNotification>(lsp::PublishDiagnosticsParams {

@@ -21,7 +21,7 @@ pub fn initialize_result(client: &Client, version: &str) -> Value {
         "documentHighlightProvider": true,
         "documentSymbolProvider": true,
         "workspaceSymbolProvider": true,
-        "codeActionProvider": { "codeActionKinds": ["quickfix", "refactor.rewrite"] },
+        "codeActionProvider": { "codeActionKinds": ["quickfix", "refactor.rewrite", "source.checkValues"] },
         "codeLensProvider": { "resolveProvider": false },
         "documentFormattingProvider": true,
         "documentRangeFormattingProvider": { "rangesSupport": true },

@@ -25,8 +25,10 @@ pub struct Client {
     pub progress: bool,
     pub shows_documents: bool,
     pub watches_files: bool,
-    /// It shows what commands give, and need not be shown it.
+    /// It shows what lenses give, and need not be shown it.
     pub shows_results: bool,
+    /// When a document is saved, the values that its comments claim are compared.
+    pub checks_values: bool,
     pub folders: Vec<PathBuf>,
 }
 
@@ -61,6 +63,7 @@ impl Client {
             shows_documents: can("window/showDocument/support"),
             watches_files: can("workspace/didChangeWatchedFiles/dynamicRegistration"),
             shows_results: params.pointer("/initializationOptions/showsResults") == Some(&Value::Bool(true)),
+            checks_values: params.pointer("/initializationOptions/checksValues") != Some(&Value::Bool(false)),
             folders: folders(params),
         }
     }

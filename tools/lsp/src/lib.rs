@@ -27,7 +27,7 @@ mod text;
 mod tokens;
 mod uri;
 
-pub use runs::{Failed, Problem, Program, Runner};
+pub use runs::{Failed, Problem, Program, Runner, What};
 pub use server::{serve, serve_stdio};
 
 /// What the server needs of whoever starts it.

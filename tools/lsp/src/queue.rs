@@ -4,6 +4,7 @@
 //! listens to the client never waits for that one: it takes out what nobody wants any more, and tells the query that
 //! runs to end.
 
+use crate::analysis::Analysis;
 use crate::outbox::{Outbox, Refusal};
 use lsp_server::{Notification, Request, RequestId};
 use salsa::CancellationToken;
@@ -13,6 +14,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub enum Job {
     Request(Request),
     Notification(Notification),
+    /// What was found out elsewhere.
+    Then(Box<dyn FnOnce(&mut Analysis) + Send>),
 }
 
 pub enum Next {

@@ -1,28 +1,39 @@
-//! What a lens runs: on a thread of its own, with limits, until it is done or nobody wants it any more.
+//! What a lens runs, and what comments claim: on a thread of its own, with limits, until it is done or nobody wants it any
+//! more. Somebody waits for what a lens runs; so a check of claims makes way for it, and goes on where it was.
 
 use crate::client::Client;
 use crate::outbox::{Outbox, Refusal};
 use crate::pages::Pages;
 use crate::{server, uri};
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, Sender, TryRecvError};
 use gen_lsp_types::{
     MessageType, ProgressNotification, ProgressParams, ProgressToken, ShowDocumentParams,
     ShowDocumentRequest, Uri, WorkDoneProgressCreateParams, WorkDoneProgressCreateRequest,
 };
 use lsp_server::{ErrorCode, RequestId};
+use remc_driver::claims::Found;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The commands, as lenses and clients call them, with the arguments `[uri, name]`.
-pub const COMMANDS: [&str; 3] = [RUN, EXPLAIN, FILL];
+pub const COMMANDS: [&str; 4] = [RUN, EXPLAIN, FILL, CHECK];
 pub const RUN: &str = "remc.run";
 pub const EXPLAIN: &str = "remc.explainPerformance";
-/// Writes the value of an example behind its arrow: `[uri, name, expression]`.
-pub const FILL: &str = "remc.fillExample";
+/// Writes a value behind the arrow of a comment: `[uri, expression, which of those with that expression]`.
+pub const FILL: &str = "remc.fillValue";
+/// Compares the values that comments claim with those that there are: `[uri]`.
+pub const CHECK: &str = "remc.checkValues";
+
+/// How long what a lens runs may take, and what a comment claims.
+pub const RUN_LIMIT: Duration = Duration::from_secs(60);
+pub const CHECK_LIMIT: Duration = Duration::from_secs(5);
+/// So many elements of a value are shown.
+pub const ELEMENTS: usize = 1000;
 
 /// A program as the editor has it, and what of it is run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,10 +43,22 @@ pub struct Program {
     pub text: String,
     /// The other files that are open, with their texts.
     pub buffers: Vec<(PathBuf, String)>,
-    /// The definition: an entry, or an expression under its generated name.
-    pub name: String,
-    /// An expression that is run instead, and sees what the program defines.
-    pub expression: Option<String>,
+    pub what: What,
+    /// How long it may take.
+    pub limit: Duration,
+    /// So many elements of the value are wanted; an ellipsis stands for the others.
+    pub elements: usize,
+}
+
+/// What of a program is run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A definition: an entry, or an expression under its generated name.
+    Definition(String),
+    /// An expression that sees what the program defines.
+    Expression(String),
+    /// The form that begins at a byte, whatever is wrong with others.
+    Form(u32),
 }
 
 /// A sentence about a program.
@@ -43,14 +66,16 @@ pub struct Program {
 pub struct Problem {
     /// As it is shown: place, code, message and help.
     pub text: String,
-    pub code: &'static str,
+    pub code: String,
 }
 
 /// Why there is no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failed {
-    /// The program is wrong, stopped, or took more than it may.
+    /// The program is wrong, or stopped.
     Problems(Vec<Problem>),
+    /// It took more time than it may: a sentence.
+    Over(String),
     /// It was told to end.
     Cancelled,
 }
@@ -74,8 +99,8 @@ pub trait Runner: Send {
 pub enum Then {
     Show,
     Explain,
-    /// The edit that writes it into the source, made of it.
-    Fill(Box<dyn FnOnce(&str) -> gen_lsp_types::WorkspaceEdit + Send>),
+    /// It is written into the source by whoever has the texts.
+    Fill(Box<dyn FnOnce(String) + Send>),
 }
 
 struct Run {
@@ -88,13 +113,45 @@ struct Run {
     stop: Arc<AtomicBool>,
 }
 
+/// Values that comments claim.
+pub struct Check {
+    /// With the forms in question as [`What::Form`].
+    pub programs: Vec<Program>,
+    /// Is given what there is in their place; nothing of one that took too long.
+    pub then: Box<dyn FnOnce(Vec<Option<Found>>) + Send>,
+    pub ticket: Ticket,
+}
+
+/// A check that waits or runs.
+#[derive(Clone, Default, Debug)]
+pub struct Ticket {
+    /// Ends the program that runs.
+    stop: Arc<AtomicBool>,
+    /// Nobody wants to know any more.
+    gone: Arc<AtomicBool>,
+}
+
+impl Ticket {
+    pub fn cancel(&self) {
+        self.gone.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+enum Task {
+    Run(Run),
+    Check(Check),
+}
+
 /// Runs that wait or run, by the token of their progress, and what ends them.
 type Stops = Arc<Mutex<HashMap<String, (RequestId, Arc<AtomicBool>)>>>;
 
 /// The way to the thread that runs.
 pub struct Runs {
-    sender: Sender<Run>,
+    sender: Sender<Task>,
     stops: Stops,
+    /// Those that may wait or run.
+    checking: Mutex<Vec<Ticket>>,
     outbox: Arc<Outbox>,
     client: Client,
     next: Mutex<u64>,
@@ -107,7 +164,7 @@ impl Runs {
         let worker =
             Worker { runner, client: client.clone(), outbox: outbox.clone(), pages, stops: stops.clone() };
         server::start("remc-run", move || worker.work(&receiver));
-        Runs { sender, stops, outbox, client, next: Mutex::new(0) }
+        Runs { sender, stops, checking: Mutex::default(), outbox, client, next: Mutex::new(0) }
     }
 
     /// Runs a program; the request is answered when it is done.
@@ -123,9 +180,21 @@ impl Runs {
             let created = ProgressToken::String(token.clone());
             self.outbox.ask::<WorkDoneProgressCreateRequest>(WorkDoneProgressCreateParams { token: created });
         }
-        if let Err(e) = self.sender.send(Run { id, program, then, called, token, stop }) {
-            self.outbox.answer(&e.0.id, Err(Refusal::failed("no thread could be started to run it")));
+        if self.sender.send(Task::Run(Run { id: id.clone(), program, then, called, token, stop })).is_err() {
+            self.outbox.answer(&id, Err(Refusal::failed("no thread could be started to run it")));
         }
+        for ticket in lock(&self.checking).iter() {
+            ticket.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Finds out what comments claim rightly.
+    pub fn check(&self, check: Check) {
+        let mut checking = lock(&self.checking);
+        // Those that are done or gone are held by nobody else.
+        checking.retain(|ticket| Arc::strong_count(&ticket.gone) > 1);
+        checking.push(check.ticket.clone());
+        let _ = self.sender.send(Task::Check(check));
     }
 
     /// By the token of its progress.
@@ -144,6 +213,7 @@ impl Runs {
     /// Ends all of it.
     pub fn end(&self) {
         lock(&self.stops).values().for_each(|(_, stop)| stop.store(true, Ordering::Relaxed));
+        lock(&self.checking).iter().for_each(Ticket::cancel);
     }
 }
 
@@ -154,6 +224,16 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// The most lines and characters of a value that is shown as a message; a longer one becomes a page.
 const SHORT: (usize, usize) = (12, 600);
 
+/// A check, and what has been found of it.
+struct Checking {
+    check: Check,
+    found: Vec<Option<Found>>,
+}
+
+fn joined(problems: &[Problem]) -> String {
+    problems.iter().map(|p| p.text.trim_end()).collect::<Vec<_>>().join("\n")
+}
+
 struct Worker {
     runner: Box<dyn Runner>,
     client: Client,
@@ -163,19 +243,74 @@ struct Worker {
 }
 
 impl Worker {
-    fn work(mut self, receiver: &Receiver<Run>) {
-        for run in receiver {
-            let (id, token) = (run.id.clone(), run.token.clone());
-            self.progress(&token, json!({ "kind": "begin", "title": run.called, "cancellable": true }));
-            let answer = catch_unwind(AssertUnwindSafe(|| self.run(run))).unwrap_or_else(|panic| {
+    fn work(mut self, receiver: &Receiver<Task>) {
+        let mut checks: VecDeque<Checking> = VecDeque::new();
+        loop {
+            let task = match checks.is_empty() {
+                true => receiver.recv().map_err(|_| TryRecvError::Disconnected),
+                false => receiver.try_recv(),
+            };
+            match task {
+                Ok(Task::Run(run)) => self.answer(run),
+                Ok(Task::Check(check)) => checks.push_back(Checking { check, found: Vec::new() }),
+                Err(TryRecvError::Disconnected) => return,
+                Err(TryRecvError::Empty) => {
+                    if let Some(checking) = checks.pop_front()
+                        && let Some(rest) = self.check(checking, receiver)
+                    {
+                        checks.push_front(rest);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the next program of a check; what is left of it then.
+    fn check(&mut self, mut checking: Checking, receiver: &Receiver<Task>) -> Option<Checking> {
+        let Ticket { stop, gone } = &checking.check.ticket;
+        if gone.load(Ordering::Relaxed) {
+            return None;
+        }
+        stop.store(false, Ordering::Relaxed);
+        // Whoever waits comes first; from here on it would be told to stop.
+        if !receiver.is_empty() {
+            return Some(checking);
+        }
+        let Some(program) = checking.check.programs.get(checking.found.len()) else {
+            (checking.check.then)(checking.found);
+            return None;
+        };
+        let ran = catch_unwind(AssertUnwindSafe(|| self.runner.run(program, stop)));
+        let found = match ran {
+            Ok(Ok(value)) => Some(Found::Value(value.trim_end().to_owned())),
+            Ok(Err(Failed::Problems(problems))) => Some(Found::Error {
+                codes: problems.iter().map(|p| p.code.clone()).collect(),
+                message: joined(&problems),
+            }),
+            // It has made way for what somebody waits for.
+            Ok(Err(Failed::Cancelled)) => return Some(checking),
+            Ok(Err(Failed::Over(_))) => None,
+            Err(panic) => {
                 let said = crate::analysis::panic_message(panic.as_ref());
                 self.outbox.log(MessageType::Error, format!("remc has made a mistake: {said}"));
-                Err(Refusal::new(ErrorCode::InternalError, format!("remc has made a mistake: {said}")))
-            });
-            lock(&self.stops).remove(&token);
-            self.progress(&token, json!({ "kind": "end" }));
-            self.outbox.answer(&id, answer);
-        }
+                None
+            }
+        };
+        checking.found.push(found);
+        Some(checking)
+    }
+
+    fn answer(&mut self, run: Run) {
+        let (id, token) = (run.id.clone(), run.token.clone());
+        self.progress(&token, json!({ "kind": "begin", "title": run.called, "cancellable": true }));
+        let answer = catch_unwind(AssertUnwindSafe(|| self.run(run))).unwrap_or_else(|panic| {
+            let said = crate::analysis::panic_message(panic.as_ref());
+            self.outbox.log(MessageType::Error, format!("remc has made a mistake: {said}"));
+            Err(Refusal::new(ErrorCode::InternalError, format!("remc has made a mistake: {said}")))
+        });
+        lock(&self.stops).remove(&token);
+        self.progress(&token, json!({ "kind": "end" }));
+        self.outbox.answer(&id, answer);
     }
 
     fn run(&mut self, run: Run) -> Result<Value, Refusal> {
@@ -189,13 +324,10 @@ impl Worker {
         let value = match ran {
             Ok(value) => value,
             Err(Failed::Cancelled) => return Err(Refusal::canceled()),
+            Err(Failed::Over(text)) => return Ok(self.failed(&run.then, text, &[])),
             Err(Failed::Problems(problems)) => {
-                let text = problems.iter().map(|p| p.text.trim_end()).collect::<Vec<_>>().join("\n");
-                if !self.client.shows_results {
-                    self.outbox.show(MessageType::Error, text.clone());
-                }
-                let codes: Vec<&str> = problems.iter().map(|p| p.code).collect();
-                return Ok(json!({ "failed": true, "text": text, "codes": codes }));
+                let codes: Vec<&str> = problems.iter().map(|p| p.code.as_str()).collect();
+                return Ok(self.failed(&run.then, joined(&problems), &codes));
             }
         };
         // Whoever cancelled does not want to see it.
@@ -203,13 +335,8 @@ impl Worker {
             return Err(Refusal::canceled());
         }
         match run.then {
-            Then::Fill(edit) => {
-                let params = gen_lsp_types::ApplyWorkspaceEditParams {
-                    label: Some("Fill in the value".to_owned()),
-                    edit: edit(value.trim_end()),
-                    ..Default::default()
-                };
-                self.outbox.ask::<gen_lsp_types::ApplyWorkspaceEditRequest>(params);
+            Then::Fill(write) => {
+                write(value.trim_end().to_owned());
                 Ok(json!({ "text": value.trim_end() }))
             }
             Then::Explain => {
@@ -221,6 +348,14 @@ impl Worker {
                 Ok(json!({ "text": value.trim_end() }))
             }
         }
+    }
+
+    fn failed(&self, then: &Then, text: String, codes: &[&str]) -> Value {
+        // What was to be written is no result.
+        if !self.client.shows_results || matches!(then, Then::Fill(_)) {
+            self.outbox.show(MessageType::Error, text.clone());
+        }
+        json!({ "failed": true, "text": text, "codes": codes })
     }
 
     /// Shows a text: a short one as a message, another as a page where the client can show pages.

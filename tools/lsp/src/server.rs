@@ -1,6 +1,6 @@
 //! Listens to the client: one thread, which never waits for an answer to be found.
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Ways};
 use crate::capabilities::initialize_result;
 use crate::client::Client;
 use crate::outbox::{Outbox, Refusal};
@@ -39,7 +39,8 @@ pub fn serve(connection: &Connection, tools: Tools) -> Served {
     let queue = Arc::new(Queue::default());
     let pages = Arc::new(Pages::default());
     let runs = Arc::new(Runs::new(tools.runner, client.clone(), outbox.clone(), pages.clone()));
-    let analysis = Analysis::new(client.clone(), tools.explanation, outbox.clone(), pages, runs.clone());
+    let ways = Ways { outbox: outbox.clone(), queue: queue.clone(), runs: runs.clone() };
+    let analysis = Analysis::new(client.clone(), tools.explanation, pages, ways);
     let work = {
         let (queue, outbox) = (queue.clone(), outbox.clone());
         move || work(analysis, &queue, &outbox)
@@ -103,6 +104,11 @@ fn work(mut analysis: Analysis, queue: &Queue, outbox: &Outbox) {
             }
             Next::Job(Job::Notification(notification)) => {
                 if analysis.notification(notification) {
+                    queue.attach(analysis.token());
+                }
+            }
+            Next::Job(Job::Then(then)) => {
+                if analysis.take(then) {
                     queue.attach(analysis.token());
                 }
             }

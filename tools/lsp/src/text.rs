@@ -84,17 +84,19 @@ impl Text {
     ) -> Vec<Replaced> {
         let mut replaced = Vec::new();
         for change in changes {
-            let (start, end, text) = match change {
+            let (from, to, text) = match change {
                 TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
                     let range = self.offsets(part.range, encoding);
                     (range.start, range.end, part.text)
                 }
                 TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
-                    let (start, end, middle) = difference(&self.text, &whole.text);
-                    (start, end, middle.to_owned())
+                    (0, self.text.len() as u32, whole.text)
                 }
             };
-            self.text.replace_range(start as usize..end as usize, &text);
+            // Clients replace more than has changed.
+            let (start, end, text) = difference(&self.text[from as usize..to as usize], &text);
+            let (start, end) = (from + start, from + end);
+            self.text.replace_range(start as usize..end as usize, text);
             self.lines = lines(&self.text);
             replaced.push(Replaced { start, end, length: text.len() as u32 });
         }
@@ -245,6 +247,8 @@ mod tests {
         let whole = TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole);
         assert_eq!(text.apply(vec![whole], Encoding::Utf16), [Replaced { start: 6, end: 6, length: 1 }]);
         assert_eq!(text.as_str(), "one λx\r\n\n");
+        let replaced = text.apply(vec![part(0, 1, 0, 6, "ne μxx")], Encoding::Utf16);
+        assert_eq!((replaced[0], text.as_str()), (Replaced { start: 4, end: 6, length: 3 }, "one μxx\r\n\n"));
     }
 
     proptest! {

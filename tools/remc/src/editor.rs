@@ -9,12 +9,13 @@
 use crate::cpu;
 use crate::evaluate::stopped;
 use crate::report::{Failure, NoSources};
-use remc_base::{Code, Diagnostic, Span, Value};
+use remc_base::{Diagnostic, Span, Value};
 use remc_driver::compile::{CompileError, Compiled, Options, Stop};
 use remc_driver::names::DefKind;
+use remc_driver::queries::check;
 use remc_driver::render::{Style, render};
 use remc_driver::{Def, Session, SourceFile};
-use remc_lsp::{Failed, Problem, Program, Runner};
+use remc_lsp::{Failed, Problem, Program, Runner, What};
 use remc_runtime::data::{Format, output};
 use remc_runtime::text;
 use std::collections::{BTreeSet, HashMap};
@@ -24,21 +25,27 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a run may take.
-const TIME: Duration = Duration::from_secs(60);
 /// How many bytes the arrays of a run may take.
 const MEMORY: u64 = 2 << 30;
-/// So many elements of a value are shown.
-const ELEMENTS: usize = 1000;
 
 /// Runs programs as an editor has them.
 #[derive(Default)]
 pub struct Editor {
     session: Session,
-    /// Programs that have been run, by where they are and what of them was run in their place.
-    programs: HashMap<(PathBuf, String), SourceFile>,
+    /// Programs that have been run, by where they are and how they were run.
+    programs: HashMap<(PathBuf, How), SourceFile>,
     /// The files whose texts are the editor's.
     open: BTreeSet<PathBuf>,
+}
+
+/// What a program is run with, so that of each a text of its own is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum How {
+    AsItIs,
+    /// An expression behind it.
+    WithExpression,
+    /// Its comments' examples as expressions.
+    WithExamples,
 }
 
 impl Runner for Editor {
@@ -70,12 +77,14 @@ impl Editor {
         }
         self.open = open;
         self.session.refresh();
-        let text = match &program.expression {
-            None => program.text.clone(),
-            Some(expression) => format!("{}\n{expression}\n", program.text),
+        let (how, text) = match &program.what {
+            What::Definition(_) => (How::AsItIs, program.text.clone()),
+            What::Expression(expression) => {
+                (How::WithExpression, format!("{}\n{expression}\n", program.text))
+            }
+            What::Form(_) => (How::WithExamples, program.text.clone()),
         };
-        let instead = program.expression.as_ref().map(|_| program.name.clone()).unwrap_or_default();
-        let file = match self.programs.get(&(program.path.clone(), instead.clone())) {
+        let file = match self.programs.get(&(program.path.clone(), how)) {
             Some(file) => {
                 self.session.set_text(*file, text);
                 *file
@@ -83,17 +92,40 @@ impl Editor {
             None => {
                 let folder = program.path.parent().unwrap_or(Path::new(""));
                 let file = self.session.load_text(&program.path.display().to_string(), folder, text);
-                self.programs.insert((program.path.clone(), instead), file);
+                self.programs.insert((program.path.clone(), how), file);
                 file
             }
         };
-        let wrong: Vec<_> = self.session.diagnostics(file).into_iter().filter(Diagnostic::is_error).collect();
+        let (session, db) = (&self.session, &self.session.db);
+        // What is wrong with other forms is of no interest to one.
+        let form = match &program.what {
+            What::Form(at) => Some(form(session, file, *at)?),
+            _ => None,
+        };
+        let here = |d: &Diagnostic<Span>| {
+            form.is_none_or(|def| {
+                let span = session.item_span(def);
+                let at = d.labels.iter().find(|l| l.primary).map(|l| l.loc);
+                at.is_some_and(|at| at.module == span.module && (span.start..span.end).contains(&at.start))
+            })
+        };
+        let wrong: Vec<_> =
+            session.diagnostics(file).into_iter().filter(|d| d.is_error() && here(d)).collect();
         if !wrong.is_empty() {
-            return Err(Failed::Problems(wrong.iter().map(|d| told(&self.session, d)).collect()));
+            return Err(Failed::Problems(wrong.iter().map(|d| told(session, d)).collect()));
         }
-        let last = || self.session.value(file).map(|d| d.name(&self.session.db).to_string());
-        let name = if program.expression.is_some() { last() } else { None };
-        Ok((file, name.unwrap_or_else(|| program.name.clone())))
+        let name = match (&program.what, form) {
+            (_, Some(def)) if def.kind(db) != DefKind::Expr => {
+                return Err(said("it is a definition, which has no value to compare"));
+            }
+            (_, Some(def)) if check(db, def).definition.is_none() => {
+                return Err(said("it uses a definition with errors"));
+            }
+            (_, Some(def)) => def.name(db).to_string(),
+            (What::Definition(name), None) => name.clone(),
+            (_, None) => session.value(file).map(|d| d.name(db).to_string()).unwrap_or_default(),
+        };
+        Ok((file, name))
     }
 
     fn value(
@@ -113,7 +145,7 @@ impl Editor {
             Ok(Stop::Kernel(_)) if cfg!(not(feature = "llvm")) => {
                 self.interpreted(program, file, target, stop)
             }
-            Ok(Stop::Kernel(kernels)) => self.compiled(&kernels, stop),
+            Ok(Stop::Kernel(kernels)) => self.compiled(program, &kernels, stop),
             Ok(_) => Err(bug("the pipeline ended early")),
             Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => {
                 self.interpreted(program, file, target, stop)
@@ -123,12 +155,12 @@ impl Editor {
     }
 
     #[cfg(not(feature = "llvm"))]
-    fn compiled(&self, _: &Compiled, _: &AtomicBool) -> Result<String, Failed> {
+    fn compiled(&self, _: &Program, _: &Compiled, _: &AtomicBool) -> Result<String, Failed> {
         Err(bug("there is no device"))
     }
 
     #[cfg(feature = "llvm")]
-    fn compiled(&self, kernels: &Compiled, stop: &AtomicBool) -> Result<String, Failed> {
+    fn compiled(&self, program: &Program, kernels: &Compiled, stop: &AtomicBool) -> Result<String, Failed> {
         use remc_runtime::cpu::Limit;
         let session = &self.session;
         let code = cpu::kept(session, kernels).map_err(failed)?;
@@ -137,11 +169,14 @@ impl Editor {
             Ok(bound) => bound,
             Err(e) => return Err(problem(session, &stopped(session, &e))),
         };
-        let limit = Limit { time: TIME, ended: Some(stop) };
+        let limit = Limit { time: program.limit, ended: Some(stop) };
         match cpu::within(session, &code, &device, &bound, (None, Some(limit))).map_err(failed)? {
-            Ok(finished) => shown(&cpu::value(&code, &finished, &[], &[]).map_err(failed)?),
+            Ok(finished) => {
+                let value = cpu::value(&code, &finished, &[], &[]).map_err(failed)?;
+                shown(&value, program.elements)
+            }
             Err(cpu::Ended::Over) if stop.load(Ordering::Relaxed) => Err(Failed::Cancelled),
-            Err(cpu::Ended::Over) => Err(problem(session, &over())),
+            Err(cpu::Ended::Over) => Err(over(program.limit)),
             Err(cpu::Ended::Stopped(e)) => Err(problem(session, &stopped(session, &e))),
         }
     }
@@ -173,18 +208,16 @@ impl Editor {
         let alone = alone(session, file, target, text);
         let mut command = Command::new(std::env::current_exe().map_err(|e| bug(&e.to_string()))?);
         command.args(["--diagnostics", "short", "run", "-", "--device", "interp", "--memory-limit"]);
-        command.args([MEMORY.to_string(), "--max-elements".to_owned(), ELEMENTS.to_string()]);
+        command.args([MEMORY.to_string(), "--max-elements".to_owned(), program.elements.to_string()]);
         command.args(entry.iter().flat_map(|name| ["--entry", name.as_str()]));
         let folder = program.path.parent().filter(|folder| folder.is_dir());
         command.current_dir(folder.unwrap_or(Path::new(".")));
-        let ran = within(command, alone, stop)?;
-        match ran {
-            Ok(value) => Ok(value),
-            Err(said) => {
-                let text = said.replace("<stdin>", &program.path.display().to_string());
-                Err(Failed::Problems(vec![Problem { text, code: crate::codes::DEVICE.0 }]))
-            }
-        }
+        let ran = within(command, alone, program.limit, stop)?;
+        ran.map_err(|said| {
+            let text = said.replace("<stdin>", &program.path.display().to_string());
+            let code = code_of(&text).unwrap_or(crate::codes::DEVICE.0).to_owned();
+            Failed::Problems(vec![Problem { text, code }])
+        })
     }
 }
 
@@ -201,7 +234,12 @@ fn alone(session: &Session, file: SourceFile, target: Def<'_>, text: &str) -> St
 }
 
 /// What a process writes, or what it says if it fails; it is ended after some time, or when it is told to.
-fn within(mut command: Command, input: String, stop: &AtomicBool) -> Result<Result<String, String>, Failed> {
+fn within(
+    mut command: Command,
+    input: String,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<Result<String, String>, Failed> {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().map_err(|e| bug(&format!("no process could be started: {e}")))?;
     let (stdin, mut stdout, mut stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -220,7 +258,7 @@ fn within(mut command: Command, input: String, stop: &AtomicBool) -> Result<Resu
             match child.try_wait() {
                 Ok(Some(status)) => break Some(status),
                 Err(_) => break None,
-                Ok(None) if stop.load(Ordering::Relaxed) || start.elapsed() > TIME => {
+                Ok(None) if stop.load(Ordering::Relaxed) || start.elapsed() > limit => {
                     let _ = child.kill();
                     let _ = child.wait();
                     break None;
@@ -233,7 +271,7 @@ fn within(mut command: Command, input: String, stop: &AtomicBool) -> Result<Resu
             Some(status) if status.success() => Ok(Ok(value)),
             Some(_) => Ok(Err(said)),
             None if stop.load(Ordering::Relaxed) => Err(Failed::Cancelled),
-            None => Ok(Err(over().message)),
+            None => Err(over(limit)),
         }
     })
 }
@@ -246,16 +284,32 @@ fn find<'s>(session: &'s Session, file: SourceFile, name: &str) -> Result<Def<'s
     })
 }
 
-fn shown(value: &Value) -> Result<String, Failed> {
+/// The code that a message in the short style has.
+fn code_of(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once("error[")?;
+    Some(behind.split_once(']')?.0)
+}
+
+/// The form that begins at a byte.
+fn form<'s>(session: &'s Session, file: SourceFile, at: u32) -> Result<Def<'s>, Failed> {
+    let found = session.defs(file).iter().find(|d| session.item_span(**d).start == at);
+    found.copied().ok_or_else(|| said("it is no form of its own"))
+}
+
+fn shown(value: &Value, most: usize) -> Result<String, Failed> {
     let mut out = Vec::new();
-    let style = text::Style { precision: None, max_elements: Some(ELEMENTS) };
+    let style = text::Style { precision: None, max_elements: Some(most) };
     output::write(value, Format::Remora, style, &mut out).map_err(|e| bug(&e.to_string()))?;
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-fn over() -> Diagnostic<Span> {
-    let said = format!("it was ended after {} seconds", TIME.as_secs());
-    Diagnostic::error(crate::codes::DEVICE, said).help("`remc run` has no limit of time")
+fn over(limit: Duration) -> Failed {
+    Failed::Over(format!("it was ended after {} seconds; `remc run` has no limit of time", limit.as_secs()))
+}
+
+/// A sentence that has no code.
+fn said(text: &str) -> Failed {
+    Failed::Problems(vec![Problem { text: text.to_owned(), code: String::new() }])
 }
 
 fn told(session: &Session, d: &Diagnostic<Span>) -> Problem {
@@ -263,7 +317,7 @@ fn told(session: &Session, d: &Diagnostic<Span>) -> Problem {
     for help in &d.help {
         text.push_str(&format!("help: {help}\n"));
     }
-    Problem { text, code: d.code.0 }
+    Problem { text, code: d.code.0.to_owned() }
 }
 
 fn problem(session: &Session, d: &Diagnostic<Span>) -> Failed {
@@ -274,7 +328,7 @@ fn failed(failure: Failure) -> Failed {
     match failure {
         Failure::Usage(d) => {
             let text = render(&NoSources, std::slice::from_ref(&d), Style::Short, false);
-            Failed::Problems(vec![Problem { text, code: d.code.0 }])
+            Failed::Problems(vec![Problem { text, code: d.code.0.to_owned() }])
         }
         Failure::Bug(b) => bug(&format!("in the stage `{}`: {}", b.stage, b.message)),
         Failure::Program | Failure::Refused | Failure::Stopped => bug("it ended without a word"),
@@ -282,6 +336,5 @@ fn failed(failure: Failure) -> Failed {
 }
 
 fn bug(message: &str) -> Failed {
-    let text = format!("remc has made a mistake; your program may be right: {message}");
-    Failed::Problems(vec![Problem { text, code: Code("").0 }])
+    said(&format!("remc has made a mistake; your program may be right: {message}"))
 }

@@ -32,7 +32,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand('remora.wordsToLetters', wordsToLetters),
     vscode.languages.registerCompletionItemProvider('remora', { provideCompletionItems: letters }, '\\'),
     vscode.workspace.onDidChangeConfiguration(async change => {
-      if (change.affectsConfiguration('remora.path') || change.affectsConfiguration('remora.arguments')) await start();
+      const read = ['remora.path', 'remora.arguments', 'remora.checkValues'];
+      if (read.some(name => change.affectsConfiguration(name))) await start();
     }),
   );
   await start();
@@ -63,7 +64,7 @@ async function start(): Promise<void> {
     documentSelector: [{ language: 'remora' }],
     outputChannel: log,
     // Values are shown here, as text of a panel, and not by the server.
-    initializationOptions: { showsResults: true },
+    initializationOptions: { showsResults: true, checksValues: settings.get('checkValues', true) },
     middleware: {
       // The lenses run commands of the server: their value is shown, wherever they were run from.
       executeCommand: async (command, args, next) => {

@@ -25,7 +25,7 @@ test('the server is started, with its arguments, and started anew', async () => 
   const { clients, commands, messages, extension } = await started({ path: remc, arguments: ['--verbose'] });
   assert.equal(clients.length, 1);
   assert.deepEqual(clients[0].server, { command: remc, args: ['lsp', '--verbose'] });
-  assert.deepEqual(clients[0].options.initializationOptions, { showsResults: true });
+  assert.deepEqual(clients[0].options.initializationOptions, { showsResults: true, checksValues: true });
   await commands['remora.restart']();
   assert.equal(clients.length, 2);
   assert.deepEqual(clients.map(c => c.state), [1, 2]);

@@ -71,10 +71,11 @@ impl Analysis {
         let found = Ide::new(&self.session).diagnostics(file);
         let forms = self.forms(file);
         let places = self.places();
-        let converted = found
+        let mut converted: Vec<lsp::Diagnostic> = found
             .iter()
             .map(|d| convert::diagnostic(d, module, &places, self.client.related, self.page(d)))
             .collect();
+        converted.extend(self.wrong_claims(uri).into_iter().map(|wrong| wrong.diagnostic));
         if let Some(document) = self.documents.get_mut(uri) {
             document.good.renew(document.text.as_str(), &forms);
         }

@@ -74,9 +74,13 @@ impl Analysis {
                 ..Default::default()
             }));
         }
-        if wanted(&lsp::CodeActionKind::RefactorRewrite) {
-            actions.extend(self.example_actions(&params.text_document.uri, range));
-        }
+        let of_claims = self.claim_actions(&params.text_document.uri, range, &params.context.diagnostics);
+        actions.extend(
+            of_claims
+                .into_iter()
+                .filter(|a| a.kind.as_ref().is_none_or(wanted))
+                .map(lsp::CodeActionResponse::CodeAction),
+        );
         Ok(Some(actions))
     }
 }

@@ -1,7 +1,7 @@
 //! A client of the server, in memory: it asks, it listens, and it fails if something was said that nobody claimed.
 
 use lsp_server::{Connection, Message, Notification, Request, RequestId, Response};
-use remc_lsp::{Failed, Problem, Program, Runner, Served, Tools};
+use remc_lsp::{Failed, Problem, Program, Runner, Served, Tools, What};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -21,12 +21,19 @@ pub struct Client {
     pub capabilities: Value,
 }
 
-/// Says what it was given, in place of running it.
+/// Says what it was given, in place of running it; a form it can add up.
 pub struct Echo;
 
 impl Runner for Echo {
     fn run(&mut self, p: &Program, stop: &AtomicBool) -> Result<String, Failed> {
-        let what = p.expression.clone().unwrap_or_else(|| p.name.clone());
+        let what = match &p.what {
+            What::Definition(name) => name.clone(),
+            What::Expression(source) => source.clone(),
+            What::Form(at) => {
+                let form = &p.text[*at as usize..];
+                form[..form.find(')').map_or(form.len(), |end| end + 1)].to_owned()
+            }
+        };
         if what.contains("forever") {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
@@ -34,10 +41,20 @@ impl Runner for Echo {
             return Err(Failed::Cancelled);
         }
         if what.contains("stops") {
-            return Err(Failed::Problems(vec![Problem { text: "it stopped\n".to_owned(), code: "R0001" }]));
+            return Err(Failed::Problems(vec![Problem {
+                text: "it stopped\n".to_owned(),
+                code: "R0001".into(),
+            }]));
+        }
+        if what.contains("late") {
+            return Err(Failed::Over(format!("ended after {} seconds", p.limit.as_secs())));
         }
         if what.contains("panics") {
             panic!("the runner is wrong");
+        }
+        if let What::Form(_) = p.what {
+            let numbers = what.split([' ', '(', ')']).filter_map(|word| word.parse::<i64>().ok());
+            return Ok(numbers.sum::<i64>().to_string());
         }
         let buffers: Vec<String> =
             p.buffers.iter().map(|(path, text)| format!(" {}: {text}", path.display())).collect();
@@ -45,7 +62,10 @@ impl Runner for Echo {
     }
 
     fn explain(&mut self, p: &Program, _: &AtomicBool) -> Result<String, Failed> {
-        Ok(format!("{} costs nothing", p.name))
+        match &p.what {
+            What::Definition(name) => Ok(format!("{name} costs nothing")),
+            _ => Err(Failed::Problems(vec![])),
+        }
     }
 }
 

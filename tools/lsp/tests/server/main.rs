@@ -1,5 +1,6 @@
 //! The server, driven by a client in memory.
 
+mod claims;
 mod client;
 mod features;
 mod files;

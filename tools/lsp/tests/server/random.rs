@@ -30,7 +30,7 @@ const LIB: &str = "\
 ; (scale [1 2]) ⇒ [2 4]
 (define (scale [x 0]) (* x 2))
 (define (shift [x 0]) (+ x 1))
-(define-type Pair (tuple (a int) (b float)))
+(define-type Pair (Record (a int) (b float)))
 (define (rows [m [float n k]]) (sum m))
 (define λ𝄞 [1 2 3])
 ";
@@ -38,7 +38,7 @@ const MAIN: &str = "\
 (import \"lib.remora\")
 (define (both [x 0]) (scale (shift x)))
 (entry (main [xs [int n]] [k int]) (+ (both xs) k))
-(let ((y (iota [3])) (s \"αβ\")) (reduce + (both y)))
+(let ((y (iota [3])) (s \"αβ\")) (reduce + (both y))) ; ⇒ 5
 ";
 const PIECES: [&str; 40] = [
     "(",

@@ -1,6 +1,6 @@
 //! Lenses, commands, and what is done with what they give.
 
-use crate::client::{Client, edited};
+use crate::client::Client;
 use lsp_server::ErrorCode;
 use serde_json::{Value, json};
 
@@ -144,18 +144,11 @@ fn what_runs_can_be_cancelled_and_goes_wrong_alone() {
     assert!(run(&mut client, "remc.run", json!([URI, "plain"])).is_ok());
 }
 
+/// Of a program that took too long, the sentence is shown.
 #[test]
-fn examples_are_filled_in() {
-    let mut client = client(Value::Null);
-    let range = json!({ "start": { "line": 1, "character": 3 }, "end": { "line": 1, "character": 3 } });
-    let params = |range: Value| json!({ "textDocument": { "uri": URI }, "range": range, "context": { "diagnostics": [] } });
-    let actions = client.request("textDocument/codeAction", params(range));
-    let fill =
-        actions.as_array().unwrap().iter().find(|a| a["title"] == "Fill in the value of (scaled 2 [1 2 3])");
-    let command = &fill.unwrap_or_else(|| panic!("{actions}"))["command"];
-    let ran = run(&mut client, command["command"].as_str().unwrap(), command["arguments"].clone()).unwrap();
-    let value = ran["text"].as_str().unwrap();
-    let applied = client.said("workspace/applyEdit");
-    let text = edited(TEXT, &applied["edit"]["changes"][URI]);
-    assert!(text.starts_with(&format!("; Scales.\n; (scaled 2 [1 2 3]) ⇒ {value}\n(entry")), "{text}");
+fn a_run_has_a_limit() {
+    let mut client = client(json!({ "showsResults": true }));
+    client.replace(URI, 2, "(entry (late) 5)");
+    let ran = run(&mut client, "remc.run", json!([URI, "late"])).unwrap();
+    assert_eq!(ran, json!({ "failed": true, "text": "ended after 60 seconds", "codes": [] }));
 }
