@@ -212,6 +212,24 @@ fn programs_are_loaded_and_saved() {
 }
 
 #[test]
+fn entries_run_with_data() {
+    let folder = Folder::new("prompt-run");
+    let data = folder.file("m.csv", "1,2\n3,4.5\n");
+    let entries = "(entry (sums [m [float r c]]) (sum m))\n";
+    let o = repl(&format!(
+        "{entries}:run m={data}\n:run sums m=[[1 2] [10 20]]\n:device interp\n:run m={data}\n"
+    ));
+    assert_eq!(text(&o.stdout), "[4.0 6.5]\n[11.0 22.0]\n[4.0 6.5]\n", "{}", text(&o.stderr));
+    let other = format!("{entries}(entry (greet [who [char n]] [k int]) (append who \"!\"))\n");
+    let o = repl(&format!("{other}:run greet k=5 who=\"a b\"\n"));
+    assert_eq!(text(&o.stdout), "\"a b!\"\n", "{}", text(&o.stderr));
+    fails(&format!("{other}:run m=[[1]]\n"), 2, &["there are several entries", "`greet`"]);
+    fails(&format!("{other}:run sum m=[[1]]\n"), 2, &["there is no entry `sum`", "`sums`"]);
+    fails(&format!("{entries}:run m=5\n"), 2, &["U0009"]);
+    fails(":run x=5\n", 2, &["no entry is defined here"]);
+}
+
+#[test]
 fn imports_are_read_again() {
     let folder = Folder::new("prompt-import");
     let lib = folder.file("lib.remora", "(define (inc x) (+ x 1))\n");

@@ -26,7 +26,7 @@ pub struct Command {
     run: fn(&mut Prompt, &str) -> Outcome<Next>,
 }
 
-pub const COMMANDS: [Command; 16] = [
+pub const COMMANDS: [Command; 17] = [
     Command { name: "type", takes: "[EXPR]", does: "the type of an expression or a name", run: of_type },
     Command { name: "shape", takes: "[EXPR]", does: "its shape", run: of_shape },
     Command { name: "doc", takes: "[NAME …]", does: "what names and forms mean", run: of_doc },
@@ -48,6 +48,12 @@ pub const COMMANDS: [Command; 16] = [
         takes: "[KIND] [FILE] [EXPR]",
         does: "its picture: here, or an .svg or .png",
         run: of_plot,
+    },
+    Command {
+        name: "run",
+        takes: "[ENTRY] NAME=VALUE …",
+        does: "what an entry gives for data or files",
+        run,
     },
     Command { name: "load", takes: "[FILE]", does: "the definitions of a program; or those anew", run: load },
     Command { name: "save", takes: "FILE", does: "writes what is defined as a program", run: save },
@@ -254,6 +260,64 @@ fn of_plot(prompt: &mut Prompt, text: &str) -> Outcome<Next> {
         to_stderr(&format!("{}\n", visible(&to)));
     }
     Ok(Next::More)
+}
+
+/// An entry is called as `remc run` does it: with literals, or with files of data.
+fn run(prompt: &mut Prompt, text: &str) -> Outcome<Next> {
+    let mut words = inputs(text);
+    let named = words.first().is_some_and(|w| !w.contains('='));
+    let entry = if named { Some(words.remove(0)) } else { None };
+    let entries: Vec<String> = {
+        let all = prompt.desk().documented();
+        all.into_iter().filter(|e| e.kind == DefKind::Entry).map(|e| e.name).collect()
+    };
+    let listed: Vec<String> = entries.iter().map(|e| format!("`{e}`")).collect();
+    let entry = match (entry, entries.as_slice()) {
+        (_, []) => {
+            return fail(
+                usage(codes::PROMPT, "no entry is defined here that could be run with data")
+                    .help("`(entry (main [xs [float n]]) (sum xs))` is one; then `:run xs=FILE`"),
+            );
+        }
+        (Some(name), all) if all.contains(&name) => name,
+        (Some(name), _) => {
+            return fail(
+                usage(codes::PROMPT, format!("there is no entry `{}`", visible(&name)))
+                    .help(format!("the entries are {}", listed.join(", "))),
+            );
+        }
+        (None, [one]) => one.clone(),
+        (None, _) => {
+            return fail(
+                usage(codes::PROMPT, "there are several entries")
+                    .help(format!("name one behind `:run`: {}", listed.join(", "))),
+            );
+        }
+    };
+    let mut options = prompt.run_options();
+    options.push(format!("--entry={entry}"));
+    options.extend(words.into_iter().map(|w| format!("--input={w}")));
+    let candidate = prompt.desk().checked(Vec::new());
+    prompt.compute(&candidate, What::Run, options).map(|()| Next::More)
+}
+
+/// Words, of which one goes on while its brackets or its quotes are open.
+fn inputs(text: &str) -> Vec<String> {
+    let (mut words, mut depth, mut quoted) = (vec![String::new()], 0i64, false);
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' | '[' if !quoted => depth += 1,
+            ')' | ']' if !quoted => depth -= 1,
+            _ => {}
+        }
+        match words.last_mut() {
+            Some(word) if !c.is_whitespace() || quoted || depth > 0 => word.push(c),
+            _ => words.push(String::new()),
+        }
+    }
+    words.retain(|w| !w.is_empty());
+    words
 }
 
 fn load(prompt: &mut Prompt, text: &str) -> Outcome<Next> {

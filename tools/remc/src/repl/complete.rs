@@ -64,7 +64,11 @@ impl Completer for Completions {
                 let first = word(before).1.len() == last.len();
                 let is = |full: &str| full.starts_with(name) && !name.is_empty();
                 match () {
-                    () if is("load") || is("save") => files(before, code(before)),
+                    () if is("load") || is("save") => files(before, code(before), true),
+                    () if is("run") && last.contains('=') => {
+                        let value = start + last.find('=').map_or(0, |at| at + 1);
+                        files(before, value, false)
+                    }
                     () if is("ir") && first => words(values(names::<Ir>())),
                     () if is("device") => words(values(names::<Device>())),
                     () if is("help") => {
@@ -76,7 +80,7 @@ impl Completer for Completions {
                         found
                     }
                     () => {
-                        let at = if is("ir") || is("plot") || is("doc") || is("forget") {
+                        let at = if is("ir") || is("plot") || is("doc") || is("forget") || is("run") {
                             start_of(before, code(before))
                         } else {
                             code(before)
@@ -138,8 +142,8 @@ fn signed(range: Range<usize>, sign: &str, name: &str) -> Suggestion {
     Suggestion { display_override, ..plain(range, sign.to_owned(), String::new()) }
 }
 
-/// The files that a path may go on with: programs, and folders.
-fn files(before: &str, from: usize) -> Vec<Suggestion> {
+/// The files that a path may go on with: programs alone, or any, and folders.
+fn files(before: &str, from: usize, programs: bool) -> Vec<Suggestion> {
     let typed = &before[from..];
     let (folder, name) = typed.rsplit_once('/').map_or(("", typed), |(f, n)| (&typed[..=f.len()], n));
     let looked = if folder.is_empty() { Path::new(".") } else { Path::new(folder) };
@@ -148,7 +152,7 @@ fn files(before: &str, from: usize) -> Vec<Suggestion> {
         let Ok(file) = entry.file_name().into_string() else { continue };
         let is_folder = entry.path().is_dir();
         if file.starts_with(name)
-            && (is_folder || file.ends_with(".remora"))
+            && (is_folder || !programs || file.ends_with(".remora"))
             && file.starts_with('.') == name.starts_with('.')
         {
             found.push(format!("{folder}{file}{}", if is_folder { "/" } else { "" }));

@@ -28,6 +28,8 @@ pub struct Screen {
 pub enum What {
     /// The value of an expression, by its place among those of the program.
     Value { nth: usize },
+    /// What an entry gives for inputs, which are among the options.
+    Run,
     /// The shape that it has when it runs.
     Shape { nth: usize },
     /// How long it takes.
@@ -47,6 +49,7 @@ impl Request {
             What::Shape { nth } => ("shape", *nth, json!(null)),
             What::Time { nth } => ("time", *nth, json!(null)),
             What::Plot { nth, kind, to, title } => ("plot", *nth, json!([kind, to, title])),
+            What::Run => ("run", 0, json!(null)),
             What::Ir => ("ir", 0, json!(null)),
             What::Perf => ("perf", 0, json!(null)),
         };
@@ -69,6 +72,7 @@ impl Request {
                 let more = &json["more"];
                 What::Plot { nth, kind: text(&more[0]), to: text(&more[1]), title: text(&more[2])? }
             }
+            "run" => What::Run,
             "ir" => What::Ir,
             "perf" => What::Perf,
             _ => return None,
@@ -97,7 +101,7 @@ mod tests {
     #[test]
     fn reads_back() {
         let plot = What::Plot { nth: 2, kind: Some("line".into()), to: None, title: "(f \"x\")\n".into() };
-        for what in [What::Value { nth: 0 }, What::Ir, plot] {
+        for what in [What::Value { nth: 0 }, What::Run, What::Ir, plot] {
             let screen = Screen { width: 80, height: 24, colours: 8 };
             let options = vec!["--threads=2".to_owned()];
             let places = json!({"parts": [], "origins": []});

@@ -3,7 +3,7 @@
 use super::request::{Request, Screen, What};
 use crate::args::{Cli, Command, Device, Ir, PlotKind, Run};
 use crate::codes;
-use crate::commands::{may_write, new_session, protected};
+use crate::commands::{choose, may_write, new_session, protected};
 use crate::compile::Dumps;
 use crate::evaluate::{Evaluation, Report};
 use crate::report::{Failure, Outcome, Reporter, fail, to_stdout, usage};
@@ -96,6 +96,12 @@ impl Served {
                 let show = &mut |value: &Value| to_stdout(&display(value, room(screen)));
                 self.run(file, nth(*k)?, &run_options(&request.options)?, reporter, show).map(|_| ())
             }
+            What::Run => {
+                let options = run_options(&request.options)?;
+                let target = choose(session, file, &options.entry, &options.inputs)?;
+                let show = &mut |value: &Value| to_stdout(&display(value, room(screen)));
+                self.run(file, target, &options, reporter, show).map(|_| ())
+            }
             What::Shape { nth: k } => {
                 let show = &mut |value: &Value| to_stdout(&format!("{}\n", shapes(value)));
                 self.run(file, nth(*k)?, &run_options(&request.options)?, reporter, show).map(|_| ())
@@ -120,7 +126,7 @@ impl Served {
             }
             What::Ir => match parsed("compile", &request.options)? {
                 Command::Compile(args) if args.emit == Some(Ir::Typed) => {
-                    let target = crate::commands::choose(session, file, &args.entry.first().cloned(), &[])?;
+                    let target = choose(session, file, &args.entry.first().cloned(), &[])?;
                     let program = session.link(file, &[target]);
                     to_stdout(&remc_typed::print::print_program(&program.order))
                 }
