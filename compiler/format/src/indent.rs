@@ -60,10 +60,14 @@ fn reindent_from(before: &str, start: usize) -> Option<Vec<Edit>> {
             None if tok.kind == Kind::Close => rest(list, frame.column, frame.argument),
             None => frame.indent,
         };
-        let comments = tree.comments_of(tok).iter().map(|c: &Comment| (c.line, c.start, c.column));
+        let comments =
+            tree.comments_of(tok).iter().map(|c: &Comment| (c.line, c.start, c.column, c.continues));
         let mut column = tok.column as usize;
-        for (line, start, from) in comments.chain([(tok.line, tok.start, tok.column)]) {
+        for (line, start, from, continues) in comments.chain([(tok.line, tok.start, tok.column, false)]) {
             if line > shift.line && is_first(before, start as usize) {
+                // One that goes on with another moves with it.
+                let with = if line == shift.line + 1 { shift.by } else { 0 };
+                let at = if continues { (from as isize + with).max(0) as usize } else { at };
                 indented(before, start as usize, at, &mut out);
                 shift = Shift { line, by: at as isize - from as isize };
             }

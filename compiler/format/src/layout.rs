@@ -167,6 +167,9 @@ impl<'t> Layout<'_, 't> {
                 let whole =
                     self.begins.is_some_and(|t| t < self.tree.toks.len() && self.begins_line(t, c.line));
                 self.lines.trail(Trailing { text, column: c.column, stays: whole });
+            } else if let Some(above) = self.lines.trailing().filter(|_| c.continues) {
+                self.lines.begin(0, false);
+                self.lines.trail(Trailing { text, ..above });
             } else {
                 self.lines.begin(indent, blank && c.breaks > 1);
                 self.lines.push(text, c.width);

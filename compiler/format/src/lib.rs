@@ -37,8 +37,8 @@
 //! - closing brackets follow what they close.
 //!
 //! Between forms at most one empty line stays. Comments keep their place: before what they were before, or at the end of
-//! the line that they ended, two spaces behind it; those that began in one column go on doing so. A comment that ends a
-//! line before a closing bracket moves behind the bracket.
+//! the line that they ended, two spaces behind it; those that began in one column go on doing so, also those that go on
+//! below one at the end of a line. A comment that ends a line before a closing bracket moves behind the bracket.
 //!
 //! That this is stable, so that formatting twice is formatting once, is no accident of the cases: each decision depends
 //! on the tokens, on the column, and on line breaks that the result keeps.

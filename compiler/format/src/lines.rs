@@ -109,6 +109,11 @@ impl<'t> Lines<'t> {
         self.line.trailing = Some(comment);
     }
 
+    /// The comment behind the line.
+    pub fn trailing(&self) -> Option<Trailing<'t>> {
+        self.line.trailing
+    }
+
     /// A form at the top ends here.
     pub fn mark(&mut self) {
         self.marks.push(Mark { line: self.done.len(), byte: self.line.text.len() });

@@ -39,6 +39,7 @@ pub(crate) fn flat<'t>(text: &'t str, kept: &[Range<u32>]) -> (Tree<'t>, Vec<Opt
                 line,
                 column,
                 lines: piece.contains('\n'),
+                continues: false,
             });
             breaks = 0;
         }
@@ -47,6 +48,9 @@ pub(crate) fn flat<'t>(text: &'t str, kept: &[Range<u32>]) -> (Tree<'t>, Vec<Opt
             while let Some(inside) = tokens.next_if(|t| t.start < whole.end) {
                 end = inside.end;
             }
+        }
+        if !tree.toks.is_empty() {
+            continue_comments(&mut tree.comments[first_comment as usize..], at.column);
         }
         let piece = &text[token.start as usize..end as usize];
         let merged = end > token.end;
@@ -72,6 +76,17 @@ pub(crate) fn flat<'t>(text: &'t str, kept: &[Range<u32>]) -> (Tree<'t>, Vec<Opt
     }
     tree.crlf = line_end == Some(true);
     (tree, names)
+}
+
+/// Which of the comments between two tokens go on with one at the end of a line: they are below it, and not, as what is
+/// said of the token behind them would be, above that.
+fn continue_comments(comments: &mut [Comment], next: u32) {
+    let mut trails = comments.first().is_some_and(|c| c.line_comment && c.breaks == 0);
+    for i in 1..comments.len() {
+        let (above, c) = (comments[i - 1].column, &mut comments[i]);
+        trails &= c.line_comment && c.breaks == 1 && c.column == above && c.column != next;
+        c.continues = trails;
+    }
 }
 
 fn kind(token: &Token) -> Kind {
@@ -103,13 +118,17 @@ impl Position {
     }
 }
 
-/// A comment that ends a line before closing brackets goes behind them, if nothing else is there.
+/// A comment that ends a line before closing brackets goes behind them, with those that go on below it, if nothing else is
+/// there.
 pub(crate) fn move_comments(tree: &mut Tree<'_>) {
     let toks = &mut tree.toks;
     let ends_line = |c: &Comment| c.line_comment && c.breaks == 0;
     let mut t = 1;
     while t < toks.len() {
-        let only = toks[t].comments.len() == 1 && ends_line(&tree.comments[toks[t].comments.start as usize]);
+        let range = toks[t].comments.start as usize..toks[t].comments.end as usize;
+        let only = tree.comments[range]
+            .split_first()
+            .is_some_and(|(c, others)| ends_line(c) && others.iter().all(|c| c.continues));
         if toks[t].kind != Kind::Close || !only {
             t += 1;
             continue;
@@ -124,12 +143,12 @@ pub(crate) fn move_comments(tree: &mut Tree<'_>) {
         let free = toks[t].kind != Kind::Close
             && tree.comments.get(there.start as usize).is_none_or(|c| there.is_empty() || c.breaks > 0);
         if free {
-            let moved = toks[from].comments.start;
+            let (moved, end) = (toks[from].comments.start, toks[from].comments.end);
             for tok in &mut toks[from..t] {
                 tok.comments = moved..moved;
                 tok.breaks = 0;
             }
-            toks[t].comments = moved..there.end.max(moved + 1);
+            toks[t].comments = moved..there.end.max(end);
             toks[t].breaks = toks[t].breaks.max(u8::from(there.is_empty()));
         }
     }

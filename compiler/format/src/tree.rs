@@ -59,6 +59,8 @@ pub(crate) struct Comment {
     pub line: u32,
     pub column: u32,
     pub lines: bool,
+    /// It goes on with the comment at the end of the line before, below which it begins.
+    pub continues: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -106,6 +106,8 @@ fn a_closed_form_is_indented() {
     assert_eq!(closed("(f\nx)§\n  (g\ny)"), "(f\n  x)\n  (g\ny)");
     assert_eq!(closed("(f a (g\nb (h c\nd)))§"), "(f a (g\n       b (h c\n            d)))");
     assert_eq!(closed("(f \"a\n  b\"\nc)§"), "(f \"a\n  b\"\n   c)");
+    // A comment that goes on below another.
+    assert_eq!(closed("(f\nx ; one\n  ; two\ny)§"), "(f\n  x ; one\n    ; two\n  y)");
     assert_eq!(closed("(f x§)"), "(f x)");
     assert_eq!(closed("\t(f\n\t\tx)§"), "\t(f\n   x)");
 }

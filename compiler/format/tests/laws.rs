@@ -133,6 +133,9 @@ const FORMS: &[&str] = &[
     "1 + 2",
 ];
 
+/// A comment that goes on below: it begins in the same column.
+const CONTINUED: &str = " ; one\n; two\n";
+
 /// What may stand between two tokens.
 const GAPS: &[&str] = &[
     " ",
@@ -151,6 +154,7 @@ const GAPS: &[&str] = &[
     "\n        ",
     " ; comment\n",
     "  ; ⇒ [1 2]\n",
+    CONTINUED,
     "\n; own line\n",
     "\n\n  ;; another\n\n",
     " #| block |# ",
@@ -160,6 +164,10 @@ const GAPS: &[&str] = &[
     " #;#;a b ",
     " #| one |# ; two\n",
 ];
+
+fn column(text: &str) -> usize {
+    text.lines().next_back().filter(|_| !text.ends_with('\n')).map_or(0, |line| line.chars().count())
+}
 
 /// The tokens of forms, with gaps between them that `choose` chooses; what is glued stays so.
 fn spaced(forms: &[usize], gaps: &[usize], usual: usize) -> String {
@@ -175,6 +183,8 @@ fn spaced(forms: &[usize], gaps: &[usize], usual: usize) -> String {
             let inside = all.trivia_of(token);
             let gap = *gaps.next().unwrap();
             let gap = if gap >= usual { " " } else { GAPS[gap] };
+            let below = format!(" ; one\n{}; two\n", " ".repeat(column(&out) + 1));
+            let gap = if gap == CONTINUED { below.as_str() } else { gap };
             match inside.is_empty() {
                 // Where nothing stood something may, but for what has to be glued.
                 true if token.start > 0

@@ -50,6 +50,10 @@ fn scattered(rng: &mut Rng, program: &str) -> String {
     for (i, token) in tokens::split(program).iter().enumerate() {
         if i > 0 && !token.glued {
             if out.ends_with('\n') {
+            } else if rng.one_in(often * 8) {
+                // A comment that goes on below.
+                let column = out.chars().rev().take_while(|c| *c != '\n').count() + 1;
+                out.push_str(&format!(" ; one\n{}; two\n", " ".repeat(column)));
             } else if rng.one_in(often) {
                 out.push_str(GAPS[rng.below(GAPS.len())]);
             } else {
