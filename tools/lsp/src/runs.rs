@@ -40,9 +40,9 @@ pub const ELEMENTS: usize = 1000;
 pub struct Program {
     /// Where it is, for messages and its imports. There need be no such file.
     pub path: PathBuf,
-    pub text: String,
+    pub text: Arc<str>,
     /// The other files that are open, with their texts.
-    pub buffers: Vec<(PathBuf, String)>,
+    pub buffers: Arc<[(PathBuf, Arc<str>)]>,
     pub what: What,
     /// How long it may take.
     pub limit: Duration,
@@ -194,7 +194,12 @@ impl Runs {
         // Those that are done or gone are held by nobody else.
         checking.retain(|ticket| Arc::strong_count(&ticket.gone) > 1);
         checking.push(check.ticket.clone());
-        let _ = self.sender.send(Task::Check(check));
+        // Without a thread that runs, nothing is found out.
+        if let Err(e) = self.sender.send(Task::Check(check))
+            && let Task::Check(check) = e.0
+        {
+            (check.then)(Vec::new());
+        }
     }
 
     /// By the token of its progress.

@@ -72,17 +72,17 @@ impl Editor {
         for path in self.open.difference(&open) {
             self.session.close(path);
         }
-        for (path, text) in &program.buffers {
-            self.session.open(path, text.clone());
+        for (path, text) in program.buffers.iter() {
+            self.session.open(path, text.to_string());
         }
         self.open = open;
         self.session.refresh();
         let (how, text) = match &program.what {
-            What::Definition(_) => (How::AsItIs, program.text.clone()),
+            What::Definition(_) => (How::AsItIs, program.text.to_string()),
             What::Expression(expression) => {
                 (How::WithExpression, format!("{}\n{expression}\n", program.text))
             }
-            What::Form(_) => (How::WithExamples, program.text.clone()),
+            What::Form(_) => (How::WithExamples, program.text.to_string()),
         };
         let file = match self.programs.get(&(program.path.clone(), how)) {
             Some(file) => {

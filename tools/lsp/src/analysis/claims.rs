@@ -57,6 +57,7 @@ impl Analysis {
         let all = self.claims_of(uri);
         let document = self.document(&lsp::Uri(uri.to_owned()))?;
         let text = uncommented(document.text.as_str(), &all);
+        let program = Program { text: text.into(), limit: CHECK_LIMIT, ..self.program(uri, What::Form(0))? };
         let places: Vec<Range<usize>> = self.form_places(uri);
         let mut programs = Vec::new();
         let mut claimed = Vec::new();
@@ -66,8 +67,7 @@ impl Analysis {
             let of = document.text.as_str()[at].to_owned();
             // As much as the claim speaks of, and a little more to see that there is more.
             let elements = claim.wanted.said().len() + SPARE;
-            let program = self.program(uri, form)?;
-            programs.push(Program { text: text.clone(), limit: CHECK_LIMIT, elements, ..program });
+            programs.push(Program { what: form, elements, ..program.clone() });
             claimed.push((of, claim.wanted.clone()));
         }
         let (queue, about) = (self.queue.clone(), uri.to_owned());
@@ -263,7 +263,7 @@ impl Analysis {
         let (_, at) = self.claim_about(uri, source, nth).ok_or_else(gone)?;
         let text = uncommented(self.document(&lsp::Uri(uri.to_owned()))?.text.as_str(), &self.claims_of(uri));
         let program = self.program(uri, What::Form(at.start as u32))?;
-        let program = Program { text, elements: FILLED, ..program };
+        let program = Program { text: text.into(), elements: FILLED, ..program };
         let (queue, about, of) = (self.queue.clone(), uri.to_owned(), source.to_owned());
         let write = move |value: String| {
             queue.push(crate::queue::Job::Then(Box::new(move |all| {

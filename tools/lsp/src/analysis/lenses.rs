@@ -128,14 +128,14 @@ impl Analysis {
     pub(super) fn program(&self, uri: &str, what: What) -> Answer<Program> {
         let document = self.document(&lsp::Uri(uri.to_owned()))?;
         let others = self.documents.values().filter(|d| d.file != document.file);
-        let buffers = others.filter_map(|d| Some((d.path.clone()?, d.text.as_str().to_owned()))).collect();
+        let buffers = others.filter_map(|d| Some((d.path.clone()?, d.text.as_str().into()))).collect();
         let nameless = || {
             let folder = self.client.folders.first().cloned().unwrap_or_default();
             folder.join(crate::uri::shown(uri).replace(['/', ':'], "_"))
         };
         Ok(Program {
             path: document.path.clone().unwrap_or_else(nameless),
-            text: document.text.as_str().to_owned(),
+            text: document.text.as_str().into(),
             buffers,
             what,
             limit: RUN_LIMIT,
