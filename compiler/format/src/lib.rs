@@ -85,8 +85,8 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic<Span>>> {
     Ok(layout::layout(&tree).join())
 }
 
-/// Whether two texts are the same but for their layout: the same tokens, and the same comments between them. What
-/// overwrites a file asks this first.
+/// Whether two texts are the same but for their layout: the same tokens and comments, in which the reader sees the same
+/// forms; whether two tokens touch may matter to it. What overwrites a file asks this first.
 pub fn same_program(a: &str, b: &str) -> bool {
     /// Tokens, then comments, without the space at their ends.
     fn solid(text: &str) -> (Vec<&str>, Vec<&str>) {
@@ -98,5 +98,19 @@ pub fn same_program(a: &str, b: &str) -> bool {
             comments.map(|t| of(t.start, t.end).trim_end()).collect(),
         )
     }
-    solid(a) == solid(b)
+    let items = |text: &str| remc_syntax::parse(ModuleId(0), text, true).items;
+    solid(a) == solid(b) && items(a).iter().map(|i| &i.item).eq(items(b).iter().map(|i| &i.item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_program;
+
+    #[test]
+    fn programs_are_the_same_but_for_their_layout() {
+        assert!(same_program("(f x) ; one\n(g y)", "(f\n  x)  ; one\n\n(g y)\n"));
+        assert!(!same_program("(f x)", "(f y)"));
+        assert!(!same_program("(f x) ; one", "(f x)  ; two"));
+        assert!(!same_program("(f{int |} x)", "(f {int |} x)"), "braces belong to what they touch");
+    }
 }

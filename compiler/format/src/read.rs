@@ -1,7 +1,7 @@
 //! Tokens, each with the comments before it and its place in the text.
 
 use crate::tree::{Comment, Kind, Tok, Tree};
-use remc_syntax::token::{Token, TokenKind, TriviaKind};
+use remc_syntax::token::{Bracket, Token, TokenKind, TriviaKind};
 use std::ops::Range;
 
 /// The tokens with the comments before them, and the names among them.
@@ -140,7 +140,10 @@ pub(crate) fn move_comments(tree: &mut Tree<'_>) {
         }
         // The brackets between have no comments: the ranges meet.
         let there = toks[t].comments.clone();
+        // What has arguments in braces is beside them.
+        let glued = toks[t].kind == Kind::Open(Bracket::Curly) && toks[t].start == toks[t - 1].end;
         let free = toks[t].kind != Kind::Close
+            && !glued
             && tree.comments.get(there.start as usize).is_none_or(|c| there.is_empty() || c.breaks > 0);
         if free {
             let (moved, end) = (toks[from].comments.start, toks[from].comments.end);
