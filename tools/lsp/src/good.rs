@@ -170,6 +170,18 @@ impl Good {
         Some(piece.now + (good - piece.good))
     }
 
+    /// The forms that stand in the good text for a part of the text, if there are any.
+    pub fn forms_of(&self, now: Range<u32>) -> Option<Range<u32>> {
+        let first = self.pieces.iter().find(|p| p.now_end() > now.start)?;
+        let last = self.pieces.iter().rev().find(|p| p.now < now.end)?;
+        let start = first.to_good(first.now.max(now.start));
+        let end = last.to_good(last.now_end().min(now.end));
+        let before = self.forms.partition_point(|f| f.end <= start);
+        let behind = self.forms.partition_point(|f| f.start < end);
+        let forms = self.forms.get(before..behind)?;
+        Some(forms.first()?.start..forms.last()?.end)
+    }
+
     /// Where a part of the good text is that has not been edited.
     pub fn part_to_now(&self, good: Range<u32>) -> Option<Range<u32>> {
         let piece = self.pieces.iter().find(|p| p.good <= good.start && good.end <= p.good_end())?;
@@ -228,6 +240,8 @@ mod tests {
         assert_eq!(good.to_now(14), Some(16));
         assert_eq!(good.part_to_now(8..11), Some(8..11), "f x");
         assert_eq!(good.part_to_now(8..12), None, "its bracket is gone");
+        assert_eq!(good.forms_of(7..14), Some(7..12));
+        assert_eq!((good.forms_of(0..20), good.forms_of(6..7)), (Some(0..18), None));
         // However often it is looked at.
         good.renew(&now, &wrong);
         assert_eq!(good.text(), "(a 22) (f x) (c 3)");

@@ -328,9 +328,11 @@ impl Analysis {
             return Vec::new();
         }
         let Some(good) = self.good_file(uri) else { return Vec::new() };
-        let whole = 0..good.text(&self.session.db).len() as u32;
-        let hints = self.ide().hints(good, whole);
         let Some(document) = self.documents.get(uri) else { return Vec::new() };
+        // No more of it is checked than is asked for.
+        let were = wrong.iter().filter_map(|s| document.good.forms_of(s.start..s.end));
+        let mut hints: Vec<remc_ide::Hint> = were.flat_map(|forms| self.ide().hints(good, forms)).collect();
+        hints.dedup();
         let is_wrong = |at: u32| wrong.iter().any(|s| s.start <= at && at <= s.end);
         let now = |mut hint: remc_ide::Hint| {
             hint.offset = document.good.to_now(hint.offset).filter(|at| is_wrong(*at))?;

@@ -69,10 +69,10 @@ impl Analysis {
             return;
         }
         let Some(good) = self.good_file(uri) else { return };
-        let were: FxHashMap<Span, Token> = self
-            .ide()
-            .tokens(good, None)
-            .into_iter()
+        let Some(document) = self.documents.get(uri) else { return };
+        let forms = wrong.iter().filter_map(|s| document.good.forms_of(s.start..s.end));
+        let were: FxHashMap<Span, Token> = forms
+            .flat_map(|forms| self.ide().tokens(good, Some(forms)))
             .filter_map(|t| Some((self.part_now(t.span)?, t)))
             .collect();
         for token in tokens.iter_mut().filter(|t| is_wrong(t)) {
