@@ -10,7 +10,7 @@ use crate::pipeline::Stage;
 use crate::session::{InternalBug, Session};
 pub use kept::{Compiled, Kept};
 use memo::{Tuned, Unit};
-use remc_base::Name;
+use remc_base::{GlobalId, Name};
 use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_flat::ir::Named;
@@ -80,6 +80,9 @@ pub struct Options<'o> {
     /// How many parts a program may have, with its functions written out where they are called, if not
     /// [`MOST_PARTS`].
     pub size_limit: Option<usize>,
+    /// Definitions of closed types that the targets need, none of them an entry, and whose values are known already: they
+    /// are inputs, in this order.
+    pub given: Vec<GlobalId>,
 }
 
 /// The numbers of a device that choose between versions and cut work into blocks. They change the order
@@ -140,7 +143,8 @@ impl Session {
         options: Options<'_>,
     ) -> Result<Stop, CompileError> {
         let most = options.size_limit.unwrap_or(MOST_PARTS);
-        let unit = Unit::new(&self.db, file, targets.to_vec(), ranks.to_vec(), most);
+        let given = options.given.clone();
+        let unit = Unit::new(&self.db, file, targets.to_vec(), ranks.to_vec(), most, given);
         match options.watch.is_some() || options.stop_after.is_some() {
             true => self.step_by_step(unit, options),
             false => self.memoised(unit, options),
@@ -178,7 +182,7 @@ impl Session {
         if options.to == Some("explicit") {
             return Ok(Stop::Explicit(defs));
         }
-        let mono = steps.mono(&defs, &unit.global(db), unit.ranks(db))?;
+        let mono = steps.mono(&defs, &unit.global(db), unit.ranks(db), unit.given(db))?;
         if options.to == Some("mono") {
             return Ok(Stop::Mono(Arc::new(mono)));
         }

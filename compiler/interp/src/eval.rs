@@ -34,6 +34,16 @@ impl<'p> Interp<'p> {
         Interp { program, first_user_module, globals: RefCell::default() }
     }
 
+    /// What the value of a top-level definition is, where that is known already.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn give(&self, g: &GlobalId, value: &Value) -> Result<(), RuntimeError> {
+        let array = boundary::from_value(value).map_err(|f| f.report(self.first_user_module))?;
+        self.globals.borrow_mut().insert(g.clone(), Global::Done(array));
+        Ok(())
+    }
+
     /// The value of a top-level definition.
     ///
     /// # Errors

@@ -38,6 +38,8 @@ pub struct Evaluation<'a> {
     /// The names of all that is run.
     pub expressions: Vec<Name>,
     pub reporter: &'a Reporter,
+    /// Definitions that what is run needs, and whose values are known already. Their types are closed.
+    pub given: &'a [(GlobalId, Value)],
 }
 
 type Show<'s> = &'s mut dyn FnMut(&Value) -> Outcome;
@@ -120,7 +122,7 @@ impl Evaluation<'_> {
         };
         let budget = Budget::of(self.args.memory_limit);
         let (indices, arguments) = match &definition.entry {
-            None => (Vec::new(), Vec::new()),
+            None => (Vec::new(), self.given.iter().map(|(_, value)| value.clone()).collect()),
             Some(sig) => {
                 let arguments = inputs::read_all(&global.name, sig, &self.args.inputs, &budget)?;
                 (solve(sig, &arguments)?, arguments)
@@ -153,7 +155,10 @@ impl Evaluation<'_> {
         }
         let interp = Interp::new(&program, session.first_user_module());
         let value = self.interpret(&budget, || match &definition.entry {
-            None => interp.eval_definition(&global),
+            None => {
+                self.given.iter().try_for_each(|(g, value)| interp.give(g, value))?;
+                interp.eval_definition(&global)
+            }
             Some(_) => interp.call_entry(definition, &indices, arguments),
         })?;
         show(&value)?;
@@ -189,7 +194,8 @@ impl Evaluation<'_> {
         let other = |name: &str| self.expressions.iter().any(|other| name.starts_with(&format!("{other}/")));
         named.retain(|name, _| name.starts_with(&format!("{}/", target.name)) || !other(name));
         let stop_after = args.stop_after_pass;
-        let options = Options { stop_after, tuning, tuned, named, size_limit, ..Options::default() };
+        let given = self.given.iter().map(|(g, _)| g.clone()).collect();
+        let options = Options { stop_after, tuning, tuned, named, size_limit, given, ..Options::default() };
         match dumps.compile(session, self.file, targets, ranks, options)? {
             Ok(Stop::Kernel(kernels)) => {
                 pick.show(&kernels.program.thresholds(), &kernels.numbers);

@@ -63,6 +63,34 @@ fn definitions_take_each_others_place() {
 }
 
 #[test]
+fn values_are_computed_once() {
+    // By the interpreter this takes a while; what uses it does not, functions that mention it neither.
+    let slow = "(define slow (loop ((k 0) (s 0)) while (< k 150000) do (values (+ k 1) (+ s k))))\n";
+    let seconds = |input: &str| {
+        let start = std::time::Instant::now();
+        let o = with_input(&["repl", "--device", "interp"], input.as_bytes());
+        assert_eq!(o.status.code(), Some(0), "{}", text(&o.stderr));
+        (start.elapsed().as_secs_f64(), text(&o.stdout))
+    };
+    let (nothing, _) = seconds("(+ 1 2)\n");
+    let (once, _) = seconds(slow);
+    let uses = "(proj 1 slow)\n(f 1)\n".repeat(20);
+    let (many, values) = seconds(&format!("{slow}(define (f x) (+ x (proj 1 slow)))\n{uses}"));
+    assert_eq!(values, "11249925000\n11249925001\n".repeat(20));
+    assert!(many - nothing < 5.0 * (once - nothing) + 4.0, "{nothing} {once} {many}");
+    // Until it is defined anew, or what it is made of is; the types that values have stay.
+    let input = "(define k (+ 1 (sum [1 2])))\n(define xs (* k (iota [3])))\n(define b (filter (> xs 4) xs))\nb\n(define k (+ 1 (sum [1 3])))\nb\n(* b 2)\n:device interp\nb\n";
+    let values = "(box ((n 1)) [int n] [8])\n(box ((n 2)) [int n] [5 10])\n(box ((n 2)) [int n] [10 20])\n(box ((n 2)) [int n] [5 10])\n";
+    let o = repl(input);
+    assert_eq!(text(&o.stdout), values, "{}", text(&o.stderr));
+    // One that stops says so when it is defined, and then where it is needed alone.
+    let input = "(define bad (index [1 2] [(+ 1 (sum [1]))]))\n(if #t 1 bad)\nbad\n";
+    let o = repl(input);
+    assert_eq!((text(&o.stdout).as_str(), o.status.code()), ("1\n", Some(3)));
+    assert_eq!(text(&o.stderr).matches("error[R0001]").count(), 2, "{}", text(&o.stderr));
+}
+
+#[test]
 fn errors_leave_the_session_as_it_was() {
     let input = "(define x 5)\n(define x 6) (define y (+ x #t))\nx\n(+ x) x\n)\n(index [1 2] [7])\nx\n(f";
     let o = repl(input);

@@ -40,6 +40,9 @@ pub struct Unit<'db> {
     /// How many parts the program may have.
     #[returns(copy)]
     pub size_limit: usize,
+    /// The definitions whose values are inputs.
+    #[returns(deref)]
+    pub given: Vec<GlobalId>,
 }
 
 impl<'db> Unit<'db> {
@@ -131,7 +134,7 @@ pub fn definitions<'db>(db: &'db dyn Db, unit: Unit<'db>) -> C<Arc<Vec<Arc<Defin
 pub fn mono<'db>(db: &'db dyn Db, unit: Unit<'db>) -> C<Mono> {
     let defs = definitions(db, unit).clone()?;
     let mut steps = Steps::new(db, unit.size_limit(db));
-    let program = Arc::new(steps.mono(&defs, &unit.global(db), unit.ranks(db))?);
+    let program = Arc::new(steps.mono(&defs, &unit.global(db), unit.ranks(db), unit.given(db))?);
     Ok(Mono { program, passes: steps.number })
 }
 

@@ -45,12 +45,13 @@ impl<'s> Steps<'s, '_> {
         defs: &[Arc<Definition>],
         target: &GlobalId,
         ranks: &[usize],
+        given: &[GlobalId],
     ) -> C<remc_mono::ir::Program> {
         let by_name: FxHashMap<&GlobalId, &Arc<Definition>> = defs.iter().map(|d| (&d.name, d)).collect();
         let find = |g: &GlobalId| by_name.get(g).map(|d| (*d).clone());
         let most = self.most;
         let mut p = self.step(Stage::Build, || {
-            remc_mono::build::build_within(&find, target, ranks, most).map_err(|e| match e {
+            remc_mono::build::build_given(&find, target, ranks, most, given).map_err(|e| match e {
                 BuildError::Limitation(l) => CompileError::Limitation(l),
                 BuildError::TooLarge(t) => CompileError::TooLarge(t),
                 BuildError::Bug(message) => broken(Stage::Build, message),

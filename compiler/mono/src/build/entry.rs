@@ -20,13 +20,14 @@ struct Inputs {
 }
 
 impl<'a> Build<'a> {
-    pub fn entry(&mut self, name: &GlobalId, ranks: &[usize]) -> R<()> {
+    pub fn entry(&mut self, name: &GlobalId, ranks: &[usize], given: &[GlobalId]) -> R<()> {
         let Some((name, d)) = self.defs.get_key_value(name) else {
             return bug(format!("{name} has no definition"));
         };
         let cx = Cx { def: name, caller: None };
         self.at = self.program.provs.add(name.clone(), d.body.node, None);
         let here = self.at;
+        self.given(given)?;
         let mut value = self.eval(&d.body, &Env::empty(), cx)?;
         let mut ty = &d.ty;
         if let Some(sig) = &d.entry {
@@ -38,6 +39,21 @@ impl<'a> Build<'a> {
         let mut results = Vec::new();
         self.program.output = self.output(&value, ty, &mut results)?;
         self.program.body = Body { stmts: self.close().stmts, results };
+        Ok(())
+    }
+
+    /// Definitions whose values are inputs are known in all bodies.
+    fn given(&mut self, given: &[GlobalId]) -> R<()> {
+        let mut inputs = Inputs::default();
+        for g in given {
+            let Some(d) = self.defs.get(g) else {
+                return bug(format!("{g} is given and not needed"));
+            };
+            let (value, input) = self.input(g.name.as_str(), &d.ty, &[], &mut inputs)?;
+            self.program.inputs.push(input);
+            self.scope().globals.insert(g.clone(), value);
+        }
+        self.take(inputs);
         Ok(())
     }
 
@@ -71,6 +87,12 @@ impl<'a> Build<'a> {
             args.push(value);
             self.program.inputs.push(input);
         }
+        self.take(inputs);
+        Ok((indices, args))
+    }
+
+    /// The arrays of inputs are parameters, behind the sizes that they have.
+    fn take(&mut self, inputs: Inputs) {
         // An axis that is alone, or beside others that surely have places, has as many places as there are in memory.
         let (mut small, mut all) = (FxHashSet::default(), FxHashSet::default());
         for v in &inputs.arrays {
@@ -83,9 +105,8 @@ impl<'a> Build<'a> {
                 }
             }
         }
-        self.vast = all.into_iter().filter(|d| !small.contains(d)).collect();
+        self.vast.extend(all.into_iter().filter(|d| !small.contains(d)));
         self.program.params.extend(inputs.arrays);
-        Ok((indices, args))
     }
 
     pub fn size_parameter(&mut self, name: &str) -> Var {

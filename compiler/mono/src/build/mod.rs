@@ -97,7 +97,22 @@ pub fn build_within(
     ranks: &[usize],
     most: usize,
 ) -> Result<Program, BuildError> {
-    let all = reachable(defs, entry);
+    build_given(defs, entry, ranks, most, &[])
+}
+
+/// The same of a definition without parameters, where the values of some others are known already: they are inputs. Their
+/// types are closed.
+///
+/// # Errors
+/// As those of [`build`].
+pub fn build_given(
+    defs: &dyn Fn(&GlobalId) -> Option<Arc<Definition>>,
+    entry: &GlobalId,
+    ranks: &[usize],
+    most: usize,
+    given: &[GlobalId],
+) -> Result<Program, BuildError> {
+    let all = reachable(defs, std::iter::once(entry).chain(given));
     let mut b = Build {
         defs: &all,
         program: Program {
@@ -124,7 +139,7 @@ pub fn build_within(
         most,
         at: Prov(0),
     };
-    b.entry(entry, ranks).map_err(|e| *e)?;
+    b.entry(entry, ranks, given).map_err(|e| *e)?;
     let mut program = b.program;
     let old = std::mem::take(&mut program.provs);
     keep_places(&mut program.body, &old, &mut program.provs);
@@ -152,13 +167,13 @@ fn keep_places(body: &mut Body, old: &Provenance, new: &mut Provenance) {
     }
 }
 
-/// The definitions that `entry` needs.
-fn reachable(
+/// The definitions that some need, and these.
+fn reachable<'g>(
     defs: &dyn Fn(&GlobalId) -> Option<Arc<Definition>>,
-    entry: &GlobalId,
+    from: impl Iterator<Item = &'g GlobalId>,
 ) -> FxHashMap<GlobalId, Arc<Definition>> {
     let mut all = FxHashMap::default();
-    let mut todo = vec![entry.clone()];
+    let mut todo: Vec<GlobalId> = from.cloned().collect();
     while let Some(g) = todo.pop() {
         if all.contains_key(&g) {
             continue;

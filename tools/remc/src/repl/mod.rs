@@ -8,7 +8,7 @@
 //!
 //! An input is one or more forms. It is checked with all that is defined; where it has errors, these are shown and nothing
 //! changes. What is defined under a name takes the place of what was; what used that is checked anew, and cannot be used as
-//! long as it does not check. Checking is done here, computing in the worker, which can be ended at any time.
+//! long as it does not check. A definition without parameters is computed once ([`kept`]). Checking is done here, computing in the worker, which can be ended at any time.
 //!
 //! Values, types and what commands tell go to standard output; messages go to standard error, and so do the types of what is
 //! defined, so that of a script the values alone remain.
@@ -19,6 +19,7 @@ mod complete;
 mod desk;
 mod editor;
 mod highlight;
+mod kept;
 mod prompt;
 mod request;
 mod serve;

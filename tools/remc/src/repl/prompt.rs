@@ -1,6 +1,7 @@
 //! One input after the other: definitions stay, values are shown.
 
 use super::desk::{Candidate, Desk, SHOWN};
+use super::kept::is_kept;
 use super::request::{Request, Screen, What};
 use super::worker::{Ended, Worker};
 use super::workspace::{Kind, Origin, Piece};
@@ -10,6 +11,7 @@ use crate::commands::new_session;
 use crate::report::{Failure, Outcome, Reporter, fail, on_terminal, to_stderr, to_stdout, usage};
 use clap::ValueEnum;
 use remc_base::visible;
+use remc_driver::Def;
 use remc_driver::names::{DefKind, Namespace, lookup};
 use remc_driver::queries::{check, scheme};
 use remc_ide::types::{arguments, parameters};
@@ -107,6 +109,7 @@ impl Prompt {
         }
         self.show_found(&candidate)?;
         self.define(&candidate);
+        self.keep(&candidate)?;
         let expressions: Vec<&Piece> =
             candidate.new_pieces().iter().filter(|p| p.kind == Kind::Expression).collect();
         for (nth, piece) in expressions.iter().enumerate() {
@@ -174,6 +177,21 @@ impl Prompt {
             ));
         }
         to_stderr(&said);
+    }
+
+    /// Lets the worker compute what has been defined and is a value.
+    fn keep(&mut self, candidate: &Candidate) -> Outcome {
+        let names: Vec<String> = {
+            let desk = self.desk();
+            let is_new =
+                |d: &Def<'_>| is_kept(&desk.session, *d) && desk.errors_under(*d, candidate).is_empty();
+            let new = desk.new_defs(candidate).into_iter().filter(is_new);
+            new.map(|d| d.name(&desk.session.db).to_string()).collect()
+        };
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.compute(candidate, What::Define { names }, self.run_options())
     }
 
     /// The type of an expression that is a function: there is nothing to compute.

@@ -36,6 +36,8 @@ pub enum What {
     Time { nth: usize },
     /// Its picture, in a file or on the terminal.
     Plot { nth: usize, kind: Option<String>, to: Option<String>, title: String },
+    /// The values of definitions, by their names, which are kept.
+    Define { names: Vec<String> },
     /// What one stage makes of the last expression, or of an entry.
     Ir,
     /// What that costs.
@@ -49,6 +51,7 @@ impl Request {
             What::Shape { nth } => ("shape", *nth, json!(null)),
             What::Time { nth } => ("time", *nth, json!(null)),
             What::Plot { nth, kind, to, title } => ("plot", *nth, json!([kind, to, title])),
+            What::Define { names } => ("define", 0, json!(names)),
             What::Run => ("run", 0, json!(null)),
             What::Ir => ("ir", 0, json!(null)),
             What::Perf => ("perf", 0, json!(null)),
@@ -71,6 +74,10 @@ impl Request {
             "plot" => {
                 let more = &json["more"];
                 What::Plot { nth, kind: text(&more[0]), to: text(&more[1]), title: text(&more[2])? }
+            }
+            "define" => {
+                let names = json["more"].as_array()?.iter().map(text).collect::<Option<_>>()?;
+                What::Define { names }
             }
             "run" => What::Run,
             "ir" => What::Ir,
@@ -101,7 +108,8 @@ mod tests {
     #[test]
     fn reads_back() {
         let plot = What::Plot { nth: 2, kind: Some("line".into()), to: None, title: "(f \"x\")\n".into() };
-        for what in [What::Value { nth: 0 }, What::Run, What::Ir, plot] {
+        let define = What::Define { names: vec!["x".into(), "y".into()] };
+        for what in [What::Value { nth: 0 }, What::Run, What::Ir, define, plot] {
             let screen = Screen { width: 80, height: 24, colours: 8 };
             let options = vec!["--threads=2".to_owned()];
             let places = json!({"parts": [], "origins": []});

@@ -1,5 +1,6 @@
 //! The other end of the prompt: computes what it is asked for, one request after the other.
 
+use super::kept::{Kept, needed};
 use super::request::{Request, Screen, What};
 use crate::args::{Cli, Command, Device, Ir, PlotKind, Run};
 use crate::codes;
@@ -10,11 +11,13 @@ use crate::report::{Failure, Outcome, Reporter, fail, to_stdout, usage};
 use crate::{compile, perf, plot};
 use clap::{Parser, ValueEnum};
 use remc_base::value::Data;
-use remc_base::{AtomTy, Value};
+use remc_base::{AtomTy, GlobalId, Value};
+use remc_driver::names::{DefKind, def_of};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
 use remc_plot::Colours;
 use remc_runtime::display::{Room, display};
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -30,7 +33,7 @@ pub fn serve(reporter: &Reporter) -> Outcome {
     };
     let mut answers = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(broken)?);
     let requests = requests(answers.try_clone().map_err(broken)?);
-    let mut served = Served { session: new_session(), file: None };
+    let mut served = Served { session: new_session(), file: None, kept: RefCell::default() };
     for line in requests {
         let Some(request) = Request::of_line(&line) else {
             return Err(Failure::Bug(InternalBug { stage: "prompt", message: "no request".into() }));
@@ -71,6 +74,7 @@ fn requests(socket: UnixStream) -> mpsc::IntoIter<String> {
 struct Served {
     session: Session,
     file: Option<SourceFile>,
+    kept: RefCell<Kept>,
 }
 
 impl Served {
@@ -85,6 +89,9 @@ impl Served {
         };
         self.file = Some(file);
         let session = &self.session;
+        self.kept
+            .borrow_mut()
+            .retain(|g| session.file(g.module).is_some_and(|f| def_of(&session.db, f, g).is_some()));
         let reporter = &reporter.placed(request.places(file.module(&session.db)));
         let nth = |nth: usize| match session.expressions(file).get(nth) {
             Some(def) => Ok(*def),
@@ -92,6 +99,12 @@ impl Served {
         };
         let screen = request.screen;
         match &request.what {
+            What::Define { names } => {
+                let options = run_options(&request.options)?;
+                let is_named = |d: &Def<'_>| names.contains(&d.name(&session.db).to_string());
+                let mut named = session.value_defs(file).into_iter().filter(is_named);
+                named.try_for_each(|d| self.keep(file, d, &options, reporter).map(|_| ()))
+            }
             What::Value { nth: k } => {
                 let show = &mut |value: &Value| to_stdout(&display(value, room(screen)));
                 self.run(file, nth(*k)?, &run_options(&request.options)?, reporter, show).map(|_| ())
@@ -140,7 +153,51 @@ impl Served {
         }
     }
 
-    /// Computes an expression.
+    /// The value of a definition, computed if it is not kept.
+    fn keep(
+        &self,
+        file: SourceFile,
+        def: Def<'_>,
+        args: &Run,
+        reporter: &Reporter,
+    ) -> Outcome<Option<Value>> {
+        if let Some(value) = self.kept.borrow().get(&self.session, def) {
+            return Ok(Some(value.clone()));
+        }
+        let mut found = None;
+        self.run(file, def, args, reporter, &mut |value| {
+            found = Some(value.clone());
+            Ok(())
+        })?;
+        if let Some(value) = &found {
+            self.kept.borrow_mut().put(&self.session, def, value.clone());
+        }
+        Ok(found)
+    }
+
+    /// The values of the definitions that an expression or definition needs. One that stops is left to where it is used.
+    fn given(
+        &self,
+        file: SourceFile,
+        target: Def<'_>,
+        args: &Run,
+        reporter: &Reporter,
+    ) -> Vec<(GlobalId, Value)> {
+        let (session, quiet) = (&self.session, reporter.keeping());
+        let program = session.link(file, &[target]);
+        let mut all = Vec::new();
+        for def in needed(session, target) {
+            let name = def.global(&session.db);
+            if program.get(&name).is_some()
+                && let Ok(Some(value)) = self.keep(file, def, args, &quiet)
+            {
+                all.push((name, value));
+            }
+        }
+        all
+    }
+
+    /// Computes an expression or a definition.
     fn run(
         &self,
         file: SourceFile,
@@ -151,9 +208,15 @@ impl Served {
     ) -> Outcome<Report> {
         let session = &self.session;
         session.verify(&session.link(file, &[target]), file)?;
+        // An entry has inputs of its own.
+        let given = match target.kind(&session.db) {
+            DefKind::Entry => Vec::new(),
+            _ => self.given(file, target, args, reporter),
+        };
+        let given = &given[..];
         let device = crate::run::device(args);
         let expressions = vec![target.name(&session.db).clone()];
-        let evaluation = Evaluation { session, file, args, device, expressions, reporter };
+        let evaluation = Evaluation { session, file, args, device, expressions, reporter, given };
         let ran = evaluation.run(&[target], Dumps::default(), &mut |value| {
             reporter.show(session, &session.notices());
             show(value)
@@ -172,13 +235,15 @@ impl Served {
         reporter: &Reporter,
     ) -> Outcome {
         let once = run_options(options)?;
+        // What it needs is computed before, and not counted.
+        self.given(file, target, &once, reporter);
         let before = self.spent();
         let show = &mut |value: &Value| to_stdout(&display(value, room(screen)));
         let report = self.run(file, target, &once, reporter, show)?;
         let after = self.spent();
-        let (compiled, interpreted) = (after.0 - before.0, after.1 - before.1);
+        let [compiled, executed, interpreted] = [0, 1, 2].map(|k| after[k] - before[k]);
         let mut ran = report.runs().to_vec();
-        let first = ran.first().copied().unwrap_or(interpreted);
+        let first = ran.first().copied().unwrap_or(executed + interpreted);
         let device = crate::run::device(&once);
         // What is quick is run again, as often as it takes to know better.
         if device == Device::Cpu && !ran.is_empty() && first < LONG {
@@ -193,18 +258,22 @@ impl Served {
             _ => (first, String::new()),
         };
         let by =
-            if report.runs().is_empty() && device != Device::Interp { " by the interpreter" } else { "" };
+            if device != Device::Interp && interpreted > Duration::ZERO { " by the interpreter" } else { "" };
         to_stdout(&format!("compiled in {}, ran in {}{by}{how}\n", said(compiled), said(best)))
     }
 
-    /// How long this session has compiled, and interpreted.
-    fn spent(&self) -> (Duration, Duration) {
-        let report = self.session.db.timings().report();
-        let of = |is: &dyn Fn(Stage) -> bool| report.iter().filter(|(s, ..)| is(*s)).map(|(.., t)| *t).sum();
-        (
-            of(&|s| !matches!(s, Stage::Interp | Stage::Execute)),
-            of(&|s| matches!(s, Stage::Interp | Stage::Execute)),
-        )
+    /// How long this session has compiled, executed what was compiled, and interpreted.
+    fn spent(&self) -> [Duration; 3] {
+        let mut all = [Duration::ZERO; 3];
+        for (stage, _, time) in self.session.db.timings().report() {
+            let what = match stage {
+                Stage::Execute => 1,
+                Stage::Interp => 2,
+                _ => 0,
+            };
+            all[what] += time;
+        }
+        all
     }
 }
 

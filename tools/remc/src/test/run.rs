@@ -183,6 +183,7 @@ impl<'a> Forms<'a> {
             device,
             expressions: Vec::new(),
             reporter: &keeping,
+            given: &[],
         };
         let one = |def: &Option<Def<'a>>| -> Outcome<Found> {
             let Some(def) = def else { return Ok(Found::Nothing) };
@@ -292,6 +293,7 @@ fn printed(
                 device: args.device,
                 expressions,
                 reporter: &keeping,
+                given: &[],
             };
             let show = &mut |v: &_| {
                 lines.push_str(&text::print(v));
