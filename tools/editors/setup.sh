@@ -1,5 +1,5 @@
 # Part of tools/setup, for `test --all` alone: what the book's site, the extension and the editors are tested with, and
-# the tests. Node with npm, Chromium and Python come from Debian's packages where they are missing, as do Neovim and
+# the tests. Node with npm and Chromium come from Debian's packages where they are missing, as do Neovim and
 # Emacs; mdbook and tree-sitter's command line from crates.io, into cargo's target folder, editors/; what the extension
 # and the tests of the site are made of from npm, into node_modules beside them. With REMC_NO_EDITORS=1 nothing is
 # fetched, and the tests are left out.
@@ -107,10 +107,10 @@ test_editors() {
   (cd tools/tree-sitter-remora && "$editors/bin/tree-sitter" test)
   say "The extension for VS Code: its types, its grammar against the other, its package"
   (cd tools/vscode && REMC_TREE_SITTER="$editors/bin/tree-sitter" npm test --silent)
-  say "The book as a site, in Chromium"
-  PATH="$editors/bin:$PATH" mdbook build book
-  (cd tools/book && REMC_BOOK="$PWD/../../target/book" REMC_PICTURES="$editors/pictures" npm test --silent)
   cargo build --quiet --locked -p remc
+  say "The book as a site, in Chromium, and the pictures that it shows"
+  PATH="$editors/bin:$PATH" mdbook build book
+  (cd tools/book && REMC="$target/debug/remc" REMC_BOOK="$target/book" REMC_PICTURES="$editors/pictures" npm test --silent)
   say "The language server, asked everything by the library that VS Code's client is made of"
   (cd tools/editors/protocol && REMC="$target/debug/remc" npm test --silent)
   say "Neovim and Emacs, with remc lsp and the grammar"

@@ -5,13 +5,20 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { open, pictures } from './site.mjs';
+import { terminal } from './terminal.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const kept = join(root, 'book/src/pictures');
+const remc = process.env.REMC ?? join(root, 'target/release/remc');
+
+function keep(file) {
+  if (process.env.UPDATE_EXPECT) copyFileSync(join(pictures, file), join(kept, file));
+  assert.ok(existsSync(join(kept, file)), `book/src/pictures/${file} is not there: UPDATE_EXPECT=1 makes it`);
+}
 
 let opened;
 before(async () => {
@@ -33,8 +40,7 @@ async function picture(name, html, width) {
     const file = `${name}-${scheme}.png`;
     await page.screenshot({ path: join(pictures, file), fullPage: true });
     await page.close();
-    if (process.env.UPDATE_EXPECT) copyFileSync(join(pictures, file), join(kept, file));
-    assert.ok(existsSync(join(kept, file)), `book/src/pictures/${file} is not there: UPDATE_EXPECT=1 makes it`);
+    keep(file);
   }
 }
 
@@ -43,4 +49,28 @@ test('a program as an editor shows it', async () => {
   const html = execFileSync('cargo', command, { cwd: root, encoding: 'utf8' });
   assert.match(html, /<span class="r-function">nearest<\/span>/);
   await picture('editor', html, 1180);
+});
+
+/** A picture of a terminal in which `remc`, which REMC names, is run. */
+async function session(name, options) {
+  for (const scheme of ['light', 'dark']) {
+    const file = `${name}-${scheme}.png`;
+    const shown = await terminal(opened, {
+      columns: 104,
+      rows: 40,
+      ...options,
+      scheme,
+      env: { PATH: `${dirname(remc)}:${process.env.PATH}` },
+      path: join(pictures, file),
+    });
+    for (const part of options.shows) assert.match(shown, part);
+    keep(file);
+  }
+}
+
+test('a message in a terminal', async () => {
+  await session('message', {
+    command: `printf '$ remc run -e "(+ [[1 2 3] [4 5 6]] [10 20 30])"\\n'; remc run -e '(+ [[1 2 3] [4 5 6]] [10 20 30])'`,
+    shows: [/E0301/, /a rerank pairs the cells that fit: \(~\(1 1\)\+/],
+  });
 });

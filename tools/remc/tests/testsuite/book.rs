@@ -7,6 +7,8 @@
 //! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output;
 //! - `repl`: lines `> …`, typed at the prompt, and what it shows.
 //!
+//! Pictures that commands and the prompt draw there are those of the book.
+//!
 //! Each page about the language has programs. The pages that are written from other sources are compared with these.
 
 use crate::pages::{Folder, blocks, console, file_name, prompt};
@@ -191,6 +193,25 @@ fn page(path: &Path) -> Result<(), Failed> {
     }
     if updated != text {
         std::fs::write(path, updated)?;
+    }
+    pictures(&folder)
+}
+
+/// What the commands of a page have drawn are the book's pictures of that name.
+fn pictures(folder: &Folder) -> Result<(), Failed> {
+    for entry in std::fs::read_dir(&folder.0)? {
+        let drawn = entry?.path();
+        if !drawn.extension().is_some_and(|e| e == "svg" || e == "png") {
+            continue;
+        }
+        let name = drawn.file_name().unwrap_or_default();
+        let (drawn, kept) = (std::fs::read(&drawn)?, root().join("book/src/pictures").join(name));
+        if std::fs::read(&kept).ok().as_ref() != Some(&drawn) {
+            if !updating() {
+                return Err(format!("{} is not what is drawn", kept.display()).into());
+            }
+            std::fs::write(kept, drawn)?;
+        }
     }
     Ok(())
 }
