@@ -1,5 +1,5 @@
 # Part of tools/setup, for `test --all` alone: what the book's site, the extension and the editors are tested with, and
-# the tests. Node with npm and Chromium come from Debian's packages where they are missing, as do Neovim and
+# the tests. Node with npm, Chromium and Python come from Debian's packages where they are missing, as do Neovim and
 # Emacs; mdbook and tree-sitter's command line from crates.io, into cargo's target folder, editors/; what the extension
 # and the tests of the site are made of from npm, into node_modules beside them. With REMC_NO_EDITORS=1 nothing is
 # fetched, and the tests are left out.
@@ -67,6 +67,8 @@ find_editors() {
   fi
   have_node || missing+=(nodejs npm)
   find_chromium || missing+=(chromium)
+  # What gives the programs of the pictures a terminal.
+  command -v python3 >/dev/null 2>&1 || missing+=(python3)
   # The pictures have letters that not every font has.
   fc-list 2>/dev/null | grep -q DejaVuSansMono || missing+=(fonts-dejavu-core fontconfig)
   command -v nvim >/dev/null 2>&1 || missing+=(neovim)

@@ -4,7 +4,8 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -68,9 +69,37 @@ async function session(name, options) {
   }
 }
 
-test('a message in a terminal', async () => {
-  await session('message', {
-    command: `printf '$ remc run -e "(+ [[1 2 3] [4 5 6]] [10 20 30])"\\n'; remc run -e '(+ [[1 2 3] [4 5 6]] [10 20 30])'`,
-    shows: [/E0301/, /a rerank pairs the cells that fit: \(~\(1 1\)\+/],
+test('the prompt in a terminal', async () => {
+  await session('prompt', {
+    command: 'remc repl --history off',
+    rows: 44,
+    keys: [
+      '(define table [[120 80 45] [110 95 50]])\r',
+      '(sum table)\r',
+      ':type (outer * [1 2] [0.5 1.5 2.5])\r',
+      ':plot (sin (/ (iota [64]) 5.0))\r',
+      '(rot',
+      '\t',
+    ],
+    shows: [/\[230 175 95\]/, /\[float 2 3\]/, /⠤⠤/, /rotate/],
   });
+});
+
+/** The file of that name as a page has it first. */
+function fileOf(page, name) {
+  const text = readFileSync(join(root, 'book/src', page), 'utf8');
+  const block = text.split(`\`\`\`remora ${name}\n`)[1];
+  assert.ok(block, `${page} has no ${name}`);
+  return block.split('```')[0];
+}
+
+test('a message in a terminal', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'remc-message-'));
+  writeFileSync(join(cwd, 'prices.remora'), fileOf('start.md', 'prices.remora'));
+  await session('message', {
+    cwd,
+    command: "printf '$ remc run prices.remora\\n'; remc run prices.remora",
+    shows: [/E0301/, /a rerank pairs the cells that fit: \(~\(1 1\)\+ prices \[10 5 5\]\)/],
+  });
+  rmSync(cwd, { recursive: true });
 });

@@ -100,28 +100,3 @@ fn tables() {
     assert!(remc(&["run", "-e", "(iota [500])", "--format", "table", "--output", &path]).status.success());
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 500);
 }
-
-/// The book's pictures are what the commands beside them draw.
-#[test]
-fn pictures_of_the_book() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("book/src/terminal.md")).unwrap();
-    let folder = Folder::new("plot-book");
-    let mut found = 0;
-    for line in page.lines().filter_map(|l| l.strip_prefix("$ remc run -e '")) {
-        let Some((program, name)) = line.split_once("' --plot ") else { continue };
-        let path = folder.path(name);
-        let o = remc(&["run", "-e", program, "--plot", &path]);
-        assert!(o.status.success(), "{}", text(&o.stderr));
-        let (drawn, kept) = (std::fs::read(&path).unwrap(), root.join("book/src/pictures").join(name));
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::write(&kept, &drawn).unwrap();
-        }
-        assert!(
-            std::fs::read(&kept).ok().as_ref() == Some(&drawn),
-            "{name} differs: UPDATE_EXPECT=1 draws it anew"
-        );
-        found += 1;
-    }
-    assert_eq!(found, 4);
-}

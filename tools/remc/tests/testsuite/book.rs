@@ -1,18 +1,19 @@
-//! `book/src/`: one test a page. Fenced blocks:
+//! `book/src/` and the first page of all, `README.md`: one test a page. Fenced blocks:
 //!
 //! - `remora`: a program; what stands behind `; ⇒` is the value of the form before it, or `error` and a
 //!   code, and nothing else in it is wrong;
 //! - `remora more`: goes on with the program of the block before;
-//! - `remora NAME.remora`: a file, for imports and for the commands below;
+//! - `remora NAME.remora`: a file, for imports and for the commands below; when it comes once more, it is what the fix of
+//!   its message makes of it;
 //! - `console`: lines `$ remc …`, run in a folder with those files and `examples/`, and their output;
 //! - `repl`: lines `> …`, typed at the prompt, and what it shows.
 //!
-//! Pictures that commands and the prompt draw there are those of the book.
+//! Pictures that the commands and the prompt of a page of the book draw there are those of the book.
 //!
 //! Each page about the language has programs. The pages that are written from other sources are compared with these.
 
 use crate::pages::{Folder, blocks, console, file_name, prompt};
-use crate::{differs, expect_file, files, remc, root, stdout, stem, updating};
+use crate::{differs, expect_file, files, remc, root, stderr, stdout, stem, updating};
 use libtest_mimic::{Failed, Trial};
 use remc_driver::Session;
 use std::path::{Path, PathBuf};
@@ -28,9 +29,10 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("book::the_prelude_is_up_to_date", prelude),
         Trial::test("book::the_errors_are_up_to_date", errors),
     ];
+    trials.push(Trial::test("book::README", || page(&root().join("README.md")).map(drop)));
     for path in pages_of(&source) {
         let name = path.strip_prefix(&source).unwrap_or(&path).with_extension("").display().to_string();
-        trials.push(Trial::test(format!("book::{name}"), move || page(&path)));
+        trials.push(Trial::test(format!("book::{name}"), move || pictures(&page(&path)?)));
     }
     trials
 }
@@ -154,7 +156,8 @@ fn errors() -> Result<(), Failed> {
     expect_file(&root().join("book/src/language/errors.md"), &out)
 }
 
-fn page(path: &Path) -> Result<(), Failed> {
+/// The folder that a page's commands were run in, after what they said was compared.
+fn page(path: &Path) -> Result<Folder, Failed> {
     let text = std::fs::read_to_string(path)?;
     let folder = Folder::new(&format!("book-{}", path.file_stem().unwrap_or_default().to_string_lossy()))?;
     let mut programs: Vec<String> = vec![];
@@ -168,7 +171,11 @@ fn page(path: &Path) -> Result<(), Failed> {
             "repl" => found.push((block.content.clone(), prompt(content, &folder)?)),
             info => {
                 if let Some(name) = file_name(info) {
-                    std::fs::write(folder.0.join(name), content)?;
+                    let file = folder.0.join(name);
+                    if file.exists() {
+                        mended(&file, content)?;
+                    }
+                    std::fs::write(file, content)?;
                 }
             }
         }
@@ -194,7 +201,20 @@ fn page(path: &Path) -> Result<(), Failed> {
     if updated != text {
         std::fs::write(path, updated)?;
     }
-    pictures(&folder)
+    Ok(folder)
+}
+
+/// A file is mended as its message says: by the first fix, which editors and other programs get with it.
+fn mended(file: &Path, content: &str) -> Result<(), Failed> {
+    let output = remc().args(["check", "--diagnostics", "json"]).arg(file).output()?;
+    let messages = stderr(&output);
+    let message: serde_json::Value =
+        serde_json::from_str(messages.lines().next().ok_or("nothing is wrong")?)?;
+    let fix = &message["fixes"][0];
+    let place = |end: &str| fix[end].as_u64().map(|at| at as usize).ok_or("the message has no fix");
+    let mut text = std::fs::read_to_string(file)?;
+    text.replace_range(place("start")?..place("end")?, fix["text"].as_str().unwrap_or_default());
+    if text == content { Ok(()) } else { Err(differs("the mended file", content, &text)) }
 }
 
 /// What the commands of a page have drawn are the book's pictures of that name.
