@@ -86,11 +86,18 @@ pub fn render(sources: &dyn Sources, d: &Diagnostic<Span>, color: bool, out: &mu
             from = correct(&mut text, from, &visible(path), line_column(whole, head.start as usize));
         }
     }
+    for (of_dark, own) in READABLE {
+        text = text.replace(of_dark, own);
+    }
     for line in text.lines() {
         out.push_str(line.trim_end());
         out.push('\n');
     }
 }
+
+/// Ariadne's own colours are for dark terminals: source lines are light grey, titles of help and notes mint. The terminal's
+/// colours can be read on what it has behind them.
+const READABLE: [(&str, &str); 2] = [("\x1b[38;5;249m", "\x1b[39m"), ("\x1b[38;5;115m", "\x1b[32m")];
 
 /// Puts the right line and column into the head of the next excerpt of `path`; gives where to go on.
 /// Ariadne counts columns in the excerpt, where a cut line has moved, and those of secondary files in

@@ -155,3 +155,14 @@ fn labels_of_one_file_share_an_excerpt() {
     assert!(shown.contains("a.remora:5:9"), "{shown}");
     assert!(shown.contains(" 3 │ (define a 1)") && shown.contains(" 5 │ (define a 3)"), "{shown}");
 }
+
+#[test]
+fn colours_are_those_of_the_terminal() {
+    let d = Diagnostic::error(C, "m").primary(at(1, 2), "x").note("a note").help("a help");
+    let text = render(&One("(+ 1 2)\n".into()), &[d], Style::Rich, true);
+    // What is no part of a label, and titles: nothing that is light whatever is behind it.
+    for part in ["\x1b[39m(", "\x1b[32mHelp", "\x1b[32mNote"] {
+        assert!(text.contains(part), "no {part:?} in {text:?}");
+    }
+    assert!(!text.contains("38;5;249") && !text.contains("38;5;115"), "{text:?}");
+}
