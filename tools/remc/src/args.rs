@@ -14,11 +14,11 @@ pub use tune::{Autotune, TuningFile};
 #[cfg(feature = "llvm")]
 pub use tune::{Effort, Target};
 
-use clap::error::ContextValue;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand, ValueEnum};
 use remc_base::visible;
 use remc_driver::compile::{ALWAYS, Field, Kind, NEVER, Named, Threshold};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Parser, Clone, Debug)]
 #[command(name = "remc", version, about = "Checks, runs and compiles Remora programs.", max_term_width = 100)]
@@ -558,6 +558,17 @@ pub enum DiagnosticStyle {
     Short,
     /// One JSON object a line
     Json,
+}
+
+/// A file in the place of a command is a program that somebody wants to run.
+pub fn suggest_run(e: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = e.get(ContextKind::InvalidSubcommand) else { return };
+    if !word.ends_with(".remora") && !Path::new(word).is_file() {
+        return;
+    }
+    let tip = format!("`remc run {}` runs a program", visible(word));
+    e.remove(ContextKind::SuggestedSubcommand);
+    e.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// Escapes what a terminal would act on in the words of a command line that are said back to whoever wrote it.

@@ -65,6 +65,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(mut e) => {
+            args::suggest_run(&mut e);
             args::make_visible(&mut e);
             // Help goes to standard output, misuse to standard error; either may be closed.
             let _ = e.print();

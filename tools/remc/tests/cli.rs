@@ -137,6 +137,9 @@ fn a_function_alone_is_an_error() {
 
 #[test]
 fn wrong_usage() {
+    fails(&["blur.remora"], 2, "tip: `remc run blur.remora` runs a program");
+    fails(&["Cargo.toml", "--entry", "main"], 2, "tip: `remc run Cargo.toml` runs a program");
+    fails(&["complie"], 2, "'compile'");
     fails(&[], 2, "Usage");
     fails(&["run"], 2, "required");
     fails(&["run", "/no/such/file.remora"], 2, "there is no such file");

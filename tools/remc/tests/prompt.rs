@@ -102,6 +102,25 @@ fn errors_leave_the_session_as_it_was() {
 }
 
 #[test]
+fn a_command_without_its_colon() {
+    for (input, help) in [
+        ("quit", "`:quit`"),
+        ("help", "`:help [COMMAND]`"),
+        ("exit()", "`:exit`"),
+        ("(plot [1 2])", "`:plot [KIND] [FILE] [EXPR]`"),
+    ] {
+        let help = format!("a command begins with a colon: {help}\n");
+        fails(input, 1, &[&help, "[E0501]"]);
+    }
+    // By itself it can be nothing else.
+    assert!(!text(&with_input(&["repl"], b"exit").stderr).contains("did you mean"));
+    // Names of one's own come first, and no command is applied in the middle of a form.
+    gives("(define quit 3)\nquit\n", "3\n", "quit : int\n");
+    let o = with_input(&["repl"], b"(+ 1 quit)\n(list 1 2)\n");
+    assert!(!text(&o.stderr).contains("colon"), "{}", text(&o.stderr));
+}
+
+#[test]
 fn runs_that_end_the_worker() {
     // Memory: the process that computes ends, and says why; the session does not.
     let input = "(define x 5)\n:device interp\n(sum (iota [100000 100000 1000]))\nx\n";

@@ -1,5 +1,6 @@
 //! What begins with a colon.
 
+use super::desk::{Candidate, Desk};
 use super::prompt::{Next, Prompt};
 use super::request::What;
 use super::workspace::{Kind, Origin, Piece, pieces};
@@ -9,7 +10,7 @@ use crate::commands::{cannot_write, may_write};
 use crate::doc;
 use crate::report::{Outcome, fail, to_stderr, to_stdout, usage};
 use clap::ValueEnum;
-use remc_base::{AtomTy, visible};
+use remc_base::{AtomTy, Diagnostic, Span, visible};
 use remc_driver::names::DefKind;
 use remc_driver::queries::check;
 use remc_driver::session;
@@ -91,6 +92,29 @@ impl Prompt {
             }
         }
     }
+}
+
+/// What is said of new input. An unknown name that is a command's, by itself or first in a form, was meant as that.
+pub fn found(desk: &Desk, candidate: &Candidate) -> Vec<Diagnostic<Span>> {
+    let (ranges, text) = (candidate.workspace.ranges(), candidate.workspace.text());
+    let with_command = |d: &Diagnostic<Span>| {
+        let mut d = d.clone();
+        let place = d.labels.iter().find(|l| l.primary && l.loc.module == desk.module()).map(|l| l.loc);
+        let Some(place) = place.filter(|_| d.code == remc_typed::codes::UNKNOWN_NAME) else { return d };
+        let at = place.start as usize..place.end as usize;
+        let form = ranges.iter().position(|r| r.contains(&at.start)).map(|k| &candidate.workspace.pieces[k]);
+        let (Some(form), Some(name)) = (form.map(|p| p.text.trim()), text.get(at)) else { return d };
+        let Some(command) = COMMANDS.iter().find(|c| c.name == name) else { return d };
+        if form.strip_suffix("()").unwrap_or(form) == name {
+            d.help.clear();
+            d.fixes.clear();
+        } else if command.takes.is_empty() || form.strip_prefix('(').is_none_or(|f| word(f).0 != name) {
+            return d;
+        }
+        let written = format!(":{name} {}", command.takes);
+        d.help(format!("a command begins with a colon: `{}`", written.trim_end()))
+    };
+    candidate.found.iter().map(with_command).collect()
 }
 
 /// The first word of a text, and the rest.

@@ -114,7 +114,7 @@ impl Desk {
         worse
     }
 
-    fn module(&self) -> ModuleId {
+    pub fn module(&self) -> ModuleId {
         self.program.module(&self.session.db)
     }
 

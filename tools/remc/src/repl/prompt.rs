@@ -1,5 +1,6 @@
 //! One input after the other: definitions stay, values are shown.
 
+use super::commands;
 use super::desk::{Candidate, Desk, SHOWN};
 use super::kept::is_kept;
 use super::request::{Request, Screen, What};
@@ -150,7 +151,8 @@ impl Prompt {
     pub fn show_found(&self, candidate: &Candidate) -> Outcome {
         let reporter = self.reporter.placed(candidate.places.clone());
         if !candidate.found.is_empty() {
-            reporter.show(&self.desk().session, &candidate.found);
+            let desk = self.desk();
+            reporter.show(&desk.session, &commands::found(&desk, candidate));
         }
         if candidate.is_right() { Ok(()) } else { Err(Failure::Program) }
     }
