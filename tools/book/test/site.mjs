@@ -70,9 +70,11 @@ export async function load({ browser, base }, path, { width = 1280, height = 900
   });
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-  if (theme !== undefined) {
-    await page.evaluateOnNewDocument(name => localStorage.setItem('mdbook-theme', name), theme);
-  }
+  // What an earlier page has chosen is kept, for all pages of the browser.
+  await page.evaluateOnNewDocument(name => {
+    if (name === null) localStorage.removeItem('mdbook-theme');
+    else localStorage.setItem('mdbook-theme', name);
+  }, theme ?? null);
   await page.goto(base + path, { waitUntil: until });
   return { page, wrong };
 }

@@ -103,10 +103,12 @@ test('each colour of programs can be read on each kind of page', async () => {
 
 // For a person to look at: $REMC_PICTURES, else the folder book-pictures beside the site.
 test('pictures of pages are made', async () => {
-  for (const path of ['index.html', 'language/tutorial.html', 'language/forms.html', 'language/errors.html', 'messages/E0301.html', 'performance.html']) {
+  for (const path of ['index.html', 'prompt.html', 'language/tutorial.html', 'language/forms.html', 'language/errors.html', 'messages/E0301.html', 'performance.html']) {
     for (const scheme of ['light', 'dark']) {
       for (const width of [390, 1280]) {
         const { page } = await load(opened, path, { width, scheme });
+        const themes = await page.evaluate(() => [...document.documentElement.classList]);
+        assert.ok(themes.includes({ light: 'light', dark: 'navy' }[scheme]), `${scheme}: ${themes}`);
         const name = `${path.replaceAll('/', '-').replace('.html', '')}-${scheme}-${width}.png`;
         await page.screenshot({ path: join(pictures, name) });
         await page.close();
