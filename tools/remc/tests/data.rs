@@ -333,7 +333,7 @@ fn completions() {
         text(&Command::new("bash").args(["-c", &program]).output().unwrap().stdout)
     };
     assert_eq!(offers("remc run --form", 2), "--format\n");
-    assert_eq!(offers("remc run --format ''", 3), "remora json npy npz csv tsv futhark raw\n");
+    assert_eq!(offers("remc run --format ''", 3), "remora json npy npz csv tsv futhark raw table\n");
     fails(&["completions", "tcsh"], 2, "bash, zsh, fish");
 }
 
