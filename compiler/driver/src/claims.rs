@@ -155,7 +155,8 @@ fn examples(text: &str, comments: &[Range<usize>], before: usize, form: usize) -
         let start = line.len() - line.trim_start_matches(';').trim_start().len();
         let source = line.get(start..at).unwrap_or_default().trim_end();
         let value = line[at + length..].trim();
-        if !is_one_form(source) {
+        // A word before an arrow that nothing follows is prose.
+        if !is_one_form(source) || value.is_empty() && !source.ends_with([')', ']', '}']) {
             continue;
         }
         let behind = comment.start + at + length;
@@ -472,6 +473,7 @@ mod tests {
         assert!(program.contains("\n  (next 1)      \n  pi          "), "{program}");
         assert!(read("5 ; (a) ⇒ 3\n(define x 1)").is_empty(), "a comment behind a form is about that form");
         assert_eq!(said("; ~(0 1)e ⇒ 3\n; f{| 3} ⇒ 4\n; ~(0) ⇒ 4\n(define f 1)").len(), 2);
+        assert_eq!(said("; Twice. ⇒\n(define (f x) x)"), pairs(&[]), "prose");
         let open = "; (f 1) ⇒\n; (f 2) =>  \n; (f 3) ⇒4\n(define (f x) x)";
         assert_eq!(said(open), pairs(&[("(f 1)", ""), ("(f 2)", "")]), "to be filled in");
         let all = read(open);
