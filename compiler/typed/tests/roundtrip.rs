@@ -148,7 +148,7 @@ fn every_scalar_reads_back() {
     let text = print_program(&[Arc::new(d)]);
     let after = parse_program(&text).unwrap().into_iter().map(Arc::new).collect::<Vec<_>>();
     assert_eq!(print_program(&after), text);
-    assert!(text.contains("0x7ff8deadbeef0001") && text.contains("0x7e01"));
+    assert!(text.contains("#x7ff8deadbeef0001") && text.contains("#x7e01"));
 }
 
 /// The layout that people read.
