@@ -67,21 +67,36 @@ fn fenced(colours: &Colours, info: &str, content: &str) -> String {
 /// What is typed at the prompt, lines `> …` and those that such a form goes on in, and what it shows.
 fn typed(colours: &Colours, content: &str) -> String {
     let mut code = String::new();
+    // The lines of a form, which has colours as a whole.
+    let mut form: Vec<&str> = Vec::new();
     let mut open = 0i64;
+    let end = |form: &mut Vec<&str>, code: &mut String| {
+        let html = colours.html(&form.join("\n"));
+        for (k, line) in html.lines().enumerate().take(form.len()) {
+            let sign = if k == 0 { "&gt; " } else { "  " };
+            code.push_str(&format!("<span class=\"r-prompt\">{sign}</span>{line}\n"));
+        }
+        form.clear();
+    };
     for line in content.lines() {
-        let (sign, part) = match (open > 0, line.strip_prefix("> "), line.strip_prefix("  ")) {
-            (false, Some(first), _) => ("&gt; ", first),
-            (true, _, Some(more)) => ("  ", more),
+        let part = match (open > 0, line.strip_prefix("> "), line.strip_prefix("  ")) {
+            (false, Some(first), _) => first,
+            (true, _, Some(more)) => more,
             _ => {
+                end(&mut form, &mut code);
+                open = 0;
                 code.push_str(&format!("{}\n", escaped(line)));
                 continue;
             }
         };
         let depth = |c: char| i64::from("([{".contains(c)) - i64::from(")]}".contains(c));
         open += part.chars().map(depth).sum::<i64>();
-        let html = colours.html(part);
-        code.push_str(&format!("<span class=\"r-prompt\">{sign}</span>{}\n", html.trim_end_matches('\n')));
+        form.push(part);
+        if open <= 0 {
+            end(&mut form, &mut code);
+        }
     }
+    end(&mut form, &mut code);
     format!("<pre><code class=\"nohighlight remora hljs\">{code}</code></pre>\n")
 }
 
@@ -170,7 +185,8 @@ mod tests {
     #[test]
     fn what_is_typed_is_coloured_and_what_is_shown_is_not() {
         let html = page_of("```repl\n> (f\n  2)\n[1 < 2]\n  (f)\n> :type x\n```\n");
-        let typed = "<span class=\"r-prompt\">&gt; </span>(<span class=\"r-call\">f</span>\n<span class=\"r-prompt\">  </span>";
+        let typed = "<span class=\"r-prompt\">&gt; </span><span class=\"r-bracket\">(</span><span class=\"r-call\">f</span>\n\
+                     <span class=\"r-prompt\">  </span>";
         assert!(html.contains(typed), "{html}");
         assert!(html.contains("\n[1 &lt; 2]\n  (f)\n<span class=\"r-prompt\">&gt; </span>"), "{html}");
     }
