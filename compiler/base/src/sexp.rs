@@ -157,6 +157,10 @@ fn scan(text: &str) -> Result<Places, SexpError> {
                 if let Some(message) = atom_fault(&text[start..at]) {
                     return error(start, message.to_owned());
                 }
+                // For `lexpr` the symbol would go on.
+                if bytes.get(at).is_some_and(|b| b"\";".contains(b)) {
+                    return error(at, "a string or comment follows an atom without a space".to_owned());
+                }
             }
             b => return error(start, format!("byte {b:#04x} has no meaning here")),
         }
@@ -338,6 +342,7 @@ mod tests {
             ("+1.0", 0),
             ("7u8", 0),
             ("-.", 0),
+            ("(a\"b\")", 2),
             ("#x", 0),
             ("#x10000000000000000", 0),
             ("λ", 0),
@@ -365,6 +370,87 @@ mod tests {
         {
             assert_eq!(read(word).unwrap()[0].kind, SexpKind::Atom(word));
         }
+    }
+
+    /// What `lexpr` makes of a text has the parts that the scan has found, or is an error.
+    #[test]
+    fn the_scan_and_lexpr_agree() {
+        let pieces = [
+            "(",
+            ")",
+            " ",
+            "\n",
+            "a",
+            "nil",
+            "t",
+            ":",
+            "a:b",
+            "-",
+            "+",
+            "->",
+            "...",
+            ".",
+            ".5",
+            "1",
+            "-7",
+            "007",
+            "1.0e-7",
+            "1.5.2",
+            "+inf.0",
+            "-nan.0",
+            "inf",
+            "#x1f",
+            "#t",
+            "@",
+            "!@b.1",
+            "?",
+            "^t.0",
+            "$",
+            "&",
+            "%x%2e.1",
+            "~",
+            "<=",
+            "/",
+            "; c )\"\n",
+            "\"a\\x3bb;\n λ\"",
+            "\"\\q\"",
+            "\"",
+            "=>",
+            "_",
+            "e5",
+            "1e5",
+            "f32:#x7f800000",
+            "i8:-4",
+        ];
+        let mut state = 7u64;
+        let mut draw = |n: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % n
+        };
+        fn places(all: &[Sexp<'_>], out: &mut Vec<usize>) {
+            for s in all {
+                out.push(s.offset);
+                if let SexpKind::List(items) = &s.kind {
+                    places(items, out);
+                }
+            }
+        }
+        let mut accepted = 0;
+        for _ in 0..20_000 {
+            let count = draw(9) + 1;
+            let mut text: String = (0..count).map(|_| pieces[draw(pieces.len())]).collect();
+            // Half of them in a list, which more of them close than not.
+            if draw(2) == 0 {
+                text = format!("({text})");
+            }
+            let Ok(all) = read(&text) else { continue };
+            let mut found = Vec::new();
+            places(&all, &mut found);
+            let (parts, _) = scan(&text).unwrap();
+            assert_eq!(found, parts.iter().map(|p| p.start).collect::<Vec<_>>(), "{text:?}");
+            accepted += 1;
+        }
+        assert!(accepted > 2_000, "{accepted}");
     }
 
     #[test]
