@@ -147,14 +147,19 @@ fn claims_that_do_not_hold() {
 #[test]
 fn updating_changes_nothing_else() {
     let folder = Folder::new("test-update");
-    let before = "; Twice. ⇒\r\n; (twice 4) ⇒ 7\r\n(define (twice x) (* 2 x))\r\n\t(twice 5)   ;⇒ 11 \r\n(+ 1 #t) ; ⇒ 2\r\n\
+    let before = "; Twice. ⇒\r\n; (note) ⇒\r\n; (twice 4) ⇒ 7\r\n(define (twice x) (* 2 x))\r\n\t(twice 5)   ;⇒ 11 \r\n(+ 1 #t) ; ⇒ 2\r\n\
                   (twice 1) ; ⇒ 2\r\n(+ 2 #t) ; ⇒ error E0999\r\n\"; ⇒ 3\" ; ⇒";
     let path = folder.file("a.remora", before);
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
     let (said, code) = tested(&folder, &["--update"]);
     // An error is not written in place of a value.
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("FAIL  a.remora:5") && said.contains("4 of them updated"), "{said}");
+    assert!(
+        said.contains("FAIL  a.remora:2")
+            && said.contains("FAIL  a.remora:6")
+            && said.contains("4 of them updated"),
+        "{said}"
+    );
     let after = std::fs::read_to_string(&path).unwrap();
     let wanted = before.replace("⇒ 7", "⇒ 8").replace("⇒ 11 ", "⇒ 10 ").replace("error E0999", "error E0401");
     assert_eq!(after, format!("{wanted} \"; ⇒ 3\""));
