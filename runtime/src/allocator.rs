@@ -5,7 +5,9 @@
 //! callers have no answer to "no": a vector that cannot grow aborts the process. So the end comes before that. Past a
 //! limit, or where the system gives nothing, the process says one sentence and leaves with the exit code that
 //! [`on_exhaustion`] was given. At the limit there is memory left to say it with; where the system is at its end, a
-//! reserve is given back first.
+//! reserve is given back first. A library that is not ours may meet that end before this allocator does: LLVM throws or
+//! aborts, and the unwinder aborts where it cannot start. So an abort is asked for its cause ([`aborted`]), and is such
+//! an end where the system has nothing more to give.
 //!
 //! Each thread counts for itself and adds what it has to the sum from time to time, so that threads do not wait for
 //! each other. The blocks of devices are not counted: [`crate::heap`] has a limit of its own.
@@ -15,7 +17,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU64, Ordering};
 
 /// The allocator of a program that has limits: its `#[global_allocator]`.
 pub struct Counted;
@@ -31,8 +33,13 @@ static LIMIT: AtomicI64 = AtomicI64::new(i64::MAX);
 static KEPT: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static EXHAUSTED: OnceLock<fn(Option<u64>)> = OnceLock::new();
 
+/// Whether a thread is saying that there is no more memory.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     static UNTOLD: Cell<i64> = const { Cell::new(0) };
+    /// Whether it is this one.
+    static ENDS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Counts so many bytes more or fewer; `false` past the limit.
@@ -68,7 +75,45 @@ fn exhausted(limit: Option<u64>) {
     if (before != i64::MAX || limit.is_none())
         && let Some(end) = EXHAUSTED.get()
     {
+        if ENDING.swap(true, Ordering::SeqCst) {
+            wait_for_the_end();
+        }
+        let _ = ENDS.try_with(|ends| ends.set(true));
         end(limit);
+    }
+}
+
+/// What a thread does that asks for memory when there is none and the process is about to leave.
+fn wait_for_the_end() -> ! {
+    if ENDS.try_with(Cell::get).unwrap_or(true) {
+        leave("Error: there is not even the memory to say for what there is none\n", 70);
+    }
+    loop {
+        // SAFETY: it waits for a signal.
+        unsafe { libc::pause() };
+    }
+}
+
+/// What has to be left that an abort is not for want of memory: far more than a library of ours asks for at once, since
+/// what was thrown for want of memory has freed some on its way.
+const ENOUGH: usize = 256 << 20;
+
+/// What is done at an abort: where the system gives no more, that was the cause.
+extern "C" fn aborted(_signal: libc::c_int) {
+    // SAFETY: it takes addresses that nobody has, touches none of them, and gives them back.
+    let given = unsafe {
+        let at = libc::mmap(
+            std::ptr::null_mut(),
+            ENOUGH,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        );
+        at != libc::MAP_FAILED && libc::munmap(at, ENOUGH) == 0
+    };
+    if !given {
+        exhausted(None);
     }
 }
 
@@ -137,6 +182,8 @@ pub fn on_exhaustion(end: fn(limit: Option<u64>)) {
     if EXHAUSTED.set(end).is_ok() {
         // SAFETY: the layout is not of size 0.
         KEPT.store(unsafe { System.alloc(reserve()) }, Ordering::SeqCst);
+        // SAFETY: a handler that returns leaves the abort to go on.
+        unsafe { libc::signal(libc::SIGABRT, aborted as extern "C" fn(libc::c_int) as libc::sighandler_t) };
     }
 }
 

@@ -45,6 +45,14 @@ fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
     Failure::Bug(InternalBug { stage: stage.info().name, message: message.to_string() })
 }
 
+/// The end where there is no code.
+fn no_code(stage: Stage, e: remc_llvm::EmitError) -> Failure {
+    if e == remc_llvm::EmitError::NoMemory {
+        crate::exhausted::end(None);
+    }
+    bug(stage, e)
+}
+
 /// The code of a program, which is made once and stays with it.
 pub fn kept(session: &Session, kernels: &Compiled) -> Outcome<Arc<Code>> {
     kernels.kept.get_or_make(|| load(session, kernels.program.clone()))
@@ -82,7 +90,7 @@ impl Code {
         let (interface, host) = (interface(&program), crate::native::host()?);
         let touched = touched(&program);
         let code = Code { program, interface, host, pipeline, parts, cache, loaded, touched };
-        code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
+        code.group(session, 0).map_err(|e| no_code(Stage::Codegen, e))?;
         Ok(code)
     }
 
@@ -242,8 +250,8 @@ pub fn within(
     (thresholds, limit): (Option<&[i64]>, Option<Limit<'_>>),
 ) -> Outcome<Result<Finished, Ended>> {
     debug_assert!(bound.buffers.len() <= bound.slots.len());
-    let plan = code.group(session, 0).map_err(|e| bug(Stage::Codegen, e))?;
-    let address = plan.lookup(remc_llvm::abi::ENTRY).map_err(|e| bug(Stage::Execute, e))?;
+    let plan = code.group(session, 0).map_err(|e| no_code(Stage::Codegen, e))?;
+    let address = plan.lookup(remc_llvm::abi::ENTRY).map_err(|e| no_code(Stage::Execute, e))?;
     // SAFETY: the address is that of the entry's function in code that is loaded for as long as `code` is.
     #[expect(unsafe_code, reason = "an address becomes the function that it is")]
     let entry: EntryFn = unsafe { std::mem::transmute::<usize, EntryFn>(address) };

@@ -54,7 +54,8 @@ impl Drop for During {
     }
 }
 
-fn end(limit: Option<u64>) {
+/// Says that a limit is reached, or without one that the system has no more, and leaves the process.
+pub fn end(limit: Option<u64>) {
     // Whoever is changing it right now is between two things.
     let doing = DOING.try_lock().map_or(Doing::Working, |d| d.clone());
     let style = STYLE.get().copied().unwrap_or(DiagnosticStyle::Short);

@@ -97,8 +97,8 @@ pub fn main() -> ExitCode {
             return thread.join().unwrap_or(ExitCode::from(70));
         }
     }
-    report::to_stderr("remc: no thread could be started\n");
-    ExitCode::from(70)
+    exhausted::end(None);
+    ExitCode::from(2)
 }
 
 /// What is said of a panic that was caught.

@@ -20,6 +20,16 @@ pub enum EmitError {
     Builder(String),
     /// LLVM could not verify, optimise, compile or load.
     Llvm(String),
+    /// The system gave no memory for code. What LLVM made until then cannot be relied on to be freed in peace.
+    NoMemory,
+}
+
+impl EmitError {
+    /// What LLVM said, as one of these.
+    pub fn llvm(text: String) -> EmitError {
+        // That is `ENOMEM` in the words of the C library.
+        if text.contains("Cannot allocate memory") { EmitError::NoMemory } else { EmitError::Llvm(text) }
+    }
 }
 
 impl fmt::Display for EmitError {
@@ -34,6 +44,7 @@ impl fmt::Display for EmitError {
             EmitError::Program(m) => write!(f, "ill-formed kernel program: {m}"),
             EmitError::Builder(m) => write!(f, "LLVM builder: {m}"),
             EmitError::Llvm(m) => write!(f, "LLVM: {m}"),
+            EmitError::NoMemory => f.write_str("the system gave no memory for code"),
         }
     }
 }

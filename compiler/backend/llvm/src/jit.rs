@@ -278,7 +278,7 @@ impl Loaded {
         let result = check(unsafe { LLVMOrcLLJITLookup(self.jit, &mut address, c_name.as_ptr()) });
         result.map_err(|e| {
             let reports = std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner));
-            if reports.is_empty() { e } else { EmitError::Llvm(format!("{e}: {reports}")) }
+            if reports.is_empty() { e } else { EmitError::llvm(format!("{e}: {reports}")) }
         })?;
         usize::try_from(address).map_err(|_| EmitError::Llvm(format!("address of {name}")))
     }
@@ -388,7 +388,7 @@ fn check(error: LLVMErrorRef) -> Result<(), EmitError> {
         let message = LLVMGetErrorMessage(error);
         let text = CStr::from_ptr(message).to_string_lossy().into_owned();
         LLVMDisposeErrorMessage(message);
-        Err(EmitError::Llvm(text))
+        Err(EmitError::llvm(text))
     }
 }
 
