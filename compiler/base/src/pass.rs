@@ -1,7 +1,7 @@
 //! What the pipeline list knows of a pass.
 
 /// A pass's name and documentation, as `remc opt --list`, dumps and timings show them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PassInfo {
     /// As written after `--pass`.
     pub name: &'static str,

@@ -247,6 +247,15 @@ impl<'p> Analysis<'p> {
                     }
                 })
             }
+            Exp::Rows { axis, starts, body, .. } => {
+                let what = What::Map { space: vec![self.scope.int(axis.size)] };
+                self.step(s, what, |w| {
+                    let inside = w.scope.enter(&Count::once(), axis);
+                    w.body(body, &inside);
+                    let starts: Vec<Atom> = starts.iter().map(|v| Atom::Var(*v)).collect();
+                    w.take(&starts, &inside);
+                })
+            }
             Exp::Grade { axis, body } => {
                 let what = What::Sort { axis: self.scope.int(axis.size) };
                 self.step(s, what, |w| {

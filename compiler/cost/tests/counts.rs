@@ -150,7 +150,7 @@ impl Places {
                     self.steps[step] = Some(s.pat[last]);
                     self.filters.insert(s.pat[0], s.pat.clone());
                 }
-                Exp::Grade { axis, body } => leaf(&[body], &[*axis], false),
+                Exp::Grade { axis, body } | Exp::Rows { axis, body, .. } => leaf(&[body], &[*axis], false),
                 Exp::While { state, .. } => {
                     if let (Some((v, _)), Some(r)) = (state.first(), s.pat.first()) {
                         self.rounds.insert(*v, *r);

@@ -155,7 +155,8 @@ impl Session {
         let db = &self.db;
         match options.to {
             Some("explicit") => return memo::definitions(db, unit).clone().map(Stop::Explicit),
-            Some("mono") => return memo::mono(db, unit).clone().map(|m| Stop::Mono(m.program)),
+            // What other compilers read has no rows left.
+            Some("mono") => return memo::segmented(db, unit, false).clone().map(|m| Stop::Mono(m.program)),
             _ => {}
         }
         let thresholds = options.tuning.thresholds;
@@ -183,6 +184,8 @@ impl Session {
             return Ok(Stop::Explicit(defs));
         }
         let mono = steps.mono(&defs, &unit.global(db), unit.ranks(db), unit.given(db))?;
+        let rows = options.tuning.thresholds.rows_are_tasks() && options.to != Some("mono");
+        let mono = steps.segmented(mono, rows)?;
         if options.to == Some("mono") {
             return Ok(Stop::Mono(Arc::new(mono)));
         }

@@ -12,6 +12,7 @@
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
 //!            | (seg-scan level kind ((i a) …) (i a) leaf λ start epilogue?)
 //!            | (scatter …) | (grade …)                       as in Mono, with a leaf
+//!            | (rows (i a) k (x …) leaf)                       a map whose last results are rows of sizes of their own
 //!            | (filter (i a) leaf @prov …)                   one filter, or several of as many points
 //!            | (branch guard body body)
 //! guard    ::= test | (or test test …)
@@ -105,6 +106,16 @@ pub enum Exp {
         axis: Axis,
         body: mono::Body,
         combine: Option<Lambda>,
+    },
+    /// A map over one axis whose results after the first `regular` are arrays of sizes that each point has for itself:
+    /// the elements of point `i`, in row-major order, are those of a vector from `starts[i]` on, up to where those of the
+    /// next begin or the vector ends. It binds the arrays of the regular results and the vectors.
+    Rows {
+        axis: Axis,
+        regular: usize,
+        /// For each vector where the elements of each point begin, one after the other.
+        starts: Vec<Var>,
+        body: mono::Body,
     },
     /// Filters of as many points, one or several, none of which needs another one's results; the results are those of the
     /// first, then those of the next.

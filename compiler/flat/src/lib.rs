@@ -18,10 +18,11 @@ pub mod appends;
 pub mod by_size;
 pub mod flatten;
 pub mod ir;
-pub mod legal;
 pub mod meaning;
 pub mod parse;
 pub mod print;
 pub mod sites;
 pub mod verify;
 pub mod walk;
+
+pub use remc_mono::legal;

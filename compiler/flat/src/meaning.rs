@@ -65,8 +65,39 @@ impl Meaning<'_> {
                 mono::Exp::If { cond, then: self.body(then), otherwise: self.body(otherwise) }
             }
             Exp::Filters(parts) => return self.filters(s, parts, before),
+            Exp::Rows { axis, regular, body, .. } => return self.rows(s, *axis, *regular, body, before),
         };
         mono::Stmt { pat: s.pat.clone(), exp, prov: s.prov }
+    }
+
+    /// A join, and then each of its vectors with the size that it is known to have.
+    fn rows(
+        &mut self,
+        s: &Stmt,
+        axis: Axis,
+        regular: usize,
+        body: &mono::Body,
+        before: &mut Vec<mono::Stmt>,
+    ) -> mono::Stmt {
+        let (maps, vectors) = s.pat.split_at(regular.min(s.pat.len()));
+        let (mut pat, mut shaped) = (maps.to_vec(), Vec::new());
+        for v in vectors {
+            let Some(Ty { base, dims }) = self.table.vars.get(*v).map(|info| info.ty.clone()) else {
+                continue;
+            };
+            let total = self.table.fresh("total", Ty::int());
+            let starts = self.table.fresh("starts", Ty::int().over(&[axis.size]));
+            let data = self.table.fresh("data", Ty { base, dims: vec![total.into()] });
+            pat.extend([total, starts, data]);
+            let exp = mono::Exp::View { view: View::Reshape { dims }, array: data };
+            shaped.push(mono::Stmt { pat: vec![*v], exp, prov: s.prov });
+        }
+        let exp = mono::Exp::Join { axis, regular, body: body.clone() };
+        let join = mono::Stmt { pat, exp, prov: s.prov };
+        let Some(last) = shaped.pop() else { return join };
+        before.push(join);
+        before.extend(shaped);
+        last
     }
 
     /// One filter after the other: the last of them.

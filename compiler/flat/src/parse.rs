@@ -10,7 +10,7 @@ use remc_mono::ir as mono;
 pub use remc_mono::parse::ParseError;
 use remc_mono::parse::{Parser, parse_with, scan_kind};
 use remc_mono::text::{Deep, around};
-use remc_typed::parse::{Items, fail, int, string, symbol};
+use remc_typed::parse::{Items, fail, id, int, string, symbol};
 use rustc_hash::FxHashMap;
 
 type Result<T, E = SexpError> = std::result::Result<T, E>;
@@ -162,6 +162,13 @@ impl<'t> Host<'_, 't> {
                     }
                 };
                 Exp::Scatter { dests, axis, body, combine }
+            }
+            "rows" => {
+                let axis = self.p.axis(items.next("an axis")?)?;
+                let regular = id::<u32>(items.next("how many results are regular")?)? as usize;
+                let starts = Items::list(items.next("arrays")?, "a list of arrays")?;
+                let starts = starts.rest.iter().map(|s| self.p.var(s)).collect::<Result<_>>()?;
+                Exp::Rows { axis, regular, starts, body: self.leaf(&mut items, below)? }
             }
             "filter" => {
                 let mut parts = Vec::new();

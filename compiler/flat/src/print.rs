@@ -12,6 +12,7 @@
 //!           | (seg-map level (axis …) leaf)
 //!           | (seg-red level (axis …) axis leaf combine)
 //!           | (seg-scan level kind (axis …) axis leaf combine)
+//!           | (rows axis k (%x.1 …) leaf)              k of the results are regular, the others begin at %x.1
 //!           | (scatter axis (%x.1 …) leaf (combine (x …) leaf)?) | (filter axis leaf) | (grade axis leaf)
 //!           | (branch (>= a "threshold" n) (then body) (else body))
 //! level   ::= grid | block | thread
@@ -144,6 +145,10 @@ impl<'p> Host<'p> {
                 let dests: Vec<_> = dests.iter().map(|d| pr.var(*d)).collect();
                 format!("(scatter {} ({})", pr.axis(axis), dests.join(" "))
             }
+            Exp::Rows { axis, regular, starts, .. } => {
+                let starts: Vec<_> = starts.iter().map(|d| pr.var(*d)).collect();
+                format!("(rows {} {regular} ({})", pr.axis(axis), starts.join(" "))
+            }
             Exp::Filters(_) => "(filter".into(),
             Exp::Grade { axis, .. } => format!("(grade {}", pr.axis(axis)),
             Exp::Branch { guard, .. } => format!("(branch {}", self.guard(pr, guard)),
@@ -183,7 +188,7 @@ impl<'p> Host<'p> {
                     let _ = write!(pr.out, " {:?}", part.prov);
                 }
             }
-            Exp::Grade { body, .. } => leaf(pr, body, depth, margin),
+            Exp::Grade { body, .. } | Exp::Rows { body, .. } => leaf(pr, body, depth, margin),
             Exp::Scatter { body, combine, .. } => {
                 leaf(pr, body, depth, margin);
                 if let Some(lambda) = combine {

@@ -8,7 +8,7 @@ use crate::ir::*;
 use crate::legal::{Illegal, legal_leaf};
 use crate::meaning::to_mono;
 use crate::sites::sites;
-use remc_base::{Name, Prov};
+use remc_base::{BaseTy, Name, Prov};
 use remc_mono::ir as mono;
 use remc_mono::verify as common;
 use rustc_hash::FxHashMap;
@@ -37,6 +37,8 @@ pub enum Rule {
     Known,
     /// Filters that are one have as many points, and none of them needs what another one keeps.
     Parts,
+    /// Rows of sizes of their own have a vector each, which is as long as it may be, and a start for each point.
+    Rows,
     /// A guard has tests; the value that a test compares with is not negative, a threshold has one name and one value. One
     /// that chooses between settings of an operator has the name of what it chooses.
     Guard,
@@ -127,12 +129,25 @@ impl<'p> Verifier<'p> {
                 Ok(())
             }
             Exp::Grade { axis, body } => self.leaf(&[axis.var], body),
+            Exp::Rows { axis, regular, starts, body } => self.rows(pat, axis, *regular, starts, body),
             Exp::Branch { guard, then, otherwise } => {
                 self.guard(guard)?;
                 self.by_size(guard, then, otherwise)
             }
             _ => Ok(()),
         }
+    }
+
+    /// The vectors are as many as there are results that are not regular, and each has its starts.
+    fn rows(&self, pat: &[Var], axis: &Axis, regular: usize, starts: &[Var], body: &mono::Body) -> Result {
+        let ty = |v: &Var| self.p.vars.get(*v).map(|info| &info.ty);
+        let counts = pat.len() == body.results.len() && pat.len() == regular + starts.len();
+        let of_rows = |v: &Var| ty(v).is_some_and(|t| t.base == BaseTy::I64 && t.dims == [axis.size]);
+        let vectors = pat.iter().skip(regular).all(|v| ty(v).is_some_and(|t| t.rank() == 1));
+        if !counts || !vectors || !starts.iter().all(of_rows) {
+            return self.broken(Rule::Rows, "rows without a vector, or without their starts");
+        }
+        self.leaf(&[axis.var], body)
     }
 
     fn guard(&mut self, guard: &'p Guard) -> Result {

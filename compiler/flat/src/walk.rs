@@ -12,9 +12,7 @@ impl Exp {
             Exp::If { then, otherwise, .. } | Exp::Branch { then, otherwise, .. } => vec![then, otherwise],
             Exp::For { body, .. } | Exp::SerialMap { body, .. } => vec![body],
             Exp::While { cond, body, .. } => vec![cond, body],
-            Exp::Host(_) | Exp::Seg(_) | Exp::Scatter { .. } | Exp::Filters(_) | Exp::Grade { .. } => {
-                Vec::new()
-            }
+            _ => Vec::new(),
         }
     }
 }
@@ -26,9 +24,7 @@ impl Exp {
             Exp::If { then, otherwise, .. } | Exp::Branch { then, otherwise, .. } => vec![then, otherwise],
             Exp::For { body, .. } | Exp::SerialMap { body, .. } => vec![body],
             Exp::While { cond, body, .. } => vec![cond, body],
-            Exp::Host(_) | Exp::Seg(_) | Exp::Scatter { .. } | Exp::Filters(_) | Exp::Grade { .. } => {
-                Vec::new()
-            }
+            _ => Vec::new(),
         }
     }
 
@@ -71,6 +67,10 @@ impl Exp {
                 f(axis.size);
                 dests.iter().for_each(|d| f(Atom::Var(*d)));
             }
+            Exp::Rows { axis, starts, .. } => {
+                f(axis.size);
+                starts.iter().for_each(|v| f(Atom::Var(*v)));
+            }
             Exp::Filters(parts) => parts.iter().for_each(|part| f(part.axis.size)),
             Exp::Grade { axis, .. } => f(axis.size),
         }
@@ -93,7 +93,7 @@ impl Exp {
                 std::iter::once(body).chain(combine.as_ref().map(|l| &l.body)).collect()
             }
             Exp::Filters(parts) => parts.iter().map(|part| &part.body).collect(),
-            Exp::Grade { body, .. } => vec![body],
+            Exp::Grade { body, .. } | Exp::Rows { body, .. } => vec![body],
             _ => Vec::new(),
         }
     }
@@ -155,6 +155,7 @@ impl Program {
                 Exp::Filters(parts) if parts.len() > 1 => "partition",
                 Exp::Filters(_) => "filter",
                 Exp::Grade { .. } => "grade",
+                Exp::Rows { .. } => "rows",
                 Exp::Branch { .. } => "branch",
                 Exp::Seg(seg) => match (&seg.kind, seg.space.is_empty()) {
                     (SegKind::Map, true) => "point",

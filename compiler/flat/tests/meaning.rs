@@ -31,7 +31,10 @@ fn compare(cases: Vec<Case>) {
         let Ok(Ran { program: Some(built), params, .. }) = sessions.run(&case) else { continue };
         let mut optimised = built.clone();
         remc_mono::opt::optimise(&mut optimised);
-        for (what, program) in [("built", built), ("optimised", optimised)] {
+        let mut rows = built.clone();
+        remc_mono::opt::optimise_but_rows(&mut rows);
+        for (what, program) in [("built", built), ("optimised", optimised), ("optimised but for rows", rows)]
+        {
             match one(&program, &params) {
                 Ok(()) => same += 1,
                 Err(e) => wrong.push(format!("{} ({what}): {e}", case.name)),

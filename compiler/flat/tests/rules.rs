@@ -47,6 +47,19 @@ fn known(kind: &str, before: &str) -> String {
     )
 }
 
+/// A map whose points give a number and two elements, with `regular` results of one size for all.
+fn rows(regular: usize, starts: &str, vector: &str) -> String {
+    format!(
+        "(let ((%s.3 int %n.0)) (seg-map grid ((%i.4 %n.0)) (leaf (let ((%x.5 int)) (op * %i.4 2) p0) (give %x.5))) p0)
+         (let ((%b.12 bool 1)) (seg-map grid ((%i.13 1)) (leaf (give true))) p0)
+         (let ((%t.6 int)) (host (op * %n.0 2)) p0)
+         (let ((%k.7 int %n.0) (%d.8 int {vector})) (rows (%i.9 %n.0) {regular} ({starts}) (leaf
+           (let ((%m.11 int)) (index %xs.1 %i.9) p0) (let ((%l.14 int)) (op min2 %m.11 %n.0) p0)
+           (let ((%e.15 int %l.14)) (map ((%j.16 %l.14)) (give %j.16)) p0)
+           (let ((%a.10 int 2)) (literal (2) %i.9 1) p0) (give %i.9 %a.10))) p0) (give %k.7)"
+    )
+}
+
 /// Two filters of as many points, `n` and `size`; the second one keeps what `leaf` says.
 fn filters(size: &str, leaf: &str) -> String {
     format!(
@@ -95,6 +108,7 @@ fn programs_that_keep_the_rules() {
         scan("exclusive", "(%i.6 int) (%p.7 int)", "(let ((%q.8 int)) (op + %p.7 %i.6) p0) (give %q.8)"),
         known("exclusive", "%z.20"),
         filters("%n.0", "(give %c.2 1)"),
+        rows(1, "%s.3", "%t.6"),
         "(let ((%r.3 int)) (branch (>= %n.0 \"par.outer\" 64) (then (give 1)) (else (give 2))) p0) (give %r.3)".into(),
         "(let ((%r.3 int %n.0)) (serial-map ((%i.4 %n.0)) (let ((%x.5 int)) (host (op + %i.4 1)) p0) (give %x.5)) p0)
          (give %r.3)"
@@ -168,6 +182,11 @@ fn every_rule_is_kept_from_being_broken() {
         (Rule::Known, known("exclusive", "%z.20").replace("(known 4", "(known 0")),
         (Rule::Known, known("exclusive", "%t.21")),
         (Rule::Known, known("exclusive", "%z.20 %z.20")),
+        (Rule::Rows, rows(1, "", "%t.6")),
+        (Rule::Rows, rows(0, "%s.3", "%t.6")),
+        (Rule::Rows, rows(1, "%b.12", "%t.6")),
+        (Rule::Rows, rows(1, "%s.3", "%t.6 2")),
+        (Rule::Size, rows(1, "%s.3", "%t.6").replace("op min2", "op max2")),
         (Rule::Parts, "(let () (filter) p0) (give 0)".into()),
         (Rule::Parts, filters("4", "(give %c.2 1)")),
         (Rule::Parts, filters("%n.0", "(let ((%t.9 bool)) (op > %k.5 0) p0) (give %t.9 1)")),

@@ -164,6 +164,10 @@ pub struct Kernel {
     pub worker: Var,
     /// The threads of a block: their number's variable, and how many there are.
     pub threads: Option<(Var, u32)>,
+    /// Vectors of which each iteration of a loop writes a part of its own, and vectors of ints that say where the parts
+    /// begin: those of iteration `i` are the elements from item `i` on, and before item `i + 1`. [`crate::race`] takes that
+    /// from the plan.
+    pub rows: Vec<(Var, Var)>,
     /// Bound here: scalars, and buffers whose dims mention scalars among them. Each is the kernel's own
     /// variable; a launch gives its value.
     pub params: Vec<Var>,

@@ -268,14 +268,25 @@ impl<'t> Parser<'t> {
             of.end()?;
             params = Items::headed(items.next("(params …)")?)?;
         }
+        // They are parameters, which come afterwards.
+        let mut named = Vec::new();
+        if params.0 == "rows" {
+            for s in params.1.rest {
+                let mut of = Items::list(s, "a vector and its starts")?;
+                named.push((of.next("a vector")?, of.next("its starts")?));
+                of.end()?;
+            }
+            params = Items::headed(items.next("(params …)")?)?;
+        }
         if params.0 != "params" {
             return fail(s, "(params …) was expected");
         }
         let params = self.binders(params.1.rest)?;
+        let rows = named.into_iter().map(|(v, s)| Ok((self.var(v)?, self.var(s)?))).collect::<Result<_>>()?;
         let mut depth = 0;
         let body = self.section(&mut items, "body", None, &mut depth)?.0;
         items.end()?;
-        Ok(Kernel { name, site, schedule, grid, worker: var, threads, params, body, provs })
+        Ok(Kernel { name, site, schedule, grid, worker: var, threads, rows, params, body, provs })
     }
 
     /// The statements up to the end, or the name of a part; and how deep the blocks nest here.

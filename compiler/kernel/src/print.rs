@@ -3,7 +3,7 @@
 //! ```text
 //! program ::= (kernel 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (output out)
 //!               k … (plan stmt … (give a …)) part … (unbound x …)?)
-//! k       ::= (k0 "name" (from pN …) (grid (x a) …) (worker x) (threads i n)? (params x …) (body stmt …))
+//! k       ::= (k0 "name" (from pN …) (grid (x a) …) (worker x) (threads i n)? (rows (%b.1 %b.2) …)? (params x …) (body stmt …))
 //! x       ::= (%x.1 base) | (%x.1 space base a …)
 //!                                                a binder: its name, its id, its type; of a buffer its dims
 //! space   ::= global | scratch | private | shared
@@ -273,6 +273,11 @@ impl<'p> Printer<'p> {
         let threads = threads.unwrap_or_default();
         let _ =
             write!(self.out, "({k:?} {name}{schedule} (from{from}) (grid{grid}) (worker {worker}){threads}");
+        if !kernel.rows.is_empty() {
+            let pair = |(v, s): &(Var, Var)| format!(" ({} {})", self.var(*v), self.var(*s));
+            let rows: String = kernel.rows.iter().map(pair).collect();
+            let _ = write!(self.out, " (rows{rows})");
+        }
         self.line(margin + 2);
         let params = self.binders(&kernel.params);
         let _ = write!(self.out, "(params {params})");

@@ -7,6 +7,9 @@
 //!
 //! - by a variable that it is;
 //! - by what owns `a`, where it is `(op - a x)` and `x` the same for all values of the owner;
+//! - by what owns `a`, where it is `(op + a x)` or `(op + x a)`, with the same `x` for all values of the owner;
+//! - by what owns `i`, where it is `(op + s x)`, `s` is `(load %starts i)`, and the kernel says that `%starts` are where the
+//!   rows of the buffer begin;
 //! - by what owns `b`, where it is the variable of a loop over `(tile b size limit)`: tiles of one size
 //!   have no index in common. The size must be the same for all values of the owner.
 //!
@@ -19,7 +22,7 @@
 //! (kernel … (grid (%b nb)) … (for (lanes 8) %i (tile %b 64 %n) ()
 //!                               (let %x (load %xs %i)) (store %ys (%i) %x)))      owned by %i and by %b
 //! … (store %ys (0) %x)                                                           by neither: a race
-//! … (let %j (op + %i 1)) (store %ys (%j) %x)                                     by neither: refused
+//! … (let %j (op * %i 2)) (store %ys (%j) %x)                                     by neither: refused
 //! ```
 //!
 //! The last one has no race; the rule is about what can be seen in the indices. It follows Syntactic
@@ -259,6 +262,12 @@ struct Checker<'p> {
     points: Vec<Point<'p>>,
     /// Differences `a - x`.
     shifted: FxHashMap<Var, (Var, Atom)>,
+    /// What operators compute of what; sums alone.
+    operands: FxHashMap<Var, &'p [Atom]>,
+    sums: FxHashMap<Var, (Atom, Atom)>,
+    /// Starts of rows, of the vector that they are read from and the row; and sums of such with a place in the row.
+    starts: FxHashMap<Var, (Var, Atom)>,
+    in_rows: FxHashMap<Var, (Var, Atom)>,
     /// Products `b · c`, and the variables of loops below a constant.
     products: FxHashMap<Var, (Atom, i64)>,
     below: FxHashMap<Var, i64>,
@@ -292,6 +301,10 @@ impl<'p> Checker<'p> {
             shares: FxHashMap::default(),
             points: Vec::new(),
             shifted: FxHashMap::default(),
+            operands: FxHashMap::default(),
+            sums: FxHashMap::default(),
+            starts: FxHashMap::default(),
+            in_rows: FxHashMap::default(),
             products: FxHashMap::default(),
             below: FxHashMap::default(),
             ends: FxHashMap::default(),
@@ -432,11 +445,17 @@ impl<'p> Checker<'p> {
 
     fn exp(&mut self, var: Var, exp: &'p Exp, prov: Prov, around: &[usize]) {
         if let Exp::Op(op, args) = exp {
+            self.operands.insert(var, args);
             self.number_in_tile(var, *op, args);
         }
         let uniform = |a: &Atom| a.as_var().is_none_or(|v| self.uniform.contains(&v));
         match exp {
-            Exp::Load { buffer, at } => self.access(*buffer, at, false, prov, around),
+            Exp::Load { buffer, at } => {
+                if let ([i], true) = (at.as_slice(), self.kernel.rows.iter().any(|(_, s)| s == buffer)) {
+                    self.starts.insert(var, (*buffer, *i));
+                }
+                self.access(*buffer, at, false, prov, around);
+            }
             Exp::Atom(a) => {
                 self.copies.insert(var, *a);
                 if uniform(a) {
@@ -472,6 +491,14 @@ impl<'p> Checker<'p> {
     /// Notes products and differences, and sums that are a number of a tile.
     fn number_in_tile(&mut self, var: Var, op: remc_base::ops::ScalarOp, args: &[Atom]) {
         use remc_base::ops::ScalarOp;
+        if let (ScalarOp::Add, [a, b]) = (op, args) {
+            self.sums.insert(var, (*a, *b));
+        }
+        if op == ScalarOp::Add
+            && let Some(row) = args.iter().find_map(|a| self.starts.get(&a.as_var()?))
+        {
+            self.in_rows.insert(var, *row);
+        }
         match (op, args) {
             (ScalarOp::Mul, [b, size]) => {
                 if let Some(size) = size.as_int().filter(|n| *n > 0) {
@@ -562,57 +589,94 @@ impl<'p> Checker<'p> {
         self.points.iter().find_map(dims).and_then(|d| self.origin(d).as_int())
     }
 
+    /// Whether an atom is the same for all values of a parallel variable: known before, or computed of what is.
+    fn is_fixed(&self, a: Atom, owner: &Parallel) -> bool {
+        let mut todo = vec![self.origin(a)];
+        for _ in 0..=self.operands.len() {
+            match todo.pop() {
+                None => return true,
+                Some(Atom::Const(_)) => {}
+                Some(Atom::Var(v)) if owner.fixed.contains(&v) => {}
+                Some(Atom::Var(v)) => match self.operands.get(&v) {
+                    Some(args) => todo.extend(args.iter().map(|a| self.origin(*a))),
+                    None => return false,
+                },
+            }
+        }
+        false
+    }
+
     /// The sizes of the tiles through which `owner` owns the index, the outermost last; `None` if it
     /// does not.
     fn owned(&self, a: Atom, owner: &Parallel) -> Option<Vec<Atom>> {
-        let mut sizes = Vec::new();
-        let mut at = self.origin(a);
-        for _ in 0..=self.tiles.len() + self.shifted.len() {
-            let Atom::Var(v) = at else { return None };
-            if v == owner.var {
-                return Some(sizes);
-            }
-            if let Some((a, x)) = self.shifted.get(&v) {
-                let x = self.origin(*x);
-                if x.as_var().is_some_and(|x| !owner.fixed.contains(&x)) {
-                    return None;
-                }
-                // No size of a tile: that is how the two differ.
-                sizes.extend([Atom::int(-1), x]);
-                at = self.origin(Atom::Var(*a));
-                continue;
-            }
-            if let Some((thread, threads)) = self.shares.get(&v)
-                && self.origin(*thread) == Atom::Var(owner.var)
-            {
-                // More threads than shares would have some of them twice.
-                if self.extent(owner.var)? > self.origin(*threads).as_int()? {
-                    return None;
-                }
-                let (index, size) = self.tiles.get(&v)?;
-                sizes.extend([*threads, *index, *size].map(|a| self.origin(a)));
-                return Some(sizes);
-            }
-            let (index, size) = self.tiles.get(&v)?;
-            let size = self.origin(*size);
-            if size.as_var().is_some_and(|s| !owner.fixed.contains(&s)) {
+        self.owned_through(a, owner, self.tiles.len() + self.shifted.len() + self.sums.len())
+    }
+
+    /// … through as many tiles, differences and sums as `most`.
+    fn owned_through(&self, a: Atom, owner: &Parallel, most: usize) -> Option<Vec<Atom>> {
+        let Atom::Var(v) = self.origin(a) else { return None };
+        if v == owner.var {
+            return Some(Vec::new());
+        }
+        let most = most.checked_sub(1)?;
+        let through = |how: &[Atom], a: Atom| {
+            let outer = self.owned_through(a, owner, most)?;
+            Some(how.iter().map(|a| self.origin(*a)).chain(outer).collect())
+        };
+        if let Some((a, x)) = self.shifted.get(&v) {
+            if self.origin(*x).as_var().is_some_and(|x| !owner.fixed.contains(&x)) {
                 return None;
             }
-            sizes.push(size);
-            at = self.origin(*index);
+            // No size of a tile: that is how the two differ.
+            return through(&[Atom::int(-1), *x], Atom::Var(*a));
         }
-        None
+        if let Some((thread, threads)) = self.shares.get(&v)
+            && self.origin(*thread) == Atom::Var(owner.var)
+        {
+            // More threads than shares would have some of them twice.
+            if self.extent(owner.var)? > self.origin(*threads).as_int()? {
+                return None;
+            }
+            let (index, size) = self.tiles.get(&v)?;
+            return Some([*threads, *index, *size].map(|a| self.origin(a)).to_vec());
+        }
+        if let Some((index, size)) = self.tiles.get(&v)
+            && self.origin(*size).as_var().is_none_or(|s| owner.fixed.contains(&s))
+            && let Some(sizes) = through(&[*size], *index)
+        {
+            return Some(sizes);
+        }
+        let (a, b) = self.sums.get(&v)?;
+        match (self.is_fixed(*a, owner), self.is_fixed(*b, owner)) {
+            (false, true) => through(&[Atom::int(-2), *b], *a),
+            (true, false) => through(&[Atom::int(-2), *a], *b),
+            _ => None,
+        }
     }
 
     /// The positions at which `owner` owns all of these accesses alike.
     fn common(&self, accesses: &[&Access], owner: &Parallel) -> bool {
         let Some(first) = accesses.first() else { return true };
         self.common_point(accesses, owner)
+            || self.common_row(accesses, owner)
             || (0..first.at.len()).any(|k| {
                 let sizes = self.owned(first.at[k], owner);
                 sizes.is_some()
                     && accesses.iter().all(|a| a.at.get(k).and_then(|i| self.owned(*i, owner)) == sizes)
             })
+    }
+
+    /// Whether all are of rows that `owner` owns, or of places in one row that it owns.
+    fn common_row(&self, accesses: &[&Access], owner: &Parallel) -> bool {
+        let found = |a: &Access| {
+            let v = self.origin(*a.at.first()?).as_var()?;
+            let (starts, i) = self.in_rows.get(&v).or_else(|| self.starts.get(&v))?;
+            let written = self.accesses.iter().any(|a| a.write && a.buffer == *starts);
+            (self.kernel.rows.contains(&(a.buffer, *starts)) && !written)
+                .then_some((*starts, self.owned(*i, owner)?))
+        };
+        let first = accesses.first().and_then(|a| found(a));
+        first.is_some() && accesses.iter().all(|a| found(a) == first)
     }
 
     /// Whether all mention the indices of a point that `owner` owns, at the same positions.

@@ -5,6 +5,7 @@ pub mod eval;
 pub mod input;
 pub mod interface;
 pub mod ir;
+pub mod legal;
 pub mod limits;
 pub mod opt;
 pub mod output;

@@ -221,6 +221,16 @@ impl View {
 }
 
 impl Body {
+    /// Whether there is a check in it that fails wherever it is done.
+    pub fn surely_stops(&self) -> bool {
+        let mut found = false;
+        self.for_each_stmt(&mut |s| {
+            let cond = if let Exp::Check { cond, .. } = s.exp { Some(cond) } else { None };
+            found |= cond == Some(Atom::Const(remc_base::Scalar::Bool(false)));
+        });
+        found
+    }
+
     pub fn can_stop(&self) -> bool {
         self.stmts.iter().any(|s| s.exp.can_stop())
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! check ── reached ──┐
-//! explicit ── verified ── definitions ── mono ── flat ── numbered ── kernels (and the code kept with them)
+//! explicit ── verified ── definitions ── mono ── segmented ── flat ── numbered ── kernels (and the code kept with them)
 //!                         Unit ─────────┘        │       │
 //!                         thresholds ────────────┘       │
 //!                         Tuned ─────────────────────────┘
@@ -129,7 +129,7 @@ pub fn definitions<'db>(db: &'db dyn Db, unit: Unit<'db>) -> C<Arc<Vec<Arc<Defin
     Ok(Arc::new(all))
 }
 
-/// The unit as one program, optimised.
+/// The unit as one program, optimised as far as that is the same for every device.
 #[salsa::tracked(lru = 64)]
 pub fn mono<'db>(db: &'db dyn Db, unit: Unit<'db>) -> C<Mono> {
     let defs = definitions(db, unit).clone()?;
@@ -138,10 +138,20 @@ pub fn mono<'db>(db: &'db dyn Db, unit: Unit<'db>) -> C<Mono> {
     Ok(Mono { program, passes: steps.number })
 }
 
+/// The rest of it: rows of sizes of their own taken apart, or left for those to whom a row is one task.
+#[salsa::tracked(lru = 64)]
+pub fn segmented<'db>(db: &'db dyn Db, unit: Unit<'db>, rows: bool) -> C<Mono> {
+    let Mono { program, passes } = mono(db, unit).clone()?;
+    let mut steps = Steps::new(db, unit.size_limit(db));
+    steps.number = passes;
+    let program = Arc::new(steps.segmented(program.as_ref().clone(), rows)?);
+    Ok(Mono { program, passes: steps.number })
+}
+
 /// What of it runs in parallel.
 #[salsa::tracked(lru = 64)]
 pub fn flat<'db>(db: &'db dyn Db, unit: Unit<'db>, thresholds: Thresholds) -> C<Arc<remc_flat::ir::Program>> {
-    let Mono { program, .. } = mono(db, unit).clone()?;
+    let Mono { program, .. } = segmented(db, unit, thresholds.rows_are_tasks()).clone()?;
     Steps::new(db, unit.size_limit(db)).flat(&program, &thresholds).map(Arc::new)
 }
 

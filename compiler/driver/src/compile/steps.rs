@@ -39,7 +39,7 @@ impl<'s> Steps<'s, '_> {
         self.done(Stage::Explicitize, &|| remc_explicit::print::print_program(defs));
     }
 
-    /// Builds the program of a definition, and optimises it.
+    /// Builds the program of a definition, and optimises it before its rows are taken apart.
     pub fn mono(
         &mut self,
         defs: &[Arc<Definition>],
@@ -59,23 +59,40 @@ impl<'s> Steps<'s, '_> {
         })?;
         self.verify("build", || remc_mono::verify::verify(&p).map_err(|e| e.to_string()))?;
         self.done(Stage::Build, &|| remc_mono::print::print_program(&p));
-        let mut rounds = opt::Rounds::default();
-        while let Some(k) = rounds.next(&p) {
+        self.optimised(&mut p, opt::Rounds::default(), |k| opt::PASSES[k].info != opt::segment::PASS)?;
+        Ok(p)
+    }
+
+    /// Takes rows of sizes of their own apart, but those that can be one task each if `rows` says so, and optimises what
+    /// that leaves.
+    pub fn segmented(&mut self, mut p: remc_mono::ir::Program, rows: bool) -> C<remc_mono::ir::Program> {
+        self.optimised(&mut p, opt::Rounds::at_segment(rows), |_| true)?;
+        Ok(p)
+    }
+
+    /// Runs passes as long as `goes_on` says of the next one.
+    fn optimised(
+        &mut self,
+        p: &mut remc_mono::ir::Program,
+        mut rounds: opt::Rounds,
+        goes_on: impl Fn(usize) -> bool,
+    ) -> C<()> {
+        while let Some(k) = rounds.next(p).filter(|k| goes_on(*k)) {
             if self.stop_after.is_some_and(|n| self.number >= n) || self.ends(Stage::Build) {
                 break;
             }
             let stage = Stage::Optimise(k);
             self.step(stage, || {
-                (opt::PASSES[k].run)(&mut p);
+                rounds.run(k, p);
                 Ok(())
             })?;
             let name = stage.info().name;
             let first = p.body.stmts.first().map(|s| s.prov);
             self.within_limit(name, p.body.count(), &p.provs, first)?;
-            self.verify(name, || remc_mono::verify::verify(&p).map_err(|e| e.to_string()))?;
-            self.done(stage, &|| remc_mono::print::print_program(&p));
+            self.verify(name, || remc_mono::verify::verify(p).map_err(|e| e.to_string()))?;
+            self.done(stage, &|| remc_mono::print::print_program(p));
         }
-        Ok(p)
+        Ok(())
     }
 
     /// Decides what runs in parallel. It is not done before it has its numbers.

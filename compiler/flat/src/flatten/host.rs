@@ -191,20 +191,10 @@ pub(super) fn join_as_loop(
     let mut next = Vec::new();
     for ((part, (acc, _)), r) in parts.chunks(3).zip(&state).zip(&results[regular..]) {
         let Some(array) = r.as_var() else { return wrong("a join of what is no array") };
-        let count = out.count(*r);
-        let flat = Ty { base: out.f.p.ty(array).base, dims: vec![count] };
-        let flat = out.f.p.fresh("flat", flat);
-        out.push(vec![flat], Exp::View { view: View::Reshape { dims: vec![count] }, array });
-        let start = out.f.p.fresh("start", Ty::int());
-        out.push(vec![start], Exp::Index { array: part[1], at: vec![axis.var.into()] });
-        let over = Axis { var: out.f.p.fresh("j", Ty::int()), size: count };
-        let outer = std::mem::take(&mut out.stmts);
-        let at = out.op(ScalarOp::Add, start.into(), over.var.into());
-        let x = out.f.p.fresh("x", Ty::scalar(out.f.p.ty(flat).base));
-        out.push(vec![x], Exp::Index { array: flat, at: vec![over.var.into()] });
-        let written = Body { stmts: std::mem::replace(&mut out.stmts, outer), results: vec![at, x.into()] };
+        let start = out.element(part[1], vec![axis.var.into()]);
+        let written = out.written_from(array, start, *acc);
         let new = out.like(part[2]);
-        out.push(vec![new], Exp::Scatter { dests: vec![*acc], axis: over, body: written, combine: None });
+        out.push(vec![new], written);
         next.push(Atom::Var(new));
     }
     let body = Body { stmts: std::mem::replace(&mut out.stmts, before), results: next };
@@ -359,6 +349,21 @@ impl<'f> Stmts<'f> {
         let body = Body { stmts: Vec::new(), results: vec![Atom::Const(zero(base))] };
         self.push(vec![array], Exp::Map { axes, body });
         array
+    }
+
+    /// The vector `to` with the elements of `array` from `start` on.
+    pub fn written_from(&mut self, array: Var, start: Atom, to: Var) -> Exp {
+        let count = self.count(array.into());
+        let flat = Ty { base: self.f.p.ty(array).base, dims: vec![count] };
+        let flat = self.f.p.fresh("flat", flat);
+        self.push(vec![flat], Exp::View { view: View::Reshape { dims: vec![count] }, array });
+        let axis = Axis { var: self.int("j"), size: count };
+        let body = self.aside(|made| {
+            let at = made.op(ScalarOp::Add, start, axis.var.into());
+            let x = made.element(flat, vec![axis.var.into()]);
+            Body { stmts: made.take(), results: vec![at, x] }
+        });
+        Exp::Scatter { dests: vec![to], axis, body, combine: None }
     }
 
     /// `array` with `value` for its item `at`.

@@ -12,7 +12,8 @@
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top becomes a
 //! segmented one; what is nested inside it either stays in its leaf, to run serially, or is distributed over the
 //! space around it (`distribute`), or both, as versions of which the sizes choose one; products of matrices that all
-//! points share are (`shared`). Of rows of sizes of their own the very long ones run apart (`balance`). What the
+//! points share are (`shared`). Of rows of sizes of their own the very long ones run apart (`balance`), and rows
+//! that are made are a task each (`ragged`). What the
 //! iterations of a serial loop do without waiting for each other comes before it (`ahead`), and a serial combination of
 //! arrays may be rounds that run in parallel (`rounds`). At the end maps of a scan's prefixes become part of the scan
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
@@ -35,6 +36,7 @@ mod loops;
 mod names;
 mod narrow;
 mod partition;
+mod ragged;
 mod rounds;
 mod shared;
 mod split;
@@ -93,8 +95,14 @@ pub fn flatten(p: &mono::Program) -> Result<Program, FlattenError> {
 /// An invariant of Mono is broken.
 pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Program, FlattenError> {
     let table = mono::Program { body: mono::Body::default(), ..p.clone() };
-    let mut f =
-        Flattener { p: table, thresholds: *thresholds, versions: 0, nest_versions: 0, few: Vec::new() };
+    let mut f = Flattener {
+        p: table,
+        thresholds: *thresholds,
+        versions: 0,
+        nest_versions: 0,
+        few: Vec::new(),
+        ends: Vec::new(),
+    };
     let mut body = f.body(&p.body)?;
     epilogue::epilogues(&mut f.p, &mut body);
     checks::checks(&mut body);
@@ -116,15 +124,19 @@ struct Flattener {
     nest_versions: usize,
     /// The spaces, by their sizes, around whose loops the host goes: those were too small to keep them inside.
     few: Vec<Vec<Atom>>,
+    /// Vectors of lengths in scope, and where what has these lengths begins and ends.
+    ends: Vec<ragged::Ends>,
 }
 
 impl Flattener {
     fn body(&mut self, b: &mono::Body) -> F<Body> {
-        let mut stmts = Vec::new();
+        let (mut stmts, known) = (Vec::new(), self.ends.len());
         for s in &b.stmts {
             self.nest_versions = 0;
             self.stmt(s, &mut stmts)?;
+            self.ends.extend(ragged::Ends::of(s));
         }
+        self.ends.truncate(known);
         Ok(Body { stmts, results: b.results.clone() })
     }
 
@@ -174,6 +186,9 @@ impl Flattener {
                 Exp::Grade { axis, body }
             }
             E::Join { axis, regular, body } => {
+                if ragged::rows(self, &s.pat, (*axis, *regular, body), s.prov, out)? {
+                    return Ok(());
+                }
                 let stmts = host::join_as_loop(self, s, *axis, *regular, body)?;
                 return self.stmts(&stmts, out);
             }
@@ -249,6 +264,11 @@ impl Flattener {
     ) -> F<()> {
         let binders: Vec<Var> = axes.iter().map(|a| a.var).collect();
         let leaf = self.is_leaf(&binders, &[body]);
+        if let ([axis], false) = (axes, leaf)
+            && ragged::rows(self, pat, (*axis, pat.len(), body), prov, out)?
+        {
+            return Ok(());
+        }
         let split = split::split(self, axes, body, !leaf);
         let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
         let version = self.choose(&sizes, leaf, split.as_ref());

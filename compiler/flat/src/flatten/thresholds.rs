@@ -96,6 +96,11 @@ impl Thresholds {
         }
     }
 
+    /// Whether a row of a size of its own is one task: where a block is one thread.
+    pub fn rows_are_tasks(&self) -> bool {
+        self.row_tile.is_some()
+    }
+
     pub fn value(&self, threshold: Threshold) -> i64 {
         match threshold {
             Threshold::ParOuter => self.par_outer,

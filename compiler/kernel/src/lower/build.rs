@@ -1,6 +1,6 @@
 //! Statements under construction: of the plan and of one kernel.
 
-use super::{L, Place, wrong};
+use super::{L, Place, Row, wrong};
 use crate::ir::*;
 use crate::schedule::{Field, Schedule};
 use remc_base::ops::ScalarOp;
@@ -37,6 +37,8 @@ pub(crate) struct KernelBuilder {
     pub worker: Var,
     pub threads: Option<(Var, u32)>,
     pub provs: Vec<Prov>,
+    /// Vectors of which each point writes a row, and where the rows begin.
+    pub rows: Vec<(Var, Var)>,
     pub site: Name,
     pub schedule: Schedule,
     /// The plan's variables in the order of the parameters that stand for them.
@@ -53,6 +55,7 @@ impl KernelBuilder {
             worker,
             threads: None,
             provs: vec![prov],
+            rows: Vec::new(),
             site,
             schedule,
             imported: Vec::new(),
@@ -89,6 +92,10 @@ impl KernelBuilder {
             buffer: self.import(p, place.buffer),
             prefix: place.prefix.iter().map(|a| self.import_atom(p, *a)).collect(),
             lane: place.lane.map(|a| self.import_atom(p, a)),
+            row: place.row.as_ref().map(|r| Row {
+                start: self.import_atom(p, r.start),
+                inner: r.inner.iter().map(|a| self.import_atom(p, *a)).collect(),
+            }),
         }
     }
 
@@ -102,6 +109,7 @@ impl KernelBuilder {
             grid: self.grid,
             worker: self.worker,
             threads: self.threads,
+            rows: self.rows,
             params: self.imported.iter().map(|(_, inner)| *inner).collect(),
             body,
             provs: self.provs,
@@ -186,12 +194,29 @@ pub(crate) trait Emit {
     fn load(&mut self, place: &Place, at: &[Atom]) -> L<Atom> {
         let Some(ty) = self.program().buffer_ty(place.buffer) else { return wrong("a load of a scalar") };
         let base = ty.base;
-        Ok(self.bind("x", base, Exp::Load { buffer: place.buffer, at: place.at(at) }))
+        let at = self.position(place, at)?;
+        Ok(self.bind("x", base, Exp::Load { buffer: place.buffer, at }))
     }
 
     fn store(&mut self, place: &Place, at: &[Atom], value: Atom) {
-        let at = place.at(at);
-        self.emit(StmtKind::Store { buffer: place.buffer, at, value });
+        // Sums and products of ints are operators of the table.
+        if let Ok(at) = self.position(place, at) {
+            self.emit(StmtKind::Store { buffer: place.buffer, at, value });
+        }
+    }
+
+    /// The indices of an element of a place in its buffer.
+    fn position(&mut self, place: &Place, at: &[Atom]) -> L<Vec<Atom>> {
+        let Some(row) = &place.row else { return Ok(place.at(at)) };
+        let mut inner = row.inner.iter();
+        let mut sum = Atom::int(0);
+        for i in place.prefix.iter().chain(at) {
+            sum = self.int(ScalarOp::Add, sum, *i)?;
+            if let Some(n) = inner.next() {
+                sum = self.int(ScalarOp::Mul, sum, *n)?;
+            }
+        }
+        Ok(vec![self.int(ScalarOp::Add, row.start, sum)?])
     }
 
     fn check(&mut self, trap: &Trap, cond: Atom, values: &[Atom]) {

@@ -184,11 +184,33 @@ impl<'l> Leaf<'l> {
             Some(mono::Exp::Op(ScalarOp::Sub, args)) if self.is_bounded_count(args[1]) => {
                 self.plan_size(args[0])
             }
+            // The lesser of two is bounded by the one that is known.
+            Some(mono::Exp::Op(ScalarOp::Min2, args)) if !args.iter().all(|a| self.is_plan_size(*a)) => {
+                let known = args.iter().find(|a| self.is_plan_size(**a));
+                known.map_or_else(
+                    || wrong("the lesser of two sizes of which none is known"),
+                    |a| self.plan_size(*a),
+                )
+            }
             Some(mono::Exp::Op(op, args)) => {
                 let args = args.iter().map(|a| self.plan_size(*a)).collect::<L<Vec<_>>>()?;
                 self.plan.op(op, &args)
             }
             _ => wrong(format!("the size {} is not known before the launch", self.plan.flat.vars[v].name)),
+        }
+    }
+
+    /// Whether [`Leaf::plan_size`] knows a size, or a bound of it.
+    fn is_plan_size(&self, a: mono::Atom) -> bool {
+        let mono::Atom::Var(v) = a else { return true };
+        if matches!(self.plan.bound(v), Ok(Bound::Scalar(_))) || self.bounds.contains_key(&v) {
+            return true;
+        }
+        match self.sizes.get(&v) {
+            Some(mono::Exp::Atom(a)) => self.is_plan_size(*a),
+            Some(mono::Exp::Op(ScalarOp::Min2, args)) => args.iter().any(|a| self.is_plan_size(*a)),
+            Some(mono::Exp::Op(_, args)) => args.iter().all(|a| self.is_plan_size(*a)),
+            _ => false,
         }
     }
 

@@ -17,6 +17,7 @@
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
 //! | [`appends`] | arrays one after the other, made or copied where they belong |
 //! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
+//! | [`ragged`] | rows of sizes of their own, made where they belong |
 //! | [`once`] | ragged rows, whose lengths are read once |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
@@ -42,6 +43,7 @@ mod operands;
 mod own;
 mod pack;
 mod plan;
+mod ragged;
 mod reduce;
 mod scan;
 mod schedule;
@@ -160,11 +162,21 @@ pub(crate) struct Place {
     pub buffer: Var,
     pub prefix: Vec<Atom>,
     pub lane: Option<Atom>,
+    /// Where the array is a row of a vector.
+    pub row: Option<Row>,
+}
+
+/// Elements of a vector, as an array in row-major order.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Row {
+    pub start: Atom,
+    /// The array's dims but the first.
+    pub inner: Vec<Atom>,
 }
 
 impl Place {
     pub fn whole(buffer: Var) -> Place {
-        Place { buffer, prefix: Vec::new(), lane: None }
+        Place { buffer, prefix: Vec::new(), lane: None, row: None }
     }
 
     pub fn at(&self, indices: &[Atom]) -> Vec<Atom> {
@@ -173,7 +185,7 @@ impl Place {
 
     pub fn cell(&self, indices: &[Atom]) -> Place {
         let prefix = self.prefix.iter().chain(indices).copied().collect();
-        Place { buffer: self.buffer, prefix, lane: self.lane }
+        Place { prefix, ..self.clone() }
     }
 }
 

@@ -5,7 +5,7 @@ use super::grid::Tiles;
 use super::leaf::Leaf;
 use super::plan::Plan;
 use super::schedule;
-use super::{Bound, L, Place, wrong};
+use super::{Bound, L, Place, Row, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
 use remc_base::BaseTy;
@@ -48,15 +48,60 @@ impl Plan {
                 Atom::Const(_) => return wrong("a constant is written to"),
             }
         }
-        self.kernel("scatter", |l| {
-            let outs = l.import_all(&outs);
-            let n = l.atom(axis.size)?;
-            l.scatter_loop(upto(n), dests, axis.var, body, combine, &outs)
-        })?;
+        let scatter = |p: &mut Self| {
+            p.kernel("scatter", |l| {
+                let outs = l.import_all(&outs);
+                let n = l.atom(axis.size)?;
+                l.scatter_loop(upto(n), dests, axis.var, body, combine, &outs)
+            })
+        };
+        match self.run_of_items(dests, axis, body, combine)? {
+            None => scatter(self)?,
+            Some((start, values)) => {
+                let row = Row { start, inner: Vec::new() };
+                let to: Vec<Place> =
+                    outs.iter().map(|o| Place { row: Some(row.clone()), ..o.clone() }).collect();
+                // Nothing is written to a negative place.
+                let there = self.int(ScalarOp::Ge, start, Atom::int(0))?;
+                self.either(there, |p| p.fill("write", &to, &[axis], &values), scatter)?;
+            }
+        }
         for (v, out) in pat.iter().zip(outs) {
             self.set(*v, Bound::Array(out));
         }
         Ok(())
+    }
+
+    /// Where a scatter's items go, if that is one after the other from some place on, and what gives them: no two
+    /// iterations write to one place then, and they may run in any order.
+    fn run_of_items(
+        &mut self,
+        dests: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        combine: Option<&mono::Lambda>,
+    ) -> L<Option<(Atom, mono::Body)>> {
+        let vectors = dests.iter().all(|d| self.flat.vars[*d].ty.rank() == 1);
+        let Some((at, values)) = body.results.split_first().filter(|_| vectors && combine.is_none()) else {
+            return Ok(None);
+        };
+        let made = |s: &&mono::Stmt| s.pat.iter().any(|v| mono::Atom::Var(*v) == *at);
+        let Some(mono::Stmt { exp: mono::Exp::Op(ScalarOp::Add, args), .. }) = body.stmts.iter().find(made)
+        else {
+            return Ok(None);
+        };
+        let place = mono::Atom::Var(axis.var);
+        let start = match args[..] {
+            [a, b] if b == place && a != place => a,
+            [a, b] if a == place && b != place => b,
+            _ => return Ok(None),
+        };
+        let inside = body.binders();
+        if start.as_var().is_some_and(|v| inside.contains(&v)) {
+            return Ok(None);
+        }
+        let values = mono::Body { stmts: body.stmts.clone(), results: values.to_vec() };
+        Ok(Some((self.atom(start)?, values)))
     }
 
     /// The filters of the same points, with the results of all: each tile is gone through for one after the other.

@@ -471,6 +471,9 @@ impl Plan {
             }
             flat::Exp::Filters(parts) => self.filters(&s.pat, parts),
             flat::Exp::Grade { axis, body } => self.grade(&s.pat, *axis, body),
+            flat::Exp::Rows { axis, regular, starts, body } => {
+                self.ragged_rows(&s.pat, *axis, *regular, starts, body)
+            }
         }
     }
 

@@ -219,7 +219,7 @@ impl Plan {
     }
 
     /// What either of two makes, as a condition says; the one alone where it is known.
-    fn either(
+    pub fn either(
         &mut self,
         cond: Atom,
         then: impl FnOnce(&mut Self) -> L<()>,

@@ -31,6 +31,17 @@ impl Leaf<'_> {
 
     /// A body whose results are stored in `to`, where possible by making them there.
     pub fn body_into(&mut self, b: &mono::Body, to: &[Place]) -> L<()> {
+        if let Some((before, cond, branches)) = self.ends_in_branches(b) {
+            self.body(&before)?;
+            let cond = self.atom(cond)?;
+            let [then, otherwise] = branches.map(|branch| {
+                self.blocks.open();
+                let done = self.body_into(branch, to);
+                done.map(|()| self.blocks.close())
+            });
+            self.emit(StmtKind::If { cond, then: then?, otherwise: otherwise?, results: Vec::new() });
+            return Ok(());
+        }
         let mut made = Vec::new();
         for (r, place) in b.results.iter().zip(to) {
             // An array that is bound here, and given once, is made in its place.
@@ -55,6 +66,22 @@ impl Leaf<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The scalars that a body computes first, where all that it gives, arrays among it, is what one of two branches
+    /// does: each can store that where it belongs.
+    fn ends_in_branches<'b>(
+        &self,
+        b: &'b mono::Body,
+    ) -> Option<(mono::Body, mono::Atom, [&'b mono::Body; 2])> {
+        let (last, before) = b.stmts.split_last()?;
+        let mono::Exp::If { cond, then, otherwise } = &last.exp else { return None };
+        let scalar = |v: &mono::Var| self.plan.flat.vars[*v].ty.is_scalar();
+        let given = b.results.iter().map(|a| a.as_var()).eq(last.pat.iter().map(|v| Some(*v)));
+        let arrays = !last.pat.iter().all(scalar);
+        let scalars = before.iter().all(|s| s.pat.iter().all(scalar));
+        let before = mono::Body { stmts: before.to_vec(), results: Vec::new() };
+        (given && arrays && scalars).then_some((before, *cond, [then, otherwise]))
     }
 
     pub fn stmt(&mut self, s: &mono::Stmt) -> L<()> {

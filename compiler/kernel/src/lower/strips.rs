@@ -313,6 +313,6 @@ impl Leaf<'_> {
         let outer = self.plan.scratch(name, base, &dims)?;
         let buffer = self.kernel.import(&mut self.plan.out, outer);
         let prefix = vec![Atom::Var(self.kernel.worker)];
-        Ok(Place { buffer, prefix, lane: strip.map(|s| s.lane) })
+        Ok(Place { buffer, prefix, lane: strip.map(|s| s.lane), row: None })
     }
 }

@@ -67,7 +67,7 @@ impl Plan {
         }
         if let [axis] = space
             && let Some(width) = self.pack(*axis, leaf)
-            && outs.iter().all(|o| o.prefix.is_empty() && !self.slices.contains(&o.buffer))
+            && outs.iter().all(|o| o.prefix.is_empty() && o.row.is_none() && !self.slices.contains(&o.buffer))
         {
             return self.fill_packs(name, outs, *axis, leaf, width);
         }

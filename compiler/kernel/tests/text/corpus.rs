@@ -44,11 +44,15 @@ const PARAMS: &str = "(%n int) (%m int) (%nb int) (%mb int) (%t int) (%xs global
     (%cs global float %n %m) (%ds global float %n %m) (%iis global int %n %m) (%fs global bool %n)
     (%tmp scratch float %n %m)";
 
-/// A program of one kernel, which is not launched. A grid may end in `threads`: then its blocks have some, `%th`.
+/// A program of one kernel, which is not launched. A grid may end in `threads`: then its blocks have some, `%th`; or in
+/// `rows`: then `%is` are where the rows of `%ys` begin.
 pub fn kernel(grid: &str, body: &str) -> String {
     let (grid, threads) = match grid.strip_suffix("threads") {
         Some(grid) => (grid.trim_end(), "(threads %th 256)"),
-        None => (grid, ""),
+        None => match grid.strip_suffix("rows") {
+            Some(grid) => (grid.trim_end(), "(rows (%ys %is))"),
+            None => (grid, ""),
+        },
     };
     let kernel =
         format!("(k0 \"k\" (from p0) (grid {grid}) (worker %w) {threads} (params {PARAMS}) (body {body}))");
@@ -64,6 +68,16 @@ pub const KERNELS: &[(&str, &str)] = &[
         "(for (lanes 16) %i (tile %b 16384 %n) ()
            (let (%x float) (load %xs %i) p0) (let (%y float) (op * %x 2.0) p1) (store %ys (%i) %y p0)
            (next) p0)",
+    ),
+    // Rows of sizes of their own.
+    (
+        "(%b %nb) rows",
+        "(for seq %i (tile %b 64 %n) () (let (%s int) (load %is %i) p0)
+           (for (lanes 8) %j (upto 0 %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0) (next) p0)
+           (for seq %j (upto 0 %m) () (let (%r int) (op * %j 3) p0)
+             (for (lanes 8) %l (upto 0 3) () (let (%c int) (op + %r %l) p0) (let (%k int) (op + %s %c) p0)
+               (store %ys (%k) 1.0 p0) (next) p0) (next) p0)
+           (store %ys (%s) 1.0 p0) (next) p0)",
     ),
     // A transposition.
     (

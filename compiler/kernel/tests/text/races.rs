@@ -225,6 +225,33 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "%th (threads)",
     ),
     (
+        "rows that nobody says are apart",
+        "(%b %nb)",
+        "(for seq %i (tile %b 64 %n) () (let (%s int) (load %is %i) p0)
+           (for seq %j (upto 0 %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0) (next) p0)
+           (next) p0)",
+        &["`store %ys (%k)`"],
+        "%b (blocks)",
+    ),
+    (
+        "the row of a place that no block owns",
+        "(%b %nb) rows",
+        "(for seq %i (upto 0 %n) () (let (%s int) (load %is %i) p0)
+           (for seq %j (upto 0 %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0) (next) p0)
+           (next) p0)",
+        &["`store %ys (%k)`"],
+        "%b (blocks)",
+    ),
+    (
+        "lanes that write to a row in steps of none",
+        "(%b %nb) rows",
+        "(for seq %i (tile %b 64 %n) () (let (%s int) (load %is %i) p0)
+           (for (lanes 8) %j (upto 0 %m) () (let (%h int) (op quotient %j 2) p0) (let (%k int) (op + %s %h) p0)
+             (store %ys (%k) 1.0 p0) (next) p0) (next) p0)",
+        &["`store %ys (%k)`"],
+        "%j (lanes)",
+    ),
+    (
         "a store of another thread's share",
         "(%b %nb) threads",
         "(for seq %i (share %th 256 %b 1024 %n) () (let (%j int) (op + %i 1) p0) (store %ys (%j) 1.0 p0)

@@ -11,6 +11,7 @@
 //! | [`unroll`] | scalars in the place of small arrays inside iterations |
 //! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
 //! | [`kept`] | no array of what a filter keeps where it is only reduced |
+//! | [`rows`] | no vector of all rows of a join that only one iteration reads, row by row |
 //! | [`siblings`] | one iteration where neighbours had the same axes |
 //! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
 //! | [`choose`] | selections in the place of branches where elements run side by side; once, after the rounds of the others |
@@ -35,6 +36,7 @@ pub mod kept;
 mod key;
 pub mod poly;
 mod rounds;
+pub mod rows;
 pub mod segment;
 #[cfg(test)]
 mod shorthand;
@@ -71,6 +73,8 @@ pub const PASSES: &[Pass] = &[
     Pass { info: interchange::PASS, run: interchange::interchange },
     // Small arrays are scalars before fusion could copy what makes them.
     Pass { info: unroll::PASS, run: unroll::unroll },
+    // What is made where it is read is what fusion takes in.
+    Pass { info: rows::PASS, run: rows::rows },
     Pass { info: fuse::PASS, run: fuse::fuse },
     // What fusion has put into reductions is what reads a filter's items.
     Pass { info: kept::PASS, run: kept::kept },
@@ -90,9 +94,17 @@ pub const PASSES: &[Pass] = &[
 
 /// Runs the list as it is meant to be run.
 pub fn optimise(p: &mut Program) {
-    let mut rounds = Rounds::default();
+    optimise_with(p, Rounds::default());
+}
+
+/// The same for devices on which a row of a size of its own is one task ([`segment::but_rows`]).
+pub fn optimise_but_rows(p: &mut Program) {
+    optimise_with(p, Rounds::but_rows());
+}
+
+fn optimise_with(p: &mut Program, mut rounds: Rounds) {
     while let Some(k) = rounds.next(p) {
-        (PASSES[k].run)(p);
+        rounds.run(k, p);
     }
 }
 

@@ -14,11 +14,31 @@ pub struct Rounds {
     pass: usize,
     before: Option<key::Key>,
     segmented: bool,
+    /// Whether [`super::segment`] leaves the rows that can be one task each.
+    rows: bool,
     /// How many of the last passes have run.
     finished: usize,
 }
 
 impl Rounds {
+    /// All of them, for devices on which a row is one task.
+    pub fn but_rows() -> Rounds {
+        Rounds { rows: true, ..Rounds::default() }
+    }
+
+    /// Those of a program in which the first passes have nothing left to do.
+    pub fn at_segment(rows: bool) -> Rounds {
+        Rounds { round: MOST_ROUNDS, rows, ..Rounds::default() }
+    }
+
+    /// Runs the pass at a place in [`PASSES`].
+    pub fn run(&self, k: usize, p: &mut Program) {
+        match PASSES[k].info == super::segment::PASS && self.rows {
+            true => super::segment::but_rows(p),
+            false => (PASSES[k].run)(p),
+        }
+    }
+
     /// The place in [`PASSES`] of the pass to run now on the program as it is; `None` when there is
     /// nothing left to do.
     pub fn next(&mut self, p: &Program) -> Option<usize> {

@@ -44,6 +44,7 @@ mod ops;
 mod space;
 
 use crate::ir::*;
+use crate::legal::own_sizes;
 use crate::walk::Copier;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
@@ -63,8 +64,18 @@ const MOST_DEPTH: usize = 12;
 
 /// Flattens what makes arrays of sizes that each iteration has for itself.
 pub fn segment(p: &mut Program) {
+    run(p, false);
+}
+
+/// The same, but for maps and joins over rows of which a leaf can be made ([`own_sizes`]): for devices on which a row is
+/// one task.
+pub fn but_rows(p: &mut Program) {
+    run(p, true);
+}
+
+fn run(p: &mut Program, leaves_rows: bool) {
     let body = std::mem::take(&mut p.body);
-    let mut f = Flat { p, out: Vec::new(), prov: Prov(0), depth: 0 };
+    let mut f = Flat { p, out: Vec::new(), prov: Prov(0), depth: 0, leaves_rows };
     let body = f.items_apart(body);
     f.host(&body.stmts);
     let stmts = f.out;
@@ -77,6 +88,7 @@ struct Flat<'p> {
     out: Vec<Stmt>,
     prov: Prov,
     depth: usize,
+    leaves_rows: bool,
 }
 
 /// A variable of the body of an iteration, over all iterations.
@@ -128,6 +140,8 @@ impl Flat<'_> {
     /// A statement that runs on the host, with what it does in parallel.
     fn stmt(&mut self, mut s: Stmt) {
         match &mut s.exp {
+            Exp::Map { axes, body } if matches!(axes[..], [axis] if self.stays(axis, s.pat.len(), body)) => {}
+            Exp::Join { axis, regular, body } if self.stays(*axis, *regular, body) => {}
             Exp::If { then, otherwise, .. } => {
                 *then = self.nested(then);
                 *otherwise = self.nested(otherwise);
@@ -151,6 +165,11 @@ impl Flat<'_> {
             _ => {}
         }
         self.out.push(s);
+    }
+
+    /// Whether each row of a map or join is left to be one task.
+    fn stays(&self, axis: Axis, regular: usize, body: &Body) -> bool {
+        self.leaves_rows && own_sizes(&self.p.vars, &axis, regular, body).is_some()
     }
 
     /// Whether a body makes an array of a size that is only known inside, sorts or joins.

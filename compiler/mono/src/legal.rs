@@ -3,7 +3,7 @@
 //! An array that a leaf makes has its memory allocated before the launch. So each of its dims must be a
 //! size that is known there: a constant, a variable in scope outside of the leaf, or scalar operators over
 //! such, which the host computes too; or at least bounded by such a size, as the number of items that a
-//! `filter` keeps is by its axis, and the number of an iteration by how many there are.
+//! `filter` keeps is by its axis, the number of an iteration by how many there are, and `(op min2 n m)` by `m`.
 //!
 //! ```text
 //! (seg-map grid ((i n)) (let (%m) (op + %n 1)) (let (%ys) (map ((j %m)) …)) …)       legal
@@ -11,9 +11,9 @@
 //! (seg-map grid ((i n)) (let (%m) (index %ns i)) (let (%ys) (map ((j %m)) …)) …)     %m known only inside
 //! ```
 
+use crate::ir::{Atom, Axis, Body, Combine, Exp, Stmt, Var, VarInfo};
 use remc_base::IdVec;
 use remc_base::ops::ScalarOp;
-use remc_mono::ir::{Atom, Body, Combine, Exp, Stmt, Var, VarInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
@@ -52,6 +52,78 @@ pub fn legal_leaf(vars: &IdVec<Var, VarInfo>, binders: &[Var], bodies: &[&Body])
 pub fn has_growing_arrays(vars: &IdVec<Var, VarInfo>, binders: &[Var], body: &Body) -> bool {
     let mut sizes = Sizes { growing: false, ..Sizes::inside(binders, &[body]) };
     check(vars, &mut sizes, body).is_err() && legal_leaf(vars, binders, &[body]).is_ok()
+}
+
+/// The sizes that each point of a map has for itself.
+pub struct OwnSizes {
+    /// Those that the dims of arrays are made of, and the first of each row that is given. Were each known to be bounded,
+    /// the body were a leaf.
+    pub sizes: Vec<Var>,
+    /// The scalars that they are computed from, and they, without any of the point's other work.
+    pub slice: Vec<Stmt>,
+}
+
+/// The sizes that a body has for itself at each point of an axis, if with upper bounds of them it were a leaf; of its
+/// results after the first `regular`, arrays, the dims but the first have to be known outside. None if it has
+/// no such sizes.
+pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: &Body) -> Option<OwnSizes> {
+    // Behind a check that fails sizes mean nothing, so that it has to stay where it is.
+    if body.surely_stops() {
+        return None;
+    }
+    let mut own: Vec<Var> = Vec::new();
+    let dims = |v: Var| vars.get(v).map(|info| info.ty.dims.as_slice()).unwrap_or_default();
+    // Each round bounds more sizes.
+    loop {
+        let mut sizes = Sizes::inside(&[axis.var], &[body]);
+        sizes.found.extend(own.iter().map(|v| (*v, Size::Bounded)));
+        match check(vars, &mut sizes, body) {
+            Ok(()) => break,
+            Err(Illegal::Size(v)) => {
+                let before = own.len();
+                own.extend(dims(v).iter().filter(|d| sizes.of(**d).is_none()).filter_map(|d| d.as_var()));
+                if own.len() == before {
+                    return None;
+                }
+            }
+            Err(_) => return None,
+        }
+    }
+    let (given, sizes) = (body.results.get(regular..)?, Sizes::inside(&[axis.var], &[body]));
+    for r in given {
+        let (first, rest) = dims(r.as_var()?).split_first()?;
+        if rest.iter().any(|d| sizes.of(*d).is_none()) {
+            return None;
+        }
+        own.extend(first.as_var().filter(|_| sizes.of(*first).is_none()));
+    }
+    if own.is_empty() {
+        return None;
+    }
+    let mut wanted: FxHashSet<Var> = FxHashSet::default();
+    own.retain(|v| wanted.insert(*v));
+    let slice = slice(vars, &body.stmts, wanted)?;
+    Some(OwnSizes { sizes: own, slice })
+}
+
+/// The statements that these scalars are computed by, if that is straight-line code.
+fn slice(vars: &IdVec<Var, VarInfo>, stmts: &[Stmt], mut wanted: FxHashSet<Var>) -> Option<Vec<Stmt>> {
+    let mut slice = Vec::new();
+    let asked = wanted.clone();
+    for s in stmts.iter().rev().filter(|_| !asked.is_empty()) {
+        if !s.pat.iter().any(|v| wanted.contains(v)) {
+            continue;
+        }
+        let scalar = s.pat.iter().all(|v| vars.get(*v).is_some_and(|info| info.ty.is_scalar()));
+        if !scalar || !matches!(s.exp, Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. }) {
+            return None;
+        }
+        s.exp.for_each_operand(&mut |a| wanted.extend(a.as_var()));
+        slice.push(s.clone());
+    }
+    slice.reverse();
+    let made = |v: &Var| slice.iter().any(|s: &Stmt| s.pat.contains(v));
+    asked.iter().all(made).then_some(slice)
 }
 
 /// What is known outside of a size made inside.
@@ -141,6 +213,11 @@ impl Sizes {
 
     /// The operator of upper bounds is an upper bound only where the operator is monotone.
     fn of_op(&self, op: ScalarOp, args: &[Atom]) -> Option<Size> {
+        // The lesser of two is bounded by either.
+        if op == ScalarOp::Min2 && args.iter().any(|a| self.of(*a) == Some(Size::Known)) {
+            let all = args.iter().all(|a| self.of(*a) == Some(Size::Known));
+            return Some(if all { Size::Known } else { Size::Bounded });
+        }
         let sizes: Vec<Size> = args.iter().map(|a| self.of(*a)).collect::<Option<_>>()?;
         if sizes.iter().all(|s| *s == Size::Known) {
             return Some(Size::Known);

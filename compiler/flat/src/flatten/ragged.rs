@@ -1,0 +1,345 @@
+//! Rows of sizes of their own: a task for each, all of it where a cache holds it.
+//!
+//! ```text
+//! (join ((i k)) 0                               (let (%starts) (seg-scan grid full (i k) (index %ns i) +))
+//!   (let (%n) (index %ns i))                    (let (%m %long) (filter (i k) … (give (>= %n 262144) i)))
+//!   (let (%s) (reduce (j %n) …))         ⟶      (let (%short) (rows (i k) 0 (%starts) (leaf
+//!   (let (%row) (map ((j %n)) …))                 (let (%c) (op >= %n 262144))
+//!   (give %row))                                  (let (%n') (op min2 (select %c 0 %n) 262144))
+//!                                                 (if %c … (let (%s) (reduce (j %n') …)) … (give %row)))))
+//!                                               (let (%all) (for (g %m) ((%to %short))
+//!                                                 (let (%i) (index %long g)) … (seg-red grid (j %n) …) …
+//!                                                 (scatter (j %n) (%to) (give (+ %s j) (index %row j)))))
+//! ```
+//!
+//! A point of such a map goes through its row as often as its body says, and what the body makes on the way is of the
+//! row's size. If a leaf does all that, what it reads comes from memory once, and what it gives goes there once; other
+//! arrays are scratch. The leaf needs an upper bound of its sizes for that. A row that has as many elements as `row.long`
+//! is worth all threads anyway, so it comes afterwards with all of the device ([`super::balance`] does the same where rows are
+//! reduced), and the others have fewer.
+//!
+//! Where rows begin is known before any is made: their sizes are straight-line code ([`own_sizes`]). Checks that are, too,
+//! come before all rows, those of the sizes among them.
+
+use super::{F, Flattener, NEVER, host::Stmts};
+use crate::ir;
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::{BaseTy, Prov};
+use remc_mono::ir::*;
+use remc_mono::legal::{OwnSizes, own_sizes};
+use remc_mono::walk::{Copier, retype};
+use rustc_hash::FxHashMap;
+
+/// The running sums of a vector of lengths, one more than these.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    lengths: Var,
+    size: Atom,
+    ends: Var,
+}
+
+impl Ends {
+    /// Those that a statement makes.
+    pub fn of(s: &Stmt) -> Option<Ends> {
+        let (Exp::Scan { kind: ScanKind::Full, axis, body, op }, [ends]) = (&s.exp, &s.pat[..]) else {
+            return None;
+        };
+        let ([Stmt { pat, exp: Exp::Index { array, at }, .. }], [r]) = (&body.stmts[..], &body.results[..])
+        else {
+            return None;
+        };
+        let sum = op.start.as_deref() == Some(&[Atom::int(0)])
+            && op.component_ops().is_some_and(|ops| ops == [ScalarOp::Add]);
+        let whole = at[..] == [Atom::Var(axis.var)] && pat.first().map(|v| Atom::Var(*v)) == Some(*r);
+        (sum && whole).then_some(Ends { lengths: *array, size: axis.size, ends: *ends })
+    }
+}
+
+/// A map or join over rows of sizes of their own, into `out`; says whether it is one that a leaf can do.
+pub(super) fn rows(
+    f: &mut Flattener,
+    pat: &[Var],
+    (axis, regular, body): (Axis, usize, &Body),
+    prov: Prov,
+    out: &mut Vec<ir::Stmt>,
+) -> F<bool> {
+    // Where threads run side by side a row is theirs together, not one thread's.
+    if !f.thresholds.rows_are_tasks() {
+        return Ok(false);
+    }
+    let Some(own) = own_sizes(&f.p.vars, &axis, regular, body) else { return Ok(false) };
+    let (checks, rest) = checks_apart(f, body, prov);
+    let (maps, joined) = pat.split_at(regular.min(pat.len()));
+    let mut made = Stmts::new(f, prov);
+    if !checks.stmts.is_empty() {
+        let i = made.int("i");
+        let body = made.instance(&checks, &[(axis.var, i.into())]);
+        made.push(Vec::new(), Exp::Map { axes: vec![Axis { var: i, size: axis.size }], body });
+    }
+    let starts = starts(&mut made, axis, &own, &rest, regular, joined);
+    let rows = Rows { axis, regular, own, body: rest, prov };
+    let long = made.f.thresholds.row_long;
+    let stmts = made.take();
+    f.stmts(&stmts, out)?;
+
+    let data: Vec<Var> = joined.chunks(3).map(|part| part[2]).collect();
+    let all: Vec<Var> = maps.iter().chain(&data).copied().collect();
+    if long == NEVER {
+        let most = rows.greatest(f, out)?;
+        let leaf = rows.leaf(f, most, false);
+        out.push(rows.stmt(all, starts, leaf));
+        return Ok(true);
+    }
+    let (count, which) = rows.which_are_long(f, long, out)?;
+    let leaf = rows.leaf(f, Atom::int(long), true);
+    let short: Vec<Var> = f.like(&all);
+    let parts = starts.clone();
+    let g = f.p.fresh("g", Ty::int());
+    out.push(rows.stmt(short.clone(), starts, leaf));
+    let (state, body) = rows.long(f, which, g, &all, &short, &parts);
+    // One after the other, as they stand: of each all that is parallel.
+    let exp = ir::Exp::For { axis: Axis { var: g, size: count.into() }, state, body: f.body(&body)? };
+    out.push(ir::Stmt { pat: all, exp, prov });
+    Ok(true)
+}
+
+/// The checks of a body that straight-line code decides, with that code; and the body without them.
+fn checks_apart(f: &mut Flattener, body: &Body, prov: Prov) -> (Body, Body) {
+    let made = Stmts::new(f, prov);
+    let straight = |s: &Stmt| s.exp.bodies().is_empty() && !s.exp.makes_arrays();
+    let mut apart: Vec<usize> = Vec::new();
+    for (k, s) in body.stmts.iter().enumerate().filter(|(_, s)| matches!(s.exp, Exp::Check { .. })) {
+        let mut results = Vec::new();
+        s.exp.for_each_operand(&mut |a| results.push(a));
+        let needed = made.needed(Body { stmts: body.stmts[..k].to_vec(), results });
+        if needed.stmts.iter().all(straight) {
+            apart.push(k);
+        }
+    }
+    let is_check = |s: &Stmt| matches!(s.exp, Exp::Check { .. });
+    let code = body.stmts.iter().enumerate();
+    let code =
+        code.filter(|(k, s)| straight(s) && (!is_check(s) || apart.contains(k))).map(|(_, s)| s.clone());
+    let checks = made.live(Body { stmts: code.collect(), results: Vec::new() });
+    let rest = body.stmts.iter().enumerate().filter(|(k, _)| !apart.contains(k)).map(|(_, s)| s.clone());
+    (checks, Body { stmts: rest.collect(), results: body.results.clone() })
+}
+
+/// Binds, for each result that is joined, how many elements there are in all and where those of each point begin; the
+/// vectors that say the latter.
+fn starts(
+    made: &mut Stmts<'_>,
+    axis: Axis,
+    own: &OwnSizes,
+    body: &Body,
+    regular: usize,
+    joined: &[Var],
+) -> Vec<Var> {
+    let mut known: Vec<(Vec<Atom>, Var, Var)> = Vec::new();
+    let mut all = Vec::new();
+    for (part, r) in joined.chunks(3).zip(&body.results[regular..]) {
+        let dims = made.f.p.atom_ty(*r).dims;
+        if let Some((_, total, starts)) = known.iter().find(|(d, ..)| *d == dims) {
+            let (total, starts) = (*total, *starts);
+            made.push(vec![part[0]], Exp::Atom(total.into()));
+            made.push(vec![part[1]], Exp::Atom(starts.into()));
+            all.push(part[1]);
+            continue;
+        }
+        let ends = ends_known(made.f, axis, own, &dims).unwrap_or_else(|| ends_of(made, axis, own, &dims));
+        made.push(vec![part[0]], Exp::Index { array: ends, at: vec![axis.size] });
+        let view = View::Slice { start: vec![Atom::int(0)], dims: vec![axis.size] };
+        made.push(vec![part[1]], Exp::View { view, array: ends });
+        known.push((dims, part[0], part[1]));
+        all.push(part[1]);
+    }
+    all
+}
+
+/// Where rows of these dims end, if that has been computed of the vector of their lengths.
+fn ends_known(f: &Flattener, axis: Axis, own: &OwnSizes, dims: &[Atom]) -> Option<Var> {
+    let [length] = dims else { return None };
+    let makes = |s: &&Stmt| s.pat.iter().any(|v| Atom::Var(*v) == *length);
+    let Exp::Index { array, at } = &own.slice.iter().find(makes)?.exp else { return None };
+    let whole = at[..] == [Atom::Var(axis.var)];
+    let found = f.ends.iter().find(|e| whole && e.lengths == *array && e.size == axis.size);
+    found.map(|e| e.ends)
+}
+
+/// The running sums of the numbers of elements of rows.
+fn ends_of(made: &mut Stmts<'_>, axis: Axis, own: &OwnSizes, dims: &[Atom]) -> Var {
+    let i = made.int("i");
+    let counts = made.aside(|made| {
+        let count = dims.iter().copied().reduce(|a, b| made.op(ScalarOp::Mul, a, b));
+        // A check that is still to come may find that it is negative.
+        let count = made.op(ScalarOp::Max2, count.unwrap_or(Atom::int(1)), Atom::int(0));
+        let product = made.take();
+        let stmts = own.slice.iter().cloned().chain(product).collect();
+        let body = Body { stmts, results: vec![count] };
+        made.instance(&body, &[(axis.var, i.into())])
+    });
+    let [a, b] = ["acc", "x"].map(|name| made.int(name));
+    let sum = made.aside(|made| {
+        let results = vec![made.op(ScalarOp::Add, a.into(), b.into())];
+        Body { stmts: made.take(), results }
+    });
+    let op = Combine {
+        lambda: Lambda { params: vec![a, b], body: sum },
+        start: Some(vec![Atom::int(0)]),
+        assoc: true,
+    };
+    let more = made.op(ScalarOp::Add, axis.size, Atom::int(1));
+    let ends = made.vector("starts", more);
+    let over = Axis { var: i, size: axis.size };
+    made.push(vec![ends], Exp::Scan { kind: ScanKind::Full, axis: over, body: counts, op });
+    ends
+}
+
+/// The rows of a map or join.
+struct Rows {
+    axis: Axis,
+    regular: usize,
+    own: OwnSizes,
+    body: Body,
+    prov: Prov,
+}
+
+impl Rows {
+    fn stmt(&self, pat: Vec<Var>, starts: Vec<Var>, (i, body): (Var, Body)) -> ir::Stmt {
+        let axis = Axis { var: i, size: self.axis.size };
+        let exp = match starts.is_empty() {
+            true => super::seg(vec![axis], ir::SegKind::Map, body),
+            false => ir::Exp::Rows { axis, regular: self.regular, starts, body },
+        };
+        ir::Stmt { pat, exp, prov: self.prov }
+    }
+
+    /// The greatest of the sizes of point `i`, by statements that are made for it; each of them.
+    fn sizes(&self, made: &mut Stmts<'_>, i: Var) -> (Atom, Vec<Atom>) {
+        let results = self.own.sizes.iter().map(|v| Atom::Var(*v)).collect();
+        let slice = Body { stmts: self.own.slice.clone(), results };
+        let slice = made.instance(&slice, &[(self.axis.var, i.into())]);
+        let sizes = made.splice(slice);
+        let most = sizes.iter().copied().reduce(|a, b| made.op(ScalarOp::Max2, a, b));
+        (most.unwrap_or(Atom::int(0)), sizes)
+    }
+
+    /// The greatest size of any point.
+    fn greatest(&self, f: &mut Flattener, out: &mut Vec<ir::Stmt>) -> F<Atom> {
+        let mut made = Stmts::new(f, self.prov);
+        let i = made.int("i");
+        let body = made.aside(|made| {
+            let (most, _) = self.sizes(made, i);
+            Body { stmts: made.take(), results: vec![most] }
+        });
+        let [a, b] = ["acc", "x"].map(|name| made.int(name));
+        let greater = made.aside(|made| {
+            let results = vec![made.op(ScalarOp::Max2, a.into(), b.into())];
+            Body { stmts: made.take(), results }
+        });
+        let lambda = Lambda { params: vec![a, b], body: greater };
+        let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true };
+        let most = made.int("most");
+        made.push(vec![most], Exp::Reduce { axis: Axis { var: i, size: self.axis.size }, body, op });
+        let stmts = made.take();
+        f.stmts(&stmts, out)?;
+        Ok(most.into())
+    }
+
+    /// How many rows are long, and which.
+    fn which_are_long(&self, f: &mut Flattener, long: i64, out: &mut Vec<ir::Stmt>) -> F<(Var, Var)> {
+        let mut made = Stmts::new(f, self.prov);
+        let i = made.int("i");
+        let body = made.aside(|made| {
+            let (most, _) = self.sizes(made, i);
+            let cond = made.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[most, Atom::int(long)]);
+            Body { stmts: made.take(), results: vec![cond, i.into()] }
+        });
+        let count = made.int("long");
+        let which = made.vector("which", count.into());
+        let axis = Axis { var: i, size: self.axis.size };
+        made.push(vec![count, which], Exp::Filter { axis, body });
+        let stmts = made.take();
+        f.stmts(&stmts, out)?;
+        Ok((count, which))
+    }
+
+    /// The leaf of a point, in which no size is above `most`; with `apart` that of a point whose row is short, which makes
+    /// nothing of another.
+    fn leaf(&self, f: &mut Flattener, most: Atom, apart: bool) -> (Var, Body) {
+        let mut made = Stmts::new(f, self.prov);
+        let i = made.int("i");
+        let (greatest, sizes) = self.sizes(&mut made, i);
+        let cond = apart.then(|| made.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[greatest, most]));
+        let bounded: Vec<Atom> = sizes
+            .into_iter()
+            .map(|n| {
+                let n = match cond {
+                    Some(c) => made.op_of("n", BaseTy::I64, ScalarOp::Select, &[c, Atom::int(0), n]),
+                    None => n,
+                };
+                made.op(ScalarOp::Min2, n, most)
+            })
+            .collect();
+        let mut copier = Copier::new(&mut made.f.p);
+        copier.with.insert(self.axis.var, i.into());
+        let mut row = copier.body(&self.body);
+        let copies = self.own.sizes.iter().map(|v| copier.with.get(v).and_then(|a| a.as_var()));
+        let with: FxHashMap<Var, Atom> = copies.zip(bounded).filter_map(|(v, m)| Some((v?, m))).collect();
+        row.substitute(&with);
+        let binders = row.binders();
+        retype(&mut made.f.p, &binders, &with);
+        let Some(cond) = cond else {
+            let results = made.splice(row);
+            return (i, Body { stmts: made.take(), results });
+        };
+        let tys: Vec<Ty> = row.results.iter().map(|a| made.f.p.atom_ty(*a)).collect();
+        let given: Vec<Var> = tys.iter().map(|ty| made.f.p.fresh("r", ty.clone())).collect();
+        let nothing = made.aside(|made| {
+            let results = given.iter().zip(&tys).map(|(v, ty)| match ty.is_scalar() {
+                true => Atom::Const(zero(ty.base)),
+                false => made.zero(*v),
+            });
+            let results = results.collect();
+            Body { stmts: made.take(), results }
+        });
+        let results = given.iter().map(|v| Atom::Var(*v)).collect();
+        made.push(given, Exp::If { cond, then: nothing, otherwise: row });
+        (i, Body { stmts: made.take(), results })
+    }
+
+    /// What long rows go into, one after the other, from what the others gave; and how each does.
+    fn long(
+        &self,
+        f: &mut Flattener,
+        which: Var,
+        g: Var,
+        pat: &[Var],
+        short: &[Var],
+        starts: &[Var],
+    ) -> (Vec<(Var, Atom)>, Body) {
+        let mut made = Stmts::new(f, self.prov);
+        let state: Vec<(Var, Atom)> =
+            pat.iter().zip(short).map(|(v, s)| (made.like(*v), Atom::Var(*s))).collect();
+        let body = made.aside(|made| {
+            let i = made.element(which, vec![g.into()]);
+            let row = made.instance(&self.body, &[(self.axis.var, i)]);
+            let results = made.splice(row);
+            let (cells, rows) = results.split_at(self.regular);
+            let accs: Vec<Atom> = state.iter().map(|(v, _)| Atom::Var(*v)).collect();
+            let mut next = made.write_all(&pat[..self.regular], &accs[..self.regular], i, cells);
+            for (((v, acc), r), starts) in
+                pat[self.regular..].iter().zip(&accs[self.regular..]).zip(rows).zip(starts)
+            {
+                let (Some(acc), Some(array)) = (acc.as_var(), r.as_var()) else { continue };
+                let start = made.element(*starts, vec![i]);
+                let new = made.like(*v);
+                let written = made.written_from(array, start, acc);
+                made.push(vec![new], written);
+                next.push(Atom::Var(new));
+            }
+            Body { stmts: made.take(), results: next }
+        });
+        (state, body)
+    }
+}
