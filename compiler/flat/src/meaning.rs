@@ -9,7 +9,7 @@
 //! The verifier and the tests read it: Mono's rules and evaluator are Flat's.
 
 use crate::ir::*;
-use remc_base::ops::ScalarOp;
+use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Prov, Scalar};
 use remc_mono::ir as mono;
 
@@ -65,39 +65,116 @@ impl Meaning<'_> {
                 mono::Exp::If { cond, then: self.body(then), otherwise: self.body(otherwise) }
             }
             Exp::Filters(parts) => return self.filters(s, parts, before),
-            Exp::Rows { axis, regular, body, .. } => return self.rows(s, *axis, *regular, body, before),
+            Exp::Rows { axis, regular, starts, body } => {
+                return self.rows(s, (*axis, *regular, starts, body), before);
+            }
         };
         mono::Stmt { pat: s.pat.clone(), exp, prov: s.prov }
     }
 
-    /// A join, and then each of its vectors with the size that it is known to have.
+    /// A join, and then each of its vectors with the size that it is known to have, each row of it where it begins.
+    ///
+    /// ```text
+    /// (let (%v) (rows ((i n)) 0 (%starts) …))   (let (%total %from %data) (join ((i n)) 0 …))
+    ///                                           (let (%zeros) (map ((k %size)) (give 0)))
+    ///                                           (let (%v) (for (i n) ((%acc %zeros))
+    ///                                             (let (%new) (scatter (j %len) (%acc) (give (+ %starts[i] j) %data[%from[i] + j])))
+    ///                                             (give %new)))
+    /// ```
     fn rows(
         &mut self,
         s: &Stmt,
-        axis: Axis,
-        regular: usize,
-        body: &mono::Body,
+        (axis, regular, starts, body): (Axis, usize, &[Var], &mono::Body),
         before: &mut Vec<mono::Stmt>,
     ) -> mono::Stmt {
         let (maps, vectors) = s.pat.split_at(regular.min(s.pat.len()));
-        let (mut pat, mut shaped) = (maps.to_vec(), Vec::new());
-        for v in vectors {
-            let Some(Ty { base, dims }) = self.table.vars.get(*v).map(|info| info.ty.clone()) else {
+        let (mut pat, mut placed) = (maps.to_vec(), Vec::new());
+        for (v, to) in vectors.iter().zip(starts) {
+            let Some(ty) = self.table.vars.get(*v).map(|info| info.ty.clone()) else {
                 continue;
             };
             let total = self.table.fresh("total", Ty::int());
-            let starts = self.table.fresh("starts", Ty::int().over(&[axis.size]));
-            let data = self.table.fresh("data", Ty { base, dims: vec![total.into()] });
-            pat.extend([total, starts, data]);
-            let exp = mono::Exp::View { view: View::Reshape { dims }, array: data };
-            shaped.push(mono::Stmt { pat: vec![*v], exp, prov: s.prov });
+            let from = self.table.fresh("from", Ty::int().over(&[axis.size]));
+            let data = self.table.fresh("data", Ty { base: ty.base, dims: vec![total.into()] });
+            pat.extend([total, from, data]);
+            placed.extend(self.placed((*v, &ty), axis, *to, (total, from, data), s.prov));
         }
         let exp = mono::Exp::Join { axis, regular, body: body.clone() };
         let join = mono::Stmt { pat, exp, prov: s.prov };
-        let Some(last) = shaped.pop() else { return join };
+        let Some(last) = placed.pop() else { return join };
         before.push(join);
-        before.extend(shaped);
+        before.extend(placed);
         last
+    }
+
+    /// A vector whose rows begin where one says, from one in which they follow each other.
+    fn placed(
+        &mut self,
+        (v, ty): (Var, &Ty),
+        axis: Axis,
+        to: Var,
+        (total, from, data): (Var, Var, Var),
+        prov: Prov,
+    ) -> [mono::Stmt; 2] {
+        let stmt = |v: Var, exp: mono::Exp| mono::Stmt { pat: vec![v], exp, prov };
+        let mut int = |name: &str| self.table.fresh(name, Ty::int());
+        let [k, i, j, start, place] = ["k", "i", "j", "start", "place"].map(&mut int);
+        let [next, after, last, end, length] = ["next", "after", "last", "end", "length"].map(&mut int);
+        let [source, target] = ["source", "target"].map(&mut int);
+        let is_last = self.table.fresh("last", Ty { base: BaseTy::Bool, dims: Vec::new() });
+        let [zeros, acc, new] = ["zeros", "acc", "new"].map(|name| self.table.fresh(name, ty.clone()));
+        let element = self.table.fresh("x", Ty { base: ty.base, dims: Vec::new() });
+        let op = |op: ScalarOp, args: &[Atom]| mono::Exp::Op(op, args.to_vec());
+        let at = |array: Var, at: Atom| mono::Exp::Index { array, at: vec![at] };
+        let one = Atom::int(1);
+        let elements = mono::Body {
+            stmts: vec![
+                stmt(source, op(ScalarOp::Add, &[start.into(), j.into()])),
+                stmt(target, op(ScalarOp::Add, &[place.into(), j.into()])),
+                stmt(element, at(data, source.into())),
+            ],
+            results: vec![target.into(), element.into()],
+        };
+        let written = mono::Exp::Scatter {
+            dests: vec![acc],
+            axis: Axis { var: j, size: length.into() },
+            body: elements,
+            combine: None,
+        };
+        let row = mono::Body {
+            stmts: vec![
+                stmt(start, at(from, i.into())),
+                stmt(place, at(to, i.into())),
+                stmt(last, op(ScalarOp::Sub, &[axis.size, one])),
+                stmt(is_last, op(ScalarOp::Ge, &[i.into(), last.into()])),
+                mono::Stmt {
+                    pat: vec![end],
+                    exp: mono::Exp::If {
+                        cond: is_last.into(),
+                        then: mono::Body { stmts: Vec::new(), results: vec![total.into()] },
+                        otherwise: mono::Body {
+                            stmts: vec![
+                                stmt(next, op(ScalarOp::Add, &[i.into(), one])),
+                                stmt(after, at(from, next.into())),
+                            ],
+                            results: vec![after.into()],
+                        },
+                    },
+                    prov,
+                },
+                stmt(length, op(ScalarOp::Sub, &[end.into(), start.into()])),
+                stmt(new, written),
+            ],
+            results: vec![new.into()],
+        };
+        let sizes = ty.dims.iter().take(1);
+        let nothing = mono::Exp::Map {
+            axes: sizes.map(|size| Axis { var: k, size: *size }).collect(),
+            body: mono::Body { stmts: Vec::new(), results: vec![Atom::Const(zero(ty.base))] },
+        };
+        let state = vec![(acc, zeros.into())];
+        let over = Axis { var: i, size: axis.size };
+        [stmt(zeros, nothing), stmt(v, mono::Exp::For { axis: over, state, body: row })]
     }
 
     /// One filter after the other: the last of them.

@@ -58,7 +58,8 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
             Err(e) => return Err(format!("the text does not read back: {e}\n{text}")),
         }
         for choice in [None, Some(true), Some(false)] {
-            let found = run(&to_mono(&flat, &mut |_: &Guard| choice), params)?;
+            let found = run(&to_mono(&flat, &mut |_: &Guard| choice), params)
+                .map_err(|e| format!("{choice:?}: {e}\n{text}"))?;
             if found != wanted {
                 return Err(format!("{choice:?}: {wanted} becomes {found}\n{text}"));
             }

@@ -75,10 +75,13 @@ fn rows_whose_lengths_are_read_once() {
                 let Some(mut program) = ran.program else { panic!("{}: no program", case.name) };
                 remc_mono::opt::optimise(&mut program);
                 one(&program, &ran.params).unwrap_or_else(|e| panic!("{}: {e}", case.name));
-                let flat = flatten_with(&program, &Thresholds::tiny(1)).unwrap();
-                let kernel = print_program(&lower_with(&flat, Target::default()).unwrap());
+                let lowered = |target| {
+                    let flat = flatten_with(&program, &tiny(1, target)).unwrap();
+                    print_program(&lower_with(&flat, target).unwrap())
+                };
+                let kernel = lowered(Target::default());
                 assert_eq!(kernel.contains("\"rows\""), once, "{}: {kernel}", case.name);
-                let gpu = print_program(&lower_with(&flat, Target::gpu()).unwrap());
+                let gpu = lowered(Target::gpu());
                 assert!(!gpu.contains("\"rows\""), "{}: {gpu}", case.name);
             }
         }
@@ -128,7 +131,7 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
         (1, gpu, false),
         (64, gpu, true),
     ] {
-        let flat = flatten_with(program, &Thresholds::tiny(par_outer)).map_err(|e| format!("{e:?}"))?;
+        let flat = flatten_with(program, &tiny(par_outer, target)).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let about =
             |e: &str| format!("{par_outer}, {target:?}, {descending}: {e}\n{}", print_program(&kernel));
@@ -138,6 +141,12 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Thresholds that data of a few elements meets, for a device.
+fn tiny(par_outer: i64, target: Target) -> Thresholds {
+    let tiny = Thresholds::tiny(par_outer);
+    Thresholds { row_tile: tiny.row_tile.filter(|_| !target.threads), ..tiny }
 }
 
 fn execute(p: &remc_kernel::ir::Program, params: &[Array], descending: bool) -> Result<Meaning, String> {

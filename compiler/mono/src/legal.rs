@@ -114,8 +114,7 @@ fn slice(vars: &IdVec<Var, VarInfo>, stmts: &[Stmt], mut wanted: FxHashSet<Var>)
         if !s.pat.iter().any(|v| wanted.contains(v)) {
             continue;
         }
-        let scalar = s.pat.iter().all(|v| vars.get(*v).is_some_and(|info| info.ty.is_scalar()));
-        if !scalar || !matches!(s.exp, Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. }) {
+        if !is_straight_line(vars, s) {
             return None;
         }
         s.exp.for_each_operand(&mut |a| wanted.extend(a.as_var()));
@@ -124,6 +123,14 @@ fn slice(vars: &IdVec<Var, VarInfo>, stmts: &[Stmt], mut wanted: FxHashSet<Var>)
     slice.reverse();
     let made = |v: &Var| slice.iter().any(|s: &Stmt| s.pat.contains(v));
     asked.iter().all(made).then_some(slice)
+}
+
+/// Whether a statement computes scalars of scalars and elements, or checks them.
+pub fn is_straight_line(vars: &IdVec<Var, VarInfo>, s: &Stmt) -> bool {
+    let scalar = s.pat.iter().all(|v| vars.get(*v).is_some_and(|info| info.ty.is_scalar()));
+    let plain =
+        matches!(s.exp, Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. } | Exp::Check { .. });
+    scalar && plain
 }
 
 /// What is known outside of a size made inside.

@@ -19,14 +19,15 @@
 //! reduced), and the others have fewer.
 //!
 //! Where rows begin is known before any is made: their sizes are straight-line code ([`own_sizes`]). Checks that are, too,
-//! come before all rows, those of the sizes among them.
+//! come before all rows, those of the sizes among them; where others would have to come before the sizes, rows are not
+//! apart.
 
 use super::{F, Flattener, NEVER, host::Stmts};
 use crate::ir;
 use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Prov};
 use remc_mono::ir::*;
-use remc_mono::legal::{OwnSizes, own_sizes};
+use remc_mono::legal::{OwnSizes, is_straight_line, own_sizes};
 use remc_mono::walk::{Copier, retype};
 use rustc_hash::FxHashMap;
 
@@ -69,6 +70,9 @@ pub(super) fn rows(
     }
     let Some(own) = own_sizes(&f.p.vars, &axis, regular, body) else { return Ok(false) };
     let (checks, rest) = checks_apart(f, body, prov);
+    if !guarded(&own, &rest) {
+        return Ok(false);
+    }
     let (maps, joined) = pat.split_at(regular.min(pat.len()));
     let mut made = Stmts::new(f, prov);
     if !checks.stmts.is_empty() {
@@ -106,7 +110,7 @@ pub(super) fn rows(
 /// The checks of a body that straight-line code decides, with that code; and the body without them.
 fn checks_apart(f: &mut Flattener, body: &Body, prov: Prov) -> (Body, Body) {
     let made = Stmts::new(f, prov);
-    let straight = |s: &Stmt| s.exp.bodies().is_empty() && !s.exp.makes_arrays();
+    let straight = |s: &Stmt| is_straight_line(&made.f.p.vars, s);
     let mut apart: Vec<usize> = Vec::new();
     for (k, s) in body.stmts.iter().enumerate().filter(|(_, s)| matches!(s.exp, Exp::Check { .. })) {
         let mut results = Vec::new();
@@ -123,6 +127,13 @@ fn checks_apart(f: &mut Flattener, body: &Body, prov: Prov) -> (Body, Body) {
     let checks = made.live(Body { stmts: code.collect(), results: Vec::new() });
     let rest = body.stmts.iter().enumerate().filter(|(k, _)| !apart.contains(k)).map(|(_, s)| s.clone());
     (checks, Body { stmts: rest.collect(), results: body.results.clone() })
+}
+
+/// Whether the elements that sizes are computed from are there, as far as checks in a row would find out.
+fn guarded(own: &OwnSizes, row: &Body) -> bool {
+    let reads = |s: &Stmt| matches!(s.exp, Exp::Index { .. }) && own.slice.iter().any(|o| o.pat == s.pat);
+    let last = row.stmts.iter().rposition(reads).unwrap_or(0);
+    !row.stmts[..last].iter().any(|s| s.exp.can_stop())
 }
 
 /// Binds, for each result that is joined, how many elements there are in all and where those of each point begin; the

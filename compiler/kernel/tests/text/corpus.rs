@@ -74,9 +74,9 @@ pub const KERNELS: &[(&str, &str)] = &[
         "(%b %nb) rows",
         "(for seq %i (tile %b 64 %n) () (let (%s int) (load %is %i) p0)
            (for (lanes 8) %j (upto 0 %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0) (next) p0)
-           (for seq %j (upto 0 %m) () (let (%r int) (op * %j 3) p0)
-             (for (lanes 8) %l (upto 0 3) () (let (%c int) (op + %r %l) p0) (let (%k int) (op + %s %c) p0)
-               (store %ys (%k) 1.0 p0) (next) p0) (next) p0)
+           (for seq %h (upto 0 %m) () (let (%r int) (op * %h 3) p0)
+             (for (lanes 8) %l (upto 0 3) () (let (%c int) (op + %r %l) p0) (let (%q int) (op + %s %c) p0)
+               (store %ys (%q) 1.0 p0) (next) p0) (next) p0)
            (store %ys (%s) 1.0 p0) (next) p0)",
     ),
     // A transposition.

@@ -171,9 +171,9 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
     (
         "off by one",
         "(%b %nb)",
-        "(for (lanes 8) %i (tile %b 64 %n) () (let (%j int) (op + %i 1) p0) (store %ys (%j) 1.0 p0)
-           (next) p0)",
-        &["`store %ys (%j)`"],
+        "(for seq %i (tile %b 64 %n) () (let (%j int) (op + %i 1) p0) (store %ys (%j) 1.0 p0)
+           (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%j)`", "`store %ys (%i)`"],
         "%b (blocks)",
     ),
     (
@@ -255,8 +255,8 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "a store of another thread's share",
         "(%b %nb) threads",
         "(for seq %i (share %th 256 %b 1024 %n) () (let (%j int) (op + %i 1) p0) (store %ys (%j) 1.0 p0)
-           (next) p0)",
-        &["`store %ys (%j)`"],
+           (store %ys (%i) 1.0 p0) (next) p0)",
+        &["`store %ys (%j)`", "`store %ys (%i)`"],
         "%b (blocks)",
     ),
     (

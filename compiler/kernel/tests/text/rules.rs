@@ -536,6 +536,7 @@ fn strange_ids_are_refused() {
         params: vec![strange],
         body: Vec::new(),
         provs: Vec::new(),
+        rows: Vec::new(),
     });
     assert_eq!(verify(&p).unwrap_err().rule, Rule::Binder);
 }
