@@ -29,7 +29,10 @@ pub struct Args {
     /// Measure what `remc autotune` takes and gains, on data that it saw and on data that it did not, and end
     #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
     pub tuning: bool,
-    /// With `--versions`, `--ragged` or `--tuning`: exit with 1 if a figure is over its limit
+    /// Measure programs with ragged or row-wise work that the compiler was not made for, against C, and end
+    #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
+    pub unseen: bool,
+    /// With `--versions`, `--ragged`, `--tuning` or `--unseen`: exit with 1 if a figure is over its limit
     #[arg(long, requires = "limited")]
     pub limits: bool,
     /// Print the generated file of so many definitions that `--checking` measures, and end
@@ -61,6 +64,14 @@ pub struct Args {
     /// Where data, compiled peers and NumPy are kept; `bench` in the target folder if absent
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
+}
+
+impl Args {
+    /// How many threads each contender may use.
+    pub fn threads_used(&self) -> u16 {
+        let all = || std::thread::available_parallelism().map_or(1, |n| n.get().min(1024) as u16);
+        self.threads.unwrap_or_else(all)
+    }
 }
 
 #[cfg(test)]

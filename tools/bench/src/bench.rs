@@ -14,6 +14,7 @@ use crate::ragged;
 use crate::scaling;
 use crate::table::{self, Measured};
 use crate::tuning;
+use crate::unseen;
 use crate::versions;
 use std::path::Path;
 use std::time::Duration;
@@ -53,6 +54,9 @@ pub fn run(args: &Args) -> Result<bool, String> {
     if args.ragged {
         return ragged::measure::run(args, &cache);
     }
+    if args.unseen {
+        return unseen::measure::run(args, &cache);
+    }
     let load = load_average();
     let cases = chosen(args.small, &args.only)?;
     if args.list {
@@ -61,10 +65,7 @@ pub fn run(args: &Args) -> Result<bool, String> {
         }
         return Ok(true);
     }
-    let threads = match args.threads {
-        Some(n) => n,
-        None => std::thread::available_parallelism().map_or(1, |n| n.get().min(1024) as u16),
-    };
+    let threads = args.threads_used();
     let compiler = Compiler::find(&cache);
     let gcc = compiler.as_ref().map(|c| c.version.clone()).map_err(Clone::clone);
     let mut everyone = Everyone {
@@ -88,22 +89,14 @@ pub fn run(args: &Args) -> Result<bool, String> {
         rows.push(row);
     }
 
-    let mut conditions = vec![
-        format!(
-            "{}, {threads} thread{}{}",
-            processor(),
-            if threads == 1 { "" } else { "s" },
-            // What else ran before: its rows are the first thing to doubt.
-            load.map(|l| format!("; load of the machine at the start: {l}")).unwrap_or_default()
-        ),
+    let mut conditions = conditions(threads, load, gcc.as_ref().ok());
+    conditions.insert(
+        1,
         format!(
             "medians of {} calls after warm-up, taken in turn; above 1 remc is the faster one",
             args.rounds
         ),
-    ];
-    if let Ok(gcc) = gcc {
-        conditions.push(format!("C: {gcc}, `{}`", FLAGS.join(" ")));
-    }
+    );
     match &everyone.numpy.version {
         Some(version) => {
             conditions.push(format!("NumPy {version}; all results were compared with its float64"))
@@ -127,8 +120,21 @@ pub fn run(args: &Args) -> Result<bool, String> {
     Ok(all_right)
 }
 
+/// What figures depend on: the machine, and how C was compiled.
+pub(crate) fn conditions(threads: u16, load: Option<String>, gcc: Option<&String>) -> Vec<String> {
+    let machine = format!(
+        "{}, {threads} thread{}{}",
+        processor(),
+        if threads == 1 { "" } else { "s" },
+        // What else ran before: its rows are the first thing to doubt.
+        load.map(|l| format!("; load of the machine at the start: {l}")).unwrap_or_default()
+    );
+    let c = gcc.map(|gcc| format!("C: {gcc}, `{}`", FLAGS.join(" ")));
+    [Some(machine), c].into_iter().flatten().collect()
+}
+
 /// How many processes ran in the last minute, on average.
-fn load_average() -> Option<String> {
+pub(crate) fn load_average() -> Option<String> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next().map(str::to_owned)
 }

@@ -10,6 +10,7 @@ pub enum Dtype {
     F32,
     F64,
     I64,
+    U8,
 }
 
 impl Dtype {
@@ -17,6 +18,7 @@ impl Dtype {
         match self {
             Dtype::F32 => 4,
             Dtype::F64 | Dtype::I64 => 8,
+            Dtype::U8 => 1,
         }
     }
 
@@ -26,6 +28,7 @@ impl Dtype {
             Dtype::F32 => "<f4",
             Dtype::F64 => "<f8",
             Dtype::I64 => "<i8",
+            Dtype::U8 => "|u1",
         }
     }
 }
@@ -36,6 +39,7 @@ impl fmt::Display for Dtype {
             Dtype::F32 => "f32",
             Dtype::F64 => "f64",
             Dtype::I64 => "i64",
+            Dtype::U8 => "u8",
         })
     }
 }
@@ -71,6 +75,8 @@ pub enum Source {
     Random(u64),
     /// A file of `examples/data`.
     Example(&'static str),
+    /// Whoever made the row has written it.
+    Written,
 }
 
 #[derive(Clone, Debug)]
@@ -98,12 +104,12 @@ pub struct Case {
     pub key: String,
     pub title: &'static str,
     pub size: String,
-    /// A file of `programs/`, or `digits`.
+    /// A program as [`crate::places::program`] finds it.
     pub program: &'static str,
-    /// A file of `peers/`.
+    /// A kernel as [`crate::places::kernel`] finds it.
     pub c: &'static str,
     /// A kernel of `peers/numpy_peer.py`.
-    pub numpy: &'static str,
+    pub numpy: Option<&'static str>,
     pub inputs: Vec<Input>,
     pub output: Array,
     /// What the C kernel takes as `sizes`.
@@ -127,7 +133,7 @@ fn case(key: &'static str, title: &'static str, size: String, inputs: Vec<Input>
         size,
         program: key,
         c: key,
-        numpy: key,
+        numpy: Some(key),
         inputs,
         output,
         sizes: Vec::new(),
@@ -205,7 +211,7 @@ pub fn cases(small: bool) -> Vec<Case> {
         all.push(Case {
             program: "matmul",
             c,
-            numpy: "matmul",
+            numpy: Some("matmul"),
             sizes: vec![side as i64; 3],
             floor: Floor::Flop(2.0 * (side as f64).powi(3), F32),
             ..case(
@@ -220,7 +226,7 @@ pub fn cases(small: bool) -> Vec<Case> {
 
     for (key, dtype) in [("iscan", F32), ("iscan-int", I64)] {
         all.push(Case {
-            numpy: "iscan",
+            numpy: Some("iscan"),
             sizes: vec![n as i64],
             floor: Floor::Copy(2 * dtype.bytes() * n),
             ..case(
@@ -248,7 +254,7 @@ pub fn cases(small: bool) -> Vec<Case> {
     let bodies = if small { 256 } else { 4096 };
     for (key, dtype) in [("n-body", F32), ("n-body-f64", F64)] {
         all.push(Case {
-            numpy: "n-body",
+            numpy: Some("n-body"),
             sizes: vec![bodies as i64],
             floor: Floor::Flop(20.0 * (bodies as f64).powi(2), dtype),
             ..case(
@@ -284,15 +290,19 @@ pub fn cases(small: bool) -> Vec<Case> {
 
 /// The rows that `only` names, all if it names none; an error for a name that fits no row.
 pub fn chosen(small: bool, only: &[String]) -> Result<Vec<Case>, String> {
-    let all = cases(small);
-    let fits = |case: &Case, name: &str| {
-        case.key == name || case.key.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'))
+    named(cases(small), |case| &case.key, only)
+}
+
+/// Those whose keys `only` names, or the first part of whose keys; all if it names none.
+pub fn named<T>(all: Vec<T>, key: impl Fn(&T) -> &str, only: &[String]) -> Result<Vec<T>, String> {
+    let fits = |item: &T, name: &str| {
+        key(item).strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if let Some(name) = only.iter().find(|name| !all.iter().any(|c| fits(c, name))) {
-        let keys: Vec<&str> = all.iter().map(|c| c.key.as_str()).collect();
+    if let Some(name) = only.iter().find(|name| !all.iter().any(|item| fits(item, name))) {
+        let keys: Vec<&str> = all.iter().map(&key).collect();
         return Err(format!("there is no row `{name}`; the rows are {}", keys.join(", ")));
     }
-    Ok(all.into_iter().filter(|c| only.is_empty() || only.iter().any(|name| fits(c, name))).collect())
+    Ok(all.into_iter().filter(|item| only.is_empty() || only.iter().any(|name| fits(item, name))).collect())
 }
 
 #[cfg(test)]
@@ -306,9 +316,10 @@ mod tests {
         for small in [false, true] {
             for case in cases(small) {
                 assert!(places::program(case.program).is_file(), "{}", case.key);
-                let c = places::sources().join("peers").join(format!("{}.c", case.c));
+                let c = places::kernel(case.c);
                 assert!(c.is_file(), "{}", c.display());
-                assert!(kernels.contains(&format!("@kernel(\"{}\")", case.numpy)), "{}", case.numpy);
+                let numpy = case.numpy.unwrap();
+                assert!(kernels.contains(&format!("@kernel(\"{numpy}\")")), "{numpy}");
             }
         }
     }

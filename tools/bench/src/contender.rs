@@ -46,8 +46,8 @@ pub trait Contender {
 /// Some libraries let their threads spin for a while after a call, at the cost of whoever runs next.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// The median time of each contender that is still in, and the reason of each that fails on the way.
-pub fn measure(contenders: &mut [&mut dyn Contender], rounds: u16) -> Vec<Result<Duration, String>> {
+/// The times of each contender that is still in, one of each round, and the reason of each that fails on the way.
+pub fn times(contenders: &mut [&mut dyn Contender], rounds: u16) -> Vec<Result<Vec<Duration>, String>> {
     let mut times: Vec<Result<Vec<Duration>, String>> = contenders.iter().map(|_| Ok(Vec::new())).collect();
     for _ in 0..rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
@@ -60,6 +60,11 @@ pub fn measure(contenders: &mut [&mut dyn Contender], rounds: u16) -> Vec<Result
         }
     }
     times
+}
+
+/// The median time of each contender that is still in, and the reason of each that fails on the way.
+pub fn measure(contenders: &mut [&mut dyn Contender], rounds: u16) -> Vec<Result<Duration, String>> {
+    times(contenders, rounds)
         .into_iter()
         .map(|t| t.and_then(|mut t| median(&mut t).ok_or_else(|| "nothing was timed".into())))
         .collect()

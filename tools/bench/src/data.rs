@@ -28,6 +28,9 @@ pub fn inputs(case: &Case, cache: &Path) -> io::Result<Vec<(&'static str, Given)
             Input::Array { name, array, source: Source::Random(seed) } => {
                 Ok((*name, Given::File(random_file(array, *seed, &cache.join("data"))?)))
             }
+            Input::Array { name, source: Source::Written, .. } => {
+                Err(io::Error::other(format!("nothing says what `{name}` is")))
+            }
         })
         .collect()
 }
@@ -55,6 +58,7 @@ pub fn random_file(array: &Array, seed: u64, folder: &Path) -> io::Result<PathBu
                 out.write_all(&((bits >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0).to_le_bytes())?
             }
             Dtype::I64 => out.write_all(&((bits >> 32) as i64 % 2000 - 1000).to_le_bytes())?,
+            Dtype::U8 => out.write_all(&[(bits >> 56) as u8])?,
         }
     }
     out.into_inner().map_err(|e| e.into_error())?.sync_all()?;
@@ -92,6 +96,27 @@ pub fn write(path: &Path, array: &Array, atoms: &[u8]) -> io::Result<()> {
     let mut out = File::create(path)?;
     out.write_all(&header(array))?;
     out.write_all(atoms)
+}
+
+/// The atoms of an array of this type that are these numbers, as far as it has them.
+pub fn atoms(dtype: Dtype, numbers: impl Iterator<Item = f64>) -> Vec<u8> {
+    match dtype {
+        Dtype::F32 => numbers.flat_map(|x| (x as f32).to_le_bytes()).collect(),
+        Dtype::F64 => numbers.flat_map(f64::to_le_bytes).collect(),
+        Dtype::I64 => numbers.flat_map(|x| (x as i64).to_le_bytes()).collect(),
+        Dtype::U8 => numbers.map(|x| x as u8).collect(),
+    }
+}
+
+/// The numbers that atoms of this type are.
+pub fn numbers(dtype: Dtype, atoms: &[u8]) -> impl Iterator<Item = f64> {
+    let number = move |b: &[u8]| match dtype {
+        Dtype::F32 => b.try_into().map_or(f64::NAN, |b| f64::from(f32::from_le_bytes(b))),
+        Dtype::F64 => b.try_into().map_or(f64::NAN, f64::from_le_bytes),
+        Dtype::I64 => b.try_into().map_or(f64::NAN, |b| i64::from_le_bytes(b) as f64),
+        Dtype::U8 => b.first().copied().map_or(f64::NAN, f64::from),
+    };
+    atoms.chunks_exact(dtype.bytes()).map(number)
 }
 
 /// Reads the atoms of an `.npy` file that must hold just such an array.
@@ -144,6 +169,15 @@ mod tests {
         assert!(read_into(&path, &Array::new(Dtype::F64, &[3, 5]), &mut atoms).is_err());
         assert!(read_into(&path, &Array::new(Dtype::F32, &[2, 5]), &mut atoms[..40]).is_err());
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn numbers_become_atoms_and_atoms_numbers() {
+        for dtype in [Dtype::F32, Dtype::F64, Dtype::I64, Dtype::U8] {
+            let bytes = atoms(dtype, [0.0, 3.0, 250.0].into_iter());
+            assert_eq!(bytes.len(), 3 * dtype.bytes());
+            assert_eq!(numbers(dtype, &bytes).collect::<Vec<_>>(), [0.0, 3.0, 250.0]);
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! | [`ragged`] | what it costs that rows differ in length |
 //! | [`table`] | the result as Markdown |
 //! | [`tuning`] | what `remc autotune` gains, on data that it saw and on data that it did not |
+//! | [`unseen`] | programs with ragged or row-wise work that the compiler was not made for, against C |
 //! | [`versions`] | what it costs to compile all versions of a nest, and whether the right one is chosen |
 //!
 //! A contender that is not there leaves a dash and a reason, and everything else goes on.
@@ -38,4 +39,5 @@ pub mod ragged;
 pub mod scaling;
 pub mod table;
 pub mod tuning;
+pub mod unseen;
 pub mod versions;

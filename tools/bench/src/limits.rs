@@ -40,7 +40,7 @@ impl Limits {
             Floor::Copy(bytes) => (Work::Copy, bytes as f64, bytes),
             Floor::Flop(count, Dtype::F32) => (Work::FlopF32, count, 0),
             Floor::Flop(count, Dtype::F64) => (Work::FlopF64, count, 0),
-            Floor::Flop(_, Dtype::I64) | Floor::Unknown => return None,
+            Floor::Flop(_, Dtype::I64 | Dtype::U8) | Floor::Unknown => return None,
         };
         let rate = self.rate(work, bytes).ok()?;
         Duration::try_from_secs_f64(units / rate).ok()

@@ -5,6 +5,7 @@ use crate::contender::{Contender, Outcome};
 use crate::data::{self, Given};
 use crate::native::{Buffer, Kernel};
 use crate::places;
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -44,19 +45,22 @@ impl Compiler {
 
     /// The library of a kernel, compiled anew if its text, the flags, the compiler or the processor changed.
     pub fn library(&self, name: &str) -> Result<PathBuf, String> {
-        let sources = places::sources().join("peers");
-        let source = sources.join(format!("{name}.c"));
+        let source = places::kernel(name);
         let mut hasher = DefaultHasher::new();
-        // All texts, as a kernel may include another.
-        let mut texts: Vec<PathBuf> = fs::read_dir(&sources)
-            .and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect())
-            .map_err(|e| format!("{}: {e}", sources.display()))?;
-        texts.sort();
-        for path in texts.iter().filter(|p| p.extension().is_some_and(|e| e == "c" || e == "h")) {
-            fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?.hash(&mut hasher);
+        // All texts of its folder and of that of `peer.h`, as a kernel may include another.
+        let peers = places::sources().join("peers");
+        let folders: BTreeSet<&Path> = source.parent().into_iter().chain([peers.as_path()]).collect();
+        for folder in folders {
+            let mut texts: Vec<PathBuf> = fs::read_dir(folder)
+                .and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect())
+                .map_err(|e| format!("{}: {e}", folder.display()))?;
+            texts.sort();
+            for path in texts.iter().filter(|p| p.extension().is_some_and(|e| e == "c" || e == "h")) {
+                fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?.hash(&mut hasher);
+            }
         }
         (FLAGS, &self.version, processor()).hash(&mut hasher);
-        let library = self.folder.join(format!("{name}-{:016x}.so", hasher.finish()));
+        let library = self.folder.join(format!("{}-{:016x}.so", name.replace('/', "-"), hasher.finish()));
         if library.is_file() {
             return Ok(library);
         }

@@ -7,12 +7,22 @@ pub fn sources() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The program of a row; its text is read where it is written.
+/// The program of a row; its text is read where it is written. A name of several parts says in which folder that is.
 pub fn program(name: &str) -> PathBuf {
     match name {
         "digits" => sources().join("../../examples/digits.remora"),
-        _ => sources().join("programs").join(format!("{name}.remora")),
+        _ => source("programs", name, "remora"),
     }
+}
+
+/// The C kernel of a row.
+pub fn kernel(name: &str) -> PathBuf {
+    source("peers", name, "c")
+}
+
+fn source(folder: &str, name: &str, ending: &str) -> PathBuf {
+    let folder = if name.contains('/') { sources().to_owned() } else { sources().join(folder) };
+    folder.join(format!("{name}.{ending}"))
 }
 
 /// A data file of the examples.

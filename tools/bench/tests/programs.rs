@@ -232,6 +232,37 @@ fn digits() {
     assert_close(&run("digits", &inputs), &[], &[2.0 / 3.0], 1e-12);
 }
 
+/// What is in an array, which may be in a box.
+fn numbers_of(value: &Value) -> Vec<f64> {
+    let numbers = |atom: Atom| match atom {
+        Atom::Scalar(Scalar::F32(x)) => vec![f64::from(x)],
+        Atom::Scalar(Scalar::F64(x)) => vec![x],
+        Atom::Scalar(Scalar::I64(x)) => vec![x as f64],
+        Atom::Box(contents) => numbers_of(&contents.value),
+        other => panic!("no number: {other:?}"),
+    };
+    value.atoms().flat_map(numbers).collect()
+}
+
+/// The programs of `--unseen`, at the sizes of `--small`.
+#[test]
+fn programs_that_no_pass_was_written_for() {
+    for subject in remc_bench::unseen::subjects::chosen(&[]).unwrap() {
+        let data = subject.data(true);
+        let inputs = data.inputs.iter().map(|(name, array, numbers)| {
+            let (base, of): (BaseTy, fn(f64) -> Scalar) = match array.dtype {
+                Dtype::F32 => (BaseTy::F32, |x| Scalar::F32(x as f32)),
+                Dtype::F64 => (BaseTy::F64, Scalar::F64),
+                Dtype::I64 => (BaseTy::I64, |x| Scalar::I64(x as i64)),
+                Dtype::U8 => (BaseTy::U8, |x| Scalar::U8(x as u8)),
+            };
+            (*name, Value::of_scalars(base, array.shape.clone(), numbers.iter().map(|x| of(*x))))
+        });
+        let result = run(subject.program, &inputs.collect::<Vec<_>>());
+        assert_eq!(data.check(numbers_of(&result)), Ok(()), "{}", subject.key);
+    }
+}
+
 /// A row's inputs, at the sizes that its program would take them in, bear the names and types of its entry.
 #[test]
 fn rows_name_what_their_programs_take() {
@@ -245,6 +276,7 @@ fn rows_name_what_their_programs_take() {
                         Dtype::F32 => "f32",
                         Dtype::F64 => "float",
                         Dtype::I64 => "int",
+                        Dtype::U8 => "u8",
                     };
                     (*name, atom.to_owned())
                 }

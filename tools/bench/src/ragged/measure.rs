@@ -89,11 +89,7 @@ impl Bench {
         let mut bytes = vec![0; array.bytes()];
         let read = data::read_into(&file, &array, &mut bytes);
         std::fs::remove_file(&file).and(read).map_err(|e| format!("result of {}: {e}", name(side)))?;
-        let number = |b: &[u8]| match side.float() {
-            Float::F32 => b.try_into().map_or(f64::NAN, |b| f64::from(f32::from_le_bytes(b))),
-            Float::F64 => b.try_into().map_or(f64::NAN, f64::from_le_bytes),
-        };
-        let got = bytes.chunks_exact(array.dtype.bytes()).map(number);
+        let got = data::numbers(array.dtype, &bytes);
         for (i, (got, wanted)) in got.zip(&data.wanted).enumerate() {
             // Numbers of few bits, which add up exactly.
             let near = (got - wanted).abs() <= 1e-6 * wanted.abs();

@@ -14,6 +14,9 @@ pub enum Rows {
     Zipf,
     /// That in the middle has all elements but for 0 to 3 in each other.
     Giant,
+    /// A row has n elements, at least 1, with a likelihood of nearly n^-1.5, as Zipf's law with this exponent has it, up
+    /// to a length at which there are about as many elements as there should be.
+    Power,
 }
 
 /// Numbers of rows and of elements; a giant comes with other elements than these, so that it has just as many.
@@ -31,7 +34,7 @@ impl Sizes {
 const SEED: u64 = 7;
 
 /// A random number below `n`.
-fn below(n: usize, i: usize, stream: u64) -> usize {
+pub fn below(n: usize, i: usize, stream: u64) -> usize {
     ((u128::from(data::splitmix(SEED + stream, i as u64)) * n as u128) >> 64) as usize
 }
 
@@ -41,6 +44,7 @@ impl Rows {
             Rows::Equal => "equal",
             Rows::Zipf => "Zipf",
             Rows::Giant => "giant",
+            Rows::Power => "Zipf 1.5",
         }
     }
 
@@ -64,6 +68,17 @@ impl Rows {
                     lengths[rank.wrapping_mul(0x9e37_79b1) % rows] += 1;
                 }
                 lengths
+            }
+            Rows::Power => {
+                // At least n elements are as likely as 1 / √n, but for those that are too long. If rows may be as long
+                // as s², their mean is s - 0.46 - 0.46 / (s - 1), nearly.
+                let mean = elements as f64 / rows as f64;
+                let least = 1.0 / (mean + 0.46 + 0.46 / mean);
+                let length = |i: usize| {
+                    let u = least + (1.0 - least) * (data::splitmix(SEED, i as u64) as f64 / 2f64.powi(64));
+                    u.powi(-2).floor() as i64
+                };
+                (0..rows).map(length).collect()
             }
         }
     }
@@ -214,6 +229,14 @@ mod tests {
             let most = *zipf.iter().max().unwrap() as f64 / sizes.elements as f64;
             let part = 2f64.ln() / (sizes.rows as f64).ln();
             assert!((most / part - 1.0).abs() < 0.1, "{most} where {part} is right");
+
+            let power = Rows::Power.lengths(sizes);
+            let (total, mean) = (power.iter().sum::<i64>() as f64, sizes.elements / sizes.rows);
+            assert!((0.5..2.0).contains(&(total / sizes.elements as f64)), "{total}");
+            assert!(power.iter().all(|n| (1..=2 * (mean * mean) as i64).contains(n)));
+            // P(n ≥ 2) is √½, of all lengths.
+            let short = power.iter().filter(|n| **n == 1).count() as f64 / sizes.rows as f64;
+            assert!((0.2..0.4).contains(&short), "{short}");
 
             let giant = Rows::Giant.lengths(sizes);
             assert_eq!(giant.iter().filter(|n| **n > 3).collect::<Vec<_>>(), [&(sizes.elements as i64)]);

@@ -176,12 +176,7 @@ fn array(
     of: impl Fn(u64) -> f64,
 ) -> io::Result<String> {
     let array = Array::new(dtype, shape);
-    let numbers = (0..array.len() as u64).map(of);
-    let bytes: Vec<u8> = match dtype {
-        Dtype::F32 => numbers.flat_map(|x| (x as f32).to_le_bytes()).collect(),
-        Dtype::F64 => numbers.flat_map(f64::to_le_bytes).collect(),
-        Dtype::I64 => numbers.flat_map(|x| (x as i64).to_le_bytes()).collect(),
-    };
+    let bytes = data::atoms(dtype, (0..array.len() as u64).map(of));
     let path = folder.join(format!("{name}.npy"));
     data::write(&path, &array, &bytes)?;
     Ok(format!("{name}={}", path.display()))
