@@ -6,8 +6,8 @@ enum { SYMBOLS = 16, LANES = 4, KNOWN = 4096 };
 
 typedef struct { int32_t of[LANES][SYMBOLS]; } Counts;
 
-/* n log n of small numbers. */
-static double table[KNOWN];
+/* log n and n log n of small numbers. */
+static double logs[SYMBOLS], table[KNOWN];
 
 static inline double n_log_n(int64_t n) {
     return n < KNOWN ? table[n] : (double)n * log2((double)n);
@@ -32,22 +32,34 @@ static inline void add(int64_t *to, const Counts *c) {
         for (int s = 0; s < SYMBOLS; s++) to[s] += c->of[l][s];
 }
 
+/* Of a group that has fewer items than there are symbols: each item adds the logarithm of its symbol's count. */
+static inline double small_entropy(const int64_t *xs, int64_t n) {
+    int32_t counts[SYMBOLS] = {0};
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) counts[xs[i]]++;
+    for (int64_t i = 0; i < n; i++) sum += logs[counts[xs[i]]];
+    return logs[n] - sum / (double)n;
+}
+
 void peer_run(const int64_t *sizes, void *const *in, void *const *out) {
     const int64_t *symbols = in[0];
     double *to = out[0];
     if (table[2] == 0)
-        for (int n = 2; n < KNOWN; n++) table[n] = n * log2(n);
+        for (int n = 2; n < KNOWN; n++) {
+            table[n] = n * log2(n);
+            if (n < SYMBOLS) logs[n] = log2(n);
+        }
     const Rows rows = rows_of(in[1], sizes[1]);
     SMALL_ROWS(rows, r) {
         const int64_t *row = symbols + rows.start[r], n = row_length(&rows, r);
-        int64_t counts[SYMBOLS] = {0};
-        if (n < 32) {
-            for (int64_t i = 0; i < n; i++) counts[row[i]]++;
-        } else {
-            Counts c = {{{0}}};
-            count(&c, row, n);
-            add(counts, &c);
+        if (n < SYMBOLS) {
+            to[r] = n == 1 ? 0 : small_entropy(row, n);
+            continue;
         }
+        int64_t counts[SYMBOLS] = {0};
+        Counts c = {{{0}}};
+        count(&c, row, n);
+        add(counts, &c);
         to[r] = entropy(counts, n);
     }
     LARGE_ROWS(rows, r) {

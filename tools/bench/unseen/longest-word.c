@@ -21,15 +21,17 @@ void peer_run(const int64_t *sizes, void *const *in, void *const *out) {
         for (int i = 0; i < threads; i++) lines[i + 1] += lines[i];
         int64_t line = lines[t], at = from;
         while (at > 0 && text[at - 1] != '\n') at--;
-        int64_t word = 0, longest = 0;
-        for (int64_t i = at; line < lines[t + 1]; i++) {
-            const uint8_t c = text[i];
-            word = (uint8_t)(c - 'a') < 26 ? word + 1 : 0;
-            longest = word > longest ? word : longest;
-            if (c == '\n') {
-                to[line++] = longest;
-                longest = 0;
+        for (; line < lines[t + 1]; line++) {
+            const int64_t stop = (const uint8_t *)memchr(text + at, '\n', (size_t)(n - at)) - text;
+            int64_t word = 0, longest = 0;
+            for (; at < stop; at++) {
+                /* All bits of a letter are set: where words end nobody could foresee. */
+                const int64_t letter = -(int64_t)((uint8_t)(text[at] - 'a') < 26);
+                word = (word + 1) & letter;
+                longest = word > longest ? word : longest;
             }
+            to[line] = longest;
+            at = stop + 1;
         }
     }
 }
