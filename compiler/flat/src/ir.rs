@@ -109,8 +109,8 @@ pub enum Exp {
     },
     /// A map over one axis whose results after the first `regular` are arrays of sizes that each point has for itself:
     /// the elements of point `i`, in row-major order, are those of a vector from `starts[i]` on, up to where those of the
-    /// next begin or the vector ends; what a point with fewer leaves open is not read before it is written. It binds the
-    /// arrays of the regular results and the vectors.
+    /// next begin or the vector ends. The body may sort by scalars, as no other leaf does. What a point with fewer leaves
+    /// open is not read before it is written. It binds the arrays of the regular results and the vectors.
     Rows {
         axis: Axis,
         regular: usize,

@@ -5,7 +5,7 @@
 
 use crate::by_size;
 use crate::ir::*;
-use crate::legal::{Illegal, legal_leaf};
+use crate::legal::{Illegal, legal_leaf, legal_row};
 use crate::meaning::to_mono;
 use crate::sites::sites;
 use remc_base::{BaseTy, Name, Prov};
@@ -21,7 +21,7 @@ pub enum Rule {
     Common(common::Rule),
     /// What the host does by itself has no bodies.
     Host,
-    /// A leaf does not sort.
+    /// A leaf does not sort, but for that of rows, and that by scalars.
     Sort,
     /// A leaf makes no array of a size that is only known inside.
     Size,
@@ -147,7 +147,7 @@ impl<'p> Verifier<'p> {
         if !counts || !vectors || !starts.iter().all(of_rows) {
             return self.broken(Rule::Rows, "rows without a vector, or without their starts");
         }
-        self.leaf(&[axis.var], body)
+        self.legal(legal_row(&self.p.vars, &[axis.var], body))
     }
 
     fn guard(&mut self, guard: &'p Guard) -> Result {
@@ -201,7 +201,11 @@ impl<'p> Verifier<'p> {
     }
 
     fn leaf(&self, binders: &[Var], body: &mono::Body) -> Result {
-        match legal_leaf(&self.p.vars, binders, &[body]) {
+        self.legal(legal_leaf(&self.p.vars, binders, &[body]))
+    }
+
+    fn legal(&self, found: std::result::Result<(), Illegal>) -> Result {
+        match found {
             Ok(()) => Ok(()),
             Err(why @ (Illegal::Grade | Illegal::Join)) => {
                 self.broken(Rule::Sort, format!("{why} inside a leaf"))

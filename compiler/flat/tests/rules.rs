@@ -47,6 +47,12 @@ fn known(kind: &str, before: &str) -> String {
     )
 }
 
+/// Rows that are sorted by a key.
+fn sorted_rows(key: &str) -> String {
+    let sort = format!("(let ((%o.19 int %l.14)) (grade (%j.17 %l.14) {key}) p0)");
+    rows(1, "%s.3", "%t.6").replace("(let ((%a.10", &format!("{sort} (let ((%a.10"))
+}
+
 /// A map whose points give a number and two elements, with `regular` results of one size for all.
 fn rows(regular: usize, starts: &str, vector: &str) -> String {
     format!(
@@ -109,6 +115,7 @@ fn programs_that_keep_the_rules() {
         known("exclusive", "%z.20"),
         filters("%n.0", "(give %c.2 1)"),
         rows(1, "%s.3", "%t.6"),
+        sorted_rows("(give %j.17)"),
         "(let ((%r.3 int)) (branch (>= %n.0 \"par.outer\" 64) (then (give 1)) (else (give 2))) p0) (give %r.3)".into(),
         "(let ((%r.3 int %n.0)) (serial-map ((%i.4 %n.0)) (let ((%x.5 int)) (host (op + %i.4 1)) p0) (give %x.5)) p0)
          (give %r.3)"
@@ -187,6 +194,8 @@ fn every_rule_is_kept_from_being_broken() {
         (Rule::Rows, rows(1, "%b.12", "%t.6")),
         (Rule::Rows, rows(1, "%s.3", "%t.6 2")),
         (Rule::Size, rows(1, "%s.3", "%t.6").replace("op min2", "op max2")),
+        // A row is sorted by numbers, and outside of rows nothing is.
+        (Rule::Sort, sorted_rows("(let ((%q.18 int 1)) (literal (1) %j.17) p0) (give %q.18)")),
         (Rule::Parts, "(let () (filter) p0) (give 0)".into()),
         (Rule::Parts, filters("4", "(give %c.2 1)")),
         (Rule::Parts, filters("%n.0", "(let ((%t.9 bool)) (op > %k.5 0) p0) (give %t.9 1)")),

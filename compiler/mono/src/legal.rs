@@ -5,6 +5,8 @@
 //! such, which the host computes too; or at least bounded by such a size, as the number of items that a
 //! `filter` keeps is by its axis, the number of an iteration by how many there are, and `(op min2 n m)` by `m`.
 //!
+//! No leaf sorts, but that of a row ([`legal_row`]).
+//!
 //! ```text
 //! (seg-map grid ((i n)) (let (%m) (op + %n 1)) (let (%ys) (map ((j %m)) …)) …)       legal
 //! (seg-map grid ((i n)) (for (t %n) … (let (%m) (op + %t 1)) (let (%ys) (map ((j %m)) …)) …))     legal
@@ -48,6 +50,21 @@ pub fn legal_leaf(vars: &IdVec<Var, VarInfo>, binders: &[Var], bodies: &[&Body])
     bodies.iter().try_for_each(|b| check(vars, &mut sizes, b))
 }
 
+/// The same of the body of a row that one thread does on its own ([`own_sizes`]), which may sort.
+///
+/// # Errors
+/// What is in the way.
+pub fn legal_row(vars: &IdVec<Var, VarInfo>, binders: &[Var], body: &Body) -> Result<(), Illegal> {
+    check(vars, &mut Sizes::of_row(binders, body), body)
+}
+
+/// Whether a body sorts.
+pub fn sorts(body: &Body) -> bool {
+    let mut sorts = false;
+    body.for_each_stmt(&mut |s| sorts |= matches!(s.exp, Exp::Grade { .. }));
+    sorts
+}
+
 /// Whether the body of an operator is a leaf although it makes arrays of other sizes in each iteration of a loop.
 pub fn has_growing_arrays(vars: &IdVec<Var, VarInfo>, binders: &[Var], body: &Body) -> bool {
     let mut sizes = Sizes { growing: false, ..Sizes::inside(binders, &[body]) };
@@ -75,7 +92,7 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
     let dims = |v: Var| vars.get(v).map(|info| info.ty.dims.as_slice()).unwrap_or_default();
     // Each round bounds more sizes.
     loop {
-        let mut sizes = Sizes::inside(&[axis.var], &[body]);
+        let mut sizes = Sizes::of_row(&[axis.var], body);
         sizes.found.extend(own.iter().map(|v| (*v, Size::Bounded)));
         match check(vars, &mut sizes, body) {
             Ok(()) => break,
@@ -97,8 +114,17 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
         }
         own.extend(first.as_var().filter(|_| sizes.of(*first).is_none()));
     }
+    // A row that sorts is one task whatever its size.
     if own.is_empty() {
-        return None;
+        let mut sizes: Vec<Var> = Vec::new();
+        body.for_each_stmt(&mut |s| {
+            if let Exp::Grade { axis, .. } = &s.exp {
+                sizes.extend(axis.size.as_var());
+            }
+        });
+        let inside: FxHashSet<Var> = body.binders().into_iter().chain([axis.var]).collect();
+        let known = sizes.iter().all(|v| !inside.contains(v));
+        return (known && sorts(body)).then_some(OwnSizes { sizes, slice: Vec::new() });
     }
     let mut wanted: FxHashSet<Var> = FxHashSet::default();
     own.retain(|v| wanted.insert(*v));
@@ -150,6 +176,8 @@ pub struct Sizes {
     counts: FxHashSet<Var>,
     /// Whether the number of an iteration counts as bounded.
     growing: bool,
+    /// Whether items may be sorted by scalars.
+    sorts: bool,
 }
 
 impl Sizes {
@@ -161,7 +189,12 @@ impl Sizes {
             found: FxHashMap::default(),
             counts: FxHashSet::default(),
             growing: true,
+            sorts: false,
         }
+    }
+
+    fn of_row(binders: &[Var], body: &Body) -> Sizes {
+        Sizes { sorts: true, ..Sizes::inside(binders, &[body]) }
     }
 
     pub fn of(&self, a: Atom) -> Option<Size> {
@@ -246,8 +279,11 @@ impl Sizes {
 
 fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(), Illegal> {
     for s in &body.stmts {
-        if matches!(s.exp, Exp::Grade { .. }) {
-            return Err(Illegal::Grade);
+        if let Exp::Grade { body, .. } = &s.exp {
+            let scalar = |a: &Atom| a.as_var().is_none_or(|v| vars.get(v).is_some_and(|i| i.ty.is_scalar()));
+            if !sizes.sorts || !body.results.iter().all(scalar) {
+                return Err(Illegal::Grade);
+            }
         }
         if matches!(s.exp, Exp::Join { .. }) {
             return Err(Illegal::Join);

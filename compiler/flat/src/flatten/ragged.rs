@@ -27,9 +27,12 @@ use crate::ir;
 use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Prov};
 use remc_mono::ir::*;
-use remc_mono::legal::{OwnSizes, is_straight_line, own_sizes};
+use remc_mono::legal::{OwnSizes, is_straight_line, own_sizes, sorts};
 use remc_mono::walk::{Copier, retype};
 use rustc_hash::FxHashMap;
+
+/// A row that is sorted is long at this part of the length at which others are.
+const SORTED: i64 = 16;
 
 /// The running sums of a vector of lengths, one more than these.
 #[derive(Clone, Copy)]
@@ -94,6 +97,8 @@ pub(super) fn rows(
         out.push(rows.stmt(all, starts, leaf));
         return Ok(true);
     }
+    // Sorting takes so many rounds more over a row.
+    let long = if sorts(&rows.body) { (long / SORTED).max(1) } else { long };
     let (count, which) = rows.which_are_long(f, long, out)?;
     let leaf = rows.leaf(f, Atom::int(long), true);
     let short: Vec<Var> = f.like(&all);
@@ -218,7 +223,7 @@ struct Rows {
 impl Rows {
     fn stmt(&self, pat: Vec<Var>, starts: Vec<Var>, (i, body): (Var, Body)) -> ir::Stmt {
         let axis = Axis { var: i, size: self.axis.size };
-        let exp = match starts.is_empty() {
+        let exp = match starts.is_empty() && !sorts(&body) {
             true => super::seg(vec![axis], ir::SegKind::Map, body),
             false => ir::Exp::Rows { axis, regular: self.regular, starts, body },
         };

@@ -170,7 +170,7 @@ impl<'l> Leaf<'l> {
     // ---- memory ----
 
     /// A size, or an upper bound of it, as an atom of the plan.
-    fn plan_size(&mut self, a: mono::Atom) -> L<Atom> {
+    pub fn plan_size(&mut self, a: mono::Atom) -> L<Atom> {
         let mono::Atom::Var(v) = a else { return Ok(a) };
         if let Ok(Bound::Scalar(outer)) = self.plan.bound(v) {
             return Ok(outer);

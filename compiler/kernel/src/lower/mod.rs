@@ -49,6 +49,7 @@ mod scan;
 mod schedule;
 mod seg;
 mod serial;
+mod sort;
 mod strips;
 mod threads;
 mod views;

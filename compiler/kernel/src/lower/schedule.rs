@@ -428,6 +428,7 @@ pub(crate) fn cost(body: &Body, size_of: &mut dyn FnMut(Atom) -> Option<crate::i
             | Exp::Scan { axis, .. }
             | Exp::For { axis, .. }
             | Exp::Filter { axis, .. }
+            | Exp::Grade { axis, .. }
             | Exp::Scatter { axis, .. } => vec![axis.size],
             _ => Vec::new(),
         };

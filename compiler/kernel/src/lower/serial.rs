@@ -183,7 +183,7 @@ impl Leaf<'_> {
                 self.env.insert(v, Bound::Array(to));
                 Ok(())
             }
-            E::Grade { .. } => wrong("a sort inside a kernel"),
+            E::Grade { axis, body } => self.grade(pat, *axis, body),
             E::Join { .. } => wrong("a join inside a kernel"),
         }
     }

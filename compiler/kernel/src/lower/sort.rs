@@ -1,0 +1,231 @@
+//! The sort of a row by the thread that has it.
+//!
+//! ```text
+//! (let (%order) (grade (%i %n) … (give %k)))
+//!
+//! (for seq %i (upto 0 %n) () … (store %keys (0 %i) %k) (store %order (0 %i) %i))
+//! runs of 8, each by insertion
+//! (while ((%p 0) (%w 8)) (op < %w %n) … two runs of %w after the other become one, from half %p into the other half …)
+//! ```
+//!
+//! A merge sort from the bottom up. Keys go along with the numbers of their items, so that both are read in order, and
+//! what is taken in a merge is selected: there is no branch to guess wrong. An item comes before the one on its left only
+//! where its key is less, so the sort is stable, and its order that of all devices.
+//!
+//! The order is [`remc_base::ops::total_cmp`]: what is no number comes last, and zeros are equal.
+
+use super::build::{Emit, upto};
+use super::leaf::Leaf;
+use super::{Bound, L, Place, wrong};
+use crate::ir::*;
+use remc_base::BaseTy;
+use remc_base::ops::ScalarOp;
+use remc_mono::ir as mono;
+
+/// So many items are sorted by insertion.
+const RUN: i64 = 8;
+
+/// What a sort works on: of each, two arrays side by side.
+struct Table {
+    bases: Vec<BaseTy>,
+    keys: Vec<Place>,
+    order: Place,
+}
+
+impl Table {
+    /// All columns of one of the halves.
+    fn half(&self, p: Atom) -> Vec<Place> {
+        self.keys.iter().chain([&self.order]).map(|c| c.cell(&[p])).collect()
+    }
+}
+
+impl Leaf<'_> {
+    /// The stable permutation that sorts the items of an axis by their keys.
+    pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
+        let v = Leaf::one(pat)?;
+        let n = self.atom(axis.size)?;
+        let table = self.table(axis, body)?;
+        let first = table.half(Atom::int(0));
+        self.each(How::Seq, "i", upto(n), |l, i| {
+            l.set(axis.var, i);
+            let mut row = l.scalars(body)?;
+            row.push(i);
+            l.store_row(&first, i, &row);
+            Ok(())
+        })?;
+        self.runs(&table, n)?;
+        let half = self.merges(&table, n)?;
+        self.env.insert(v, Bound::Array(table.order.cell(&[half])));
+        Ok(())
+    }
+
+    fn table(&mut self, axis: mono::Axis, body: &mono::Body) -> L<Table> {
+        let most = self.plan_size(axis.size)?;
+        let most = self.plan.op(ScalarOp::Max2, &[most, Atom::int(0)])?;
+        let dims = [Atom::int(2), most];
+        let base = |a: &mono::Atom| match a {
+            mono::Atom::Const(c) => c.ty(),
+            mono::Atom::Var(v) => self.plan.flat.vars[*v].ty.base,
+        };
+        let bases: Vec<BaseTy> = body.results.iter().map(base).collect();
+        let keys = bases.iter().map(|base| self.part("keys", *base, &dims)).collect::<L<Vec<_>>>()?;
+        let order = self.part("order", BaseTy::I64, &dims)?;
+        Ok(Table { bases, keys, order })
+    }
+
+    fn load_row(&mut self, columns: &[Place], i: Atom) -> L<Vec<Atom>> {
+        columns.iter().map(|c| self.load(c, &[i])).collect()
+    }
+
+    fn store_row(&mut self, columns: &[Place], i: Atom, row: &[Atom]) {
+        for (c, x) in columns.iter().zip(row) {
+            self.store(c, &[i], *x);
+        }
+    }
+
+    /// Sorts each run of [`RUN`] items of the first half.
+    fn runs(&mut self, table: &Table, n: Atom) -> L<()> {
+        let size = Atom::int(RUN);
+        let count = self.tiles(n, size)?;
+        let columns = table.half(Atom::int(0));
+        self.each(How::Seq, "run", upto(count), |l, run| {
+            let first = l.int(ScalarOp::Mul, run, size)?;
+            l.each(How::Seq, "i", Range::Tile { index: run, size, limit: n }, |l, i| {
+                let row = l.load_row(&columns, i)?;
+                let to = l.repeat(
+                    &[i],
+                    |l, at| {
+                        let more = l.int(ScalarOp::Gt, at[0], first)?;
+                        let before = l.int(ScalarOp::Sub, at[0], Atom::int(1))?;
+                        // Also where there is none before, something is read.
+                        let before = l.int(ScalarOp::Max2, before, first)?;
+                        let other = l.load_row(&columns, before)?;
+                        let less = l.less(&table.bases, &row, &other)?;
+                        l.int(ScalarOp::And, more, less)
+                    },
+                    |l, at| {
+                        let before = l.int(ScalarOp::Sub, at[0], Atom::int(1))?;
+                        let moved = l.load_row(&columns, before)?;
+                        l.store_row(&columns, at[0], &moved);
+                        Ok(vec![before])
+                    },
+                )?;
+                l.store_row(&columns, to[0], &row);
+                Ok(())
+            })
+        })
+    }
+
+    /// Merges neighbouring runs until there is one; in which half it is.
+    fn merges(&mut self, table: &Table, n: Atom) -> L<Atom> {
+        let done = self.repeat(
+            &[Atom::int(0), Atom::int(RUN)],
+            |l, s| l.int(ScalarOp::Lt, s[1], n),
+            |l, s| {
+                let (from, width) = (s[0], s[1]);
+                let into = l.int(ScalarOp::Sub, Atom::int(1), from)?;
+                let pair = l.int(ScalarOp::Mul, width, Atom::int(2))?;
+                let count = l.tiles(n, pair)?;
+                let halves = [table.half(from), table.half(into)];
+                l.each(How::Seq, "pair", upto(count), |l, g| {
+                    let first = l.int(ScalarOp::Mul, g, pair)?;
+                    let [middle, end] = [width, pair].map(|w| {
+                        let to = l.int(ScalarOp::Add, first, w)?;
+                        l.int(ScalarOp::Min2, to, n)
+                    });
+                    l.merge(&table.bases, &halves, (first, middle?, end?))
+                })?;
+                Ok(vec![into, pair])
+            },
+        )?;
+        Ok(done[0])
+    }
+
+    /// Merges two runs, one behind the other, into the same place of the other half.
+    fn merge(
+        &mut self,
+        bases: &[BaseTy],
+        [from, into]: &[Vec<Place>; 2],
+        (first, middle, end): (Atom, Atom, Atom),
+    ) -> L<()> {
+        let one = Atom::int(1);
+        let [last_left, last_right] = [middle, end].map(|n| self.int(ScalarOp::Sub, n, one));
+        let (last_left, last_right) = (last_left?, last_right?);
+        let range = Range::Upto { from: first, to: end };
+        self.carry(How::Seq, range, &[(first, None), (middle, None)], |l, k, at| {
+            // A run that is through is not read beyond its end.
+            let left = l.int(ScalarOp::Min2, at[0], last_left)?;
+            let right = l.int(ScalarOp::Min2, at[1], last_right)?;
+            let (a, b) = (l.load_row(from, left)?, l.load_row(from, right)?);
+            let less = l.less(bases, &b, &a)?;
+            let none_left = l.int(ScalarOp::Ge, at[0], middle)?;
+            let some_right = l.int(ScalarOp::Lt, at[1], end)?;
+            let goes = l.int(ScalarOp::Or, none_left, less)?;
+            let goes = l.int(ScalarOp::And, goes, some_right)?;
+            let row = a.iter().zip(&b).map(|(a, b)| l.op(ScalarOp::Select, &[goes, *b, *a]));
+            let row = row.collect::<L<Vec<_>>>()?;
+            l.store_row(into, k, &row);
+            let [next_left, next_right] = [at[0], at[1]].map(|i| l.int(ScalarOp::Add, i, one));
+            Ok(vec![
+                l.op(ScalarOp::Select, &[goes, at[0], next_left?])?,
+                l.op(ScalarOp::Select, &[goes, next_right?, at[1]])?,
+            ])
+        })?;
+        Ok(())
+    }
+
+    /// Whether one row of keys comes before another one.
+    fn less(&mut self, bases: &[BaseTy], a: &[Atom], b: &[Atom]) -> L<Atom> {
+        let ([base, bases @ ..], [x, a @ ..], [y, b @ ..]) = (bases, a, b) else {
+            return wrong("a sort without keys");
+        };
+        let less = self.key_less(*base, *x, *y)?;
+        if bases.is_empty() {
+            return Ok(less);
+        }
+        let greater = self.key_less(*base, *y, *x)?;
+        let rest = self.less(bases, a, b)?;
+        let not_greater = self.op(ScalarOp::Not, &[greater])?;
+        let rest = self.int(ScalarOp::And, not_greater, rest)?;
+        self.int(ScalarOp::Or, less, rest)
+    }
+
+    fn key_less(&mut self, base: BaseTy, x: Atom, y: Atom) -> L<Atom> {
+        match base {
+            BaseTy::Bool => {
+                let no = self.op(ScalarOp::Not, &[x])?;
+                self.int(ScalarOp::And, no, y)
+            }
+            BaseTy::Char => self.int(ScalarOp::CharLt, x, y),
+            _ if base.is_float() => {
+                let less = self.int(ScalarOp::Lt, x, y)?;
+                let [x, y] = [x, y].map(|x| self.int(ScalarOp::Eq, x, x));
+                let y = self.op(ScalarOp::Not, &[y?])?;
+                let last = self.int(ScalarOp::And, x?, y)?;
+                self.int(ScalarOp::Or, less, last)
+            }
+            _ => self.int(ScalarOp::Lt, x, y),
+        }
+    }
+
+    /// A loop with carried scalars as long as `test` holds; their last values.
+    fn repeat(
+        &mut self,
+        init: &[Atom],
+        test: impl FnOnce(&mut Self, &[Atom]) -> L<Atom>,
+        body: impl FnOnce(&mut Self, &[Atom]) -> L<Vec<Atom>>,
+    ) -> L<Vec<Atom>> {
+        let init: Vec<_> = init.iter().map(|a| (*a, None)).collect();
+        let carried = self.carried(&init)?;
+        let state: Vec<Atom> = carried.iter().map(|c| Atom::Var(c.param)).collect();
+        let results = carried.iter().map(|c| Atom::Var(c.result)).collect();
+        self.blocks.open();
+        let test = test(self, &state)?;
+        let cond = self.blocks.close();
+        self.blocks.open();
+        let next = body(self, &state)?;
+        let body = self.blocks.close();
+        self.emit(StmtKind::While { carried, cond, test, body, next });
+        Ok(results)
+    }
+}
