@@ -20,7 +20,8 @@
 //!
 //! Where rows begin is known before any is made: their sizes are straight-line code ([`own_sizes`]). Checks that are, too,
 //! come before all rows, those of the sizes among them; where others would have to come before the sizes, rows are not
-//! apart.
+//! apart. Where a row may still stop the program, a long one is a task as the others are: of several that stop it, the
+//! first is told.
 
 use super::{F, Flattener, NEVER, host::Stmts};
 use crate::ir;
@@ -85,7 +86,8 @@ pub(super) fn rows(
     }
     let starts = starts(&mut made, axis, &own, &rest, regular, joined);
     let rows = Rows { axis, regular, own, body: rest, prov };
-    let long = made.f.thresholds.row_long;
+    // Of several rows that stop the program the first is told, which rows that come afterwards would not know of.
+    let long = if rows.body.can_stop() { NEVER } else { made.f.thresholds.row_long };
     let stmts = made.take();
     f.stmts(&stmts, out)?;
 
