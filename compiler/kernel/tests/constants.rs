@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Numbers that no schedule could choose: of the hardware, of the code generator's own time, and what results depend on.
-const FACTS: [(&str, &str); 16] = [
+const FACTS: [(&str, &str); 17] = [
     ("WARP", "threads of a GPU that run in step"),
     ("VECTOR_BYTES", "the widest vector that there is"),
     ("SHARED_OF_BLOCK", "the shared memory of a block"),
@@ -20,6 +20,7 @@ const FACTS: [(&str, &str); 16] = [
     ("MANY", "constants that are stored one by one: the length of the code"),
     ("LONG", "statements that take longer to compile well than to run"),
     ("LARGE", "values of loops that need many registers: the assembler's goal for them is another one"),
+    ("RUN", "items that are sorted by insertion: with so few it is the better sort anywhere"),
     ("OF_MULTIPROCESSOR", "the threads that a multiprocessor has"),
 ];
 

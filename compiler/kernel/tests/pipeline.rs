@@ -45,7 +45,10 @@ fn check(cases: impl IntoIterator<Item = Case>) {
 fn one(program: &Program) -> Result<(), String> {
     let targets = [Target::default(), Target::gpu()];
     for (par_outer, target) in [1, 64].into_iter().flat_map(|n| targets.map(|t| (n, t))) {
-        let flat = flatten_with(program, &Thresholds::tiny(par_outer)).map_err(|e| format!("{e:?}"))?;
+        let tiny = Thresholds::tiny(par_outer);
+        // Rows are tasks where a block is one thread.
+        let tiny = Thresholds { row_tile: tiny.row_tile.filter(|_| !target.threads), ..tiny };
+        let flat = flatten_with(program, &tiny).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let text = print_program(&kernel);
         verify::verify(&kernel).map_err(|e| format!("{e}\n{text}"))?;
