@@ -146,7 +146,7 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
 /// Thresholds that data of a few elements meets, for a device.
 fn tiny(par_outer: i64, target: Target) -> Thresholds {
     let tiny = Thresholds::tiny(par_outer);
-    Thresholds { row_tile: tiny.row_tile.filter(|_| !target.threads), ..tiny }
+    if target.threads { tiny.for_threads() } else { tiny }
 }
 
 fn execute(p: &remc_kernel::ir::Program, params: &[Array], descending: bool) -> Result<Meaning, String> {

@@ -46,8 +46,7 @@ fn one(program: &Program) -> Result<(), String> {
     let targets = [Target::default(), Target::gpu()];
     for (par_outer, target) in [1, 64].into_iter().flat_map(|n| targets.map(|t| (n, t))) {
         let tiny = Thresholds::tiny(par_outer);
-        // Rows are tasks where a block is one thread.
-        let tiny = Thresholds { row_tile: tiny.row_tile.filter(|_| !target.threads), ..tiny };
+        let tiny = if target.threads { tiny.for_threads() } else { tiny };
         let flat = flatten_with(program, &tiny).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let text = print_program(&kernel);

@@ -96,6 +96,12 @@ impl Thresholds {
         }
     }
 
+    /// The same for a device whose blocks are threads side by side: rows are distributed.
+    #[must_use]
+    pub const fn for_threads(self) -> Thresholds {
+        Thresholds { row_tile: None, ..self }
+    }
+
     /// Whether a row of a size of its own is one task: where a block is one thread.
     pub fn rows_are_tasks(&self) -> bool {
         self.row_tile.is_some()

@@ -315,6 +315,30 @@ pub(crate) trait Emit {
         Ok(results)
     }
 
+    /// A loop with carried scalars that goes on as long as `test` says; their last values.
+    fn repeat(
+        &mut self,
+        init: &[Atom],
+        test: impl FnOnce(&mut Self, &[Atom]) -> L<Atom>,
+        body: impl FnOnce(&mut Self, &[Atom]) -> L<Vec<Atom>>,
+    ) -> L<Vec<Atom>>
+    where
+        Self: Sized,
+    {
+        let init: Vec<_> = init.iter().map(|a| (*a, None)).collect();
+        let carried = self.carried(&init)?;
+        let state: Vec<Atom> = carried.iter().map(|c| Atom::Var(c.param)).collect();
+        let results = carried.iter().map(|c| Atom::Var(c.result)).collect();
+        self.blocks().open();
+        let test = test(self, &state)?;
+        let cond = self.blocks().close();
+        self.blocks().open();
+        let next = body(self, &state)?;
+        let body = self.blocks().close();
+        self.emit(StmtKind::While { carried, cond, test, body, next });
+        Ok(results)
+    }
+
     fn carried(&mut self, init: &[(Atom, Option<ScalarOp>)]) -> L<Vec<Carried>> {
         init.iter()
             .map(|(a, combine)| {

@@ -232,21 +232,22 @@ impl Plan {
             let how = l.copies_in(arrays);
             let end = l.int(ScalarOp::Add, from, size)?;
             let limit = l.int(ScalarOp::Min2, end, total)?;
-            let carried = l.carried(&[(first, None)])?;
-            let t = Atom::Var(carried[0].param);
-            l.blocks.open();
-            let start = l.load(&offsets, &[t])?;
-            let test = l.int(ScalarOp::Lt, start, limit)?;
-            let cond = l.blocks.close();
-            l.blocks.open();
-            let start = l.load(&offsets, &[t])?;
-            let next = l.int(ScalarOp::Add, t, Atom::int(1))?;
-            let stop = l.load(&offsets, &[next])?;
-            let lo = l.int(ScalarOp::Max2, start, from)?;
-            let hi = l.int(ScalarOp::Min2, stop, end)?;
-            l.each(how, "j", Range::Upto { from: lo, to: hi }, |l, j| item(l, t, start, j))?;
-            let body = l.blocks.close();
-            l.emit(StmtKind::While { carried, cond, test, body, next: vec![next] });
+            l.repeat(
+                &[first],
+                |l, t| {
+                    let start = l.load(&offsets, t)?;
+                    l.int(ScalarOp::Lt, start, limit)
+                },
+                |l, t| {
+                    let start = l.load(&offsets, t)?;
+                    let next = l.int(ScalarOp::Add, t[0], Atom::int(1))?;
+                    let stop = l.load(&offsets, &[next])?;
+                    let lo = l.int(ScalarOp::Max2, start, from)?;
+                    let hi = l.int(ScalarOp::Min2, stop, end)?;
+                    l.each(how, "j", Range::Upto { from: lo, to: hi }, |l, j| item(l, t[0], start, j))?;
+                    Ok(vec![next])
+                },
+            )?;
             Ok(())
         })
     }
@@ -288,40 +289,37 @@ impl Leaf<'_> {
 
     /// The last of `n` tiles whose offset is at most `j`, which is below the last offset.
     fn last_at_most(&mut self, offsets: &Place, n: Atom, j: Atom) -> L<Atom> {
-        let carried = self.carried(&[(Atom::int(0), None), (n, None)])?;
-        let (lo, hi) = (Atom::Var(carried[0].param), Atom::Var(carried[1].param));
-        self.blocks.open();
-        let gap = self.int(ScalarOp::Sub, hi, lo)?;
-        let test = self.int(ScalarOp::Gt, gap, Atom::int(1))?;
-        let cond = self.blocks.close();
-        self.blocks.open();
-        let gap = self.int(ScalarOp::Sub, hi, lo)?;
-        let half = self.int(ScalarOp::Quotient, gap, Atom::int(2))?;
-        let mid = self.int(ScalarOp::Add, lo, half)?;
-        let x = self.load(offsets, &[mid])?;
-        let below = self.int(ScalarOp::Le, x, j)?;
-        let lo = self.op(ScalarOp::Select, &[below, mid, lo])?;
-        let hi = self.op(ScalarOp::Select, &[below, hi, mid])?;
-        let body = self.blocks.close();
-        let found = Atom::Var(carried[0].result);
-        self.emit(StmtKind::While { carried, cond, test, body, next: vec![lo, hi] });
-        Ok(found)
+        let found = self.repeat(
+            &[Atom::int(0), n],
+            |l, s| {
+                let gap = l.int(ScalarOp::Sub, s[1], s[0])?;
+                l.int(ScalarOp::Gt, gap, Atom::int(1))
+            },
+            |l, s| {
+                let (lo, hi) = (s[0], s[1]);
+                let gap = l.int(ScalarOp::Sub, hi, lo)?;
+                let half = l.int(ScalarOp::Quotient, gap, Atom::int(2))?;
+                let mid = l.int(ScalarOp::Add, lo, half)?;
+                let x = l.load(offsets, &[mid])?;
+                let below = l.int(ScalarOp::Le, x, j)?;
+                let lo = l.op(ScalarOp::Select, &[below, mid, lo])?;
+                Ok(vec![lo, l.op(ScalarOp::Select, &[below, hi, mid])?])
+            },
+        )?;
+        Ok(found[0])
     }
 
     /// The first tile from `t` on that ends after `j`.
     fn advance(&mut self, offsets: &Place, t: Atom, j: Atom) -> L<Atom> {
-        let carried = self.carried(&[(t, None)])?;
-        let t = Atom::Var(carried[0].param);
-        self.blocks.open();
-        let next = self.int(ScalarOp::Add, t, Atom::int(1))?;
-        let end = self.load(offsets, &[next])?;
-        let test = self.int(ScalarOp::Le, end, j)?;
-        let cond = self.blocks.close();
-        self.blocks.open();
-        let next = self.int(ScalarOp::Add, t, Atom::int(1))?;
-        let body = self.blocks.close();
-        let found = Atom::Var(carried[0].result);
-        self.emit(StmtKind::While { carried, cond, test, body, next: vec![next] });
-        Ok(found)
+        let found = self.repeat(
+            &[t],
+            |l, t| {
+                let next = l.int(ScalarOp::Add, t[0], Atom::int(1))?;
+                let end = l.load(offsets, &[next])?;
+                l.int(ScalarOp::Le, end, j)
+            },
+            |l, t| Ok(vec![l.int(ScalarOp::Add, t[0], Atom::int(1))?]),
+        )?;
+        Ok(found[0])
     }
 }

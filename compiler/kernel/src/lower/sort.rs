@@ -207,25 +207,4 @@ impl Leaf<'_> {
             _ => self.int(ScalarOp::Lt, x, y),
         }
     }
-
-    /// A loop with carried scalars as long as `test` holds; their last values.
-    fn repeat(
-        &mut self,
-        init: &[Atom],
-        test: impl FnOnce(&mut Self, &[Atom]) -> L<Atom>,
-        body: impl FnOnce(&mut Self, &[Atom]) -> L<Vec<Atom>>,
-    ) -> L<Vec<Atom>> {
-        let init: Vec<_> = init.iter().map(|a| (*a, None)).collect();
-        let carried = self.carried(&init)?;
-        let state: Vec<Atom> = carried.iter().map(|c| Atom::Var(c.param)).collect();
-        let results = carried.iter().map(|c| Atom::Var(c.result)).collect();
-        self.blocks.open();
-        let test = test(self, &state)?;
-        let cond = self.blocks.close();
-        self.blocks.open();
-        let next = body(self, &state)?;
-        let body = self.blocks.close();
-        self.emit(StmtKind::While { carried, cond, test, body, next });
-        Ok(results)
-    }
 }
