@@ -3,7 +3,8 @@
 //! ```text
 //! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (output …) (results a …)
 //!                kernel … (plan stmt …))
-//! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (params x …) stmt …)
+//! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (rows (x x) …)?
+//!                (params x …) stmt …)
 //! stmt     ::= (let x exp) | (store buffer (a …) a)
 //!            | (for how i range ((x y a) …) stmt … (next a …))
 //!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
