@@ -224,7 +224,8 @@ impl Analysis {
     fn opened(&mut self, uri: String, version: i32, text: String) {
         let path = uri::path(&uri);
         let file = self.place(&uri, path.as_deref(), &text);
-        let text = Text::new(text);
+        let is_prelude = file.prelude(&self.session.db);
+        let text = Text::new(if is_prelude { file.text(&self.session.db).to_owned() } else { text });
         let good = Good::default();
         let document = Document {
             version,
@@ -277,13 +278,14 @@ impl Analysis {
         let encoding = self.client.encoding;
         let document = self.documents.get_mut(uri).ok_or_else(|| not_open(uri))?;
         document.version = version;
+        if document.file.prelude(&self.session.db) {
+            return Ok(());
+        }
         for replaced in document.text.apply(changes, encoding) {
             document.good.edited(replaced);
         }
         let (file, text) = (document.file, document.text.as_str().to_owned());
-        if !file.prelude(&self.session.db) {
-            self.session.set_text(file, text);
-        }
+        self.session.set_text(file, text);
         self.doubt(uri);
         Ok(())
     }

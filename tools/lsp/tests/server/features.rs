@@ -108,6 +108,7 @@ fn definitions_of_the_prelude() {
     assert_ne!(found, Value::Null);
     // Whatever is done to the page, the prelude is what it is.
     client.replace(&uri, 2, "(define");
+    assert_eq!(client.pull(&uri), json!([]));
     client.replace(URI, 2, "(iota [4])");
     client.close(&uri);
 }
