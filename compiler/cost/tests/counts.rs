@@ -78,6 +78,8 @@ struct Places {
     local: HashSet<Var>,
     /// What a `while` with this first state gives.
     rounds: HashMap<Var, Var>,
+    /// Of an axis of a map the sizes of those inside it, for each point of which it is bound anew.
+    inside: HashMap<Var, Vec<Atom>>,
 }
 
 impl Places {
@@ -164,6 +166,10 @@ impl Places {
 
     fn leaf(&mut self, p: &flat::Program, b: &mono::Body, step: usize) {
         for s in &b.stmts {
+            if let mono::Exp::Map { axes, .. } = &s.exp {
+                let inside = |k: usize| axes[k + 1..].iter().map(|a| a.size).collect();
+                self.inside.extend(axes.iter().enumerate().map(|(k, a)| (a.var, inside(k))));
+            }
             self.axes[step].extend(match &s.exp {
                 mono::Exp::Map { axes, .. } => axes.iter().map(|a| a.var).collect(),
                 mono::Exp::For { axis, .. }
@@ -364,6 +370,9 @@ fn evaluate(report: &Report, places: &Places, counts: &Counts, runs: u64, f: &Fo
         Symbol::Value(v) => counts.last.get(&v).map(|n| *n as f64),
         Symbol::Sum(v) => {
             let share = evaluate(report, places, counts, runs, report.shares.get(&v)?)?;
+            let size = |a: &Atom| a.as_int().or_else(|| counts.last.get(&a.as_var()?).copied());
+            let inside: Option<i64> = places.inside.get(&v).into_iter().flatten().map(size).product();
+            let share = share * inside? as f64;
             // No rows, no elements.
             Some(if share == 0.0 { 0.0 } else { count(&v) / share / runs as f64 })
         }
