@@ -116,6 +116,8 @@ fields! {
         "memory that the arrays of points side by side may take, so that a cache keeps them";
     StripStack "strip.stack" Cpu 0..=0x10_0000, 0x2_0000:
         "… and on the stack";
+    StripReads "strip.reads" Cpu 1..=0x10_0000, 4:
+        "reads of a row that are worth a copy of it where points side by side read it";
     // Of processors and GPUs.
     Private "array.private" Both 1..=256, 64:
         "elements that an array of a point may have to be on the stack, or in registers";

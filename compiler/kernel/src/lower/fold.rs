@@ -5,6 +5,7 @@
 
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
+use super::nest::Nested;
 use super::own::Move;
 use super::scan::Scan;
 use super::{Bound, L, Place};
@@ -140,22 +141,47 @@ impl Leaf<'_> {
                 (self.scalars(body)?, rest)
             }
         };
-        let widest = self.lanes_of_reduction(body, index);
         // A serial loop says its operator too: its sums may be contracted.
         let combine = match &ops {
             Some(ops) => ops.iter().map(|(o, _)| Some(*o)).collect(),
             None => vec![None; init.len()],
         };
+        let init: Vec<_> = init.into_iter().zip(combine).collect();
+        self.fold_scalars(index, range, body, op, &init)
+    }
+
+    /// The loop, or the loops, of such a reduction, from what it starts with, each with its own operator if it has one.
+    fn fold_scalars(
+        &mut self,
+        index: mono::Var,
+        range: Range,
+        body: &mono::Body,
+        op: &mono::Combine,
+        init: &[(Atom, Option<ScalarOp>)],
+    ) -> L<Vec<Atom>> {
+        if let Some(nested) = Nested::of(body, index)
+            && let Some((rows, numbers)) = self.rows_of(&nested, range)?
+        {
+            return self.carry(How::Seq, numbers, init, |l, row, accs| {
+                let (_, places) = l.row_of(&rows, row)?;
+                if let Some(v) = nested.outer {
+                    l.sizes.insert(v, nested.number(index));
+                    l.set(v, row);
+                }
+                let init: Vec<_> = accs.iter().zip(init).map(|(acc, (_, op))| (*acc, *op)).collect();
+                l.fold_scalars(nested.inner.unwrap_or(index), places, &nested.rest, op, &init)
+            });
+        }
+        let widest = self.lanes_of_reduction(body, index);
         let outside = self.inner;
-        let how = match (&ops, widest, outside) {
-            (Some(_), Some(w), Inner::Lanes) => How::Lanes(w),
+        let how = match (widest, outside) {
+            (Some(w), Inner::Lanes) if init.iter().all(|(_, op)| op.is_some()) => How::Lanes(w),
             _ => How::Seq,
         };
         if how != How::Seq {
             self.inner = Inner::Serial;
         }
-        let init: Vec<_> = init.into_iter().zip(combine).collect();
-        let results = self.carry(how, range, &init, |l, i, accs| {
+        let results = self.carry(how, range, init, |l, i, accs| {
             l.set(index, i);
             // The elements of a fold may be arrays though what it carries is not.
             let elems = l.body(body)?;

@@ -22,8 +22,10 @@
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
+//! | [`copied`] | rows that points copy, to read them again and again |
 //! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
 //! | [`serial`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
+//! | [`nest`] | an axis that was two, in two loops |
 //! | [`leaf`] | what it has meanwhile: operands and memory |
 //! | [`own`] | arrays of a leaf that are changed where they are |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
@@ -34,10 +36,12 @@
 mod appends;
 mod blocked;
 mod build;
+mod copied;
 mod doubtful;
 mod fold;
 mod grid;
 mod leaf;
+mod nest;
 mod once;
 mod operands;
 mod own;

@@ -139,16 +139,17 @@ impl Plan {
             return self.fill_with(name, outs, space, leaf, Points::Transposed);
         }
         let Some(n) = inner else {
-            return match self.beside(leaf, last.var, &FxHashMap::default())? {
-                None => self.fill_with(name, outs, space, leaf, Points::Serial),
-                Some(b) => {
-                    let side_by_side = match b.arrays {
-                        true => Points::Strips { width: b.width },
-                        false => Points::lanes(self, leaf, last, outer),
-                    };
-                    self.fill_if(name, outs, space, leaf, b.cond, (side_by_side, Points::Serial))
-                }
-            };
+            if let Some(copied) = self.copied(space, leaf)
+                && let Some(b) = self.copied_beside(&copied, last.var)?
+            {
+                let strips = Points::Strips { width: b.width };
+                return self.either(
+                    b.cond.unwrap_or(Atom::Const(Scalar::Bool(true))),
+                    |p| p.fill_with(name, outs, space, &copied.leaf, strips),
+                    |p| p.fill_beside(name, outs, space, leaf),
+                );
+            }
+            return self.fill_beside(name, outs, space, leaf);
         };
         let Some(transposed) = self.transposed(space, leaf) else {
             return self.fill_along(name, outs, space, leaf, n);
@@ -169,6 +170,25 @@ impl Plan {
             |p| p.fill_transposed(name, outs, space, transposed),
             |p| p.fill_along(name, outs, space, leaf, n),
         )
+    }
+
+    /// Points with loops or arrays of their own: side by side where that pays.
+    fn fill_beside(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+    ) -> L<()> {
+        let Some((last, outer)) = space.split_last() else { return wrong("no axis") };
+        let Some(b) = self.beside(leaf, last.var, &FxHashMap::default())? else {
+            return self.fill_with(name, outs, space, leaf, Points::Serial);
+        };
+        let side_by_side = match b.arrays {
+            true => Points::Strips { width: b.width },
+            false => Points::lanes(self, leaf, last, outer),
+        };
+        self.fill_if(name, outs, space, leaf, b.cond, (side_by_side, Points::Serial))
     }
 
     /// Points that reduce a row of length `n` each: in lanes along the row if it is long, else many rows at once.

@@ -158,13 +158,24 @@ impl Plan {
         var: mono::Var,
         sizes: &FxHashMap<mono::Var, mono::Exp>,
     ) -> L<Option<Beside>> {
+        self.beside_but(body, var, sizes, 0)
+    }
+
+    /// … where so many reads across rows are those of copies that the points begin with ([`super::copied`]).
+    pub fn beside_but(
+        &mut self,
+        body: &mono::Body,
+        var: mono::Var,
+        sizes: &FxHashMap<mono::Var, mono::Exp>,
+        copies: usize,
+    ) -> L<Option<Beside>> {
         let shape = self.shape(body, var);
         if !shape.alike || shape.lanes && !shape.loops || self.has_points_inside(body) {
             return Ok(None);
         }
         // What a condition takes is emitted only if there is one.
         self.blocks.open();
-        let found = self.beside_if(body, &shape, sizes)?;
+        let found = self.beside_if(body, &shape, sizes, copies)?;
         let stmts = self.blocks.close();
         if found.is_some_and(|b| b.cond.is_some()) {
             stmts.into_iter().for_each(|s| self.blocks.push(s));
@@ -177,6 +188,7 @@ impl Plan {
         body: &mono::Body,
         shape: &Shape,
         sizes: &FxHashMap<mono::Var, mono::Exp>,
+        copies: usize,
     ) -> L<Option<Beside>> {
         let mut made = Made { sizes: sizes.clone(), ..Made::default() };
         made.body(self, body);
@@ -187,7 +199,7 @@ impl Plan {
         let Some(mut bytes) = self.bytes_of(&made)? else { return Ok(None) };
         let mut cond = None;
         let array = |a: &mono::Atom| a.as_var().is_some_and(|v| !self.flat.vars[v].ty.is_scalar());
-        let across = shape.inner.strided + shape.reads.strided > 0 || body.results.iter().any(array);
+        let across = shape.inner.strided + shape.reads.strided > copies || body.results.iter().any(array);
         if across && let Some(l) = self.innermost(body) {
             let Some(n) = self.known(l.size, &made.sizes)? else { return Ok(None) };
             if l.waits {
