@@ -118,6 +118,8 @@ fields! {
         "… and on the stack";
     StripReads "strip.reads" Cpu 1..=0x10_0000, 4:
         "reads of a row that are worth a copy of it where points side by side read it";
+    Selected "row.selected" Cpu 0..=1024, 16:
+        "items of a row that are kept while it is read, where only so many of its order are wanted";
     // Of processors and GPUs.
     Private "array.private" Both 1..=256, 64:
         "elements that an array of a point may have to be on the stack, or in registers";

@@ -9,6 +9,7 @@
 
 use super::build::{Blocks, Emit, KernelBuilder};
 use super::plan::Plan;
+use super::select::Selected;
 use super::{Bound, Env, L, Place, schedule, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
@@ -78,6 +79,8 @@ pub(crate) struct Leaf<'l> {
     /// Upper bounds of numbers that only the leaf knows, none of them negative: of the items that a `filter` keeps, and
     /// of an iteration.
     pub bounds: FxHashMap<Var, mono::Atom>,
+    /// Orders of which only some places are read.
+    pub selected: FxHashMap<mono::Var, Selected>,
 }
 
 impl Emit for Leaf<'_> {
@@ -114,6 +117,7 @@ impl<'l> Leaf<'l> {
             scopes: Vec::new(),
             sizes: FxHashMap::default(),
             bounds: FxHashMap::default(),
+            selected: FxHashMap::default(),
         }
     }
 

@@ -22,6 +22,7 @@
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
+//! | [`sort`], [`select`] | the order of a row, or what is read of it |
 //! | [`copied`] | rows that points copy, to read them again and again |
 //! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
 //! | [`serial`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
@@ -52,6 +53,7 @@ mod reduce;
 mod scan;
 mod schedule;
 mod seg;
+mod select;
 mod serial;
 mod sort;
 mod strips;

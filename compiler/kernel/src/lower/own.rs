@@ -16,6 +16,7 @@
 
 use super::leaf::{Leaf, Scope};
 use super::plan::Plan;
+use super::select::selected;
 use super::{Bound, L, Place};
 use crate::ir::*;
 use remc_mono::ir as mono;
@@ -82,6 +83,11 @@ impl Leaf<'_> {
             // A body may be lowered more than once: what it bound before does not mention anything now.
             for v in b.binders() {
                 self.env.remove(&v);
+            }
+        }
+        for s in &b.stmts {
+            if let (mono::Exp::Grade { axis, .. }, [order]) = (&s.exp, &s.pat[..]) {
+                self.selected.extend(selected(b, *order, axis.size).map(|few| (*order, few)));
             }
         }
         let arrays = owned.into_iter().filter(|v| self.is_array(*v)).collect();

@@ -26,15 +26,15 @@ use remc_mono::ir as mono;
 const RUN: i64 = 8;
 
 /// What a sort works on: of each, two arrays side by side.
-struct Table {
-    bases: Vec<BaseTy>,
+pub(super) struct Table {
+    pub bases: Vec<BaseTy>,
     keys: Vec<Place>,
     order: Place,
 }
 
 impl Table {
     /// All columns of one of the halves.
-    fn half(&self, p: Atom) -> Vec<Place> {
+    pub fn half(&self, p: Atom) -> Vec<Place> {
         self.keys.iter().chain([&self.order]).map(|c| c.cell(&[p])).collect()
     }
 }
@@ -43,8 +43,18 @@ impl Leaf<'_> {
     /// The stable permutation that sorts the items of an axis by their keys.
     pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
         let v = Leaf::one(pat)?;
-        let n = self.atom(axis.size)?;
         let table = self.table(axis, body)?;
+        let half = match self.selected.get(&v).copied() {
+            Some(few) => self.select_or(&table, few, (axis, body), |l| l.sort_all(&table, axis, body))?,
+            None => self.sort_all(&table, axis, body)?,
+        };
+        self.env.insert(v, Bound::Array(table.order.cell(&[half])));
+        Ok(())
+    }
+
+    /// Sorts all items of an axis; in which half of the table they are.
+    fn sort_all(&mut self, table: &Table, axis: mono::Axis, body: &mono::Body) -> L<Atom> {
+        let n = self.atom(axis.size)?;
         let first = table.half(Atom::int(0));
         self.each(How::Seq, "i", upto(n), |l, i| {
             l.set(axis.var, i);
@@ -53,10 +63,8 @@ impl Leaf<'_> {
             l.store_row(&first, i, &row);
             Ok(())
         })?;
-        self.runs(&table, n)?;
-        let half = self.merges(&table, n)?;
-        self.env.insert(v, Bound::Array(table.order.cell(&[half])));
-        Ok(())
+        self.runs(table, n)?;
+        self.merges(table, n)
     }
 
     fn table(&mut self, axis: mono::Axis, body: &mono::Body) -> L<Table> {
@@ -73,11 +81,11 @@ impl Leaf<'_> {
         Ok(Table { bases, keys, order })
     }
 
-    fn load_row(&mut self, columns: &[Place], i: Atom) -> L<Vec<Atom>> {
+    pub fn load_row(&mut self, columns: &[Place], i: Atom) -> L<Vec<Atom>> {
         columns.iter().map(|c| self.load(c, &[i])).collect()
     }
 
-    fn store_row(&mut self, columns: &[Place], i: Atom, row: &[Atom]) {
+    pub fn store_row(&mut self, columns: &[Place], i: Atom, row: &[Atom]) {
         for (c, x) in columns.iter().zip(row) {
             self.store(c, &[i], *x);
         }
@@ -175,7 +183,7 @@ impl Leaf<'_> {
     }
 
     /// Whether one row of keys comes before another one.
-    fn less(&mut self, bases: &[BaseTy], a: &[Atom], b: &[Atom]) -> L<Atom> {
+    pub fn less(&mut self, bases: &[BaseTy], a: &[Atom], b: &[Atom]) -> L<Atom> {
         let ([base, bases @ ..], [x, a @ ..], [y, b @ ..]) = (bases, a, b) else {
             return wrong("a sort without keys");
         };

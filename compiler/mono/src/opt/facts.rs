@@ -16,11 +16,17 @@
 //! A remainder beside its quotient is what was divided ([`Facts::undivided`]), so that an index that was taken apart
 //! and put together again is itself.
 //!
+//! Of an array of integers it is known what all of its elements are at least and at most, as those of an order that sorts
+//! are places: from what makes it ([`elements`]).
+//!
 //! Facts are scoped as variables are: what is assumed after [`Facts::mark`] is forgotten by
 //! [`Facts::rollback`].
 
+mod elements;
+
 use super::key;
 use super::poly::Poly;
+use elements::Elements;
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
@@ -40,6 +46,7 @@ pub struct Facts {
     /// Quotients, by [words](key::word) of what is divided by what; and remainders, of what divided by what.
     quotients: FxHashMap<[[u64; 2]; 2], Var>,
     remainders: FxHashMap<Var, [Atom; 2]>,
+    elements: FxHashMap<Var, Elements>,
     undo: Vec<Undo>,
 }
 
@@ -47,6 +54,7 @@ enum Undo {
     Equal(Var),
     Least(Var, Option<i64>),
     Most(Var, Option<Rc<Poly>>),
+    Elements(Var, Option<Elements>),
 }
 
 /// A place to go back to.
@@ -78,6 +86,7 @@ impl Facts {
                 }
                 Some(Undo::Least(v, old)) => restore(&mut self.least, v, old),
                 Some(Undo::Most(v, old)) => restore(&mut self.most, v, old),
+                Some(Undo::Elements(v, old)) => restore(&mut self.elements, v, old),
                 None => {}
             }
         }
@@ -135,7 +144,8 @@ impl Facts {
                 BaseTy::I64 => self.arithmetic(*x, *op, args),
                 _ => {}
             },
-            _ => {}
+            (Exp::Index { array, .. }, [x]) if p.ty(*x).is_scalar() => self.element(*array, *x),
+            _ => self.elements_of(p, s),
         }
     }
 

@@ -165,8 +165,10 @@ impl Views<'_> {
                     });
                     self.facts.rollback(mark);
                 }
-                if let Exp::Map { axes, body } = exp {
-                    self.result_by_element(axes, body);
+                match exp {
+                    Exp::Map { axes, body } => self.result_by_element(axes, body),
+                    Exp::Join { axis, regular, body } => self.rows_by_element(axis, *regular, body),
+                    _ => {}
                 }
             }
         }
@@ -186,6 +188,24 @@ impl Views<'_> {
             body.results = vec![self.by_element(r, prov, &mut body.stmts)];
             self.facts.rollback(mark);
         }
+    }
+
+    /// A row that a join gives is copied to where it belongs: a view element by element, as a map, which fusion may make
+    /// of what the view is of. What is reshaped is copied as it is.
+    fn rows_by_element(&mut self, axis: &Axis, regular: usize, body: &mut Body) {
+        let mark = self.facts.mark();
+        self.facts.axis(axis);
+        for k in regular..body.results.len() {
+            let Some(r) = body.results[k].as_var() else { continue };
+            let is_kept = |exp: &Exp| {
+                matches!(exp, Exp::View { view: View::Reshape { .. } | View::Append { .. }, .. })
+            };
+            let view = body.stmts.iter().find(|s| s.pat == [r] && arranges(&s.exp) && !is_kept(&s.exp));
+            if let Some(prov) = view.map(|s| s.prov) {
+                body.results[k] = self.by_element(r, prov, &mut body.stmts);
+            }
+        }
+        self.facts.rollback(mark);
     }
 
     /// What the program gives is copied once: a view of a view as a map, since it cannot be one view. An array after
