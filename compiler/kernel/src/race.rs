@@ -25,6 +25,9 @@
 //! … (let %j (op * %i 2)) (store %ys (%j) %x)                                     by neither: refused
 //! ```
 //!
+//! An index `x` and another one that is `(op - 1 x)` are never the same, so that accesses of which some have the one at a
+//! position and the others the other one are of two halves, each of which is looked at alone.
+//!
 //! The last one has no race; the rule is about what can be seen in the indices. It follows Syntactic
 //! Control of Interference (Reynolds, POPL 1978) and its use for data-parallel code, DPIA (Atkey,
 //! Steuwer, Lindley and Dubach, 2017), where an iteration gets its part of an array as an acceptor of its
@@ -164,6 +167,8 @@ struct Checker<'p> {
     points: Vec<Point<'p>>,
     /// Differences `a - x`.
     shifted: FxHashMap<Var, (Var, Atom)>,
+    /// Differences `1 - x`.
+    complements: FxHashMap<Var, Atom>,
     /// What operators compute of what; sums alone.
     operands: FxHashMap<Var, &'p [Atom]>,
     sums: FxHashMap<Var, (Atom, Atom)>,
@@ -203,6 +208,7 @@ impl<'p> Checker<'p> {
             shares: FxHashMap::default(),
             points: Vec::new(),
             shifted: FxHashMap::default(),
+            complements: FxHashMap::default(),
             operands: FxHashMap::default(),
             sums: FxHashMap::default(),
             starts: FxHashMap::default(),
@@ -425,6 +431,9 @@ impl<'p> Checker<'p> {
             (ScalarOp::Sub, [Atom::Var(a), x]) => {
                 self.shifted.insert(var, (*a, *x));
             }
+            (ScalarOp::Sub, [one, x]) if one.as_int() == Some(1) => {
+                self.complements.insert(var, *x);
+            }
             (ScalarOp::Max2, args) => {
                 let first = args.iter().find_map(|a| self.products.get(&a.as_var()?));
                 self.at_least.extend(first.map(|tile| (var, *tile)));
@@ -568,6 +577,29 @@ impl<'p> Checker<'p> {
             })
     }
 
+    /// Whether the accesses are of two halves, by an index that is the same for all values of `owner`, and those of each half
+    /// are all reads, or owned alike.
+    fn halves(&self, accesses: &[&Access], owner: &Parallel) -> bool {
+        let Some(first) = accesses.first() else { return true };
+        let is_other = |a: Atom, b: Atom| {
+            let operands = a.as_var().and_then(|v| self.complements.get(&v));
+            operands.is_some_and(|x| self.origin(*x) == b)
+        };
+        (0..first.at.len()).any(|k| {
+            let half = self.origin(first.at[k]);
+            if !self.is_fixed(half, owner) {
+                return false;
+            }
+            let place = |a: &&Access| a.at.get(k).map(|i| self.origin(*i));
+            let (here, others): (Vec<&Access>, Vec<&Access>) =
+                accesses.iter().copied().partition(|a| place(a) == Some(half));
+            let apart = |a: &Access| place(&a).is_some_and(|i| is_other(i, half) || is_other(half, i));
+            !others.is_empty()
+                && others.iter().all(|a| apart(a))
+                && [here, others].iter().all(|half| !half.iter().any(|a| a.write) || self.common(half, owner))
+        })
+    }
+
     /// Whether all are of rows that `owner` owns, or of places in one row that it owns.
     fn common_row(&self, accesses: &[&Access], owner: &Parallel) -> bool {
         let found = |a: &Access| {
@@ -627,7 +659,11 @@ impl<'p> Checker<'p> {
             // What one thread does it does in order.
             let one = accesses[0].single.filter(|_| threads);
             let apart = apart || one.is_some() && accesses.iter().all(|a| a.single == one);
-            if !apart && !owner.own.contains(&buffer) && !self.common(accesses, owner) {
+            if !apart
+                && !owner.own.contains(&buffer)
+                && !self.common(accesses, owner)
+                && !self.halves(accesses, owner)
+            {
                 return Err(self.race(accesses, owner));
             }
         }

@@ -98,7 +98,9 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
             Ok(()) => break,
             Err(Illegal::Size(v)) => {
                 let before = own.len();
-                own.extend(dims(v).iter().filter(|d| sizes.of(**d).is_none()).filter_map(|d| d.as_var()));
+                for d in dims(v).iter().filter(|d| sizes.of(**d).is_none()).filter_map(|d| d.as_var()) {
+                    bounds(vars, &sizes, body, d, &mut own)?;
+                }
                 if own.len() == before {
                     return None;
                 }
@@ -132,6 +134,33 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
     Some(OwnSizes { sizes: own, slice })
 }
 
+/// The sizes that bound one of which nothing is known outside: itself, if straight-line code computes it; else, of the
+/// number of items that a filter keeps, its axis, and of what an operator makes of sizes these. None if one is neither.
+fn bounds(
+    vars: &IdVec<Var, VarInfo>,
+    sizes: &Sizes,
+    body: &Body,
+    size: Var,
+    own: &mut Vec<Var>,
+) -> Option<()> {
+    if own.contains(&size) {
+        return Some(());
+    }
+    if slice(vars, &body.stmts, FxHashSet::from_iter([size])).is_some() {
+        own.push(size);
+        return Some(());
+    }
+    let s = body.stmts.iter().find(|s| s.pat.first() == Some(&size))?;
+    let of = match &s.exp {
+        Exp::Filter { axis, .. } => vec![axis.size],
+        Exp::Atom(a) => vec![*a],
+        Exp::Op(_, args) => args.clone(),
+        _ => return None,
+    };
+    let unknown = of.into_iter().filter(|a| sizes.of(*a).is_none());
+    unknown.filter_map(Atom::as_var).try_for_each(|v| bounds(vars, sizes, body, v, own))
+}
+
 /// The statements that these scalars are computed by, if that is straight-line code.
 fn slice(vars: &IdVec<Var, VarInfo>, stmts: &[Stmt], mut wanted: FxHashSet<Var>) -> Option<Vec<Stmt>> {
     let mut slice = Vec::new();
@@ -144,6 +173,7 @@ fn slice(vars: &IdVec<Var, VarInfo>, stmts: &[Stmt], mut wanted: FxHashSet<Var>)
             return None;
         }
         s.exp.for_each_operand(&mut |a| wanted.extend(a.as_var()));
+        s.exp.bodies().into_iter().for_each(|b| wanted.extend(b.free_vars()));
         slice.push(s.clone());
     }
     slice.reverse();
@@ -151,11 +181,18 @@ fn slice(vars: &IdVec<Var, VarInfo>, stmts: &[Stmt], mut wanted: FxHashSet<Var>)
     asked.iter().all(made).then_some(slice)
 }
 
-/// Whether a statement computes scalars of scalars and elements, or checks them.
+/// Whether a statement computes scalars of scalars and elements, in a branch of two perhaps, or checks them.
 pub fn is_straight_line(vars: &IdVec<Var, VarInfo>, s: &Stmt) -> bool {
     let scalar = s.pat.iter().all(|v| vars.get(*v).is_some_and(|info| info.ty.is_scalar()));
-    let plain =
-        matches!(s.exp, Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. } | Exp::Check { .. });
+    let plain = match &s.exp {
+        Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. } | Exp::Check { .. } => true,
+        Exp::If { then, otherwise, .. } => {
+            // Which of the checks in a branch come before others nobody could tell apart from it.
+            let plain = |b: &Body| b.stmts.iter().all(|s| !s.exp.can_stop() && is_straight_line(vars, s));
+            plain(then) && plain(otherwise)
+        }
+        _ => false,
+    };
     scalar && plain
 }
 

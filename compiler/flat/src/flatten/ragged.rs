@@ -138,7 +138,9 @@ fn checks_apart(f: &mut Flattener, body: &Body, prov: Prov) -> (Body, Body) {
 
 /// Whether the elements that sizes are computed from are there, as far as checks in a row would find out.
 fn guarded(own: &OwnSizes, row: &Body) -> bool {
-    let reads = |s: &Stmt| matches!(s.exp, Exp::Index { .. }) && own.slice.iter().any(|o| o.pat == s.pat);
+    let reads = |s: &Stmt| {
+        matches!(s.exp, Exp::Index { .. } | Exp::If { .. }) && own.slice.iter().any(|o| o.pat == s.pat)
+    };
     let last = row.stmts.iter().rposition(reads).unwrap_or(0);
     !row.stmts[..last].iter().any(|s| s.exp.can_stop())
 }

@@ -18,8 +18,8 @@ use super::plan::Plan;
 use super::{L, strips::Beside};
 use crate::ir::Atom;
 use crate::schedule::Field;
-use remc_base::{Prov, Scalar};
 use remc_base::ops::ScalarOp;
+use remc_base::{Prov, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 

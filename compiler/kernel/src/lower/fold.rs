@@ -4,6 +4,7 @@
 //! allows it. Those that are arrays live in memory, and each combination overwrites them.
 
 use super::build::{Emit, upto};
+use super::halves::{Home, Turn};
 use super::leaf::{Inner, Leaf};
 use super::nest::Nested;
 use super::own::Move;
@@ -32,16 +33,18 @@ impl Leaf<'_> {
             }
             return Ok(());
         }
-        let accs = self.array_start(pat, axis, body, op)?;
+        let accs = self.array_start(pat, axis, body, op, true)?;
         let from = Atom::int(i64::from(op.start.is_none()));
         self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
             l.set(axis.var, i);
-            l.array_step(pat, body, op, &accs)
+            let turn = l.turn_of(&accs, i)?;
+            l.array_step(pat, body, op, &accs, turn)
         })?;
-        for (v, to) in pat.iter().zip(accs) {
+        let last = self.turn_of(&accs, n)?;
+        for (v, home) in pat.iter().zip(accs) {
             let value = match self.plan.flat.vars[*v].ty.is_scalar() {
-                true => Bound::Scalar(self.load(&to, &[])?),
-                false => Bound::Array(to),
+                true => Bound::Scalar(self.load(&home.from(last), &[])?),
+                false => Bound::Array(self.brought_home(*v, &home, last)?),
             };
             self.env.insert(*v, value);
         }
@@ -55,9 +58,14 @@ impl Leaf<'_> {
         axis: mono::Axis,
         body: &mono::Body,
         op: &mono::Combine,
-    ) -> L<Vec<Place>> {
+        halves: bool,
+    ) -> L<Vec<Home>> {
         let mut accs = Vec::new();
         for (k, (v, param)) in pat.iter().zip(&op.lambda.params).enumerate() {
+            if halves && let Some(two) = self.two_halves(*v, *param, &op.lambda.body, k)? {
+                accs.push(Home::Two(two));
+                continue;
+            }
             // The result of a scan is longer than its accumulator.
             let same = self.plan.flat.vars[*v].ty.rank() == self.plan.flat.vars[*param].ty.rank();
             let first = op.start.as_ref().and_then(|s| s.get(k)?.as_var());
@@ -68,21 +76,22 @@ impl Leaf<'_> {
                 None if same => self.memory(*v)?,
                 None => self.scratch(*param)?,
             };
-            accs.push(place);
+            accs.push(Home::One(place));
         }
+        let first = self.turn_of(&accs, Atom::int(i64::from(op.start.is_none())))?;
         match &op.start {
             Some(start) => {
                 let mut moves = Vec::new();
-                for ((a, param), to) in start.iter().zip(&op.lambda.params).zip(&accs) {
-                    moves.push(Move { like: *param, from: self.value(*a)?, to: to.clone() });
+                for ((a, param), home) in start.iter().zip(&op.lambda.params).zip(&accs) {
+                    moves.push(Move { like: *param, from: self.value(*a)?, to: home.from(first) });
                 }
                 self.settle(moves)?;
             }
             None => {
                 self.set(axis.var, Atom::int(0));
-                let first = self.body(body)?;
-                for ((r, param), to) in first.iter().zip(&op.lambda.params).zip(&accs) {
-                    self.copy_value(*param, r, to)?;
+                let values = self.body(body)?;
+                for ((r, param), home) in values.iter().zip(&op.lambda.params).zip(&accs) {
+                    self.copy_value(*param, r, &home.from(first))?;
                 }
             }
         }
@@ -95,23 +104,28 @@ impl Leaf<'_> {
         pat: &[mono::Var],
         body: &mono::Body,
         op: &mono::Combine,
-        accs: &[Place],
+        accs: &[Home],
+        turn: Turn,
     ) -> L<()> {
         let elems = self.body(body)?;
         let (acc_params, elem_params) = op.lambda.params.split_at(pat.len());
-        for (param, to) in acc_params.iter().zip(accs) {
+        for (param, home) in acc_params.iter().zip(accs) {
+            let from = home.from(turn);
             let value = match self.plan.flat.vars[*param].ty.is_scalar() {
-                true => Bound::Scalar(self.load(to, &[])?),
-                false => Bound::Array(to.clone()),
+                true => Bound::Scalar(self.load(&from, &[])?),
+                false => Bound::Array(from),
             };
             self.env.insert(*param, value);
         }
         for (param, e) in elem_params.iter().zip(elems) {
             self.env.insert(*param, e);
         }
+        self.make_in_turn(&op.lambda.body, accs.iter().map(Some), turn);
         let next = self.body_of(&op.lambda.body, acc_params.iter().copied())?;
         let moves = next.into_iter().zip(acc_params).zip(accs);
-        self.settle(moves.map(|((from, param), to)| Move { like: *param, from, to: to.clone() }).collect())
+        self.settle(
+            moves.map(|((from, param), home)| Move { like: *param, from, to: home.into(turn) }).collect(),
+        )
     }
 
     /// A reduction with scalar accumulators over a range of `index`; without a start the range is not
@@ -313,12 +327,13 @@ impl Leaf<'_> {
         op: &mono::Combine,
         outs: &[Place],
     ) -> L<()> {
-        let accs = self.array_start(pat, axis, body, op)?;
+        let accs = self.array_start(pat, axis, body, op, false)?;
         let params = op.lambda.params.clone();
+        let turn = Turn { from: Atom::int(0), into: Atom::int(0) };
         let store = |l: &mut Self, at: Atom| -> L<()> {
             for ((param, acc), to) in params.iter().zip(&accs).zip(outs) {
                 let dims = l.dims(*param)?;
-                l.copy(&dims, acc, &to.cell(&[at]))?;
+                l.copy(&dims, &acc.from(turn), &to.cell(&[at]))?;
             }
             Ok(())
         };
@@ -332,7 +347,7 @@ impl Leaf<'_> {
             if !inclusive {
                 store(l, i)?;
             }
-            l.array_step(pat, body, op, &accs)?;
+            l.array_step(pat, body, op, &accs, turn)?;
             if inclusive { store(l, i) } else { Ok(()) }
         })?;
         if kind == mono::ScanKind::Full { store(self, n) } else { Ok(()) }

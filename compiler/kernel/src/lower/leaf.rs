@@ -235,15 +235,21 @@ impl<'l> Leaf<'l> {
         self.scratch(v)
     }
 
+    /// The dims of an array, as atoms of the plan.
+    pub fn plan_dims(&mut self, v: mono::Var) -> L<Vec<Atom>> {
+        let dims = self.plan.flat.vars[v].ty.dims.clone();
+        let dim = |d: &mono::Atom| {
+            // The check that it is no negative number may stand in the leaf itself.
+            let n = self.plan_size(*d)?;
+            self.plan.op(ScalarOp::Max2, &[n, Atom::int(0)])
+        };
+        dims.iter().map(dim).collect()
+    }
+
     /// Memory for an array of the type of `v`, whatever its destination.
     pub fn scratch(&mut self, v: mono::Var) -> L<Place> {
         let info = self.plan.flat.vars[v].clone();
-        let mut dims = Vec::new();
-        for d in &info.ty.dims {
-            // The check that it is no negative number may stand in the leaf itself.
-            let n = self.plan_size(*d)?;
-            dims.push(self.plan.op(ScalarOp::Max2, &[n, Atom::int(0)])?);
-        }
+        let dims = self.plan_dims(v)?;
         if schedule::few_elements(&dims, self.number(Field::Private)).is_some() {
             let ty = BufferTy { base: info.ty.base, dims, space: Space::Private };
             let buffer = self.plan.out.buffer(info.name.as_str(), ty);

@@ -28,6 +28,7 @@
 //! | [`serial`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`nest`] | an axis that was two, in two loops |
 //! | [`leaf`] | what it has meanwhile: operands and memory |
+//! | [`halves`] | states of a leaf's loops that are made anew, in two halves of memory |
 //! | [`own`] | arrays of a leaf that are changed where they are |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
 //!
@@ -41,6 +42,7 @@ mod copied;
 mod doubtful;
 mod fold;
 mod grid;
+mod halves;
 mod leaf;
 mod nest;
 mod once;

@@ -173,13 +173,7 @@ impl Plan {
     }
 
     /// Points with loops or arrays of their own: side by side where that pays.
-    fn fill_beside(
-        &mut self,
-        name: &str,
-        outs: &[Place],
-        space: &[mono::Axis],
-        leaf: &mono::Body,
-    ) -> L<()> {
+    fn fill_beside(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
         let Some((last, outer)) = space.split_last() else { return wrong("no axis") };
         let Some(b) = self.beside(leaf, last.var, &FxHashMap::default())? else {
             return self.fill_with(name, outs, space, leaf, Points::Serial);

@@ -10,37 +10,77 @@
 //! ```
 //!
 //! From the end items are taken in the other order: of equal ones the later is greater, so that in both directions an item
-//! enters only if it is strictly before what is kept.
+//! enters only if it is strictly before what is kept. Items are asked in tiles, all of one in lanes, whether any enters:
+//! once a row has been read for a while, few tiles have one. Two or three items, as many as are known to be the most, are
+//! kept in registers, and what enters is selected there without a branch.
 
 use super::build::{Emit, upto};
-use super::leaf::Leaf;
+use super::leaf::{Inner, Leaf};
 use super::sort::Table;
-use super::{L, wrong};
+use super::{L, Place, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
-use remc_base::ops::ScalarOp;
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
+use rustc_hash::FxHashMap;
+
+/// At most so many items are kept in registers.
+const IN_REGISTERS: i64 = 4;
 
 /// Which places of an order are read.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Selected {
+    places: Places,
+    /// What is known to be `n - 1` where the order is made.
+    ends: Vec<mono::Var>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Places {
     /// The last ones, `n - 1 - k`, in place of the first, `k`.
     last: bool,
     /// For each `k` below this.
     count: mono::Atom,
 }
 
+/// The items that are selected from.
+struct Items<'b> {
+    size: Atom,
+    index: mono::Var,
+    /// The keys of an item, by its number, or by its number from the end.
+    keys: &'b mono::Body,
+    from_end: bool,
+}
+
 /// The places at which the order of an axis is read in a body that makes it, if they are the first or the last ones.
 pub(crate) fn selected(b: &mono::Body, order: mono::Var, size: mono::Atom) -> Option<Selected> {
     let mut reads = Reads { order, size, found: None, other: false, loops: Vec::new(), offsets: Vec::new() };
     reads.body(b);
-    reads.found.filter(|_| !reads.other)
+    let ends = reads.offsets.iter().filter(|(_, k)| k.is_none()).map(|(v, _)| *v).collect();
+    reads.found.filter(|_| !reads.other).map(|places| Selected { places, ends })
+}
+
+/// The keys of items by their numbers from the end, if they ask for nothing else: keys of a row that is backwards.
+fn from_end(keys: &mono::Body, index: mono::Var, ends: &[mono::Var]) -> Option<mono::Body> {
+    let mut keys = keys.clone();
+    let mut numbers = FxHashMap::default();
+    keys.stmts.retain(|s| {
+        let from_end = matches!(&s.exp, mono::Exp::Op(ScalarOp::Sub, args)
+            if args[1] == index.into() && args[0].as_var().is_some_and(|v| ends.contains(&v)));
+        numbers.extend(s.pat.first().filter(|_| from_end).map(|v| (*v, index.into())));
+        !from_end
+    });
+    let mut others = false;
+    keys.for_each_use(&mut |a| others |= a == index.into());
+    keys.substitute(&numbers);
+    (!numbers.is_empty() && !others).then_some(keys)
 }
 
 struct Reads {
     order: mono::Var,
     size: mono::Atom,
-    found: Option<Selected>,
+    found: Option<Places>,
     /// It is used in another way, too.
     other: bool,
     loops: Vec<mono::Axis>,
@@ -94,10 +134,78 @@ impl Reads {
             Some(k) => k.checked_add(1).map(mono::Atom::int),
             None => self.loops.iter().find(|l| k == l.var.into()).map(|l| l.size),
         };
-        let here = count.map(|count| Selected { last, count });
+        let here = count.map(|count| Places { last, count });
         self.found = self.found.or(here);
         // Of two places that are constants the further one would do; it is rare.
         self.other |= here.is_none() || self.found != here;
+    }
+}
+
+/// In which order items are wanted.
+struct Order<'a> {
+    items: &'a Items<'a>,
+    bases: &'a [BaseTy],
+    last: bool,
+    /// The number of the last item.
+    end: Atom,
+    /// Where the numbers of items belong.
+    to: Place,
+}
+
+impl<'a> Order<'a> {
+    fn new(l: &mut Leaf<'_>, table: &'a Table, last: bool, items: &'a Items<'a>) -> L<Order<'a>> {
+        let end = l.int(ScalarOp::Sub, items.size, Atom::int(1))?;
+        Ok(Order { items, bases: &table.bases, last, end, to: table.order.cell(&[Atom::int(0)]) })
+    }
+
+    /// The number of the item that is read as number `i`, and where it belongs as number `i` of those that are wanted.
+    fn number(&self, l: &mut Leaf<'_>, i: Atom) -> L<Atom> {
+        if self.last { l.int(ScalarOp::Sub, self.end, i) } else { Ok(i) }
+    }
+
+    /// Whether an item comes before another one, strictly.
+    fn before(&self, l: &mut Leaf<'_>, row: &[Atom], other: &[Atom]) -> L<Atom> {
+        match self.last {
+            true => l.less(self.bases, other, row),
+            false => l.less(self.bases, row, other),
+        }
+    }
+
+    /// What is kept after an item, by slots of keys and number: it goes before the first slot that it comes before, or that
+    /// is free; that one and those behind go one further.
+    fn enter(
+        &self,
+        l: &mut Leaf<'_>,
+        row: &[Atom],
+        state: &[Atom],
+        mut is_free: impl FnMut(&mut Leaf<'_>, &[Atom]) -> L<Atom>,
+    ) -> L<Vec<Atom>> {
+        let mut next = Vec::new();
+        let mut previous: Option<(Atom, &[Atom])> = None;
+        for slot in state.chunks(row.len()) {
+            let goes = self.before(l, row, slot)?;
+            let free = is_free(l, slot)?;
+            let goes = match free {
+                Atom::Const(_) => goes,
+                free => l.int(ScalarOp::Or, free, goes)?,
+            };
+            for (k, kept) in slot.iter().enumerate() {
+                let new = match previous {
+                    Some((went, other)) => l.op(ScalarOp::Select, &[went, other[k], row[k]])?,
+                    None => row[k],
+                };
+                next.push(l.op(ScalarOp::Select, &[goes, new, *kept])?);
+            }
+            previous = Some((goes, slot));
+        }
+        Ok(next)
+    }
+
+    /// The keys of the item that is read as number `i`.
+    fn keys(&self, l: &mut Leaf<'_>, i: Atom) -> L<Vec<Atom>> {
+        let at = if self.items.from_end { i } else { self.number(l, i)? };
+        l.set(self.items.index, at);
+        l.scalars(self.items.keys)
     }
 }
 
@@ -106,17 +214,27 @@ impl Leaf<'_> {
     pub fn select_or(
         &mut self,
         table: &Table,
-        selected: Selected,
+        selected: &Selected,
         (axis, body): (mono::Axis, &mono::Body),
         sort: impl FnOnce(&mut Self) -> L<Atom>,
     ) -> L<Atom> {
-        let (n, count) = (self.atom(axis.size)?, self.atom(selected.count)?);
-        let count = self.int(ScalarOp::Min2, count, n)?;
-        let few = self.int(ScalarOp::Le, count, Atom::int(self.number(Field::Selected)))?;
+        let Places { last, count } = selected.places;
+        let (size, count) = (self.atom(axis.size)?, self.atom(count)?);
+        let count = self.int(ScalarOp::Min2, count, size)?;
+        let most = self.number(Field::Selected);
+        let slots = self.most(selected.places.count).filter(|k| *k <= IN_REGISTERS.min(most));
+        let few = self.int(ScalarOp::Le, count, Atom::int(most))?;
+        let backwards = from_end(body, axis.var, &selected.ends).filter(|_| last);
+        let from_end = backwards.is_some();
+        let items = Items { size, index: axis.var, keys: backwards.as_ref().unwrap_or(body), from_end };
+        if let Some(slots) = slots {
+            self.select_in_registers(table, last, (count, slots), &items)?;
+            return Ok(Atom::int(0));
+        }
         let half = self.choose(
             few,
             |l| {
-                l.select(table, selected.last, (n, count), (axis.var, body))?;
+                l.select(table, last, count, &items)?;
                 Ok(vec![Atom::int(0)])
             },
             |l| Ok(vec![sort(l)?]),
@@ -124,75 +242,203 @@ impl Leaf<'_> {
         half.first().copied().map_or_else(|| wrong("no half"), Ok)
     }
 
-    /// Keeps the `count` items that come first, or last, in the second half of a table, sorted; then their numbers are put
-    /// into the first half where an order has them.
-    fn select(
+    /// A number that a size is not above, as far as it follows from how the leaf makes it.
+    fn most(&self, a: mono::Atom) -> Option<i64> {
+        if let Some(n) = a.as_int() {
+            return Some(n);
+        }
+        match self.sizes.get(&a.as_var()?)? {
+            mono::Exp::Atom(a) => self.most(*a),
+            mono::Exp::Op(ScalarOp::Min2, args) => args.iter().filter_map(|a| self.most(*a)).min(),
+            mono::Exp::Op(ScalarOp::Select, args) => Some(self.most(args[1])?.max(self.most(args[2])?)),
+            _ => None,
+        }
+    }
+
+    /// Goes through items from the first of these numbers up to the other one, in tiles: those of one in order where one of
+    /// them may enter, since the state is not full, or the item comes before the worst that it keeps. `worst` says whether
+    /// it is full, and what is the worst; `enter` is the state after an item. What the state is in the end.
+    fn through_tiles(
+        &mut self,
+        order: &Order<'_>,
+        (first, all): (Atom, Atom),
+        state: &[Atom],
+        worst: impl FnOnce(&mut Self, &[Atom]) -> L<(Atom, Vec<Atom>)>,
+        enter: impl FnOnce(&mut Self, Vec<Atom>, &[Atom]) -> L<Vec<Atom>>,
+    ) -> L<Vec<Atom>> {
+        let items = order.items;
+        let width = self.lanes_of_reduction(items.keys, items.index);
+        let plain = items.from_end || !order.last;
+        let how = match width.filter(|_| plain && self.inner == Inner::Lanes) {
+            Some(width) => How::Lanes(width),
+            None => How::Seq,
+        };
+        let size = Atom::int(self.number(Field::Round));
+        let left = self.int(ScalarOp::Sub, all, first)?;
+        let tiles = self.tiles(left, size)?;
+        let init: Vec<_> = state.iter().map(|a| (*a, None)).collect();
+        self.carry(How::Seq, upto(tiles), &init, |l, tile, state| {
+            let from = l.int(ScalarOp::Mul, tile, size)?;
+            let from = l.int(ScalarOp::Add, from, first)?;
+            let to = l.int(ScalarOp::Add, from, size)?;
+            let range = Range::Upto { from, to: l.int(ScalarOp::Min2, to, all)? };
+            let (full, worst) = worst(l, state)?;
+            let any = |l: &mut Self| {
+                let init = [(Atom::Const(Scalar::Bool(false)), Some(ScalarOp::Or))];
+                let inner = std::mem::replace(&mut l.inner, Inner::Serial);
+                let any = l.carry(how, range, &init, |l, i, any| {
+                    let row = order.keys(l, i)?;
+                    let enters = order.before(l, &row, &worst)?;
+                    Ok(vec![l.int(ScalarOp::Or, any[0], enters)?])
+                });
+                l.inner = inner;
+                any
+            };
+            let enters = match full {
+                Atom::Const(_) => any(l)?,
+                full => l.choose(full, any, |_| Ok(vec![Atom::Const(Scalar::Bool(true))]))?,
+            };
+            l.choose(
+                enters[0],
+                |l| {
+                    let init: Vec<_> = state.iter().map(|a| (*a, None)).collect();
+                    l.carry(How::Seq, range, &init, |l, i, state| {
+                        let mut row = order.keys(l, i)?;
+                        row.push(order.number(l, i)?);
+                        enter(l, row, state)
+                    })
+                },
+                |_| Ok(state.to_vec()),
+            )
+        })
+    }
+
+    /// Keeps the items that come first, or last, in registers, `slots` of them; then the numbers of the first `count` are
+    /// put where an order has them.
+    fn select_in_registers(
         &mut self,
         table: &Table,
         last: bool,
-        (n, count): (Atom, Atom),
-        (index, body): (mono::Var, &mono::Body),
+        (count, slots): (Atom, i64),
+        items: &Items<'_>,
     ) -> L<()> {
-        let one = Atom::int(1);
-        let (kept, order) = (table.half(one), table.half(Atom::int(0)));
-        let Some(order) = order.last() else { return wrong("no order") };
-        let end = self.int(ScalarOp::Sub, n, one)?;
-        let worst = self.int(ScalarOp::Sub, count, one)?;
+        let order = Order::new(self, table, last, items)?;
+        let columns = table.bases.len() + 1;
+        let none: Vec<Atom> =
+            table.bases.iter().map(|b| Atom::Const(zero(*b))).chain([Atom::int(-1)]).collect();
+        let init = none.repeat(slots.max(0) as usize);
         let some = self.int(ScalarOp::Gt, count, Atom::int(0))?;
-        let all = self.op(ScalarOp::Select, &[some, n, Atom::int(0)])?;
-        let place = |l: &mut Self, k: Atom| if last { l.int(ScalarOp::Sub, end, k) } else { Ok(k) };
-        self.carry(How::Seq, upto(all), &[(Atom::int(0), None)], |l, i, have| {
-            let have = have[0];
-            let i = place(l, i)?;
-            l.set(index, i);
-            let mut row = l.scalars(body)?;
-            row.push(i);
-            let before = |l: &mut Self, other: &[Atom]| match last {
-                true => l.less(&table.bases, other, &row),
-                false => l.less(&table.bases, &row, other),
-            };
-            let full = l.int(ScalarOp::Ge, have, count)?;
-            let enters = l.choose(
-                full,
-                |l| {
-                    let other = l.load_row(&kept, worst)?;
-                    Ok(vec![before(l, &other)?])
-                },
-                |_| Ok(vec![Atom::Const(remc_base::Scalar::Bool(true))]),
-            )?;
-            let first = l.int(ScalarOp::Min2, have, worst)?;
-            l.blocks.open();
-            // The place where it may go is there to be read, whatever else is.
-            l.store_row(&kept, first, &row);
-            let to = l.repeat(
-                &[first],
-                |l, at| {
-                    let more = l.int(ScalarOp::Gt, at[0], Atom::int(0))?;
-                    let other = l.int(ScalarOp::Sub, at[0], one)?;
-                    let other = l.int(ScalarOp::Max2, other, Atom::int(0))?;
-                    let other = l.load_row(&kept, other)?;
-                    let goes = before(l, &other)?;
-                    l.int(ScalarOp::And, more, goes)
-                },
-                |l, at| {
-                    let other = l.int(ScalarOp::Sub, at[0], one)?;
-                    let moved = l.load_row(&kept, other)?;
-                    l.store_row(&kept, at[0], &moved);
-                    Ok(vec![other])
-                },
-            )?;
-            l.store_row(&kept, to[0], &row);
-            let then = l.blocks.close();
-            l.emit(StmtKind::If { cond: enters[0], then, otherwise: Vec::new(), results: Vec::new() });
-            let more = l.int(ScalarOp::Add, have, one)?;
-            Ok(vec![l.int(ScalarOp::Min2, more, count)?])
+        let all = self.op(ScalarOp::Select, &[some, items.size, Atom::int(0)])?;
+        // The first items find slots that are free; from then on there is none.
+        let first = self.int(ScalarOp::Min2, all, Atom::int(slots))?;
+        let init: Vec<_> = init.into_iter().map(|a| (a, None)).collect();
+        let full = self.carry(How::Seq, upto(first), &init, |l, i, state| {
+            let mut row = order.keys(l, i)?;
+            row.push(order.number(l, i)?);
+            order.enter(l, &row, state, |l, slot| l.int(ScalarOp::Lt, slot[columns - 1], Atom::int(0)))
         })?;
+        let yes = Atom::Const(Scalar::Bool(true));
+        let no = Atom::Const(Scalar::Bool(false));
+        let kept = self.through_tiles(
+            &order,
+            (first, all),
+            &full,
+            |_, state| {
+                let Some(worst) = state.rchunks(columns).next() else { return wrong("nothing is kept") };
+                Ok((yes, worst.to_vec()))
+            },
+            |l, row, state| order.enter(l, &row, state, |_, _| Ok(no)),
+        )?;
+        for (k, slot) in kept.chunks(columns).enumerate() {
+            let k = Atom::int(k as i64);
+            let wanted = self.int(ScalarOp::Lt, k, count)?;
+            self.blocks.open();
+            let to = order.number(self, k)?;
+            self.store(&order.to, &[to], slot[columns - 1]);
+            let then = self.blocks.close();
+            self.emit(StmtKind::If { cond: wanted, then, otherwise: Vec::new(), results: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// Keeps the `count` items that come first, or last, in the second half of a table, sorted; then their numbers are put
+    /// into the first half where an order has them.
+    fn select(&mut self, table: &Table, last: bool, count: Atom, items: &Items<'_>) -> L<()> {
+        let order = Order::new(self, table, last, items)?;
+        let kept = table.half(Atom::int(1));
         let Some(numbers) = kept.last() else { return wrong("no order") };
+        let worst = self.int(ScalarOp::Sub, count, Atom::int(1))?;
+        let some = self.int(ScalarOp::Gt, count, Atom::int(0))?;
+        let all = self.op(ScalarOp::Select, &[some, items.size, Atom::int(0)])?;
+        self.through_tiles(
+            &order,
+            (Atom::int(0), all),
+            &[Atom::int(0)],
+            |l, have| {
+                // Where there is none, what is in its place is asked nothing.
+                let place = l.int(ScalarOp::Min2, have[0], worst)?;
+                let full = l.int(ScalarOp::Ge, have[0], count)?;
+                let other = l.choose(
+                    full,
+                    |l| l.load_row(&kept, place),
+                    |_| Ok(table.bases.iter().map(|b| Atom::Const(zero(*b))).chain([Atom::int(0)]).collect()),
+                )?;
+                Ok((full, other))
+            },
+            |l, row, have| Ok(vec![l.insert(&kept, (have[0], count, worst), &row, &order)?]),
+        )?;
         self.each(How::Seq, "k", upto(count), |l, k| {
             let x = l.load(numbers, &[k])?;
-            let to = place(l, k)?;
-            l.store(order, &[to], x);
+            let to = order.number(l, k)?;
+            l.store(&order.to, &[to], x);
             Ok(())
         })
+    }
+
+    /// Inserts an item into `have` that are kept, of at most `count`, if it comes before the worst of them or there is room;
+    /// how many there are then.
+    fn insert(
+        &mut self,
+        kept: &[Place],
+        (have, count, worst): (Atom, Atom, Atom),
+        row: &[Atom],
+        order: &Order<'_>,
+    ) -> L<Atom> {
+        let one = Atom::int(1);
+        let full = self.int(ScalarOp::Ge, have, count)?;
+        let enters = self.choose(
+            full,
+            |l| {
+                let other = l.load_row(kept, worst)?;
+                Ok(vec![order.before(l, row, &other)?])
+            },
+            |_| Ok(vec![Atom::Const(Scalar::Bool(true))]),
+        )?;
+        let first = self.int(ScalarOp::Min2, have, worst)?;
+        self.blocks.open();
+        // The place where it may go is there to be read, whatever else is.
+        self.store_row(kept, first, row);
+        let to = self.repeat(
+            &[first],
+            |l, at| {
+                let more = l.int(ScalarOp::Gt, at[0], Atom::int(0))?;
+                let other = l.int(ScalarOp::Sub, at[0], one)?;
+                let other = l.int(ScalarOp::Max2, other, Atom::int(0))?;
+                let other = l.load_row(kept, other)?;
+                let goes = order.before(l, row, &other)?;
+                l.int(ScalarOp::And, more, goes)
+            },
+            |l, at| {
+                let other = l.int(ScalarOp::Sub, at[0], one)?;
+                let moved = l.load_row(kept, other)?;
+                l.store_row(kept, at[0], &moved);
+                Ok(vec![other])
+            },
+        )?;
+        self.store_row(kept, to[0], row);
+        let then = self.blocks.close();
+        self.emit(StmtKind::If { cond: enters[0], then, otherwise: Vec::new(), results: Vec::new() });
+        let more = self.int(ScalarOp::Add, have, one)?;
+        self.int(ScalarOp::Min2, more, count)
     }
 }

@@ -3,6 +3,7 @@
 //! Scalars become `let`s, reductions loops with carried values; what a map inside gives is stored element by element.
 
 use super::build::{Emit, upto};
+use super::halves::{Home, Turn};
 use super::leaf::{Inner, Leaf};
 use super::own::Move;
 use super::strips::Beside;
@@ -247,26 +248,37 @@ impl Leaf<'_> {
         pat: &[mono::Var],
         state: &[(mono::Var, mono::Atom)],
         inside: &[&mono::Body],
+        halves: Option<&mono::Body>,
     ) -> L<State> {
-        let mut s = State { carried: Vec::new(), arrays: Vec::new() };
+        let mut s = State { carried: Vec::new(), homes: Vec::new() };
         let mut starts = Vec::new();
-        for (v, (param, init)) in pat.iter().zip(state) {
+        for (k, (v, (param, init))) in pat.iter().zip(state).enumerate() {
             let from = self.value(*init)?;
             if self.plan.flat.vars[*v].ty.is_scalar() {
                 let Bound::Scalar(init) = from else { return wrong("an array as a scalar state") };
                 let (inner, result) = (self.scalar_like(*param), self.scalar_like(*v));
                 self.set(*param, Atom::Var(inner));
                 s.carried.push(Carried { param: inner, result, init, combine: None });
-                s.arrays.push(None);
+                s.homes.push(None);
             } else {
                 let Bound::Array(from) = from else { return wrong("a scalar as an array state") };
-                let cur = match init.as_var().and_then(|v0| self.take(v0, *v, inside)) {
-                    Some(taken) => taken,
-                    None => self.memory(*v)?,
+                let two = match halves {
+                    Some(body) => self.two_halves(*v, *param, body, k)?,
+                    None => None,
                 };
-                starts.push(Move { like: *v, from: Bound::Array(from), to: cur.clone() });
-                self.env.insert(*param, Bound::Array(cur.clone()));
-                s.arrays.push(Some(cur));
+                let home = match (two, init.as_var()) {
+                    (Some(two), _) => Home::Two(two),
+                    (None, Some(v0)) => match self.take(v0, *v, inside) {
+                        Some(taken) => Home::One(taken),
+                        None => Home::One(self.memory(*v)?),
+                    },
+                    (None, None) => Home::One(self.memory(*v)?),
+                };
+                let turn = Turn { from: Atom::int(0), into: Atom::int(1) };
+                let first = home.from(turn);
+                starts.push(Move { like: *v, from: Bound::Array(from), to: first.clone() });
+                self.env.insert(*param, Bound::Array(first));
+                s.homes.push(Some(home));
             }
         }
         self.settle(starts)?;
@@ -280,13 +292,22 @@ impl Leaf<'_> {
         state: &[(mono::Var, mono::Atom)],
         s: &State,
         body: &mono::Body,
+        turn: Turn,
     ) -> L<Vec<Atom>> {
+        for ((param, _), home) in state.iter().zip(&s.homes) {
+            if let Some(home) = home {
+                self.env.insert(*param, Bound::Array(home.from(turn)));
+            }
+        }
+        self.make_in_turn(body, s.homes.iter().map(Option::as_ref), turn);
         let results = self.body_of(body, state.iter().map(|(param, _)| *param))?;
         let (mut next, mut moves) = (Vec::new(), Vec::new());
-        for ((r, v), array) in results.into_iter().zip(pat).zip(&s.arrays) {
-            match (r, array) {
+        for ((r, v), home) in results.into_iter().zip(pat).zip(&s.homes) {
+            match (r, home) {
                 (Bound::Scalar(a), None) => next.push(a),
-                (from @ Bound::Array(_), Some(cur)) => moves.push(Move { like: *v, from, to: cur.clone() }),
+                (from @ Bound::Array(_), Some(home)) => {
+                    moves.push(Move { like: *v, from, to: home.into(turn) });
+                }
                 _ => return wrong("a state of another kind"),
             }
         }
@@ -294,12 +315,13 @@ impl Leaf<'_> {
         Ok(next)
     }
 
-    fn bind_state(&mut self, pat: &[mono::Var], s: &State) {
+    fn bind_state(&mut self, pat: &[mono::Var], s: &State, turn: Turn) -> L<()> {
         let mut carried = s.carried.iter();
-        for (v, array) in pat.iter().zip(&s.arrays) {
-            match array {
-                Some(cur) => {
-                    self.env.insert(*v, Bound::Array(cur.clone()));
+        for (v, home) in pat.iter().zip(&s.homes) {
+            match home {
+                Some(home) => {
+                    let last = self.brought_home(*v, home, turn)?;
+                    self.env.insert(*v, Bound::Array(last));
                 }
                 None => {
                     if let Some(c) = carried.next() {
@@ -308,6 +330,7 @@ impl Leaf<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     fn for_(
@@ -318,16 +341,17 @@ impl Leaf<'_> {
         body: &mono::Body,
     ) -> L<()> {
         let to = self.atom(axis.size)?;
-        let s = self.loop_state(pat, state, &[body])?;
+        let s = self.loop_state(pat, state, &[body], Some(body))?;
         let var = self.scalar_like(axis.var);
         self.set(axis.var, Atom::Var(var));
         self.blocks.open();
-        let next = self.next_state(pat, state, &s, body)?;
+        let turn = self.turn_of(s.homes.iter().flatten(), Atom::Var(var))?;
+        let next = self.next_state(pat, state, &s, body, turn)?;
         let body = self.blocks.close();
         let carried = s.carried.clone();
         self.emit(StmtKind::For { how: How::Seq, var, range: upto(to), carried, body, next });
-        self.bind_state(pat, &s);
-        Ok(())
+        let last = self.turn_of(s.homes.iter().flatten(), to)?;
+        self.bind_state(pat, &s, last)
     }
 
     fn while_(
@@ -337,18 +361,19 @@ impl Leaf<'_> {
         cond: &mono::Body,
         body: &mono::Body,
     ) -> L<()> {
-        let s = self.loop_state(pat, state, &[cond, body])?;
+        let s = self.loop_state(pat, state, &[cond, body], None)?;
+        // Each state has one place: nobody counts the rounds.
+        let turn = Turn { from: Atom::int(0), into: Atom::int(0) };
         self.blocks.open();
         let tests = self.scalars(cond)?;
         let Some(test) = tests.first().copied() else { return wrong("a loop without a condition") };
         let cond = self.blocks.close();
         self.blocks.open();
-        let next = self.next_state(pat, state, &s, body)?;
+        let next = self.next_state(pat, state, &s, body, turn)?;
         let body = self.blocks.close();
         let carried = s.carried.clone();
         self.emit(StmtKind::While { carried, cond, test, body, next });
-        self.bind_state(pat, &s);
-        Ok(())
+        self.bind_state(pat, &s, turn)
     }
 
     fn map(&mut self, pat: &[mono::Var], axes: &[mono::Axis], body: &mono::Body) -> L<()> {
@@ -440,8 +465,8 @@ impl Leaf<'_> {
 /// The state of a loop under construction.
 struct State {
     carried: Vec<Carried>,
-    /// Where an array lives.
-    arrays: Vec<Option<Place>>,
+    /// Where arrays live.
+    homes: Vec<Option<Home>>,
 }
 
 /// The indices of element number `k` in row-major order.

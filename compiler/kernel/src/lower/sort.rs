@@ -29,7 +29,7 @@ const RUN: i64 = 8;
 pub(super) struct Table {
     pub bases: Vec<BaseTy>,
     keys: Vec<Place>,
-    order: Place,
+    pub order: Place,
 }
 
 impl Table {
@@ -44,8 +44,8 @@ impl Leaf<'_> {
     pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
         let v = Leaf::one(pat)?;
         let table = self.table(axis, body)?;
-        let half = match self.selected.get(&v).copied() {
-            Some(few) => self.select_or(&table, few, (axis, body), |l| l.sort_all(&table, axis, body))?,
+        let half = match self.selected.get(&v).cloned() {
+            Some(few) => self.select_or(&table, &few, (axis, body), |l| l.sort_all(&table, axis, body))?,
             None => self.sort_all(&table, axis, body)?,
         };
         self.env.insert(v, Bound::Array(table.order.cell(&[half])));

@@ -26,8 +26,8 @@ mod elements;
 
 use super::key;
 use super::poly::Poly;
-use elements::Elements;
 use crate::ir::*;
+use elements::Elements;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use rustc_hash::FxHashMap;

@@ -197,9 +197,8 @@ impl Views<'_> {
         self.facts.axis(axis);
         for k in regular..body.results.len() {
             let Some(r) = body.results[k].as_var() else { continue };
-            let is_kept = |exp: &Exp| {
-                matches!(exp, Exp::View { view: View::Reshape { .. } | View::Append { .. }, .. })
-            };
+            let is_kept =
+                |exp: &Exp| matches!(exp, Exp::View { view: View::Reshape { .. } | View::Append { .. }, .. });
             let view = body.stmts.iter().find(|s| s.pat == [r] && arranges(&s.exp) && !is_kept(&s.exp));
             if let Some(prov) = view.map(|s| s.prov) {
                 body.results[k] = self.by_element(r, prov, &mut body.stmts);

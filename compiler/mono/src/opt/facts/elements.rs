@@ -107,7 +107,8 @@ impl Facts {
     /// Whether the places of an array that axes go through are all of it.
     fn is_all_of(&self, p: &Program, array: Var, at: &[Atom], axes: &[Axis]) -> bool {
         let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
-        at.iter().copied().eq(axes.iter().map(|a| Atom::Var(a.var))) && self.same_dims(&p.ty(array).dims, &sizes)
+        at.iter().copied().eq(axes.iter().map(|a| Atom::Var(a.var)))
+            && self.same_dims(&p.ty(array).dims, &sizes)
     }
 
     /// The bounds of an integer that mention nothing of a scope.
