@@ -141,6 +141,16 @@ impl Reads {
     }
 }
 
+/// What is known of the items that are kept.
+#[derive(Clone, Copy, PartialEq)]
+enum Slots {
+    /// Some slots may be free.
+    Free,
+    Full,
+    /// All slots have items, whose one key is a number, as that of the item that comes is.
+    Numbers,
+}
+
 /// In which order items are wanted.
 struct Order<'a> {
     items: &'a Items<'a>,
@@ -173,32 +183,46 @@ impl<'a> Order<'a> {
 
     /// What is kept after an item, by slots of keys and number: it goes before the first slot that it comes before, or that
     /// is free; that one and those behind go one further.
-    fn enter(
-        &self,
-        l: &mut Leaf<'_>,
-        row: &[Atom],
-        state: &[Atom],
-        mut is_free: impl FnMut(&mut Leaf<'_>, &[Atom]) -> L<Atom>,
-    ) -> L<Vec<Atom>> {
+    fn enter(&self, l: &mut Leaf<'_>, row: &[Atom], state: &[Atom], slots: Slots) -> L<Vec<Atom>> {
         let mut next = Vec::new();
         let mut previous: Option<(Atom, &[Atom])> = None;
         for slot in state.chunks(row.len()) {
-            let goes = self.before(l, row, slot)?;
-            let free = is_free(l, slot)?;
-            let goes = match free {
-                Atom::Const(_) => goes,
-                free => l.int(ScalarOp::Or, free, goes)?,
+            let mut goes = match slots {
+                Slots::Numbers => self.before_number(l, row[0], slot[0])?,
+                Slots::Full | Slots::Free => self.before(l, row, slot)?,
             };
+            if slots == Slots::Free {
+                let free = l.int(ScalarOp::Lt, slot[row.len() - 1], Atom::int(0))?;
+                goes = l.int(ScalarOp::Or, free, goes)?;
+            }
             for (k, kept) in slot.iter().enumerate() {
                 let new = match previous {
                     Some((went, other)) => l.op(ScalarOp::Select, &[went, other[k], row[k]])?,
                     None => row[k],
+                };
+                // As the greater of two it waits for nothing but itself; of equal keys either will do.
+                let goes = match (slots, k) {
+                    (Slots::Numbers, 0) => self.before_number(l, new, *kept)?,
+                    _ => goes,
                 };
                 next.push(l.op(ScalarOp::Select, &[goes, new, *kept])?);
             }
             previous = Some((goes, slot));
         }
         Ok(next)
+    }
+
+    /// Whether a key comes before another one, both of which are numbers.
+    fn before_number(&self, l: &mut Leaf<'_>, key: Atom, other: Atom) -> L<Atom> {
+        match self.last {
+            true => l.int(ScalarOp::Lt, other, key),
+            false => l.int(ScalarOp::Lt, key, other),
+        }
+    }
+
+    /// Whether an item has one key, a float, which may be no number.
+    fn may_be_no_number(&self) -> bool {
+        matches!(self.bases, [base] if base.is_float())
     }
 
     /// The keys of the item that is read as number `i`.
@@ -257,14 +281,15 @@ impl Leaf<'_> {
 
     /// Goes through items from the first of these numbers up to the other one, in tiles: those of one in order where one of
     /// them may enter, since the state is not full, or the item comes before the worst that it keeps. `worst` says whether
-    /// it is full, and what is the worst; `enter` is the state after an item. What the state is in the end.
+    /// it is full, and what is the worst; `enter` is the state after an item, which it may be told is a number, as all that is
+    /// kept is. What the state is in the end.
     fn through_tiles(
         &mut self,
         order: &Order<'_>,
         (first, all): (Atom, Atom),
         state: &[Atom],
         worst: impl FnOnce(&mut Self, &[Atom]) -> L<(Atom, Vec<Atom>)>,
-        enter: impl FnOnce(&mut Self, Vec<Atom>, &[Atom]) -> L<Vec<Atom>>,
+        mut enter: impl FnMut(&mut Self, Vec<Atom>, &[Atom], bool) -> L<Vec<Atom>>,
     ) -> L<Vec<Atom>> {
         let items = order.items;
         let width = self.lanes_of_reduction(items.keys, items.index);
@@ -283,30 +308,45 @@ impl Leaf<'_> {
             let to = l.int(ScalarOp::Add, from, size)?;
             let range = Range::Upto { from, to: l.int(ScalarOp::Min2, to, all)? };
             let (full, worst) = worst(l, state)?;
-            let any = |l: &mut Self| {
-                let init = [(Atom::Const(Scalar::Bool(false)), Some(ScalarOp::Or))];
+            let doubts = order.may_be_no_number();
+            let no = (Atom::Const(Scalar::Bool(false)), Some(ScalarOp::Or));
+            let asked = |l: &mut Self| {
+                let init = if doubts { vec![no, no] } else { vec![no] };
                 let inner = std::mem::replace(&mut l.inner, Inner::Serial);
                 let any = l.carry(how, range, &init, |l, i, any| {
                     let row = order.keys(l, i)?;
                     let enters = order.before(l, &row, &worst)?;
-                    Ok(vec![l.int(ScalarOp::Or, any[0], enters)?])
+                    let mut next = vec![l.int(ScalarOp::Or, any[0], enters)?];
+                    if doubts {
+                        let none = l.int(ScalarOp::Ne, row[0], row[0])?;
+                        next.push(l.int(ScalarOp::Or, any[1], none)?);
+                    }
+                    Ok(next)
                 });
                 l.inner = inner;
                 any
             };
-            let enters = match full {
-                Atom::Const(_) => any(l)?,
-                full => l.choose(full, any, |_| Ok(vec![Atom::Const(Scalar::Bool(true))]))?,
+            let all_enter = vec![Atom::Const(Scalar::Bool(true)); 1 + usize::from(doubts)];
+            let asked = match full {
+                Atom::Const(_) => asked(l)?,
+                full => l.choose(full, asked, |_| Ok(all_enter))?,
+            };
+            let mut each = |l: &mut Self, plain: bool| {
+                let init: Vec<_> = state.iter().map(|a| (*a, None)).collect();
+                l.carry(How::Seq, range, &init, |l, i, state| {
+                    let mut row = order.keys(l, i)?;
+                    row.push(order.number(l, i)?);
+                    enter(l, row, state, plain)
+                })
             };
             l.choose(
-                enters[0],
+                asked[0],
                 |l| {
-                    let init: Vec<_> = state.iter().map(|a| (*a, None)).collect();
-                    l.carry(How::Seq, range, &init, |l, i, state| {
-                        let mut row = order.keys(l, i)?;
-                        row.push(order.number(l, i)?);
-                        enter(l, row, state)
-                    })
+                    let Some(none) = asked.get(1).copied() else { return each(l, order.bases.len() == 1) };
+                    let unordered = l.int(ScalarOp::Ne, worst[0], worst[0])?;
+                    let doubtful = l.int(ScalarOp::Or, none, unordered)?;
+                    let each = std::cell::RefCell::new(&mut each);
+                    l.choose(doubtful, |l| (each.borrow_mut())(l, false), |l| (each.borrow_mut())(l, true))
                 },
                 |_| Ok(state.to_vec()),
             )
@@ -335,10 +375,9 @@ impl Leaf<'_> {
         let full = self.carry(How::Seq, upto(first), &init, |l, i, state| {
             let mut row = order.keys(l, i)?;
             row.push(order.number(l, i)?);
-            order.enter(l, &row, state, |l, slot| l.int(ScalarOp::Lt, slot[columns - 1], Atom::int(0)))
+            order.enter(l, &row, state, Slots::Free)
         })?;
         let yes = Atom::Const(Scalar::Bool(true));
-        let no = Atom::Const(Scalar::Bool(false));
         let kept = self.through_tiles(
             &order,
             (first, all),
@@ -347,7 +386,9 @@ impl Leaf<'_> {
                 let Some(worst) = state.rchunks(columns).next() else { return wrong("nothing is kept") };
                 Ok((yes, worst.to_vec()))
             },
-            |l, row, state| order.enter(l, &row, state, |_, _| Ok(no)),
+            |l, row, state, plain| {
+                order.enter(l, &row, state, if plain { Slots::Numbers } else { Slots::Full })
+            },
         )?;
         for (k, slot) in kept.chunks(columns).enumerate() {
             let k = Atom::int(k as i64);
@@ -385,7 +426,7 @@ impl Leaf<'_> {
                 )?;
                 Ok((full, other))
             },
-            |l, row, have| Ok(vec![l.insert(&kept, (have[0], count, worst), &row, &order)?]),
+            |l, row, have, _| Ok(vec![l.insert(&kept, (have[0], count, worst), &row, &order)?]),
         )?;
         self.each(How::Seq, "k", upto(count), |l, k| {
             let x = l.load(numbers, &[k])?;
