@@ -18,10 +18,14 @@
 //! is worth all threads anyway, so it comes afterwards with all of the device ([`super::balance`] does the same where rows are
 //! reduced), and the others have fewer.
 //!
+//! Rows that wait for themselves are asked first whether they are of one size ([`equal`]).
+//!
 //! Where rows begin is known before any is made: their sizes are straight-line code ([`own_sizes`]). Checks that are, too,
 //! come before all rows, those of the sizes among them; where others would have to come before the sizes, rows are not
 //! apart. Where a row may still stop the program, a long one is a task as the others are: of several that stop it, the
 //! first is told.
+
+mod equal;
 
 use super::{F, Flattener, NEVER, host::Stmts};
 use crate::ir;
@@ -93,23 +97,17 @@ pub(super) fn rows(
 
     let data: Vec<Var> = joined.chunks(3).map(|part| part[2]).collect();
     let all: Vec<Var> = maps.iter().chain(&data).copied().collect();
-    if long == NEVER {
-        let most = rows.greatest(f, out)?;
-        let leaf = rows.leaf(f, most, false);
-        out.push(rows.stmt(all, starts, leaf));
+    if !equal::waits(&rows.body) {
+        rows.one_by_one(f, all, starts, long, out)?;
         return Ok(true);
     }
-    // Sorting takes so many rounds more over a row.
-    let long = if sorts(&rows.body) { (long / SORTED).max(1) } else { long };
-    let (count, which) = rows.which_are_long(f, long, out)?;
-    let leaf = rows.leaf(f, Atom::int(long), true);
-    let short: Vec<Var> = f.like(&all);
-    let parts = starts.clone();
-    let g = f.p.fresh("g", Ty::int());
-    out.push(rows.stmt(short.clone(), starts, leaf));
-    let (state, body) = rows.long(f, which, g, &all, &short, &parts);
-    // One after the other, as they stand: of each all that is parallel.
-    let exp = ir::Exp::For { axis: Axis { var: g, size: count.into() }, state, body: f.body(&body)? };
+    let equal = rows.equal(f, f.thresholds.row_long, out)?;
+    let then = rows.of_one_size(f, &equal, &all)?;
+    let others = f.like(&all);
+    let mut stmts = Vec::new();
+    rows.one_by_one(f, others.clone(), starts, long, &mut stmts)?;
+    let results = others.into_iter().map(Atom::Var).collect();
+    let exp = ir::Exp::If { cond: equal.cond, then, otherwise: ir::Body { stmts, results } };
     out.push(ir::Stmt { pat: all, exp, prov });
     Ok(true)
 }
@@ -225,6 +223,36 @@ struct Rows {
 }
 
 impl Rows {
+    /// Each row by itself, those of a size from `long` on afterwards.
+    fn one_by_one(
+        &self,
+        f: &mut Flattener,
+        all: Vec<Var>,
+        starts: Vec<Var>,
+        long: i64,
+        out: &mut Vec<ir::Stmt>,
+    ) -> F<()> {
+        if long == NEVER {
+            let most = self.greatest(f, out)?;
+            let leaf = self.leaf(f, most, false);
+            out.push(self.stmt(all, starts, leaf));
+            return Ok(());
+        }
+        // Sorting takes so many rounds more over a row.
+        let long = if sorts(&self.body) { (long / SORTED).max(1) } else { long };
+        let (count, which) = self.which_are_long(f, long, out)?;
+        let leaf = self.leaf(f, Atom::int(long), true);
+        let short: Vec<Var> = f.like(&all);
+        let parts = starts.clone();
+        let g = f.p.fresh("g", Ty::int());
+        out.push(self.stmt(short.clone(), starts, leaf));
+        let (state, body) = self.long(f, which, g, &all, &short, &parts);
+        // One after the other, as they stand: of each all that is parallel.
+        let exp = ir::Exp::For { axis: Axis { var: g, size: count.into() }, state, body: f.body(&body)? };
+        out.push(ir::Stmt { pat: all, exp, prov: self.prov });
+        Ok(())
+    }
+
     fn stmt(&self, pat: Vec<Var>, starts: Vec<Var>, (i, body): (Var, Body)) -> ir::Stmt {
         let axis = Axis { var: i, size: self.axis.size };
         let exp = match starts.is_empty() && !sorts(&body) {

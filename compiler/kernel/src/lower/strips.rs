@@ -21,6 +21,7 @@
 //! | --- | --- |
 //! | waits for itself: a scan, a fold, a `for` | side by side |
 //! | may run in lanes, and reads nothing across rows then | side by side |
+//! | may run in lanes, in rounds of a loop that waits for itself | side by side up to `row.short` elements |
 //! | may run in lanes | side by side where it is shorter than a vector, else one after the other, it in lanes |
 //!
 //! Of points inside points, the innermost run side by side: they need least memory.
@@ -56,6 +57,8 @@ struct Innermost {
     depth: usize,
     /// Whether each iteration waits for the one before; else they may run in lanes.
     waits: bool,
+    /// Whether it is run again and again, each time on what the time before has made.
+    rounds: bool,
     size: mono::Atom,
 }
 
@@ -92,11 +95,11 @@ impl Plan {
         };
         // So few iterations are written out.
         if size.as_int().is_some_and(|n| n <= self.number(Field::Private)) {
-            return inside;
+            return inside.map(|l| Innermost { rounds: l.rounds || !in_lanes, ..l });
         }
         Some(match inside {
-            Some(l) => Innermost { depth: l.depth + depth, ..l },
-            None => Innermost { depth, waits: !in_lanes, size },
+            Some(l) => Innermost { depth: l.depth + depth, rounds: l.rounds || !in_lanes, ..l },
+            None => Innermost { depth, waits: !in_lanes, rounds: false, size },
         })
     }
 
@@ -207,11 +210,10 @@ impl Plan {
                 let row = self.capped(n, i64::from(shape.widest))?;
                 bytes = self.int(ScalarOp::Add, bytes, row)?;
             } else {
-                cond = Some(self.int(
-                    ScalarOp::Lt,
-                    n,
-                    Atom::int(i64::from(width).min(self.number(Field::Short))),
-                )?);
+                // What a round has just stored the next one waits for, if it is not longer than that takes.
+                let short = self.number(Field::Short);
+                let short = if l.rounds { short } else { short.min(width.into()) };
+                cond = Some(self.int(ScalarOp::Lt, n, Atom::int(short))?);
             }
         }
         let fits =
