@@ -26,6 +26,7 @@
 //! | [`copied`] | rows that points copy, to read them again and again |
 //! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
 //! | [`serial`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
+//! | [`fused`] | scans of scans, in one loop |
 //! | [`nest`] | an axis that was two, in two loops |
 //! | [`leaf`] | what it has meanwhile: operands and memory |
 //! | [`halves`] | states of a leaf's loops that are made anew, in two halves of memory |
@@ -41,6 +42,7 @@ mod build;
 mod copied;
 mod doubtful;
 mod fold;
+mod fused;
 mod grid;
 mod halves;
 mod leaf;

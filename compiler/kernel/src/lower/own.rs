@@ -92,18 +92,28 @@ impl Leaf<'_> {
         }
         let arrays = owned.into_iter().filter(|v| self.is_array(*v)).collect();
         self.scopes.push(Scope { owned: arrays, last, now: 0 });
-        let done = b.stmts.iter().enumerate().try_for_each(|(k, s)| {
-            self.scope().now = k;
-            self.stmt(s)?;
-            if s.exp.makes_arrays() {
-                let made: Vec<mono::Var> = s.pat.iter().copied().filter(|v| self.is_array(*v)).collect();
-                self.scope().owned.extend(made);
-            }
-            Ok(())
-        });
+        let done = self.stmts(b);
         self.scopes.pop();
         done?;
         b.results.iter().map(|a| self.value(*a)).collect()
+    }
+
+    fn stmts(&mut self, b: &mono::Body) -> L<()> {
+        let mut k = 0;
+        while let Some(s) = b.stmts.get(k) {
+            let together = self.scans_in_one(b, k)?.max(1);
+            self.scope().now = k + together - 1;
+            if together == 1 {
+                self.stmt(s)?;
+            }
+            for s in b.stmts[k..k + together].iter().filter(|s| s.exp.makes_arrays()) {
+                let is_made = |v: &mono::Var| self.is_array(*v) && self.env.contains_key(v);
+                let made: Vec<mono::Var> = s.pat.iter().copied().filter(is_made).collect();
+                self.scope().owned.extend(made);
+            }
+            k += together;
+        }
+        Ok(())
     }
 
     fn scope(&mut self) -> &mut Scope {

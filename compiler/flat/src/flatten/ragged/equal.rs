@@ -52,7 +52,8 @@ impl Rows {
             Body { stmts: made.take(), results: twice }
         });
         let count = body.results.len();
-        let params: Vec<Var> = (0..2 * count).map(|k| made.int(if k < count { "acc" } else { "x" })).collect();
+        let params: Vec<Var> =
+            (0..2 * count).map(|k| made.int(if k < count { "acc" } else { "x" })).collect();
         let ops = [ScalarOp::Max2, ScalarOp::Min2];
         let combined = made.aside(|made| {
             let pairs = params[..count].iter().zip(&params[count..]).zip(ops.iter().cycle());
@@ -63,7 +64,8 @@ impl Rows {
         let starts = [0, i64::MAX].map(Atom::int).into_iter().cycle().take(count).collect();
         let lambda = Lambda { params, body: combined };
         let op = Combine { lambda, start: Some(starts), assoc: true };
-        let found: Vec<Var> = (0..count).map(|k| made.int(if k % 2 == 0 { "most" } else { "least" })).collect();
+        let found: Vec<Var> =
+            (0..count).map(|k| made.int(if k % 2 == 0 { "most" } else { "least" })).collect();
         made.push(found.clone(), Exp::Reduce { axis: Axis { var: i, size: self.axis.size }, body, op });
         let mut cond: Option<Atom> = None;
         for pair in found.chunks(2) {
