@@ -118,6 +118,8 @@ fields! {
         "… and on the stack";
     StripReads "strip.reads" Cpu 1..=0x10_0000, 4:
         "reads of a row that are worth a copy of it where points side by side read it";
+    Copies "scatter.copies" Cpu 1..=8, 4:
+        "copies of a small array that a row is counted in";
     Selected "row.selected" Cpu 0..=1024, 16:
         "items of a row that are kept while it is read, where only so many of its order are wanted";
     // Of processors and GPUs.

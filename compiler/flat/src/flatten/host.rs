@@ -366,6 +366,16 @@ impl<'f> Stmts<'f> {
         Exp::Scatter { dests: vec![to], axis, body, combine: None }
     }
 
+    /// The vector `to` with what a map along an axis gives, from `start` on.
+    pub fn made_from(&mut self, axis: Axis, elements: Body, start: Atom, to: Var) -> Exp {
+        let body = self.aside(|made| {
+            let values = made.splice(elements);
+            let at = made.op(ScalarOp::Add, start, axis.var.into());
+            Body { stmts: made.take(), results: std::iter::once(at).chain(values).collect() }
+        });
+        Exp::Scatter { dests: vec![to], axis, body, combine: None }
+    }
+
     /// `array` with `value` for its item `at`.
     fn write(&mut self, array: Var, at: Atom, value: Atom) -> Exp {
         let axis = Axis { var: self.f.p.fresh("i", Ty::int()), size: Atom::int(1) };

@@ -97,7 +97,8 @@ pub(super) fn rows(
 
     let data: Vec<Var> = joined.chunks(3).map(|part| part[2]).collect();
     let all: Vec<Var> = maps.iter().chain(&data).copied().collect();
-    if !equal::waits(&rows.body) {
+    // No lanes sort.
+    if !equal::waits(&rows.body) || sorts(&rows.body) {
         rows.one_by_one(f, all, starts, long, out)?;
         return Ok(true);
     }
@@ -132,6 +133,25 @@ fn checks_apart(f: &mut Flattener, body: &Body, prov: Prov) -> (Body, Body) {
     let checks = made.live(Body { stmts: code.collect(), results: Vec::new() });
     let rest = body.stmts.iter().enumerate().filter(|(k, _)| !apart.contains(k)).map(|(_, s)| s.clone());
     (checks, Body { stmts: rest.collect(), results: body.results.clone() })
+}
+
+/// The map that makes a result of a row, taken out of its body: if it goes along one axis, does straight-line code, and
+/// nobody else reads what it gives.
+fn last_map(row: &mut Body, k: usize) -> Option<(Axis, Body)> {
+    let r = row.results[k].as_var()?;
+    let at = row.stmts.iter().position(|s| s.pat == [r])?;
+    let Exp::Map { axes, body } = &row.stmts[at].exp else { return None };
+    let ([axis], true) = (axes.as_slice(), body.stmts.iter().all(|s| s.exp.bodies().is_empty())) else {
+        return None;
+    };
+    let mut uses = 0;
+    row.for_each_use(&mut |a| uses += usize::from(a == r.into()));
+    if uses != 1 {
+        return None;
+    }
+    let made = (*axis, body.clone());
+    row.stmts.remove(at);
+    Some(made)
 }
 
 /// Whether the elements that sizes are computed from are there, as far as checks in a row would find out.
@@ -371,18 +391,22 @@ impl Rows {
             pat.iter().zip(short).map(|(v, s)| (made.like(*v), Atom::Var(*s))).collect();
         let body = made.aside(|made| {
             let i = made.element(which, vec![g.into()]);
-            let row = made.instance(&self.body, &[(self.axis.var, i)]);
+            let mut row = made.instance(&self.body, &[(self.axis.var, i)]);
+            let last: Vec<Option<(Axis, Body)>> =
+                (self.regular..row.results.len()).map(|k| last_map(&mut row, k)).collect();
             let results = made.splice(row);
             let (cells, rows) = results.split_at(self.regular);
             let accs: Vec<Atom> = state.iter().map(|(v, _)| Atom::Var(*v)).collect();
             let mut next = made.write_all(&pat[..self.regular], &accs[..self.regular], i, cells);
-            for (((v, acc), r), starts) in
-                pat[self.regular..].iter().zip(&accs[self.regular..]).zip(rows).zip(starts)
-            {
+            let joined = pat[self.regular..].iter().zip(&accs[self.regular..]);
+            for ((((v, acc), r), starts), map) in joined.zip(rows).zip(starts).zip(last) {
                 let (Some(acc), Some(array)) = (acc.as_var(), r.as_var()) else { continue };
                 let start = made.element(*starts, vec![i]);
                 let new = made.like(*v);
-                let written = made.written_from(array, start, acc);
+                let written = match map {
+                    Some((axis, elements)) => made.made_from(axis, elements, start, acc),
+                    None => made.written_from(array, start, acc),
+                };
                 made.push(vec![new], written);
                 next.push(Atom::Var(new));
             }

@@ -141,9 +141,10 @@ impl Plan {
         let beside = self.beside_but(&copied.leaf, last, &FxHashMap::default(), copied.copies)?;
         let Some(b) = beside.filter(|b| b.arrays) else { return Ok(None) };
         let often = self.int(ScalarOp::Ge, copied.rounds, self.size(Field::StripReads))?;
-        let cond = match b.cond {
-            Some(c) => self.op(ScalarOp::And, &[c, often])?,
-            None => often,
+        let cond = match (b.cond, often) {
+            (Some(c), Atom::Var(_)) => self.op(ScalarOp::And, &[c, often])?,
+            (Some(c), Atom::Const(Scalar::Bool(true))) => c,
+            (_, often) => often,
         };
         Ok(match cond {
             Atom::Const(Scalar::Bool(false)) => None,

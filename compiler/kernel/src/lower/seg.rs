@@ -130,25 +130,37 @@ impl Plan {
                 l.body_into(leaf, &outs)
             });
         };
+        if self.shape(leaf, last.var).pays() {
+            return self.fill_with(name, outs, space, leaf, Points::lanes(self, leaf, last, outer));
+        }
+        if let Some(copied) = self.copied(space, leaf)
+            && let Some(b) = self.copied_beside(&copied, last.var)?
+        {
+            let strips = Points::Strips { width: b.width };
+            return self.either(
+                b.cond.unwrap_or(Atom::Const(Scalar::Bool(true))),
+                |p| p.fill_with(name, outs, space, &copied.leaf, strips),
+                |p| p.fill_uncopied(name, outs, space, leaf),
+            );
+        }
+        self.fill_uncopied(name, outs, space, leaf)
+    }
+
+    /// The points of a space, whose rows nobody copies.
+    fn fill_uncopied(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+    ) -> L<()> {
+        let Some((last, outer)) = space.split_last() else { return wrong("no axis") };
         let shape = self.shape(leaf, last.var);
-        let inner = match shape.pays() {
-            true => return self.fill_with(name, outs, space, leaf, Points::lanes(self, leaf, last, outer)),
-            false => self.strided_reduction(leaf, &shape),
-        };
+        let inner = self.strided_reduction(leaf, &shape);
         if self.is_transposition(leaf, &shape, outer) {
             return self.fill_with(name, outs, space, leaf, Points::Transposed);
         }
         let Some(n) = inner else {
-            if let Some(copied) = self.copied(space, leaf)
-                && let Some(b) = self.copied_beside(&copied, last.var)?
-            {
-                let strips = Points::Strips { width: b.width };
-                return self.either(
-                    b.cond.unwrap_or(Atom::Const(Scalar::Bool(true))),
-                    |p| p.fill_with(name, outs, space, &copied.leaf, strips),
-                    |p| p.fill_beside(name, outs, space, leaf),
-                );
-            }
             return self.fill_beside(name, outs, space, leaf);
         };
         let Some(transposed) = self.transposed(space, leaf) else {

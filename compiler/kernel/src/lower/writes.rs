@@ -3,8 +3,10 @@
 use super::build::{Emit, upto};
 use super::leaf::Leaf;
 use super::own::Move;
+use super::schedule::few_elements;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
@@ -34,7 +36,93 @@ impl Leaf<'_> {
             self.env.insert(*v, Bound::Array(to.clone()));
         }
         let n = self.atom(axis.size)?;
-        self.scatter_loop(upto(n), dests, axis.var, body, combine, &outs)
+        let from = match self.tally(dests, body, combine) {
+            Some(op) => self.in_copies(n, (axis.var, body), (op, dests[0]), &outs[0])?,
+            None => Atom::int(0),
+        };
+        self.scatter_loop(Range::Upto { from, to: n }, dests, axis.var, body, combine, &outs)
+    }
+
+    /// The operator of a scatter that counts, or combines integers by an operator that takes them in any order, in a small
+    /// array of the thread's own.
+    fn tally(
+        &self,
+        dests: &[mono::Var],
+        body: &mono::Body,
+        combine: Option<&mono::Lambda>,
+    ) -> Option<ScalarOp> {
+        let ([dest], Some(mono::Lambda { params, body: combined })) = (dests, combine) else { return None };
+        let ty = &self.plan.flat.vars[*dest].ty;
+        let ([mono::Stmt { exp: mono::Exp::Op(op, args), pat, .. }], [r]) =
+            (&combined.stmts[..], &combined.results[..])
+        else {
+            return None;
+        };
+        let both = params.len() == 2 && params.iter().all(|v| args.contains(&(*v).into()));
+        let sizes: Option<Vec<Atom>> = ty.dims.iter().map(|d| d.as_int().map(Atom::int)).collect();
+        let few = few_elements(&sizes?, self.number(Field::Private)).is_some();
+        let plain = body.stmts.iter().all(|s| s.exp.bodies().is_empty())
+            && body.stmts.len() as i64 <= self.number(Field::LongBody);
+        let exact = ty.base.is_integer() && matches!(op, ScalarOp::Add | ScalarOp::Max2 | ScalarOp::Min2);
+        let made = pat.first().is_some_and(|v| *r == (*v).into());
+        (!self.plan.threads && ty.rank() == 1 && both && few && plain && exact && made).then_some(*op)
+    }
+
+    /// Counts the items of a long row in several copies of the array, in turn: where neighbours go to one place, the one
+    /// waits for the other's copy no more. Then the copies are combined in `out`. How many items are done.
+    fn in_copies(
+        &mut self,
+        n: Atom,
+        (index, body): (mono::Var, &mono::Body),
+        (op, like): (ScalarOp, mono::Var),
+        out: &Place,
+    ) -> L<Atom> {
+        let (copies, least) = (self.number(Field::Copies), self.number(Field::Round));
+        let base = self.plan.flat.vars[like].ty.base;
+        let Some(neutral) = neutral(op, base).filter(|_| copies > 1) else { return Ok(Atom::int(0)) };
+        let dims = self.dims(like)?;
+        let many = self.int(ScalarOp::Ge, n, Atom::int(least))?;
+        let whole = self.int(ScalarOp::Quotient, n, Atom::int(copies))?;
+        let whole = self.op(ScalarOp::Select, &[many, whole, Atom::int(0)])?;
+        self.blocks.open();
+        let mut all = vec![out.clone()];
+        for _ in 1..copies {
+            let copy = self.scratch(like)?;
+            self.each_of(&dims, &mut |l, at| {
+                l.store(&copy, at, Atom::Const(neutral));
+                Ok(())
+            })?;
+            all.push(copy);
+        }
+        self.each(How::Seq, "i", upto(whole), |l, i| {
+            let first = l.int(ScalarOp::Mul, i, Atom::int(copies))?;
+            for (k, copy) in all.iter().enumerate() {
+                let i = l.int(ScalarOp::Add, first, Atom::int(k as i64))?;
+                l.set(index, i);
+                let results = l.scalars(body)?;
+                let [at, value] = results[..] else { return wrong("a scatter of several values") };
+                let there = l.int(ScalarOp::Ge, at, Atom::int(0))?;
+                l.blocks.open();
+                let old = l.load(copy, &[at])?;
+                let new = l.int(op, old, value)?;
+                l.store(copy, &[at], new);
+                let then = l.blocks.close();
+                l.emit(StmtKind::If { cond: there, then, otherwise: Vec::new(), results: Vec::new() });
+            }
+            Ok(())
+        })?;
+        self.each_of(&dims, &mut |l, at| {
+            let mut sum = l.load(out, at)?;
+            for copy in &all[1..] {
+                let x = l.load(copy, at)?;
+                sum = l.int(op, sum, x)?;
+            }
+            l.store(out, at, sum);
+            Ok(())
+        })?;
+        let then = self.blocks.close();
+        self.emit(StmtKind::If { cond: many, then, otherwise: Vec::new(), results: Vec::new() });
+        self.int(ScalarOp::Mul, whole, Atom::int(copies))
     }
 
     /// Writes the values of a range of iterations, one after the other.

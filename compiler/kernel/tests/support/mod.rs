@@ -13,6 +13,7 @@ pub fn renumbered(text: &str) -> String {
                 }
                 out += &format!("%{name}.{n}{}", &part[end..]);
             }
+            _ if k > 0 => out += &format!("%{part}"),
             _ => out += part,
         }
     }

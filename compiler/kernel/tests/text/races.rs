@@ -55,6 +55,13 @@ fn what_is_owned_in_other_ways_is_accepted() {
                  (store %tmp (%w %l) 1.0 p0) (let (%x float) (load %tmp %w %l) p0) (store %ys (%i) %x p0)
                  (next) p0) (next) p0)",
         ),
+        // One half is read, the other one written.
+        (
+            "",
+            "(for seq %k (upto 0 %n) () (let (%p int) (op % %k 2) p0) (let (%q int) (op - 1 %p) p0)
+               (for (lanes 8) %i (upto 0 %m) () (let (%x float) (load %as %p 0) p0) (store %as (%q %i) %x p0)
+                 (next) p0) (next) p0)",
+        ),
         // What is only read.
         (
             "(%b %nb)",
@@ -386,6 +393,32 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
            (store %as (%i %j) 1.0 p0) (next) p0) (next) p0)",
         &["`store %as (%i", "`load %as (%i"],
         "%j (lanes)",
+    ),
+    (
+        "the half that is read is written",
+        "",
+        "(for seq %k (upto 0 %n) () (let (%p int) (op % %k 2) p0) (let (%q int) (op - 1 %p) p0)
+           (for (lanes 8) %i (upto 0 %m) () (let (%x float) (load %as %p 0) p0) (let (%y float) (load %as %q %i) p0)
+             (store %as (%p %i) %x p0) (next) p0) (next) p0)",
+        &["`store %as (%p", "`load %as (%p"],
+        "%i (lanes)",
+    ),
+    (
+        "halves that are others in each lane",
+        "",
+        "(for (lanes 8) %i (upto 0 %m) () (let (%p int) (op % %i 2) p0) (let (%q int) (op - 1 %p) p0)
+           (let (%x float) (load %as %p 0) p0) (store %as (%q 0) %x p0) (next) p0)",
+        &["`store %as (%q"],
+        "%i (lanes)",
+    ),
+    (
+        "halves by other numbers than 0 and 1",
+        "",
+        "(for seq %k (upto 0 %n) () (let (%q int) (op - 2 %k) p0)
+           (for (lanes 8) %i (upto 0 %m) () (let (%x float) (load %as %k 0) p0) (store %as (%q %i) %x p0)
+             (next) p0) (next) p0)",
+        &["`store %as (%q", "`load %as (%k"],
+        "%i (lanes)",
     ),
     (
         "scratch without the worker",

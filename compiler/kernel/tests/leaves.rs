@@ -1,0 +1,158 @@
+//! What a leaf becomes: told by its loops.
+
+mod support;
+
+use remc_flat::parse::parse_program;
+use remc_kernel::lower::{Target, lower_with};
+use remc_kernel::print::print_program;
+use remc_kernel::{race, verify};
+use support::renumbered;
+
+/// The kernels for a leaf that gives a float or, of type `ty`, an array, for each row of `%x.2`.
+fn kernels(ty: &str, leaf: &str) -> String {
+    let text = format!(
+        "(flat 1 (name \"main\") (provs (p0 \"main\" 0 1)) (types)
+           (params (%n.0 int) (%m.1 int) (%x.2 float %m.1 %n.0) (%few.3 float 5 %n.0)) (inputs %x.2 %few.3)
+           (output 0)
+           (body
+             (let ((%a.4 float %m.1{ty})) (seg-map grid ((%i.5 %m.1)) (leaf {leaf})) p0)
+             (give %a.4)))"
+    );
+    let text = renumbered(&text);
+    let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let kernel = lower_with(&p, Target::default()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
+    race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
+    print_program(&kernel)
+}
+
+fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+/// A sum along an axis of `n · n` elements, each of which asks for its row and its column, and for `more`.
+fn pairs(more: &str) -> String {
+    kernels(
+        "",
+        &format!(
+            "(let ((%nn.10 int)) (op * %n.0 %n.0) p0)
+             (let ((%s.11 float))
+               (reduce (%p.12 %nn.10)
+                 (let ((%r.13 int)) (op quotient %p.12 %n.0) p0)
+                 (let ((%c.14 int)) (op % %p.12 %n.0) p0)
+                 (let ((%y.15 float)) (index %x.2 %i.5 %r.13) p0)
+                 (let ((%z.16 float)) (index %x.2 %i.5 %c.14) p0)
+                 (let ((%d.17 float)) (op - %y.15 %z.16) p0)
+                 {more}
+                 (assoc ((%acc.20 float) (%e.21 float)) (start 0.0)
+                   (let ((%t.22 float)) (op + %acc.20 %e.21) p0)
+                   (give %t.22))) p0)
+             (give %s.11)"
+        ),
+    )
+}
+
+#[test]
+fn an_axis_that_was_two_is_two_loops() {
+    let nested = pairs("(give %d.17)");
+    assert_eq!(count(&nested, "(op % "), 0, "{nested}");
+    // Of which the inner one is in lanes.
+    assert_eq!(count(&nested, "(for (lanes 32)"), 1, "{nested}");
+    let asked = pairs(
+        "(let ((%f.18 float)) (cast float %p.12) p0) (let ((%g.19 float)) (op * %d.17 %f.18) p0) (give %g.19)",
+    );
+    assert!(count(&asked, "(op % ") > 0, "{asked}");
+}
+
+/// A loop of `%v.10` with `next` for the next state, which the body makes.
+fn rounds(next: &str) -> String {
+    kernels(
+        " %n.0",
+        &format!(
+            "(let ((%row.9 float %n.0)) (index %x.2 %i.5) p0)
+             (let ((%s.10 float %n.0))
+               (for (%k.11 %m.1) (((%v.12 float %n.0) %row.9))
+                 (let ((%h.13 float)) (index %v.12 0) p0)
+                 {next}) p0)
+             (give %s.10)"
+        ),
+    )
+}
+
+#[test]
+fn a_state_that_is_made_anew_has_two_halves() {
+    let halves = rounds(
+        "(let ((%w.14 float %n.0)) (map ((%j.15 %n.0))
+           (let ((%y.16 float)) (index %v.12 %j.15) p0)
+           (let ((%z.17 float)) (op + %y.16 %h.13) p0)
+           (give %z.17)) p0)
+         (give %w.14)",
+    );
+    assert!(count(&halves, "scratch float %workers") > 0 && halves.contains("(op - 1 "), "{halves}");
+    let in_place = rounds(
+        "(let ((%w.14 float %n.0)) (scatter (%u.15 1) (%v.12) (give 0 %h.13)) p0)
+         (give %w.14)",
+    );
+    assert!(!in_place.contains("(op - 1 "), "{in_place}");
+}
+
+/// Sums, `second`, and a map of both.
+fn scans(second: &str) -> String {
+    kernels(
+        " %n.0",
+        &format!(
+            "(let ((%b.10 float %n.0)) (scan inclusive (%j.11 %n.0)
+               (let ((%y.12 float)) (index %x.2 %i.5 %j.11) p0) (give %y.12)
+               (assoc ((%acc.13 float) (%e.14 float)) (start 0.0)
+                 (let ((%t.15 float)) (op + %acc.13 %e.14) p0) (give %t.15))) p0)
+             (let ((%c.20 float %n.0)) (scan inclusive (%j.21 %n.0)
+               (let ((%y.22 float)) (index %b.10 %j.21) p0) (give %y.22)
+               (assoc ((%acc.23 float) (%e.24 float)) (start 0.0)
+                 (let ((%t.25 float)) {second} p0) (give %t.25))) p0)
+             (let ((%d.30 float %n.0)) (map ((%j.31 %n.0))
+               (let ((%y.32 float)) (index %b.10 %j.31) p0) (let ((%z.33 float)) (index %c.20 %j.31) p0)
+               (let ((%f.34 float)) (op - %z.33 %y.32) p0) (give %f.34)) p0)
+             (give %d.30)"
+        ),
+    )
+}
+
+#[test]
+fn scans_of_scans_are_one_loop() {
+    let together = scans("(op + %acc.23 %e.24)");
+    // No sum is stored.
+    assert_eq!(count(&together, "scratch float"), 0, "{together}");
+    // The greatest takes long for one element after the other: it stays in lanes, with the map.
+    let apart = scans("(op max2 %acc.23 %e.24)");
+    assert_eq!((count(&apart, "(for (scan "), count(&apart, "(alloc (%b")), (2, 1), "{apart}");
+}
+
+#[test]
+fn a_row_that_is_read_for_each_of_a_few_is_copied_for_lanes() {
+    let distances = |axis: &str, few: &str| {
+        kernels(
+            "",
+            &format!(
+                "(let ((%s.10 float))
+                   (reduce (%c.11 {few})
+                     (let ((%d.12 float))
+                       (reduce (%j.13 {axis})
+                         (let ((%y.14 float)) (index %x.2 %i.5 %j.13) p0)
+                         (let ((%z.15 float)) (index %few.3 %c.11 %j.13) p0)
+                         (let ((%e.16 float)) (op - %y.14 %z.15) p0)
+                         (give %e.16)
+                         (assoc ((%a.17 float) (%b.18 float)) (start 0.0)
+                           (let ((%t.19 float)) (op + %a.17 %b.18) p0) (give %t.19))) p0)
+                     (give %d.12)
+                     (assoc ((%a.20 float) (%b.21 float)) (start 0.0)
+                       (let ((%t.22 float)) (op min2 %a.20 %b.21) p0) (give %t.22))) p0)
+                 (give %s.10)"
+            ),
+        )
+    };
+    let copied = distances("%n.0", "5");
+    assert!(copied.contains("(%row.") && copied.contains("(for seq %strip"), "{copied}");
+    // Not where that is done for fewer than four.
+    let once = distances("%n.0", "3");
+    assert!(!once.contains("(%row."), "{once}");
+}
