@@ -124,7 +124,7 @@ impl Plan {
                     return None;
                 }
                 of_point += usize::from(around.var == point.var);
-            } else if !a.as_int().zip(dim.as_int()).is_some_and(|(k, n)| k < n) {
+            } else if a.as_int().zip(dim.as_int()).is_none_or(|(k, n)| k >= n) {
                 // Some other number, of which nobody knows that it is a place.
                 return None;
             }

@@ -289,7 +289,7 @@ impl Leaf<'_> {
         (first, all): (Atom, Atom),
         state: &[Atom],
         worst: impl FnOnce(&mut Self, &[Atom]) -> L<(Atom, Vec<Atom>)>,
-        mut enter: impl FnMut(&mut Self, Vec<Atom>, &[Atom], bool) -> L<Vec<Atom>>,
+        enter: impl Fn(&mut Self, Vec<Atom>, &[Atom], bool) -> L<Vec<Atom>>,
     ) -> L<Vec<Atom>> {
         let items = order.items;
         let width = self.lanes_of_reduction(items.keys, items.index);
@@ -331,7 +331,7 @@ impl Leaf<'_> {
                 Atom::Const(_) => asked(l)?,
                 full => l.choose(full, asked, |_| Ok(all_enter))?,
             };
-            let mut each = |l: &mut Self, plain: bool| {
+            let each = |l: &mut Self, plain: bool| {
                 let init: Vec<_> = state.iter().map(|a| (*a, None)).collect();
                 l.carry(How::Seq, range, &init, |l, i, state| {
                     let mut row = order.keys(l, i)?;
@@ -345,8 +345,7 @@ impl Leaf<'_> {
                     let Some(none) = asked.get(1).copied() else { return each(l, order.bases.len() == 1) };
                     let unordered = l.int(ScalarOp::Ne, worst[0], worst[0])?;
                     let doubtful = l.int(ScalarOp::Or, none, unordered)?;
-                    let each = std::cell::RefCell::new(&mut each);
-                    l.choose(doubtful, |l| (each.borrow_mut())(l, false), |l| (each.borrow_mut())(l, true))
+                    l.choose(doubtful, |l| each(l, false), |l| each(l, true))
                 },
                 |_| Ok(state.to_vec()),
             )
