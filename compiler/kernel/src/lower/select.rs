@@ -251,9 +251,14 @@ impl Leaf<'_> {
         let backwards = from_end(body, axis.var, &selected.ends).filter(|_| last);
         let from_end = backwards.is_some();
         let items = Items { size, index: axis.var, keys: backwards.as_ref().unwrap_or(body), from_end };
-        if let Some(slots) = slots {
-            self.select_in_registers(table, last, (count, slots), &items)?;
-            return Ok(Atom::int(0));
+        match slots {
+            // Nothing is read.
+            Some(..=0) => return Ok(Atom::int(0)),
+            Some(slots) => {
+                self.select_in_registers(table, last, (count, slots), &items)?;
+                return Ok(Atom::int(0));
+            }
+            None => {}
         }
         let half = self.choose(
             few,
@@ -365,7 +370,7 @@ impl Leaf<'_> {
         let columns = table.bases.len() + 1;
         let none: Vec<Atom> =
             table.bases.iter().map(|b| Atom::Const(zero(*b))).chain([Atom::int(-1)]).collect();
-        let init = none.repeat(slots.max(0) as usize);
+        let init = none.repeat(slots as usize);
         let some = self.int(ScalarOp::Gt, count, Atom::int(0))?;
         let all = self.op(ScalarOp::Select, &[some, items.size, Atom::int(0)])?;
         // The first items find slots that are free; from then on there is none.
