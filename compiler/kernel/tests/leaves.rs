@@ -156,3 +156,42 @@ fn a_row_that_is_read_for_each_of_a_few_is_copied_for_lanes() {
     let once = distances("%n.0", "3");
     assert!(!once.contains("(%row."), "{once}");
 }
+
+#[test]
+fn an_order_of_which_little_is_read_is_a_selection() {
+    let greatest = |places: &str| {
+        let text = renumbered(&format!(
+            "(flat 1 (name \"main\") (provs (p0 \"main\" 0 1)) (types)
+               (params (%n.0 int) (%m.1 int) (%x.2 float %m.1 %n.0)) (inputs %x.2) (output 0)
+               (body
+                 (let ((%a.4 float %m.1)) (rows (%i.5 %m.1) 1 ()
+                   (leaf
+                     (let ((%few.6 int)) (op min2 {places} %n.0) p0)
+                     (let ((%last.7 int)) (op + %n.0 -1) p0)
+                     (let ((%order.8 int %n.0)) (grade (%j.9 %n.0)
+                       (let ((%y.10 float)) (index %x.2 %i.5 %j.9) p0)
+                       (give %y.10)) p0)
+                     (let ((%s.11 float))
+                       (reduce (%k.12 %few.6)
+                         (let ((%p.13 int)) (op - %last.7 %k.12) p0)
+                         (let ((%o.14 int)) (index %order.8 %p.13) p0)
+                         (let ((%z.15 float)) (index %x.2 %i.5 %o.14) p0)
+                         (give %z.15)
+                         (assoc ((%acc.16 float) (%e.17 float)) (start 0.0)
+                           (let ((%t.18 float)) (op + %acc.16 %e.17) p0)
+                           (give %t.18))) p0)
+                     (give %s.11))) p0)
+                 (give %a.4)))"
+        ));
+        let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let kernel = lower_with(&p, Target::default()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
+        race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
+        let text = print_program(&kernel);
+        (text.contains("%pair"), text.contains("(store %order"))
+    };
+    // Of none nothing is kept; three are, in registers; twenty are more than are worth it.
+    assert_eq!(greatest("0"), (false, false));
+    assert_eq!(greatest("3"), (false, true));
+    assert_eq!(greatest("20"), (true, true));
+}
