@@ -135,10 +135,10 @@ fn checks_apart(f: &mut Flattener, body: &Body, prov: Prov) -> (Body, Body) {
     (checks, Body { stmts: rest.collect(), results: body.results.clone() })
 }
 
-/// The map that makes a result of a row, taken out of its body: if it goes along one axis, does straight-line code, and
-/// nobody else reads what it gives.
-fn last_map(row: &mut Body, k: usize) -> Option<(Axis, Body)> {
-    let r = row.results[k].as_var()?;
+/// The map that makes a result of a row, a vector, taken out of its body: if it does straight-line code, and nobody else
+/// reads what it gives.
+fn last_map(f: &Flattener, row: &mut Body, k: usize) -> Option<(Axis, Body)> {
+    let r = row.results[k].as_var().filter(|v| f.p.ty(*v).rank() == 1)?;
     let at = row.stmts.iter().position(|s| s.pat == [r])?;
     let Exp::Map { axes, body } = &row.stmts[at].exp else { return None };
     let ([axis], true) = (axes.as_slice(), body.stmts.iter().all(|s| s.exp.bodies().is_empty())) else {
@@ -393,7 +393,7 @@ impl Rows {
             let i = made.element(which, vec![g.into()]);
             let mut row = made.instance(&self.body, &[(self.axis.var, i)]);
             let last: Vec<Option<(Axis, Body)>> =
-                (self.regular..row.results.len()).map(|k| last_map(&mut row, k)).collect();
+                (self.regular..row.results.len()).map(|k| last_map(made.f, &mut row, k)).collect();
             let results = made.splice(row);
             let (cells, rows) = results.split_at(self.regular);
             let accs: Vec<Atom> = state.iter().map(|(v, _)| Atom::Var(*v)).collect();
