@@ -89,7 +89,8 @@ fn rows(p: &Parts) -> Vec<Candidate> {
         let why = if p.rank(i) == Some(0) { "as one more item" } else { "as one more row" };
         candidate(why, p.with_arg(i, row)).or_another()
     };
-    lower.filter(|i| p.rank(*i) != Some(p.rank(1 - i).unwrap_or(0))).map(row).into_iter().collect()
+    let others = |i: usize| (0..p.args.len()).filter(move |j| *j != i).map(|j| p.rank(j).unwrap_or(0)).max();
+    lower.filter(|i| p.rank(*i) != Some(others(*i).unwrap_or(0))).map(row).into_iter().collect()
 }
 
 /// Two sizes that may be equal when the program runs: stated, and checked there.
