@@ -6,7 +6,7 @@
 use super::build::{Emit, upto};
 use super::halves::{Home, Turn};
 use super::leaf::{Inner, Leaf};
-use super::nest::Nested;
+use super::nest::{InRow, Nested};
 use super::own::Move;
 use super::scan::Scan;
 use super::{Bound, L, Place};
@@ -177,13 +177,13 @@ impl Leaf<'_> {
             && let Some((rows, numbers)) = self.rows_of(&nested, range)?
         {
             return self.carry(How::Seq, numbers, init, |l, row, accs| {
-                let (_, places) = l.row_of(&rows, row)?;
+                let InRow { outer, inner } = l.row_of(&rows, row)?;
                 if let Some(v) = nested.outer {
                     l.sizes.insert(v, nested.number(index));
-                    l.set(v, row);
+                    l.set(v, outer);
                 }
                 let init: Vec<_> = accs.iter().zip(init).map(|(acc, (_, op))| (*acc, *op)).collect();
-                l.fold_scalars(nested.inner.unwrap_or(index), places, &nested.rest, op, &init)
+                l.fold_scalars(nested.inner.unwrap_or(index), inner, &nested.rest, op, &init)
             });
         }
         let widest = self.lanes_of_reduction(body, index);

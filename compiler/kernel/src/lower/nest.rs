@@ -10,10 +10,13 @@
 //!
 //! Where nothing but these two asks for the place, two loops know both without a division, in the same order. The inner
 //! one may run in lanes. A range that begins or ends inside a row has a shorter first or last row.
+//!
+//! A program may also divide by a number that is no size. Where that is not positive, each place is a row of its own, and
+//! its row and column are computed as the program says.
 
-use super::L;
 use super::build::Emit;
 use super::leaf::Leaf;
+use super::{L, wrong};
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
@@ -51,7 +54,7 @@ impl Nested {
                 _ => rest.push(s.clone()),
             }
         }
-        let size = size?;
+        let size = size.filter(|n| n.as_int().is_none_or(|n| n > 0))?;
         let made_here = size.as_var().is_some_and(|v| body.stmts.iter().any(|s| s.pat.contains(&v)));
         let rest = mono::Body { stmts: rest, results: body.results.clone() };
         let mut elsewhere = size == mono::Atom::Var(index);
@@ -65,11 +68,22 @@ impl Nested {
     }
 }
 
-/// Rows of a nest: their numbers, and of each where it begins and what of it is in the range.
+/// The rows that a range is taken apart into.
 pub(crate) struct Rows {
+    /// What is divided by, and how many places a row has: as many, if that is positive.
+    by: Atom,
     size: Atom,
+    positive: Atom,
     from: Atom,
     to: Atom,
+}
+
+/// One of them.
+pub(crate) struct InRow {
+    /// The quotient of its places.
+    pub outer: Atom,
+    /// Their remainders.
+    pub inner: Range,
 }
 
 impl Leaf<'_> {
@@ -84,16 +98,19 @@ impl Leaf<'_> {
             }
             Range::Share { .. } => return Ok(None),
         };
-        let size = self.atom(nested.size)?;
-        // Without items there are no rows.
-        let size = self.int(ScalarOp::Max2, size, Atom::int(1))?;
+        let by = self.atom(nested.size)?;
+        let positive = self.int(ScalarOp::Gt, by, Atom::int(0))?;
+        let size = match positive {
+            Atom::Const(_) => by,
+            positive => self.op(ScalarOp::Select, &[positive, by, Atom::int(1)])?,
+        };
         let first = self.int(ScalarOp::Quotient, from, size)?;
         let end = self.tiles(to, size)?;
-        Ok(Some((Rows { size, from, to }, Range::Upto { from: first, to: end })))
+        Ok(Some((Rows { by, size, positive, from, to }, Range::Upto { from: first, to: end })))
     }
 
-    /// The place where a row begins, and what of it is in the range.
-    pub fn row_of(&mut self, rows: &Rows, row: Atom) -> L<(Atom, Range)> {
+    /// What of a row is in the range.
+    pub fn row_of(&mut self, rows: &Rows, row: Atom) -> L<InRow> {
         let start = self.int(ScalarOp::Mul, row, rows.size)?;
         let from = match rows.from.as_int() {
             Some(0) => Atom::int(0),
@@ -104,6 +121,19 @@ impl Leaf<'_> {
         };
         let left = self.int(ScalarOp::Sub, rows.to, start)?;
         let to = self.int(ScalarOp::Min2, left, rows.size)?;
-        Ok((start, Range::Upto { from, to }))
+        if let Atom::Const(_) = rows.positive {
+            return Ok(InRow { outer: row, inner: Range::Upto { from, to } });
+        }
+        let of_place = self.choose(
+            rows.positive,
+            |_| Ok(vec![row, Atom::int(0)]),
+            |l| {
+                let outer = l.int(ScalarOp::Quotient, row, rows.by)?;
+                Ok(vec![outer, l.int(ScalarOp::Modulo, row, rows.by)?])
+            },
+        )?;
+        let [outer, inner] = of_place[..] else { return wrong("a row and a column") };
+        let [from, to] = [from, to].map(|k| self.int(ScalarOp::Add, k, inner));
+        Ok(InRow { outer, inner: Range::Upto { from: from?, to: to? } })
     }
 }
