@@ -116,12 +116,18 @@ fields! {
         "memory that the arrays of points side by side may take, so that a cache keeps them";
     StripStack "strip.stack" Cpu 0..=0x10_0000, 0x2_0000:
         "… and on the stack";
+    Rounds "row.rounds" Cpu 0..=0x10_0000, 256:
+        "elements that a row needs for the rounds of a loop to run along it; shorter ones run many at a time";
     StripReads "strip.reads" Cpu 1..=0x10_0000, 4:
         "reads of a row that are worth a copy of it where points side by side read it";
-    Copies "scatter.copies" Cpu 1..=8, 4:
-        "copies of a small array that a row is counted in";
     Selected "row.selected" Cpu 0..=1024, 16:
         "items of a row that are kept while it is read, where only so many of its order are wanted";
+    SelectTile "select.tile" Cpu 1..=0x1_0000, 64:
+        "items of such a row that are asked together whether any is to be kept";
+    ScatterLeast "scatter.least" Cpu 1..=0x10_0000, 64:
+        "items that a row needs to be counted in several copies of a small array";
+    Copies "scatter.copies" Cpu 1..=8, 4:
+        "copies of a small array that a row is counted in";
     // Of processors and GPUs.
     Private "array.private" Both 1..=256, 64:
         "elements that an array of a point may have to be on the stack, or in registers";

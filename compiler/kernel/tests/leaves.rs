@@ -2,28 +2,24 @@
 
 mod support;
 
-use remc_flat::parse::parse_program;
-use remc_kernel::lower::{Target, lower_with};
-use remc_kernel::print::print_program;
-use remc_kernel::{race, verify};
-use support::renumbered;
+use remc_kernel::lower::Target;
 
 /// The kernels for a leaf that gives a float or, of type `ty`, an array, for each row of `%x.2`.
 fn kernels(ty: &str, leaf: &str) -> String {
+    kernels_of("%n.0", ty, leaf)
+}
+
+/// … whose rows have so many elements.
+fn kernels_of(n: &str, ty: &str, leaf: &str) -> String {
     let text = format!(
         "(flat 1 (name \"main\") (provs (p0 \"main\" 0 1)) (types)
-           (params (%n.0 int) (%m.1 int) (%x.2 float %m.1 %n.0) (%few.3 float 5 %n.0)) (inputs %x.2 %few.3)
+           (params (%n.0 int) (%m.1 int) (%x.2 float %m.1 {n}) (%few.3 float 5 {n})) (inputs %x.2 %few.3)
            (output 0)
            (body
              (let ((%a.4 float %m.1{ty})) (seg-map grid ((%i.5 %m.1)) (leaf {leaf})) p0)
              (give %a.4)))"
     );
-    let text = renumbered(&text);
-    let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let kernel = lower_with(&p, Target::default()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    print_program(&kernel)
+    support::lowered(&text, Target::default())
 }
 
 fn count(text: &str, part: &str) -> usize {
@@ -131,7 +127,8 @@ fn scans_of_scans_are_one_loop() {
 #[test]
 fn a_row_that_is_read_for_each_of_a_few_is_copied_for_lanes() {
     let distances = |axis: &str, few: &str| {
-        kernels(
+        kernels_of(
+            axis,
             "",
             &format!(
                 "(let ((%s.10 float))
@@ -151,17 +148,21 @@ fn a_row_that_is_read_for_each_of_a_few_is_copied_for_lanes() {
             ),
         )
     };
-    let copied = distances("%n.0", "5");
-    assert!(copied.contains("(%row.") && copied.contains("(for seq %strip"), "{copied}");
-    // Not where that is done for fewer than four.
-    let once = distances("%n.0", "3");
-    assert!(!once.contains("(%row."), "{once}");
+    for axis in ["%n.0", "64"] {
+        let copied = distances(axis, "5");
+        assert!(copied.contains("%row.") && copied.contains("(for seq %strip"), "{copied}");
+    }
+    // Not where that is done for fewer than four, nor a row that is too long for registers and fills all vectors in which it would be added up.
+    for (axis, few) in [("%n.0", "3"), ("65", "5")] {
+        let text = distances(axis, few);
+        assert!(!text.contains("%row."), "{text}");
+    }
 }
 
 #[test]
 fn an_order_of_which_little_is_read_is_a_selection() {
     let greatest = |places: &str| {
-        let text = renumbered(&format!(
+        let text = format!(
             "(flat 1 (name \"main\") (provs (p0 \"main\" 0 1)) (types)
                (params (%n.0 int) (%m.1 int) (%x.2 float %m.1 %n.0)) (inputs %x.2) (output 0)
                (body
@@ -183,12 +184,8 @@ fn an_order_of_which_little_is_read_is_a_selection() {
                            (give %t.18))) p0)
                      (give %s.11))) p0)
                  (give %a.4)))"
-        ));
-        let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        let kernel = lower_with(&p, Target::default()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-        verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
-        race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
-        let text = print_program(&kernel);
+        );
+        let text = support::lowered(&text, Target::default());
         (text.contains("%pair"), text.contains("(store %order"))
     };
     // Of none nothing is kept; three are, in registers; twenty are more than are worth it.

@@ -1,9 +1,8 @@
 //! Which arrays are transposed for the points of many rows.
 
-use remc_flat::parse::parse_program;
-use remc_kernel::lower::{Target, lower_with};
-use remc_kernel::print::print_program;
-use remc_kernel::{race, verify};
+mod support;
+
+use remc_kernel::lower::Target;
 
 /// A product over `rows` rows and as many columns as `m` says, with what it reads of the right matrix.
 fn lowered(rows: &str, m: &str, right: &str, target: Target) -> String {
@@ -29,11 +28,7 @@ fn lowered(rows: &str, m: &str, right: &str, target: Target) -> String {
     )
     .replace("ROWS", rows)
     .replace("COLUMNS", m);
-    let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let kernel = lower_with(&p, target).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    print_program(&kernel)
+    support::lowered(&text, target)
 }
 
 const ACROSS: &str = "(let ((%y.11 float)) (index %b.4 %j.7 %k.9) p0)";

@@ -2,11 +2,7 @@
 
 mod support;
 
-use remc_flat::parse::parse_program;
-use remc_kernel::lower::{Target, lower_with};
-use remc_kernel::print::print_program;
-use remc_kernel::{race, verify};
-use support::renumbered;
+use remc_kernel::lower::Target;
 
 /// How many loops there are for a row of `%x` that is made in memory of its own, `%row.5`, and for what a leaf does with
 /// that: the loops over rows, of the row, and of the leaf itself are counted too.
@@ -24,12 +20,7 @@ fn loops(leaf: &str) -> usize {
                  {leaf})) p0)
              (give %a.3)))"
     );
-    let text = renumbered(&text);
-    let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let kernel = lower_with(&p, Target::gpu()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    print_program(&kernel).matches("(for ").count()
+    support::lowered(&text, Target::gpu()).matches("(for ").count()
 }
 
 /// A loop from `start`, whose body makes the next state, `next`, of its state `%v.20`; then `after`.

@@ -2,11 +2,7 @@
 
 mod support;
 
-use remc_flat::parse::parse_program;
-use remc_kernel::lower::{Target, lower_with};
-use remc_kernel::print::print_program;
-use remc_kernel::{race, verify};
-use support::renumbered;
+use remc_kernel::lower::Target;
 
 /// A scan that no lanes combine, into an array, and the sum of that.
 const WAITS: &str = "
@@ -46,12 +42,8 @@ fn lowered(leaf: &str, m: &str, target: Target) -> String {
              (let ((%a.4 float %n.0)) (seg-map grid ((%i.5 %n.0)) (leaf {leaf})) p0)
              (give %a.4)))"
     );
-    let text = renumbered(&text.replace(['M', 'N'], m));
-    let p = parse_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let kernel = lower_with(&p, target).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    verify::verify(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    race::check(&kernel).unwrap_or_else(|e| panic!("{e}"));
-    print_program(&kernel)
+    let text = text.replace(['M', 'N'], m);
+    support::lowered(&text, target)
 }
 
 /// How many kernels there are, and how many of them have strips.
@@ -77,6 +69,28 @@ fn rows_that_do_not_wait_run_side_by_side_if_they_are_short() {
     assert_eq!(kernels(&leaf, "7"), (1, 1));
     assert_eq!(kernels(&leaf, "300"), (1, 0));
     assert_eq!(kernels(&leaf, "%m.1"), (2, 1));
+}
+
+/// What a round has stored the next one waits for: such rows run side by side though they are longer than a vector.
+#[test]
+fn rows_in_rounds_run_side_by_side_if_they_are_not_long() {
+    let rounds = |m: &str| {
+        let leaf = format!(
+            "(let ((%row.30 float M)) (index %x.3 %i.5) p0)
+             (let ((%s.10 float M))
+               (for (%k.31 20) (((%v.32 float M) %row.30))
+                 (let ((%w.33 float M)) (map ((%j.11 M))
+                   (let ((%x.12 float)) (index %v.32 %j.11) p0)
+                   (let ((%y.13 float)) (op * %x.12 0.5) p0)
+                   (give %y.13)) p0)
+                 (give %w.33)) p0)
+             {SUM}"
+        );
+        kernels(&leaf, m)
+    };
+    assert_eq!(rounds("200"), (1, 1));
+    assert_eq!(rounds("300"), (1, 0));
+    assert_eq!(rounds("%m.1"), (2, 1));
 }
 
 #[test]

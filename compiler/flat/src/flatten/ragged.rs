@@ -292,26 +292,55 @@ impl Rows {
         (most.unwrap_or(Atom::int(0)), sizes)
     }
 
-    /// The greatest size of any point.
-    fn greatest(&self, f: &mut Flattener, out: &mut Vec<ir::Stmt>) -> F<Atom> {
+    /// What operators, each from its start, combine numbers to that points give: statistics of the sizes of all rows.
+    fn over_all(
+        &self,
+        f: &mut Flattener,
+        ops: &[(ScalarOp, &str, i64)],
+        numbers: impl FnOnce(&mut Stmts<'_>, Var) -> Vec<Atom>,
+        out: &mut Vec<ir::Stmt>,
+    ) -> F<Vec<Atom>> {
         let mut made = Stmts::new(f, self.prov);
         let i = made.int("i");
         let body = made.aside(|made| {
-            let (most, _) = self.sizes(made, i);
-            Body { stmts: made.take(), results: vec![most] }
-        });
-        let [a, b] = ["acc", "x"].map(|name| made.int(name));
-        let greater = made.aside(|made| {
-            let results = vec![made.op(ScalarOp::Max2, a.into(), b.into())];
+            let results = numbers(made, i);
             Body { stmts: made.take(), results }
         });
-        let lambda = Lambda { params: vec![a, b], body: greater };
-        let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true };
-        let most = made.int("most");
-        made.push(vec![most], Exp::Reduce { axis: Axis { var: i, size: self.axis.size }, body, op });
+        let [accs, elements] =
+            ["acc", "x"].map(|name| ops.iter().map(|_| made.int(name)).collect::<Vec<_>>());
+        let combined = made.aside(|made| {
+            let pairs = ops.iter().zip(accs.iter().zip(&elements));
+            let results = pairs.map(|((op, ..), (a, x))| made.op(*op, (*a).into(), (*x).into())).collect();
+            Body { stmts: made.take(), results }
+        });
+        let lambda = Lambda { params: [accs, elements].concat(), body: combined };
+        let start = Some(ops.iter().map(|(.., start)| Atom::int(*start)).collect());
+        let op = Combine { lambda, start, assoc: true };
+        let found: Vec<Var> = ops.iter().map(|(_, name, _)| made.int(name)).collect();
+        made.push(found.clone(), Exp::Reduce { axis: Axis { var: i, size: self.axis.size }, body, op });
         let stmts = made.take();
         f.stmts(&stmts, out)?;
-        Ok(most.into())
+        Ok(found.into_iter().map(Atom::Var).collect())
+    }
+
+    /// The greatest size of any point.
+    fn greatest(&self, f: &mut Flattener, out: &mut Vec<ir::Stmt>) -> F<Atom> {
+        let most =
+            self.over_all(f, &[(ScalarOp::Max2, "most", 0)], |made, i| vec![self.sizes(made, i).0], out)?;
+        Ok(most.first().copied().unwrap_or(Atom::int(0)))
+    }
+
+    /// The body of point `i`, with these for its sizes.
+    fn with_sizes(&self, f: &mut Flattener, i: Var, sizes: &[Atom]) -> Body {
+        let mut copier = Copier::new(&mut f.p);
+        copier.with.insert(self.axis.var, i.into());
+        let mut row = copier.body(&self.body);
+        let copies = self.own.sizes.iter().map(|v| copier.with.get(v).and_then(|a| a.as_var()));
+        let with: FxHashMap<Var, Atom> = copies.zip(sizes).filter_map(|(v, n)| Some((v?, *n))).collect();
+        row.substitute(&with);
+        let binders = row.binders();
+        retype(&mut f.p, &binders, &with);
+        row
     }
 
     /// How many rows are long, and which.
@@ -349,14 +378,7 @@ impl Rows {
                 made.op(ScalarOp::Min2, n, most)
             })
             .collect();
-        let mut copier = Copier::new(&mut made.f.p);
-        copier.with.insert(self.axis.var, i.into());
-        let mut row = copier.body(&self.body);
-        let copies = self.own.sizes.iter().map(|v| copier.with.get(v).and_then(|a| a.as_var()));
-        let with: FxHashMap<Var, Atom> = copies.zip(bounded).filter_map(|(v, m)| Some((v?, m))).collect();
-        row.substitute(&with);
-        let binders = row.binders();
-        retype(&mut made.f.p, &binders, &with);
+        let row = self.with_sizes(made.f, i, &bounded);
         let Some(cond) = cond else {
             let results = made.splice(row);
             return (i, Body { stmts: made.take(), results });

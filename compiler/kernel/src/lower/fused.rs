@@ -1,7 +1,7 @@
 //! Scans of a row, and maps of what they give, in one loop.
 //!
 //! ```text
-//! (let (%b) (scan (%i %n) (index %xs %i) +))      (for seq %i (upto 0 %n) ((%sum 0) (%most -inf))
+//! (let (%b) (scan (%i %n) (index %xs %i) +))      (for seq %i (upto 0 %n) ((%sum 0) (%most …))
 //! (let (%p) (scan (%j %n) (index %b %j) max2))       (let %s (op + %sum (load %xs %i)))
 //! (let (%d) (map ((%k %n))                     ⟶      (let %m (op max2 %most %s))
 //!   (op - (index %p %k) (index %b %k))))             (store %d (%i) (op - %m %s))
@@ -13,7 +13,8 @@
 //! another's operators alone, and what nobody else reads is never stored.
 //!
 //! Where the operator of a scan takes as long as steps in lanes do, as the greatest of floats, the scan stays in lanes, with a
-//! map that follows as its epilogue; so does a scan that no other one follows.
+//! map that follows as its epilogue; so does a scan that no other one follows. One that lanes cannot do is in the loop in any
+//! case.
 //!
 //! Each of them reads of the others what it is at. Of those only one may stop the program: what comes first is the same.
 
@@ -94,6 +95,13 @@ fn group<'b>(l: &Leaf<'_>, b: &'b mono::Body, k: usize) -> Option<Vec<Member<'b>
 }
 
 impl Member<'_> {
+    fn runs_in_lanes(&self, l: &Leaf<'_>) -> bool {
+        self.scan.is_some_and(|(op, kind)| {
+            let scan = Scan { index: self.index, kind, op, leaf: &self.body, epilogue: None };
+            l.scan_lanes(&scan).is_some()
+        })
+    }
+
     /// Whether an operator of a scan, on one element after the other, takes long.
     fn is_slow(&self, l: &Leaf<'_>) -> bool {
         self.scan.is_some_and(|(op, _)| {
@@ -124,7 +132,8 @@ impl Leaf<'_> {
         let Some(mut members) = group(self, b, k) else { return Ok(0) };
         let (mono::Exp::Scan { axis, .. }, prov) = (&b.stmts[k].exp, b.stmts[k].prov) else { return Ok(0) };
         let scans = members.iter().filter(|m| m.scan.is_some()).count();
-        let in_lanes = self.inner == Inner::Lanes && (scans == 1 || members.iter().any(|m| m.is_slow(self)));
+        let alone = scans == 1 || members.iter().any(|m| m.is_slow(self));
+        let in_lanes = self.inner == Inner::Lanes && alone && members[0].runs_in_lanes(self);
         if in_lanes {
             members.truncate(2);
         }

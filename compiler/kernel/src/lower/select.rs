@@ -11,8 +11,8 @@
 //!
 //! From the end items are taken in the other order: of equal ones the later is greater, so that in both directions an item
 //! enters only if it is strictly before what is kept. Items are asked in tiles, all of one in lanes, whether any enters:
-//! once a row has been read for a while, few tiles have one. Two or three items, as many as are known to be the most, are
-//! kept in registers, and what enters is selected there without a branch.
+//! once a row has been read for a while, few tiles have one. Up to four items, if no more are known to be wanted, are kept in
+//! registers, and what enters is selected there without a branch.
 
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
@@ -135,9 +135,18 @@ impl Reads {
             None => self.loops.iter().find(|l| k == l.var.into()).map(|l| l.size),
         };
         let here = count.map(|count| Places { last, count });
-        self.found = self.found.or(here);
-        // Of two places that are constants the further one would do; it is rare.
-        self.other |= here.is_none() || self.found != here;
+        // Of several places that are constants, as where a loop is written out, the furthest decides.
+        let both = match (self.found, here) {
+            (None, here) => here,
+            (Some(a), Some(b)) if a == b => here,
+            (Some(a), Some(b)) if a.last == b.last => {
+                let further = a.count.as_int().zip(b.count.as_int()).map(|(a, b)| mono::Atom::int(a.max(b)));
+                further.map(|count| Places { last, count })
+            }
+            _ => None,
+        };
+        self.other |= both.is_none();
+        self.found = both;
     }
 }
 
@@ -303,7 +312,7 @@ impl Leaf<'_> {
             Some(width) => How::Lanes(width),
             None => How::Seq,
         };
-        let size = Atom::int(self.number(Field::Round));
+        let size = Atom::int(self.number(Field::SelectTile));
         let left = self.int(ScalarOp::Sub, all, first)?;
         let tiles = self.tiles(left, size)?;
         let init: Vec<_> = state.iter().map(|a| (*a, None)).collect();

@@ -21,7 +21,7 @@
 //! | --- | --- |
 //! | waits for itself: a scan, a fold, a `for` | side by side |
 //! | may run in lanes, and reads nothing across rows then | side by side |
-//! | may run in lanes, in rounds of a loop that waits for itself | side by side up to `row.short` elements |
+//! | may run in lanes, in rounds of a loop that waits for itself | side by side up to `row.rounds` elements |
 //! | may run in lanes | side by side where it is shorter than a vector, else one after the other, it in lanes |
 //!
 //! Of points inside points, the innermost run side by side: they need least memory.
@@ -203,17 +203,27 @@ impl Plan {
         let mut cond = None;
         let array = |a: &mono::Atom| a.as_var().is_some_and(|v| !self.flat.vars[v].ty.is_scalar());
         let across = shape.inner.strided + shape.reads.strided > copies || body.results.iter().any(array);
-        if across && let Some(l) = self.innermost(body) {
+        if (across || copies > 0)
+            && let Some(l) = self.innermost(body)
+        {
             let Some(n) = self.known(l.size, &made.sizes)? else { return Ok(None) };
-            if l.waits {
-                // The rows that are read are side by side in the cache, too.
-                let row = self.capped(n, i64::from(shape.widest))?;
-                bytes = self.int(ScalarOp::Add, bytes, row)?;
-            } else {
+            let short = self.number(Field::Short);
+            let most = match (across, l) {
+                (true, Innermost { waits: true, .. }) => {
+                    // The rows that are read are side by side in the cache, too.
+                    let row = self.capped(n, i64::from(shape.widest))?;
+                    bytes = self.int(ScalarOp::Add, bytes, row)?;
+                    None
+                }
+                (false, Innermost { waits: true, .. }) => None,
                 // What a round has just stored the next one waits for, if it is not longer than that takes.
-                let short = self.number(Field::Short);
-                let short = if l.rounds { short } else { short.min(width.into()) };
-                cond = Some(self.int(ScalarOp::Lt, n, Atom::int(short))?);
+                (true, Innermost { rounds: true, .. }) => Some(self.number(Field::Rounds)),
+                (true, _) => Some(short.min(width.into())),
+                // A copied row that fills all vectors in which it would be reduced is faster by itself.
+                (false, _) => Some(i64::from(schedule::lanes(shape.widest, self.number(Field::Reduced))) + 1),
+            };
+            if let Some(most) = most {
+                cond = Some(self.int(ScalarOp::Lt, n, Atom::int(most))?);
             }
         }
         let fits =

@@ -77,7 +77,7 @@ impl Leaf<'_> {
         (op, like): (ScalarOp, mono::Var),
         out: &Place,
     ) -> L<Atom> {
-        let (copies, least) = (self.number(Field::Copies), self.number(Field::Round));
+        let (copies, least) = (self.number(Field::Copies), self.number(Field::ScatterLeast));
         let base = self.plan.flat.vars[like].ty.base;
         let Some(neutral) = neutral(op, base).filter(|_| copies > 1) else { return Ok(Atom::int(0)) };
         let dims = self.dims(like)?;

@@ -18,8 +18,6 @@ use crate::ir;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir::*;
-use remc_mono::walk::{Copier, retype};
-use rustc_hash::FxHashMap;
 
 /// Whether a row has loops of which each round waits for the one before.
 pub(super) fn waits(body: &Body) -> bool {
@@ -44,32 +42,16 @@ pub(super) struct Equal {
 impl Rows {
     /// Asks whether each size is the same for all rows, and none of them is `long`.
     pub(super) fn equal(&self, f: &mut Flattener, long: i64, out: &mut Vec<ir::Stmt>) -> F<Equal> {
+        let both = [(ScalarOp::Max2, "most", 0), (ScalarOp::Min2, "least", i64::MAX)];
+        let ops: Vec<_> = both.into_iter().cycle().take(2 * self.own.sizes.len()).collect();
+        let twice = |made: &mut Stmts<'_>, i: Var| {
+            self.sizes(made, i).1.into_iter().flat_map(|n| [n, n]).collect::<Vec<_>>()
+        };
+        let found = self.over_all(f, &ops, twice, out)?;
         let mut made = Stmts::new(f, self.prov);
-        let i = made.int("i");
-        let body = made.aside(|made| {
-            let (_, sizes) = self.sizes(made, i);
-            let twice = sizes.iter().flat_map(|n| [*n, *n]).collect();
-            Body { stmts: made.take(), results: twice }
-        });
-        let count = body.results.len();
-        let params: Vec<Var> =
-            (0..2 * count).map(|k| made.int(if k < count { "acc" } else { "x" })).collect();
-        let ops = [ScalarOp::Max2, ScalarOp::Min2];
-        let combined = made.aside(|made| {
-            let pairs = params[..count].iter().zip(&params[count..]).zip(ops.iter().cycle());
-            let pairs: Vec<_> = pairs.map(|((a, x), op)| (*op, *a, *x)).collect();
-            let results = pairs.into_iter().map(|(op, a, x)| made.op(op, a.into(), x.into())).collect();
-            Body { stmts: made.take(), results }
-        });
-        let starts = [0, i64::MAX].map(Atom::int).into_iter().cycle().take(count).collect();
-        let lambda = Lambda { params, body: combined };
-        let op = Combine { lambda, start: Some(starts), assoc: true };
-        let found: Vec<Var> =
-            (0..count).map(|k| made.int(if k % 2 == 0 { "most" } else { "least" })).collect();
-        made.push(found.clone(), Exp::Reduce { axis: Axis { var: i, size: self.axis.size }, body, op });
         let mut cond: Option<Atom> = None;
         for pair in found.chunks(2) {
-            let (most, least) = (Atom::Var(pair[0]), Atom::Var(pair[1]));
+            let (most, least) = (pair[0], pair[1]);
             let same = made.op_of("c", BaseTy::Bool, ScalarOp::Eq, &[most, least]);
             let short = made.op_of("c", BaseTy::Bool, ScalarOp::Lt, &[most, Atom::int(long)]);
             for c in [same, short] {
@@ -79,7 +61,7 @@ impl Rows {
                 });
             }
         }
-        let sizes = found.iter().step_by(2).map(|v| Atom::Var(*v)).collect();
+        let sizes = found.iter().step_by(2).copied().collect();
         let stmts = made.take();
         f.stmts(&stmts, out)?;
         Ok(Equal { cond: cond.unwrap_or(Atom::Const(remc_base::Scalar::Bool(false))), sizes })
@@ -88,15 +70,7 @@ impl Rows {
     /// All rows as those of an array, of these sizes; what `all` are like.
     pub(super) fn of_one_size(&self, f: &mut Flattener, equal: &Equal, all: &[Var]) -> F<ir::Body> {
         let i = f.p.fresh("i", Ty::int());
-        let mut copier = Copier::new(&mut f.p);
-        copier.with.insert(self.axis.var, i.into());
-        let mut row = copier.body(&self.body);
-        let copies = self.own.sizes.iter().map(|v| copier.with.get(v).and_then(|a| a.as_var()));
-        let with: FxHashMap<Var, Atom> =
-            copies.zip(&equal.sizes).filter_map(|(v, n)| Some((v?, *n))).collect();
-        row.substitute(&with);
-        let binders = row.binders();
-        retype(&mut f.p, &binders, &with);
+        let row = self.with_sizes(f, i, &equal.sizes);
         let arrays: Vec<Var> = row
             .results
             .iter()

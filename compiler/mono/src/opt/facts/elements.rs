@@ -9,8 +9,8 @@
 //!   (check (op >= %l 0)) (check (op <= %l 2^40))))   0 ≤ lengths[k] ≤ 2^40
 //! ```
 //!
-//! The last is taken for the two limits of lengths alone. What a check says of places that arrays are read at holds after
-//! the check, and a pass that moves the reading does not know of it; a length that is none makes no row.
+//! Of checks only the last is taken, for the two limits of lengths alone. What a check says of places that arrays are read
+//! at holds after the check, and a pass that moves the reading does not know of it; a length that is none makes no row.
 
 use super::{Facts, Undo};
 use crate::ir::*;
@@ -73,14 +73,16 @@ impl Facts {
     /// What a body says of its results, which become the arrays of a pattern, and of the arrays that it checks.
     fn inside(&mut self, p: &Program, axes: &[Axis], body: &Body, pat: &[Var]) {
         let is_int = |v: Var| p.ty(v).base == BaseTy::I64;
-        let plain = |s: &&Stmt| matches!(s.exp, Exp::Op(..) | Exp::Index { .. } | Exp::Check { .. });
+        let is_check = |s: &Stmt| matches!(s.exp, Exp::Check { .. });
         let makes = pat.iter().any(|v| is_int(*v));
-        if !makes && !body.stmts.iter().any(|s| matches!(s.exp, Exp::Check { .. })) {
+        if !makes && !body.stmts.iter().any(is_check) {
             return;
         }
         let mark = self.mark();
         axes.iter().for_each(|a| self.axis(a));
-        body.stmts.iter().filter(plain).for_each(|s| self.bind(p, s));
+        for s in body.stmts.iter().filter(|s| matches!(s.exp, Exp::Op(..) | Exp::Index { .. })) {
+            self.bind(p, s);
+        }
         let own = |v: Var| axes.iter().any(|a| a.var == v) || body.stmts.iter().any(|s| s.pat.contains(&v));
         let mut found = Vec::new();
         for (v, r) in pat.iter().zip(&body.results) {
@@ -88,6 +90,7 @@ impl Facts {
                 found.push((*v, self.range(*r, &own)));
             }
         }
+        body.stmts.iter().filter(|s| is_check(s)).for_each(|s| self.bind(p, s));
         for s in &body.stmts {
             if let (Exp::Index { array, at }, [x]) = (&s.exp, &s.pat[..])
                 && is_int(*x)
