@@ -93,7 +93,7 @@ fn a_state_that_is_made_anew_has_two_halves() {
     assert!(!in_place.contains("(op - 1 "), "{in_place}");
 }
 
-/// Sums, `second`, and a map of both.
+/// A scan that no lanes can do, one of that by `second`, and a map of what both give.
 fn scans(second: &str) -> String {
     kernels(
         " %n.0",
@@ -101,7 +101,8 @@ fn scans(second: &str) -> String {
             "(let ((%b.10 float %n.0)) (scan inclusive (%j.11 %n.0)
                (let ((%y.12 float)) (index %x.2 %i.5 %j.11) p0) (give %y.12)
                (assoc ((%acc.13 float) (%e.14 float)) (start 0.0)
-                 (let ((%t.15 float)) (op + %acc.13 %e.14) p0) (give %t.15))) p0)
+                 (let ((%h.16 float)) (op * %acc.13 0.5) p0)
+                 (let ((%t.15 float)) (op + %h.16 %e.14) p0) (give %t.15))) p0)
              (let ((%c.20 float %n.0)) (scan inclusive (%j.21 %n.0)
                (let ((%y.22 float)) (index %b.10 %j.21) p0) (give %y.22)
                (assoc ((%acc.23 float) (%e.24 float)) (start 0.0)
@@ -115,13 +116,35 @@ fn scans(second: &str) -> String {
 }
 
 #[test]
-fn scans_of_scans_are_one_loop() {
+fn scans_that_lanes_cannot_do_are_one_loop_with_what_follows() {
     let together = scans("(op + %acc.23 %e.24)");
-    // No sum is stored.
+    // Nothing is stored but what is given, in each way in which rows run.
     assert_eq!(count(&together, "scratch float"), 0, "{together}");
-    // The greatest takes long for one element after the other: it stays in lanes, with the map.
-    let apart = scans("(op max2 %acc.23 %e.24)");
-    assert_eq!((count(&apart, "(for (scan "), count(&apart, "(alloc (%b")), (2, 1), "{apart}");
+}
+
+#[test]
+fn a_scan_in_lanes_has_the_map_that_follows_as_its_epilogue() {
+    let sum = |more: &str| {
+        kernels(
+            " %n.0",
+            &format!(
+                "(let ((%b.10 float %n.0)) (scan inclusive (%j.11 %n.0)
+                   (let ((%y.12 float)) (index %x.2 %i.5 %j.11) p0) (give %y.12)
+                   (assoc ((%acc.13 float) (%e.14 float)) (start 0.0)
+                     (let ((%t.15 float)) (op + %acc.13 %e.14) p0) (give %t.15))) p0)
+                 (let ((%d.30 float %n.0)) (map ((%j.31 %n.0))
+                   (let ((%y.32 float)) (index %b.10 %j.31) p0) {more}
+                   (let ((%f.34 float)) (op * %y.32 %z.33) p0) (give %f.34)) p0)
+                 (give %d.30)"
+            ),
+        )
+    };
+    let one = sum("(let ((%z.33 float)) (index %x.2 %i.5 %j.31) p0)");
+    assert!(count(&one, "(for (scan ") == 1 && count(&one, "scratch float") == 0, "{one}");
+    // What is read elsewhere, too, is stored.
+    let two = sum("(let ((%k.35 int)) (op - %n.0 %j.31) p0) (let ((%l.36 int)) (op - %k.35 1) p0)
+                   (let ((%z.33 float)) (index %b.10 %l.36) p0)");
+    assert!(count(&two, "scratch float") > 0, "{two}");
 }
 
 #[test]

@@ -1,20 +1,24 @@
 //! Scans of a row, and maps of what they give, in one loop.
 //!
 //! ```text
-//! (let (%b) (scan (%i %n) (index %xs %i) +))      (for seq %i (upto 0 %n) ((%sum 0) (%most …))
-//! (let (%p) (scan (%j %n) (index %b %j) max2))       (let %s (op + %sum (load %xs %i)))
-//! (let (%d) (map ((%k %n))                     ⟶      (let %m (op max2 %most %s))
-//!   (op - (index %p %k) (index %b %k))))             (store %d (%i) (op - %m %s))
-//!                                                    (next %s %m))
+//! (let (%b) (scan (%i %n) (index %xs %i) +))      (for (scan 8) %i (upto 0 %n) ((%sum 0 +))
+//! (let (%d) (map ((%k %n))                   ⟶      (let %s (op + %sum (load %xs %i)))
+//!   (op * (index %b %k) 2)))                         (store %d (%i) (op * %s 2)) …)
 //! ```
 //!
-//! A scan waits for each of its elements. One in lanes waits as long for a vector, and for its steps inside of that; of
-//! several that follow one another each has to. One after the other, but all of them at each element, they wait for one
-//! another's operators alone, and what nobody else reads is never stored.
+//! A scan in lanes has the map that follows as its epilogue, and what only that reads is never stored. One that lanes cannot do
+//! waits for each of its elements; so do others after it, along the same axis, and all are one loop, which waits for their
+//! operators alone:
 //!
-//! Where the operator of a scan takes as long as steps in lanes do, as the greatest of floats, the scan stays in lanes, with a
-//! map that follows as its epilogue; so does a scan that no other one follows. One that lanes cannot do is in the loop in any
-//! case.
+//! ```text
+//! (let (%b) (scan (%i %n) (index %xs %i) f))      (for seq %i (upto 0 %n) ((%x …) (%y …))
+//! (let (%p) (scan (%j %n) (index %b %j) g))         (let %u (f %x (load %xs %i)))
+//! (let (%d) (map ((%k %n))                   ⟶      (let %v (g %y %u))
+//!   (op - (index %p %k) (index %b %k))))             (store %d (%i) (op - %v %u))
+//!                                                    (next %u %v))
+//! ```
+//!
+//! Where lanes can do each of several scans, each in lanes is the faster: measured, of sums of sums of floats, by half.
 //!
 //! Each of them reads of the others what it is at. Of those only one may stop the program: what comes first is the same.
 
@@ -25,7 +29,6 @@ use super::schedule::lane_ops;
 use super::{Bound, L, Place};
 use crate::ir::*;
 use remc_base::BaseTy;
-use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -101,16 +104,6 @@ impl Member<'_> {
             l.scan_lanes(&scan).is_some()
         })
     }
-
-    /// Whether an operator of a scan, on one element after the other, takes long.
-    fn is_slow(&self, l: &Leaf<'_>) -> bool {
-        self.scan.is_some_and(|(op, _)| {
-            op.lambda.body.stmts.iter().any(|s| {
-                let float = s.pat.iter().any(|v| l.plan.flat.vars[*v].ty.base.is_float());
-                float && !matches!(s.exp, mono::Exp::Op(ScalarOp::Add | ScalarOp::Sub | ScalarOp::Mul, _))
-            })
-        })
-    }
 }
 
 /// What a scan starts from.
@@ -131,9 +124,7 @@ impl Leaf<'_> {
         }
         let Some(mut members) = group(self, b, k) else { return Ok(0) };
         let (mono::Exp::Scan { axis, .. }, prov) = (&b.stmts[k].exp, b.stmts[k].prov) else { return Ok(0) };
-        let scans = members.iter().filter(|m| m.scan.is_some()).count();
-        let alone = scans == 1 || members.iter().any(|m| m.is_slow(self));
-        let in_lanes = self.inner == Inner::Lanes && alone && members[0].runs_in_lanes(self);
+        let in_lanes = self.inner == Inner::Lanes && members[0].runs_in_lanes(self);
         if in_lanes {
             members.truncate(2);
         }

@@ -86,8 +86,8 @@ impl Leaf<'_> {
             }
         }
         for s in &b.stmts {
-            if let (mono::Exp::Grade { axis, .. }, [order]) = (&s.exp, &s.pat[..]) {
-                self.selected.extend(selected(b, *order, axis.size).map(|few| (*order, few)));
+            if let (mono::Exp::Grade { axis, body }, [order]) = (&s.exp, &s.pat[..]) {
+                self.selected.extend(selected(self.plan, b, *order, (*axis, body)).map(|few| (*order, few)));
             }
         }
         let arrays = owned.into_iter().filter(|v| self.is_array(*v)).collect();

@@ -52,6 +52,19 @@ pub(crate) struct Plan {
     params: Vec<mono::Var>,
     /// The parameters that are lengths of axes of others.
     sizes: FxHashSet<mono::Var>,
+    /// The numbers of the host that are others with a constant added.
+    sums: FxHashMap<mono::Var, (mono::Atom, i64)>,
+}
+
+/// The number, and the constant that is added to it, that an operator gives, if it is that.
+pub(crate) fn sum_of(op: ScalarOp, args: &[mono::Atom]) -> Option<(mono::Atom, i64)> {
+    let (a, k) = match (op, args) {
+        (ScalarOp::Add, [a, k]) if k.as_int().is_some() => (*a, k.as_int()?),
+        (ScalarOp::Add, [k, a]) => (*a, k.as_int()?),
+        (ScalarOp::Sub, [a, k]) => (*a, k.as_int()?.checked_neg()?),
+        _ => return None,
+    };
+    Some((a, k))
 }
 
 /// The appends of a body.
@@ -125,6 +138,7 @@ impl Plan {
             roots: FxHashMap::default(),
             slices: FxHashSet::default(),
             scopes: Vec::new(),
+            sums: FxHashMap::default(),
             params: p.params.clone(),
             sizes: p.input_sizes(),
         }
@@ -354,6 +368,17 @@ impl Plan {
     /// A variable of Flat that the program itself does not have.
     pub fn fresh(&mut self, name: &str, ty: mono::Ty) -> mono::Var {
         self.flat.vars.push(mono::VarInfo { name: remc_base::Name::new(name), ty })
+    }
+
+    /// A number as another one, of which nothing is known here, and a constant; a constant alone has no other.
+    pub fn as_sum(&self, mut a: mono::Atom) -> (Option<mono::Var>, i64) {
+        let mut constant = 0i64;
+        while let Some(v) = a.as_var() {
+            let Some((b, k)) = self.sums.get(&v) else { return (Some(v), constant) };
+            constant = constant.wrapping_add(*k);
+            a = *b;
+        }
+        (None, constant.wrapping_add(a.as_int().unwrap_or_default()))
     }
 
     // ---- bodies ----
@@ -601,6 +626,7 @@ impl Plan {
                 self.set(one()?, value);
             }
             E::Op(op, args) => {
+                self.sums.extend(sum_of(*op, args).map(|sum| (pat[0], sum)));
                 let args = self.atoms(args)?;
                 let a = self.op(*op, &args)?;
                 self.set(one()?, Bound::Scalar(a));

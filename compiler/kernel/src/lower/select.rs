@@ -16,6 +16,7 @@
 
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
+use super::plan::{Plan, sum_of};
 use super::sort::Table;
 use super::{L, Place, wrong};
 use crate::ir::*;
@@ -32,8 +33,8 @@ const IN_REGISTERS: i64 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Selected {
     places: Places,
-    /// What is known to be `n - 1` where the order is made.
-    ends: Vec<mono::Var>,
+    /// The keys of items by their numbers from the end, if they ask for nothing else: keys of a row that is backwards.
+    backwards: Option<mono::Body>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -53,42 +54,39 @@ struct Items<'b> {
     from_end: bool,
 }
 
-/// The places at which the order of an axis is read in a body that makes it, if they are the first or the last ones.
-pub(crate) fn selected(b: &mono::Body, order: mono::Var, size: mono::Atom) -> Option<Selected> {
-    let mut reads = Reads { order, size, found: None, other: false, loops: Vec::new(), offsets: Vec::new() };
+/// The places at which the order of an axis, made of these keys, is read in a body that makes it, if they are the first or
+/// the last ones.
+pub(crate) fn selected(
+    plan: &Plan,
+    b: &mono::Body,
+    order: mono::Var,
+    (axis, keys): (mono::Axis, &mono::Body),
+) -> Option<Selected> {
+    let mut reads = Reads::of(plan, order, axis.size);
     reads.body(b);
-    let ends = reads.offsets.iter().filter(|(_, k)| k.is_none()).map(|(v, _)| *v).collect();
-    reads.found.filter(|_| !reads.other).map(|places| Selected { places, ends })
+    let places = reads.found.filter(|_| !reads.other)?;
+    Some(Selected { places, backwards: places.last.then(|| reads.from_end(keys, axis.var)).flatten() })
 }
 
-/// The keys of items by their numbers from the end, if they ask for nothing else: keys of a row that is backwards.
-fn from_end(keys: &mono::Body, index: mono::Var, ends: &[mono::Var]) -> Option<mono::Body> {
-    let mut keys = keys.clone();
-    let mut numbers = FxHashMap::default();
-    keys.stmts.retain(|s| {
-        let from_end = matches!(&s.exp, mono::Exp::Op(ScalarOp::Sub, args)
-            if args[1] == index.into() && args[0].as_var().is_some_and(|v| ends.contains(&v)));
-        numbers.extend(s.pat.first().filter(|_| from_end).map(|v| (*v, index.into())));
-        !from_end
-    });
-    let mut others = false;
-    keys.for_each_use(&mut |a| others |= a == index.into());
-    keys.substitute(&numbers);
-    (!numbers.is_empty() && !others).then_some(keys)
-}
-
-struct Reads {
+struct Reads<'p> {
+    plan: &'p Plan,
     order: mono::Var,
     size: mono::Atom,
     found: Option<Places>,
     /// It is used in another way, too.
     other: bool,
     loops: Vec<mono::Axis>,
-    /// Scalars that are the last place less a number: of which number. Without a number, the last place itself.
-    offsets: Vec<(mono::Var, Option<mono::Atom>)>,
+    /// The numbers of the body that are others with a constant added, and those that are the last place less a number.
+    sums: FxHashMap<mono::Var, (mono::Atom, i64)>,
+    offsets: FxHashMap<mono::Var, mono::Atom>,
 }
 
-impl Reads {
+impl<'p> Reads<'p> {
+    fn of(plan: &'p Plan, order: mono::Var, size: mono::Atom) -> Reads<'p> {
+        let (sums, offsets) = Default::default();
+        Reads { plan, order, size, found: None, other: false, loops: Vec::new(), sums, offsets }
+    }
+
     fn body(&mut self, b: &mono::Body) {
         for s in &b.stmts {
             if let (mono::Exp::Op(op, args), [v]) = (&s.exp, &s.pat[..]) {
@@ -107,17 +105,44 @@ impl Reads {
     }
 
     fn offset(&mut self, v: mono::Var, op: ScalarOp, args: &[mono::Atom]) {
-        let is_last = |a: mono::Atom| self.offsets.iter().any(|(v, k)| a == (*v).into() && k.is_none());
-        match (op, args) {
-            (ScalarOp::Add, [n, k]) if *n == self.size && k.as_int() == Some(-1) => {
-                self.offsets.push((v, None));
-            }
-            (ScalarOp::Sub, [n, k]) if *n == self.size && k.as_int() == Some(1) => {
-                self.offsets.push((v, None));
-            }
-            (ScalarOp::Sub, [last, k]) if is_last(*last) => self.offsets.push((v, Some(*k))),
-            _ => {}
+        self.sums.extend(sum_of(op, args).map(|sum| (v, sum)));
+        if let (ScalarOp::Sub, [last, k]) = (op, args)
+            && self.is_last(*last)
+        {
+            self.offsets.insert(v, *k);
         }
+    }
+
+    /// A number as another one and a constant.
+    fn as_sum(&self, a: mono::Atom) -> (Option<mono::Var>, i64) {
+        match a.as_var().and_then(|v| self.sums.get(&v)) {
+            Some((b, k)) => {
+                let (of, rest) = self.as_sum(*b);
+                (of, rest.wrapping_add(*k))
+            }
+            None => self.plan.as_sum(a),
+        }
+    }
+
+    /// Whether a number is that of the last place.
+    fn is_last(&self, a: mono::Atom) -> bool {
+        let (of, k) = self.as_sum(self.size);
+        self.as_sum(a) == (of, k.wrapping_sub(1))
+    }
+
+    fn from_end(&self, keys: &mono::Body, index: mono::Var) -> Option<mono::Body> {
+        let mut keys = keys.clone();
+        let mut numbers = FxHashMap::default();
+        keys.stmts.retain(|s| {
+            let from_end = matches!(&s.exp, mono::Exp::Op(ScalarOp::Sub, args)
+                if args[1] == index.into() && self.is_last(args[0]));
+            numbers.extend(s.pat.first().filter(|_| from_end).map(|v| (*v, index.into())));
+            !from_end
+        });
+        let mut others = false;
+        keys.for_each_use(&mut |a| others |= a == index.into());
+        keys.substitute(&numbers);
+        (!numbers.is_empty() && !others).then_some(keys)
     }
 
     fn read(&mut self, at: &[mono::Atom]) {
@@ -125,9 +150,9 @@ impl Reads {
             self.other = true;
             return;
         };
-        let offset = self.offsets.iter().find(|(v, _)| *at == (*v).into());
-        let (last, k) = match offset {
-            Some((_, k)) => (true, k.unwrap_or(mono::Atom::int(0))),
+        let (last, k) = match at.as_var().and_then(|v| self.offsets.get(&v)) {
+            Some(k) => (true, *k),
+            None if self.is_last(*at) => (true, mono::Atom::int(0)),
             None => (false, *at),
         };
         let count = match k.as_int() {
@@ -257,9 +282,9 @@ impl Leaf<'_> {
         let most = self.number(Field::Selected);
         let slots = self.most(selected.places.count).filter(|k| *k <= IN_REGISTERS.min(most));
         let few = self.int(ScalarOp::Le, count, Atom::int(most))?;
-        let backwards = from_end(body, axis.var, &selected.ends).filter(|_| last);
+        let backwards = selected.backwards.as_ref();
         let from_end = backwards.is_some();
-        let items = Items { size, index: axis.var, keys: backwards.as_ref().unwrap_or(body), from_end };
+        let items = Items { size, index: axis.var, keys: backwards.unwrap_or(body), from_end };
         match slots {
             // Nothing is read.
             Some(..=0) => return Ok(Atom::int(0)),
