@@ -65,7 +65,7 @@ pub(crate) fn selected(
     let mut reads = Reads::of(plan, order, axis.size);
     reads.body(b);
     let places = reads.found.filter(|_| !reads.other)?;
-    Some(Selected { places, backwards: places.last.then(|| reads.from_end(keys, axis.var)).flatten() })
+    Some(Selected { places, backwards: places.last.then(|| reads.backwards(keys, axis.var)).flatten() })
 }
 
 struct Reads<'p> {
@@ -130,7 +130,8 @@ impl<'p> Reads<'p> {
         self.as_sum(a) == (of, k.wrapping_sub(1))
     }
 
-    fn from_end(&self, keys: &mono::Body, index: mono::Var) -> Option<mono::Body> {
+    /// The keys by the number of an item from the end, where they ask for that number alone.
+    fn backwards(&self, keys: &mono::Body, index: mono::Var) -> Option<mono::Body> {
         let mut keys = keys.clone();
         let mut numbers = FxHashMap::default();
         keys.stmts.retain(|s| {
