@@ -445,6 +445,7 @@ impl<'a, M: Machine> Plan<'a, M> {
             StmtKind::Chain { .. }
             | StmtKind::Points { .. }
             | StmtKind::Barrier
+            | StmtKind::Update { .. }
             | StmtKind::Collective { .. } => broken("a statement of kernels in the plan"),
         }
     }

@@ -90,7 +90,9 @@ impl Find<'_> {
         for s in body {
             match &s.kind {
                 StmtKind::Let { var, exp } => self.let_(*var, exp, s, always),
-                StmtKind::Store { at, .. } => self.indices.extend(at.iter().filter_map(|a| a.as_var())),
+                StmtKind::Store { at, .. } | StmtKind::Update { at, .. } => {
+                    self.indices.extend(at.iter().filter_map(|a| a.as_var()));
+                }
                 StmtKind::If { cond, then, otherwise, results } => {
                     if self.varies(cond)
                         && let Some(of) = self.conds(cond)
@@ -116,7 +118,9 @@ impl Find<'_> {
     fn elements(&mut self, body: &[Stmt]) {
         for s in body {
             match &s.kind {
-                StmtKind::Let { exp: Exp::Load { at, .. }, .. } | StmtKind::Store { at, .. } => {
+                StmtKind::Let { exp: Exp::Load { at, .. }, .. }
+                | StmtKind::Store { at, .. }
+                | StmtKind::Update { at, .. } => {
                     self.indices.extend(at.iter().filter_map(|a| a.as_var()));
                 }
                 kind => kind.blocks().into_iter().for_each(|b| self.elements(b)),

@@ -5,7 +5,7 @@
 //!                kernel … (plan stmt …))
 //! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (rows (x x) …)?
 //!                (params x …) stmt …)
-//! stmt     ::= (let x exp) | (store buffer (a …) a)
+//! stmt     ::= (let x exp) | (store buffer (a …) a) | (update o buffer (a …) a)
 //!            | (for how i range ((x y a) …) stmt … (next a …))
 //!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
 //!            | (if a (then stmt …) (else stmt …) ((x a a) …))
@@ -68,12 +68,14 @@
 //!   side by side is read at once.
 //! - `(points (x …) p (d …))` binds the indices of the point number `p` of a space of these dims, in
 //!   row-major order.
+//! - `(update o buffer (a …) x)` makes `(op o y x)` of the element `y`, at once: threads and blocks may do so to one element
+//!   in any order, which does not matter, as `o` is exact and takes them in any ([`updates`]).
 //! - `(barrier)`: no thread goes on before all threads of the block are there.
 //! - `(collective a ((x y item total) …) stmt … (next b …))` combines the items of the first `a` threads,
 //!   in the order of their numbers, by an associative operator, which the statements make of `x` and `y`;
 //!   all threads get the `total`. `(collective scan a ((x y item before total) …) …)` gives each thread
 //!   also the combination of the items of the threads before it; the first has none, and `before` is
-//!   unspecified there. Neither is anything specified of a `total` of no items. It is a barrier, too.
+//!   unspecified there, or 0 where the items are counts ([`crate::counts`]). Neither is anything specified of a `total` of no items. It is a barrier, too.
 //!
 //! ```text
 //! (kernel "scale" (grid (%b nb)) (worker %w) (params %n %nb %xs %ys)
@@ -190,6 +192,13 @@ pub enum StmtKind {
         exp: Exp,
     },
     Store {
+        buffer: Var,
+        at: Vec<Atom>,
+        value: Atom,
+    },
+    /// Combines the element with a value, at once.
+    Update {
+        op: ScalarOp,
         buffer: Var,
         at: Vec<Atom>,
         value: Atom,
@@ -456,6 +465,13 @@ impl Program {
             Ty::Scalar(_) => None,
         }
     }
+}
+
+/// Whether elements of this type may be updated by an operator: what comes of several updates does not depend on their
+/// order, and GPUs have an instruction for it.
+pub fn updates(op: ScalarOp, base: BaseTy) -> bool {
+    use ScalarOp::{Add, BitAnd, BitOr, BitXor, Max2, Min2};
+    base.is_integer() && base.bits() >= 32 && matches!(op, Add | Min2 | Max2 | BitAnd | BitOr | BitXor)
 }
 
 impl Link {

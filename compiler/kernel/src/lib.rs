@@ -2,6 +2,7 @@
 
 pub mod agree;
 pub mod contract;
+pub mod counts;
 pub mod interface;
 pub mod ir;
 pub mod keep;

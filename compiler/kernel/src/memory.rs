@@ -202,7 +202,7 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
             Exp::Test(t) => atom(&t.size),
             Exp::Workers => {}
         },
-        StmtKind::Store { buffer, at, value } => {
+        StmtKind::Store { buffer, at, value } | StmtKind::Update { buffer, at, value, .. } => {
             at.iter().for_each(&mut atom);
             atom(value);
             f(*buffer);
@@ -277,7 +277,7 @@ pub fn read(block: &[Stmt]) -> FxHashSet<Var> {
     while let Some(b) = todo.pop() {
         for s in b {
             match &s.kind {
-                StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } => {
+                StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } | StmtKind::Update { buffer, .. } => {
                     found.insert(*buffer);
                 }
                 StmtKind::Chain { state, links, .. } => {

@@ -419,6 +419,12 @@ impl<'t> Parser<'t> {
                 at: self.list(items.next("indices")?)?,
                 value: self.atom(items.next("a value")?)?,
             },
+            "update" => StmtKind::Update {
+                op: operator(items.next("an operator")?)?,
+                buffer: self.var(items.next("a buffer")?)?,
+                at: self.list(items.next("indices")?)?,
+                value: self.atom(items.next("a value")?)?,
+            },
             "for" => {
                 let how = how(items.next("how the loop runs")?)?;
                 let var = self.index(items.next("an index variable")?)?;

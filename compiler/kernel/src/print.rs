@@ -344,6 +344,9 @@ impl<'p> Printer<'p> {
             StmtKind::Store { buffer, at, value } => {
                 format!("(store {} {} {}", self.var(*buffer), self.list(at), self.atom(*value))
             }
+            StmtKind::Update { op, buffer, at, value } => {
+                format!("(update {op} {} {} {}", self.var(*buffer), self.list(at), self.atom(*value))
+            }
             StmtKind::For { how, var, range, carried, .. } => {
                 let (var, range) = (self.index(*var), self.range(range));
                 format!("(for {} {var} {range} {}", how_text(*how), self.carried(carried))

@@ -40,6 +40,8 @@
 //! each of which is owned by one of them. `(op + (op * b c) k)`, with `k` below the constant `c`, is of tile `b`; and
 //! so are the numbers from `(op max2 x (op * b c))` up to `(op min2 y (op + (op * b c) c))`.
 //!
+//! Where all accesses are an `update` by one operator, none has to be owned: their order does not matter.
+//!
 //! Three kinds of memory differ: a `Scratch` buffer has a part for each worker, so that every access
 //! names `worker` first and blocks need not own it; a `Private` buffer allocated in the extent of a
 //! variable is another one for each of its values, and so is a `Shared` one for each block; and two parameters that a launch gives the same
@@ -47,11 +49,13 @@
 //! `(slice %b %c n)`. The memory of a `chain` is touched by that statement alone. Values carried by a `lanes` loop are reductions, those
 //! by a `scan` prefixes, which [`crate::verify`] checks.
 
+mod kept;
 mod launches;
 
 use crate::ir::*;
 use crate::print;
 use remc_base::Prov;
+use remc_base::ops::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
@@ -100,7 +104,7 @@ pub fn written(p: &Program) -> Vec<FxHashSet<Var>> {
 fn stores(block: &[Stmt], out: &mut FxHashSet<Var>) {
     for s in block {
         match &s.kind {
-            StmtKind::Store { buffer, .. } => {
+            StmtKind::Store { buffer, .. } | StmtKind::Update { buffer, .. } => {
                 out.insert(*buffer);
             }
             StmtKind::Chain { state, links, .. } => out.extend(handed_on(*state, links)),
@@ -131,6 +135,10 @@ struct Access<'p> {
     phase: usize,
     /// The thread that does it, where it is one.
     single: Option<i64>,
+    /// The conditions that hold where it is.
+    given: Vec<Var>,
+    /// Of an update its operator.
+    update: Option<ScalarOp>,
 }
 
 /// The indices of a point.
@@ -185,6 +193,8 @@ struct Checker<'p> {
     /// Conditions that hold for one thread, by its number.
     one: FxHashMap<Var, i64>,
     single: Option<i64>,
+    given: Vec<Var>,
+    kept: kept::Kept,
     phase: usize,
     /// Phases between which there may be no barrier, as the lowest one of each group.
     phases: Vec<usize>,
@@ -220,6 +230,8 @@ impl<'p> Checker<'p> {
             at_most: FxHashMap::default(),
             one: FxHashMap::default(),
             single: None,
+            given: Vec::new(),
+            kept: kept::Kept::of(kernel),
             phase: 0,
             phases: vec![0],
             copies: FxHashMap::default(),
@@ -243,9 +255,24 @@ impl<'p> Checker<'p> {
         for k in 0..self.outer() {
             self.parallel[k].fixed = self.uniform.clone();
         }
+        if kernel.threads.is_some() {
+            let of_block = self.of_block();
+            self.parallel[kernel.grid.len()].fixed.extend(of_block);
+        }
         self.scratch()?;
         self.chains()?;
         (0..self.parallel.len()).try_for_each(|k| self.variable(k))
+    }
+
+    /// What a block's threads have in common beside what all blocks have: where it is in the grid, and where the rows of that
+    /// number begin.
+    fn of_block(&self) -> Vec<Var> {
+        let mut found: Vec<Var> = self.kernel.grid.iter().map(|(v, _)| *v).collect();
+        let written = |b: &Var| self.accesses.iter().any(|a| a.write && a.buffer == *b);
+        let is_block = |i: &Atom| i.as_var().is_some_and(|v| self.kernel.grid.iter().any(|(g, _)| *g == v));
+        let of_rows = self.starts.iter().filter(|(_, (starts, i))| is_block(i) && !written(starts));
+        found.extend(of_rows.map(|(v, _)| *v));
+        found
     }
 
     /// Collects accesses and what is known of variables.
@@ -257,6 +284,10 @@ impl<'p> Checker<'p> {
                     self.exp(*var, exp, s.prov, around);
                 }
                 StmtKind::Store { buffer, at, .. } => self.access(*buffer, at, true, s.prov, around),
+                StmtKind::Update { op, buffer, at, .. } => {
+                    self.access(*buffer, at, true, s.prov, around);
+                    self.accesses.last_mut().into_iter().for_each(|a| a.update = Some(*op));
+                }
                 StmtKind::For { how, var, range, body, carried, .. } => {
                     let parallel = how.is_parallel().then(|| self.enter(*how, *var, around));
                     self.bound.insert(*var);
@@ -297,7 +328,9 @@ impl<'p> Checker<'p> {
                     let before = self.phase;
                     let outer = self.single;
                     self.single = cond.as_var().and_then(|v| self.one.get(&v).copied()).or(outer);
+                    self.given.extend(cond.as_var());
                     self.block(then, around);
+                    self.given.truncate(self.given.len() - usize::from(cond.as_var().is_some()));
                     self.single = outer;
                     self.block(otherwise, around);
                     (before..=self.phase).for_each(|k| self.same_phase(before, k));
@@ -393,7 +426,8 @@ impl<'p> Checker<'p> {
 
     fn access(&mut self, buffer: Var, at: &'p [Atom], write: bool, prov: Prov, around: &[usize]) {
         let (phase, single) = (self.phase, self.single);
-        self.accesses.push(Access { buffer, at, write, prov, around: around.to_vec(), phase, single });
+        let (around, given) = (around.to_vec(), self.given.clone());
+        self.accesses.push(Access { buffer, at, write, prov, around, phase, single, given, update: None });
     }
 
     /// Notes products and differences, and sums that are a number of a tile.
@@ -570,6 +604,7 @@ impl<'p> Checker<'p> {
         let Some(first) = accesses.first() else { return true };
         self.common_point(accesses, owner)
             || self.common_row(accesses, owner)
+            || self.common_count(accesses, owner)
             || (0..first.at.len()).any(|k| {
                 let sizes = self.owned(first.at[k], owner);
                 sizes.is_some()
@@ -610,6 +645,17 @@ impl<'p> Checker<'p> {
                 .then_some((*starts, self.owned(*i, owner)?))
         };
         let first = accesses.first().and_then(|a| found(a));
+        first.is_some() && accesses.iter().all(|a| found(a) == first)
+    }
+
+    /// Whether all are of places that the threads share out by counting, at the same position.
+    fn common_count(&self, accesses: &[&Access], owner: &Parallel) -> bool {
+        let threads = self.kernel.threads.is_some_and(|(thread, _)| thread == owner.var);
+        let found = |a: &Access| {
+            let place = |(k, i): (usize, &Atom)| Some((k, self.kept.place(i.as_var()?, &a.given)?));
+            a.at.iter().enumerate().find_map(place)
+        };
+        let first = accesses.first().filter(|_| threads).and_then(|a| found(a));
         first.is_some() && accesses.iter().all(|a| found(a) == first)
     }
 
@@ -658,7 +704,9 @@ impl<'p> Checker<'p> {
             let accesses = &by_buffer[&key];
             // What one thread does it does in order.
             let one = accesses[0].single.filter(|_| threads);
-            let apart = apart || one.is_some() && accesses.iter().all(|a| a.single == one);
+            let op = accesses[0].update;
+            let updated = op.is_some() && accesses.iter().all(|a| a.update == op);
+            let apart = updated || apart || one.is_some() && accesses.iter().all(|a| a.single == one);
             if !apart
                 && !owner.own.contains(&buffer)
                 && !self.common(accesses, owner)
@@ -707,7 +755,11 @@ impl<'p> Checker<'p> {
     }
 
     fn text(&self, a: &Access) -> String {
-        let word = if a.write { "store" } else { "load" };
+        let word = match (a.update, a.write) {
+            (Some(_), _) => "update",
+            (None, true) => "store",
+            (None, false) => "load",
+        };
         format!("`{word} {}`", print::access(self.p, a.buffer, a.at))
     }
 
@@ -717,8 +769,10 @@ impl<'p> Checker<'p> {
         let writes = accesses.iter().filter(|a| a.write);
         let pairs = writes.flat_map(|w| accesses.iter().map(move |a| (*w, *a)));
         // An access may race with itself: then it is shown alone.
-        let alone = accesses.iter().find(|a| a.write && !self.common(&[a], owner)).map(|a| (*a, *a));
-        let pair = alone.or_else(|| pairs.clone().find(|(w, a)| !self.common(&[w, a], owner)));
+        let alone = accesses.iter().find(|a| a.write && a.update.is_none() && !self.common(&[a], owner));
+        let alike = |w: &Access, a: &Access| w.update.is_some() && w.update == a.update;
+        let apart = |w: &Access, a: &Access| !alike(w, a) && !self.common(&[w, a], owner);
+        let pair = alone.map(|a| (*a, *a)).or_else(|| pairs.clone().find(|(w, a)| apart(w, a)));
         let Some((w, a)) = pair.or_else(|| pairs.last()) else {
             // Not reached: the buffer is written.
             return self.report(accesses[0], accesses[0], owner);

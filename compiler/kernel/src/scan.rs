@@ -116,7 +116,7 @@ impl Dependent {
 fn accesses(s: &StmtKind, f: &mut dyn FnMut(Var, bool)) {
     match s {
         StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } => f(*buffer, false),
-        StmtKind::Store { buffer, .. } => f(*buffer, true),
+        StmtKind::Store { buffer, .. } | StmtKind::Update { buffer, .. } => f(*buffer, true),
         _ => {}
     }
     for inner in s.blocks().into_iter().flatten() {

@@ -126,12 +126,18 @@ fields! {
         "items of such a row that are asked together whether any is to be kept";
     ScatterLeast "scatter.least" Cpu 1..=0x10_0000, 64:
         "items that a row needs to be counted in several copies of a small array";
+    ScatterParts "scatter.parts" Cpu 1..=1024, 16:
+        "parts of the items of a scatter at most, each with a copy of the destination";
     Copies "scatter.copies" Cpu 1..=8, 4:
         "copies of a small array that a row is counted in";
     // Of processors and GPUs.
+    ScatterItems "scatter.items" Both 1..=0x1_0000, 16:
+        "items of a scatter that are worth an element of a copy of the destination; on a GPU those of a part at least";
+    ScatterFewest "scatter.fewest" Both 1..=0x10_0000, 2:
+        "parts of the items that are worth copies of the destination";
     Private "array.private" Both 1..=256, 64:
         "elements that an array of a point may have to be on the stack, or in registers";
-    FilterParts "filter.parts" Both 1..=1024, 8:
+    FilterParts "filter.parts" Cpu 1..=1024, 8:
         "parts of a grain: so many operations are items of what a filter moves at once";
     // What the code generator for processors decides.
     Ahead "ahead" CpuCode 64..=0x1_0000, 4096:
@@ -161,6 +167,14 @@ fields! {
         "points that a thread of a map has, or of a reduction at least";
     Packed "pack.items" Gpu 1..=4, 4, power:
         "neighbours that come and go as one word, where they fit in 16 bytes";
+    FilterItems "filter.items" Gpu 1..=64, 16:
+        "items that a thread of a filter asks for, one after the other, where there are many";
+    ScatterCopied "scatter.copied" Gpu 1..=0x4000_0000, 0x100_0000:
+        "elements that all copies of the destination of a scatter have at most";
+    ScatterThreads "scatter.threads" Gpu 1..=0x10_0000, 4096:
+        "threads that scatter into copies at least; with fewer, items are sorted by their places";
+    SortItems "sort.items" Gpu 1..=16, 8, power:
+        "items that a thread sorts by itself, and makes of a merge";
     ScanItems "scan.items" Gpu 1..=32, 8, power:
         "consecutive elements that a thread scans, where shared memory has room";
     Shared "shared.bytes" Gpu 1024..=0xC000, 0x8000:

@@ -446,7 +446,7 @@ impl Combine {
 }
 
 /// Whether the operator is associative and commutative, up to the rounding that a reduction allows.
-fn commutes(op: ScalarOp) -> bool {
+pub fn commutes(op: ScalarOp) -> bool {
     use ScalarOp::*;
     matches!(op, Add | Mul | Min2 | Max2 | And | Or | Xor | BitAnd | BitOr | BitXor | Gcd)
 }

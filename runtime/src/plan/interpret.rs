@@ -50,6 +50,8 @@ pub struct Memory {
 struct Cell {
     value: Option<Scalar>,
     writer: Access,
+    /// Whether the last one that wrote was an update, which may meet others.
+    updated: bool,
     reader: Access,
 }
 

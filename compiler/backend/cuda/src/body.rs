@@ -15,6 +15,7 @@ use crate::scalar::{self, type_name};
 use crate::writer::Writer;
 use remc_base::{BaseTy, Name, Prov, Scalar, Trap};
 use remc_kernel::contract::Fused;
+use remc_kernel::counts::Counts;
 use remc_kernel::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,6 +47,8 @@ pub struct Body<'a> {
     texts: FxHashMap<Var, String>,
     /// How many threads a block has, in a kernel whose blocks have threads of their own.
     pub threads: Option<u32>,
+    /// What its collectives count.
+    pub counts: Counts,
     /// The kernel's parameters that may begin anywhere, not only where a pack of elements does.
     pub slices: FxHashSet<Var>,
     /// Inside of a loop over the lanes of packs its variable, and the packs that are read and written.
@@ -93,6 +96,7 @@ impl<'a> Body<'a> {
             inlinable: FxHashSet::default(),
             texts: FxHashMap::default(),
             threads: None,
+            counts: Counts::default(),
             slices: FxHashSet::default(),
             lane: None,
             taken: Vec::new(),
@@ -154,6 +158,7 @@ impl<'a> Body<'a> {
         match &s.kind {
             StmtKind::Let { var, exp } => self.let_(*var, exp),
             StmtKind::Store { buffer, at, value } => self.store(*buffer, at, *value),
+            StmtKind::Update { op, buffer, at, value } => self.update(*op, *buffer, at, *value),
             StmtKind::For { how, var, range, carried, body, next } => {
                 self.for_(*how, *var, range, carried, body, next)
             }

@@ -77,7 +77,9 @@ fn direct(s: &StmtKind, f: &mut dyn FnMut(Atom)) {
             Exp::Test(t) => f(t.size),
             Exp::Workers => {}
         },
-        StmtKind::Store { at, value, .. } => at.iter().chain([value]).for_each(|a| f(*a)),
+        StmtKind::Store { at, value, .. } | StmtKind::Update { at, value, .. } => {
+            at.iter().chain([value]).for_each(|a| f(*a))
+        }
         StmtKind::For { carried, .. } | StmtKind::While { carried, .. } => {
             carried.iter().for_each(|c| f(c.init))
         }

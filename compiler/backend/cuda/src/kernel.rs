@@ -22,7 +22,7 @@ use crate::{Error, Linkage};
 use remc_base::Trap;
 use remc_kernel::ir::*;
 use remc_kernel::schedule::Field;
-use remc_kernel::{contract, memory, race};
+use remc_kernel::{contract, counts, memory, race};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The threads that a multiprocessor has at the same time at most.
@@ -150,6 +150,7 @@ fn serial(b: &mut Body, k: &Kernel) -> Printed {
 /// A kernel whose blocks have threads.
 fn threaded(b: &mut Body, (id, k): (KernelId, &Kernel), thread: Var, count: u32) -> Printed {
     b.threads = Some(count);
+    b.counts = counts::counts(k);
     let count = fixed::name(id, k, "threads");
     if mentioned(k, k.worker) {
         let worker = b.name(k.worker);

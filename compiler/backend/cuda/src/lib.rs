@@ -52,6 +52,7 @@ const SCALAR: &str = include_str!("text/scalar.cuh");
 const HALF: &str = include_str!("text/half.cuh");
 const DEVICE: &str = include_str!("text/device.cuh");
 const THREADS: &str = include_str!("text/threads.cuh");
+const UPDATE: &str = include_str!("text/update.cuh");
 const HOST: &str = include_str!("text/host.cuh");
 
 /// What has no text: a mistake of the compiler, since the verifier has accepted the program.
@@ -158,7 +159,13 @@ fn prelude(all: &[&Program]) -> String {
     let half = if all.iter().any(|p| mentions_half(p)) { HALF } else { "" };
     let meets = |p: &&Program| p.kernels.iter().any(|(_, k)| k.body.iter().any(|s| kernel::meets(&s.kind)));
     let together = if all.iter().any(meets) { THREADS } else { "" };
-    format!("{SCALAR}{half}\n{DEVICE}{together}")
+    let updates = |p: &&Program| p.kernels.iter().any(|(_, k)| k.body.iter().any(|s| has_updates(&s.kind)));
+    let update = if all.iter().any(updates) { UPDATE } else { "" };
+    format!("{SCALAR}{half}\n{DEVICE}{together}{update}")
+}
+
+fn has_updates(s: &StmtKind) -> bool {
+    matches!(s, StmtKind::Update { .. }) || s.blocks().into_iter().flatten().any(|s| has_updates(&s.kind))
 }
 
 fn mentions_half(p: &Program) -> bool {

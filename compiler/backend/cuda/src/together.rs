@@ -14,6 +14,7 @@
 use crate::body::{Body, Printed, Side, wrong};
 use crate::kernel::{has_checks, meets};
 use crate::scalar::type_name;
+use remc_base::ops::ScalarOp;
 use remc_kernel::ir::*;
 use remc_kernel::memory::mentions;
 use rustc_hash::FxHashSet;
@@ -89,8 +90,35 @@ impl Body<'_> {
         Ok(())
     }
 
+    pub fn update(&mut self, op: ScalarOp, buffer: Var, at: &[Atom], value: Atom) -> Printed {
+        let name = match op {
+            ScalarOp::Add => "add",
+            ScalarOp::Min2 => "min2",
+            ScalarOp::Max2 => "max2",
+            ScalarOp::BitAnd => "bit_and",
+            ScalarOp::BitOr => "bit_or",
+            ScalarOp::BitXor => "bit_xor",
+            _ => return wrong(format!("an update by `{op}`")),
+        };
+        let (value, element) = (self.whole(value), self.element(buffer, at)?);
+        self.w.line(format!("remc_update_{name}(&{element}, {value});"));
+        Ok(())
+    }
+
     pub fn collective(&mut self, count: Atom, joined: &[Joined], body: &[Stmt], next: &[Atom]) -> Printed {
         let Some(threads) = self.threads else { return wrong("threads that a kernel does not have") };
+        if let [Joined { before: Some(before), total, .. }] = *joined
+            && let Some(conds) = self.counts.before.get(&before).cloned()
+        {
+            let conds: Vec<String> = conds.into_iter().map(|c| self.atom(Atom::Var(c))).collect();
+            let (number, conds) = (conds.len(), conds.join(", "));
+            let [before, total] = [before, total].map(|v| self.name(v));
+            self.w.line(format!("i64 {before};"));
+            self.w.line(format!(
+                "const i64 {total} = remc_count<{threads}, {number}>({{{conds}}}, &{before});"
+            ));
+            return Ok(());
+        }
         let operands: Vec<(Var, Var)> = joined.iter().map(|j| (j.x, j.y)).collect();
         let c = self.combiner(&operands, body, next)?;
         let items: Vec<String> = joined.iter().map(|j| self.atom(j.item)).collect();

@@ -352,7 +352,7 @@ impl Plan {
 }
 
 impl Leaf<'_> {
-    fn shared(&mut self, base: remc_base::BaseTy, dims: Vec<Atom>) -> Place {
+    pub fn shared(&mut self, base: remc_base::BaseTy, dims: Vec<Atom>) -> Place {
         let ty = BufferTy { base, dims, space: Space::Shared };
         let buffer = self.program().buffer("part", ty);
         self.emit(StmtKind::Alloc { buffer });

@@ -16,12 +16,13 @@
 //! | --- | --- |
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
 //! | [`appends`] | arrays one after the other, made or copied where they belong |
-//! | [`seg`], [`reduce`], [`scan`], [`pack`] | parallel operators: maps, reductions, scans, results of computed places |
+//! | [`seg`], [`reduce`], [`scan`], [`filter`], [`scatter`] | parallel operators: maps, reductions, scans, filters, results of computed places |
 //! | [`ragged`] | rows of sizes of their own, made where they belong |
 //! | [`once`] | ragged rows, whose lengths are read once |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
+//! | [`merge`] | the order of an array |
 //! | [`sort`], [`select`] | the order of a row, or what is read of it |
 //! | [`copied`] | rows that points copy, to read them again and again |
 //! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
@@ -41,20 +42,22 @@ mod blocked;
 mod build;
 mod copied;
 mod doubtful;
+mod filter;
 mod fold;
 mod fused;
 mod grid;
 mod halves;
 mod leaf;
+mod merge;
 mod nest;
 mod once;
 mod operands;
 mod own;
-mod pack;
 mod plan;
 mod ragged;
 mod reduce;
 mod scan;
+mod scatter;
 mod schedule;
 mod seg;
 mod select;

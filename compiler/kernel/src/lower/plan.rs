@@ -7,6 +7,7 @@
 //! use.
 
 use super::build::{Blocks, Emit};
+use super::scatter::Scatter;
 use super::{Bound, Env, L, Place, wrong};
 use crate::ir::*;
 use crate::schedule::{Field, Fields, Schedule, Schedules};
@@ -492,7 +493,8 @@ impl Plan {
             flat::Exp::SerialMap { axes, body } => self.serial_map(&s.pat, axes, body),
             flat::Exp::Seg(seg) => self.seg(&s.pat, seg),
             flat::Exp::Scatter { dests, axis, body, combine } => {
-                self.scatter(&s.pat, dests, *axis, body, combine.as_ref())
+                let scatter = Scatter { dests, axis: *axis, body, combine: combine.as_ref() };
+                self.scatter(&s.pat, scatter)
             }
             flat::Exp::Filters(parts) => self.filters(&s.pat, parts),
             flat::Exp::Grade { axis, body } => self.grade(&s.pat, *axis, body),

@@ -198,7 +198,7 @@ impl Leaf<'_> {
         self.int(ScalarOp::Or, less, rest)
     }
 
-    fn key_less(&mut self, base: BaseTy, x: Atom, y: Atom) -> L<Atom> {
+    pub fn key_less(&mut self, base: BaseTy, x: Atom, y: Atom) -> L<Atom> {
         match base {
             BaseTy::Bool => {
                 let no = self.op(ScalarOp::Not, &[x])?;

@@ -347,7 +347,7 @@ impl Plan {
     }
 
     /// Tiles of an axis of so many elements, as many for each segment as make enough blocks in all.
-    fn tiles_of_segments(&mut self, space: &[mono::Axis], n: Atom) -> L<Tiles> {
+    pub fn tiles_of_segments(&mut self, space: &[mono::Axis], n: Atom) -> L<Tiles> {
         let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
         let segments = self.product(&sizes)?;
         let segments = self.int(ScalarOp::Max2, segments, Atom::int(1))?;
@@ -459,18 +459,18 @@ impl Leaf<'_> {
     }
 
     /// … as many as the schedule says.
-    fn threads_of_block(&mut self) -> Atom {
+    pub fn threads_of_block(&mut self) -> Atom {
         let count = self.number(Field::Threads) as u32;
         self.threads(count)
     }
 
     /// How many threads a block has.
-    fn count(&self) -> Atom {
+    pub fn count(&self) -> Atom {
         Atom::int(self.kernel.threads.map_or(1, |(_, n)| i64::from(n)))
     }
 
     /// The indices of the point of a space with this number; the axes' variables are bound to them.
-    fn point(&mut self, space: &[mono::Axis], p: Atom) -> L<Vec<Atom>> {
+    pub fn point(&mut self, space: &[mono::Axis], p: Atom) -> L<Vec<Atom>> {
         if let [axis] = space {
             self.set(axis.var, p);
             return Ok(vec![p]);
@@ -492,7 +492,7 @@ impl Leaf<'_> {
     }
 
     /// Statements that one thread runs.
-    fn by_one(&mut self, thread: Atom, make: impl FnOnce(&mut Self) -> L<()>) -> L<()> {
+    pub fn by_one(&mut self, thread: Atom, make: impl FnOnce(&mut Self) -> L<()>) -> L<()> {
         let cond = self.int(ScalarOp::Eq, thread, Atom::int(0))?;
         self.blocks.open();
         make(self)?;

@@ -143,47 +143,61 @@ impl Leaf<'_> {
             };
             let cond = l.int(ScalarOp::Ge, *at, Atom::int(0))?;
             l.blocks.open();
-            let mut pending = Vec::new();
-            if let Some(c) = combine {
-                let olds = outs.iter().zip(dests).map(|(o, d)| {
-                    let cell = l.plan.flat.vars[*d].ty.rank() > 1;
-                    if cell { Ok(Bound::Array(o.cell(&[*at]))) } else { l.load(o, &[*at]).map(Bound::Scalar) }
-                });
-                let olds = olds.collect::<L<Vec<_>>>()?;
-                for (param, value) in c.params.iter().zip(olds.into_iter().chain(values.iter().cloned())) {
-                    l.env.insert(*param, value);
-                }
-                let new = l.body(&c.body)?;
-                for ((r, param), o) in new.into_iter().zip(&c.params).zip(outs) {
-                    pending.push((r, *param, o.cell(&[*at])));
-                }
-                for (r, param, to) in &mut pending {
-                    if let Bound::Array(from) = r
-                        && outs.iter().any(|o| o.buffer == from.buffer)
-                        && from != to
-                    {
-                        let tmp = l.scratch(*param)?;
-                        let dims = l.dims(*param)?;
-                        l.copy(&dims, from, &tmp)?;
-                        *r = Bound::Array(tmp);
-                    }
-                }
-            } else {
-                for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
-                    match (r, a) {
-                        (Bound::Scalar(x), _) => l.store(o, &[*at], *x),
-                        (_, mono::Atom::Var(v)) => pending.push((r.clone(), *v, o.cell(&[*at]))),
-                        _ => return wrong("a constant array"),
-                    }
-                }
-            }
-            for (r, v, to) in &pending {
-                l.copy_value(*v, r, to)?;
-            }
+            l.write_item(*at, values, dests, body, combine, outs)?;
             let then = l.blocks.close();
             l.emit(StmtKind::If { cond, then, otherwise: Vec::new(), results: Vec::new() });
             Ok(())
         })
+    }
+
+    /// Writes the values that a body gives of an item to a place of the destinations.
+    pub fn write_item(
+        &mut self,
+        at: Atom,
+        values: &[Bound],
+        dests: &[mono::Var],
+        body: &mono::Body,
+        combine: Option<&mono::Lambda>,
+        outs: &[Place],
+    ) -> L<()> {
+        let mut pending = Vec::new();
+        if let Some(c) = combine {
+            let olds = outs.iter().zip(dests).map(|(o, d)| {
+                let cell = self.plan.flat.vars[*d].ty.rank() > 1;
+                if cell { Ok(Bound::Array(o.cell(&[at]))) } else { self.load(o, &[at]).map(Bound::Scalar) }
+            });
+            let olds = olds.collect::<L<Vec<_>>>()?;
+            for (param, value) in c.params.iter().zip(olds.into_iter().chain(values.iter().cloned())) {
+                self.env.insert(*param, value);
+            }
+            let new = self.body(&c.body)?;
+            for ((r, param), o) in new.into_iter().zip(&c.params).zip(outs) {
+                pending.push((r, *param, o.cell(&[at])));
+            }
+            for (r, param, to) in &mut pending {
+                if let Bound::Array(from) = r
+                    && outs.iter().any(|o| o.buffer == from.buffer)
+                    && from != to
+                {
+                    let tmp = self.scratch(*param)?;
+                    let dims = self.dims(*param)?;
+                    self.copy(&dims, from, &tmp)?;
+                    *r = Bound::Array(tmp);
+                }
+            }
+        } else {
+            for ((r, a), o) in values.iter().zip(&body.results[1..]).zip(outs) {
+                match (r, a) {
+                    (Bound::Scalar(x), _) => self.store(o, &[at], *x),
+                    (_, mono::Atom::Var(v)) => pending.push((r.clone(), *v, o.cell(&[at]))),
+                    _ => return wrong("a constant array"),
+                }
+            }
+        }
+        for (r, v, to) in &pending {
+            self.copy_value(*v, r, to)?;
+        }
+        Ok(())
     }
 
     pub fn filter(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {

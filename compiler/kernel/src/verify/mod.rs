@@ -125,6 +125,8 @@ rules! {
     Points,
     /// A collective combines values of one type each; a scan gives each thread what comes before.
     Collective,
+    /// Threads update an element by an operator that takes values in any order, of the element's own type.
+    Update,
     /// At least one lane, or iteration at a time.
     Width,
     /// Iterations that are jammed carry no values.

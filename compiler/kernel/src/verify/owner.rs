@@ -166,7 +166,7 @@ impl<'p> Owner<'p> {
                 Exp::Load { buffer, .. } => self.used(*buffer).map(|_| ()),
                 Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Workers | Exp::Test(_) => Ok(()),
             },
-            StmtKind::Store { buffer, .. } => self.write(*buffer),
+            StmtKind::Store { buffer, .. } | StmtKind::Update { buffer, .. } => self.write(*buffer),
             // No plan has what only threads do.
             StmtKind::Check { .. }
             | StmtKind::Chain { .. }

@@ -38,6 +38,19 @@ impl<'p> Verifier<'p> {
                 self.indices(*buffer, ty, at)?;
                 self.of_type(*value, ty.base, Rule::Store)
             }
+            StmtKind::Update { op, buffer, at, value } => {
+                let ty = self.buffer(*buffer, Rule::Update)?;
+                self.indices(*buffer, ty, at)?;
+                self.of_type(*value, ty.base, Rule::Update)?;
+                let base = ty.base;
+                self.together()?;
+                self.ensure(updates(*op, base), Rule::Update, || {
+                    format!(
+                        "{} has to be updated in order: it is `{op}` of {base}",
+                        self.text(Atom::Var(*buffer))
+                    )
+                })
+            }
             StmtKind::For { how, var, range, carried, body, next } => {
                 self.loop_form(*how, range, carried)?;
                 self.inits(carried)?;

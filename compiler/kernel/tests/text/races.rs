@@ -75,6 +75,25 @@ fn what_is_owned_in_other_ways_is_accepted() {
              (for (lanes 8) %i (tile %b 64 %n) () (let (%x float) (load %tmp %w 0) p0)
                (store %ys (%i) %x p0) (next) p0)",
         ),
+        // Places that threads share out by counting.
+        (
+            "(%b %nb) threads",
+            "(for seq %r (upto 0 %m) (((%base int) (%kept int) 0)) (let (%i int) (op + %r %th) p0)
+           (let (%x float) (load %xs %i) p0) (let (%c bool) (op > %x 0.0) p0) (let (%d bool) %c p0)
+           (let (%one int) (op select %c 1 0) p0)
+           (collective scan 256 (((%u int) (%v int) %one (%before int) (%all int))) (let (%q int) (op + %u %v) p0)
+             (next %q) p0)
+           (let (%at int) (op + %base %before) p0) (if %c (then (store %as (%b %at) %x p0)) (else) () p0)
+           (let (%more int) (op + %base %all) p0) (next %more) p0)",
+        ),
+        // Updates, in any order; of a copy of the block's own, too.
+        ("(%b %nb) threads", "(let (%k int) (load %iis %b 0) p0) (update + %is (%k) 1 p0) (update + %is (0) 1 p0)"),
+        (
+            "(%b %nb) threads",
+            "(alloc (%part shared int 256) p0) (store %part (%th) 0 p0) (barrier p0)
+             (let (%k int) (load %iis %b 0) p0) (update max2 %part (%k) 1 p0) (barrier p0)
+             (let (%x int) (load %part %th) p0) (update max2 %is (%th) %x p0)",
+        ),
         // Rows and columns that are threads, as many as there are shares.
         (
             "(%b %nb) threads",
@@ -419,6 +438,79 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
              (next) p0) (next) p0)",
         &["`store %as (%q", "`load %as (%k"],
         "%i (lanes)",
+    ),
+    (
+        "a place that is counted, written by all threads",
+        "(%b %nb) threads",
+        "(for seq %r (upto 0 %m) (((%base int) (%kept int) 0)) (let (%i int) (op + %r %th) p0)
+           (let (%x float) (load %xs %i) p0) (let (%c bool) (op > %x 0.0) p0) (let (%d bool) %c p0)
+           (let (%one int) (op select %c 1 0) p0)
+           (collective scan 256 (((%u int) (%v int) %one (%before int) (%all int))) (let (%q int) (op + %u %v) p0)
+             (next %q) p0)
+           (let (%at int) (op + %base %before) p0) (store %as (%b %at) %x p0)
+           (let (%more int) (op + %base %all) p0) (next %more) p0)",
+        &["`store %as (%b %at)`"],
+        "%th (threads)",
+    ),
+    (
+        "a place that is counted, where another condition holds",
+        "(%b %nb) threads",
+        "(for seq %r (upto 0 %m) (((%base int) (%kept int) 0)) (let (%i int) (op + %r %th) p0)
+           (let (%x float) (load %xs %i) p0) (let (%c bool) (op > %x 0.0) p0) (let (%d bool) (op < %x 1.0) p0)
+           (let (%one int) (op select %c 1 0) p0)
+           (collective scan 256 (((%u int) (%v int) %one (%before int) (%all int))) (let (%q int) (op + %u %v) p0)
+             (next %q) p0)
+           (let (%at int) (op + %base %before) p0) (if %d (then (store %as (%b %at) %x p0)) (else) () p0)
+           (let (%more int) (op + %base %all) p0) (next %more) p0)",
+        &["`store %as (%b %at)`"],
+        "%th (threads)",
+    ),
+    (
+        "a place that is counted, from another number on in each thread",
+        "(%b %nb) threads",
+        "(for seq %r (upto 0 %m) (((%base int) (%kept int) 0)) (let (%i int) (op + %r %th) p0)
+           (let (%x float) (load %xs %i) p0) (let (%c bool) (op > %x 0.0) p0) (let (%d bool) %c p0)
+           (let (%one int) (op select %c 1 0) p0)
+           (collective scan 256 (((%u int) (%v int) %one (%before int) (%all int))) (let (%q int) (op + %u %v) p0)
+             (next %q) p0)
+           (let (%at int) (op + %th %before) p0) (if %c (then (store %as (%b %at) %x p0)) (else) () p0)
+           (let (%more int) (op + %base %all) p0) (next %more) p0)",
+        &["`store %as (%b %at)`"],
+        "%th (threads)",
+    ),
+    (
+        "a place that is counted in some threads",
+        "(%b %nb) threads",
+        "(for seq %r (upto 0 %m) (((%base int) (%kept int) 0)) (let (%i int) (op + %r %th) p0)
+           (let (%x float) (load %xs %i) p0) (let (%c bool) (op > %x 0.0) p0) (let (%d bool) %c p0)
+           (let (%one int) (op select %c 1 0) p0)
+           (collective scan 128 (((%u int) (%v int) %one (%before int) (%all int))) (let (%q int) (op + %u %v) p0)
+             (next %q) p0)
+           (let (%at int) (op + %base %before) p0) (if %c (then (store %as (%b %at) %x p0)) (else) () p0)
+           (let (%more int) (op + %base %all) p0) (next %more) p0)",
+        &["`store %as (%b %at)`"],
+        "%th (threads)",
+    ),
+    (
+        "updates by two operators",
+        "(%b %nb) threads",
+        "(update + %is (0) 1 p0) (update max2 %is (0) 1 p0)",
+        &["`update %is (0)`"],
+        "%b (blocks)",
+    ),
+    (
+        "an update of what others read",
+        "(%b %nb) threads",
+        "(let (%k int) (load %is %th) p0) (update + %is (0) %k p0)",
+        &["`update %is (0)`", "`load %is (%th)`"],
+        "%b (blocks)",
+    ),
+    (
+        "an update of what is not yet clear",
+        "(%b %nb) threads",
+        "(alloc (%part shared int 256) p0) (store %part (%th) 0 p0) (update + %part (0) 1 p0)",
+        &["`update %part (0)`", "`store %part (%th)`"],
+        "%th (threads)",
     ),
     (
         "scratch without the worker",

@@ -249,6 +249,9 @@ const THREADED: &[(Rule, &str)] = &[
     (Rule::Collective, "(collective scan 4 (((%x int) (%y int) 1 (%mine float) (%all int))) (next %x) p0)"),
     (Rule::Collective, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next 1.0) p0)"),
     (Rule::Collective, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next) p0)"),
+    (Rule::Update, "(update + %is (%b) 1.0 p0)"),
+    (Rule::Update, "(update - %is (%b) 1 p0)"),
+    (Rule::Update, "(update + %xs (%b) 1.0 p0)"),
     (Rule::Scope, "(collective 4 (((%x int) (%y int) 1 (%all int))) (next %x) p0) (store %is (%b) %x p0)"),
     (
         Rule::Chain,

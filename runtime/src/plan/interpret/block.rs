@@ -14,6 +14,7 @@ use crate::stop::{Failure, Stopped};
 use remc_base::Scalar;
 use remc_base::ops::ScalarOp;
 use remc_kernel::contract::Fused;
+use remc_kernel::counts::counts;
 use remc_kernel::ir::*;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -258,9 +259,31 @@ impl<'a> Block<'a> {
             if now.races(cell.writer) || now.races(cell.reader) {
                 return wrong(format!("a race: {v:?} is written at {at:?} where another block or thread is"));
             }
-            cell.writer = now;
+            (cell.writer, cell.updated) = (now, false);
         }
         cell.value = value;
+        Ok(())
+    }
+
+    /// Combines a cell with a value; others may do so at the same time.
+    fn update(&self, op: ScalarOp, v: Var, at: &[i64], value: Scalar) -> Step {
+        let (memory, index) = self.place(v, at)?;
+        let mut cells = memory.cells.borrow_mut();
+        let cell = &mut cells[index];
+        if self.is_watched(v) {
+            let now = self.access();
+            if now.races(cell.reader) || now.races(cell.writer) && !cell.updated {
+                return wrong(format!("a race: {v:?} is updated at {at:?} where another block or thread is"));
+            }
+            (cell.writer, cell.updated) = (now, true);
+        }
+        let Some(old) = cell.value else {
+            return wrong(format!("{v:?} is updated at {at:?}, where nothing is"));
+        };
+        match remc_base::ops::apply(op, &[old, value]) {
+            Ok(new) if new.ty() == memory.base => cell.value = Some(new),
+            _ => return wrong(format!("{v:?} is updated with {value:?}")),
+        }
         Ok(())
     }
 
@@ -401,13 +424,16 @@ impl<'a> Block<'a> {
             _ => return wrong(format!("{count} items of {} threads", self.threads.len())),
         };
         let items: Vec<Atom> = joined.iter().map(|j| j.item).collect();
+        let counted = counts(self.kernel).before;
         let mut so_far: Option<Vec<Option<Scalar>>> = None;
         for t in 0..self.threads.len() {
             self.thread = t;
             for (i, j) in joined.iter().enumerate() {
                 if let Some(before) = j.before {
-                    // Of no threads nothing is specified.
-                    self.bind(before, Meaning::Scalar(so_far.as_ref().and_then(|values| values[i])));
+                    // Of no threads nothing is specified, unless they are counted.
+                    let none = counted.contains_key(&before).then_some(Scalar::I64(0));
+                    let sum = so_far.as_ref().map_or(none, |values| values[i]);
+                    self.bind(before, Meaning::Scalar(sum));
                 }
             }
             if t >= count {
@@ -493,6 +519,12 @@ impl<'a> Block<'a> {
             StmtKind::Let { var, exp } => self.let_(*var, exp),
             StmtKind::Store { buffer, at, value } => {
                 self.store(*buffer, &self.ints(at)?, self.value(*value)?)
+            }
+            StmtKind::Update { op, buffer, at, value } => {
+                let Some(value) = self.value(*value)? else {
+                    return wrong(format!("{buffer:?} is updated by nothing"));
+                };
+                self.update(*op, *buffer, &self.ints(at)?, value)
             }
             StmtKind::For { how: _, var, range, carried, body, next } => {
                 let (from, to, step) = self.range(range)?;

@@ -186,11 +186,45 @@ entries! {
     filtered_and_used: "(entry (main [xs [int n]])
         (unbox (filter (< xs 50) xs) (v m) (values m (sum v) (reduce/zero max2 -1000 (reverse v)))))",
         [("xs", Ints(vector))], Exact, LARGE;
+    filters_of_the_same_points: "(entry (main [xs [int n]])
+        (values (filter (< xs 50) xs) (filter (> xs 20) (* 2 xs)) (filter (= 0 (% xs 3)) (iota [(length xs)]))))",
+        [("xs", Ints(vector))], Exact, LARGE;
+    filtered_rows: "(entry (main [m [int n k]]) (filter (< (~(1)sum m) 50) m))",
+        [("m", Ints(|n| vec![n, 3]))], Exact, LARGE;
     scattered: "(entry (main [at [int n]] [xs [int n]]) (scatter/into xs at (* 2 xs)))",
         [("at", Descending(vector)), ("xs", Ints(vector))], Exact, HUGE;
     histograms: "(entry (main [xs [int n]]) (values (histogram 10 (% xs 10)) (histogram 1000 (+ xs 100))))",
         [("xs", Ints(vector))], Exact, LARGE;
+    histogram_of_a_few: "(entry (main [xs [int n]]) (histogram 10 (% xs 10)))", [("xs", Ints(vector))], Exact, HUGE;
+    histogram_of_many: "(entry (main [xs [int n]]) (histogram 100000 (* 77 (% (abs xs) 1000))))",
+        [("xs", Ints(vector))], Exact, LARGE;
+    greatest_of_each: "(entry (main [xs [int n]] [ys [int n]])
+        (values (scatter/combine max2 (* 0 (iota [50])) (% (abs xs) 50) ys) (scatter/combine bit-xor (iota [50]) (% (abs xs) 50) ys)))",
+        [("xs", Ints(vector)), ("ys", Ints(vector))], Exact, HUGE;
+    rows_of_numbers_added: "(entry (main [xs [int n]] [m [int n k]])
+        (scatter/combine ~(1 1)+ (* 0 (~(0 0)+ (iota [50]) [0 0 0])) (% (abs xs) 50) m))",
+        [("xs", Ints(vector)), ("m", Ints(|n| vec![n, 3]))], Exact, LARGE;
+    sums_of_each: "(entry (main [xs [int n]] [ys [float n]]) (scatter/combine + (* 0.5 (iota [10])) (% (abs xs) 10) ys))",
+        [("xs", Ints(vector)), ("ys", Floats(vector))], Close, HUGE;
+    sums_of_rows: "(entry (main [xs [int n]] [m [float n k]])
+        (scatter/combine ~(1 1)+ (* 0.5 (~(0 0)+ (iota [10]) [0 1 2])) (% (abs xs) 10) m))",
+        [("xs", Ints(vector)), ("m", Floats(|n| vec![n, 3]))], Close, LARGE;
+    sums_of_many: "(entry (main [xs [int n]] [ys [float n]])
+        (scatter/combine + (* 0.5 (iota [3000])) (* 3 (% (abs xs) 1000)) ys))",
+        [("xs", Ints(vector)), ("ys", Floats(vector))], Close, LARGE;
+    combined_in_order: "(entry (main [xs [int n]] [ys [int n]])
+        (scatter/combine (λ ([a 0] [b 0]) (select (= 0 (% b 3)) a b)) (iota [70]) (% (abs xs) 70) ys))",
+        [("xs", Ints(vector)), ("ys", Ints(vector))], Exact, HUGE;
+    the_last_stays: "(entry (main [xs [int n]] [ys [int n]]) (scatter/into (iota [70]) (% (abs xs) 70) ys))",
+        [("xs", Ints(vector)), ("ys", Ints(vector))], Exact, HUGE;
+    the_last_row_stays: "(entry (main [xs [int n]] [m [int n k]])
+        (scatter/into (~(0 0)+ (iota [70]) [0 1 2]) (% (abs xs) 70) m))",
+        [("xs", Ints(vector)), ("m", Ints(|n| vec![n, 3]))], Exact, LARGE;
     sorted: "(entry (main [xs [int n]]) (values (sort xs) (grade xs)))", [("xs", Ints(vector))], Exact, HUGE;
+    sorted_floats: "(entry (main [xs [float n]]) (values (sort (sqrt xs)) (grade (% (cast int xs) 7))))",
+        [("xs", Floats(vector))], Exact, LARGE;
+    sorted_by_rows: "(entry (main [m [int n k]]) (values (sort (% m 3)) (grade (% m 2))))",
+        [("m", Ints(|n| vec![n, 4]))], Exact, LARGE;
     sorted_rows: "(entry (main [m [float n k]]) (~(1)sort m))", [("m", Floats(|n| vec![n, 3]))], Exact, 257;
     iterated: "(entry (main [xs [int n]]) (iterate 4 (λ ([v [int n]]) (+ v (rotate v [1]))) xs))",
         [("xs", Ints(vector))], Exact, LARGE;

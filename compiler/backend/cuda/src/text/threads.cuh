@@ -74,3 +74,28 @@ static __device__ __forceinline__ T remc_scan(T item, i64 count, T *before, F co
   *before = mine;
   return parts[warps > 0 ? warps - 1 : 0];
 }
+
+// How many of K conditions hold in all N threads; and how many of those in the threads before this one.
+template <int N, int K> static __device__ __forceinline__ i64 remc_count(const bool (&holds)[K], i64 *before) {
+  __shared__ i32 parts[(N + 31) / 32];
+  const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  i32 mine = 0, of_warp = 0, all = 0;
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    const u32 votes = __ballot_sync(~0u, holds[k]);
+    mine += __popc(votes & ((1u << lane) - 1));
+    of_warp += __popc(votes);
+  }
+  // All have read those of the last time.
+  __syncthreads();
+  if (lane == 0) parts[warp] = of_warp;
+  __syncthreads();
+#pragma unroll
+  for (u32 w = 0; w < (N + 31) / 32; ++w) {
+    const i32 other = parts[w];
+    if (w < warp) mine += other;
+    all += other;
+  }
+  *before = mine;
+  return all;
+}

@@ -44,7 +44,10 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
             StmtKind::If { cond, then, otherwise, results } => self.if_(*cond, then, otherwise, results),
             StmtKind::Chain { state, at, links, body, next } => self.chain(*state, at, links, body, next),
-            StmtKind::Points { .. } | StmtKind::Barrier | StmtKind::Collective { .. } => {
+            StmtKind::Points { .. }
+            | StmtKind::Barrier
+            | StmtKind::Collective { .. }
+            | StmtKind::Update { .. } => {
                 Err(EmitError::Program("a statement for the threads of a block".into()))
             }
             StmtKind::Check { trap, cond, values } => self.check(trap, *cond, values, s.prov),
