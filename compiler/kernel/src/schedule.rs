@@ -185,6 +185,8 @@ fields! {
         "elements from which on a row is reduced by a warp";
     Block "row.block" Gpu 1..=0x4000_0000, 2048:
         "elements from which on a row is reduced by a block";
+    RowBlocks "row.blocks" Gpu 1..=0x10_0000, 64:
+        "long rows from which on a block reduces each; fewer are reduced by all blocks, one after the other";
     Run "column.run" Gpu 1..=0x10_0000, 16:
         "elements of a column that a thread reduces at least";
     Few "combine.few" Gpu 0..=0x1_0000, 32:

@@ -5,8 +5,7 @@ use crate::boundary::{self, B, Results, assemble, leaves};
 use crate::codes;
 use crate::device::Ran;
 use crate::report::{Failure, Outcome, fail, usage};
-use remc_base::value::Data;
-use remc_base::{AtomTy, BaseTy, IVar, IndexValue, Prov, Scalar, Value};
+use remc_base::{BaseTy, IVar, IndexValue, Prov, Scalar, Value};
 use remc_cuda::Launch;
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
@@ -19,7 +18,6 @@ use remc_runtime::plan::watched::Clocked;
 use remc_runtime::plan::{self, Argument, Given, Machine, SortKey};
 use remc_runtime::stop::Stopped;
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::time::Instant;
 
 fn bug(stage: Stage, message: impl std::fmt::Display) -> Failure {
@@ -255,45 +253,13 @@ impl Machine for Gpu<'_> {
         Ok(())
     }
 
-    /// On the host.
-    fn sort(&mut self, keys: &[SortKey<'_, Buffer>], items: usize, out: &Buffer) -> Result<(), Stopped> {
-        let mut columns = Vec::new();
-        for key in keys {
-            match self.device.download(key.buffer, key.base, &[items, key.elements])? {
-                Some(column) => columns.push((column.data, key.elements)),
-                None => return broken("a key that is not there"),
-            }
-        }
-        let mut order: Vec<i64> = (0..items as i64).collect();
-        order.sort_by(|a, b| {
-            let compare = |(data, elements): &(Data, usize)| {
-                let at = |i: i64| i as usize * elements;
-                (0..*elements)
-                    .map(|e| before(data, at(*a) + e, at(*b) + e))
-                    .find(|o| o.is_ne())
-                    .unwrap_or(Ordering::Equal)
-            };
-            columns.iter().map(compare).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
-        });
-        let order = Value { atom: AtomTy::Base(BaseTy::I64), shape: vec![items], data: Data::I64(order) };
-        match self.device.overwrite(out, &order)? {
-            true => Ok(()),
-            false => broken("no room for a permutation"),
-        }
+    /// What a GPU sorts, its kernels do.
+    fn sort(&mut self, _: &[SortKey<'_, Buffer>], _: usize, _: &Buffer) -> Result<(), Stopped> {
+        broken("a sort by the runtime")
     }
 
     fn workers(&self) -> u64 {
         self.loaded.workers
-    }
-}
-
-/// The order of two elements of an array.
-fn before(data: &Data, a: usize, b: usize) -> Ordering {
-    match (data.get(a), data.get(b)) {
-        (Some(remc_base::Atom::Scalar(x)), Some(remc_base::Atom::Scalar(y))) => {
-            remc_base::ops::total_cmp(x, y)
-        }
-        _ => Ordering::Equal,
     }
 }
 

@@ -193,7 +193,7 @@ impl<'a> Body<'a> {
             }
             StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
-            StmtKind::Sort { keys, out } => self.sort(keys, *out),
+            StmtKind::Sort { .. } => wrong("a sort by the runtime"),
         }
     }
 
@@ -375,7 +375,7 @@ impl<'a> Body<'a> {
             self.w.line("#pragma unroll");
         }
         self.w.open(format!("for (i64 {name} = {from}; {name} < {to}; {step}) {{"));
-        self.block(body)?;
+        self.statements(body, next)?;
         self.next(carried, next)?;
         self.w.close("}");
         Ok(())
@@ -436,7 +436,7 @@ impl<'a> Body<'a> {
         self.block(cond)?;
         let test = self.atom(test);
         self.w.line(format!("if (!{test}) break;"));
-        self.block(body)?;
+        self.statements(body, next)?;
         self.next(carried, next)?;
         self.w.close("}");
         Ok(())
@@ -457,11 +457,11 @@ impl<'a> Body<'a> {
         }
         let cond = self.whole(cond);
         self.w.open(format!("if ({cond}) {{"));
-        self.block(then)?;
+        self.statements(then, &results.iter().map(|c| c.then).collect::<Vec<_>>())?;
         self.choose(results, |c| c.then);
         if !otherwise.is_empty() || !results.is_empty() {
             self.w.turn("} else {");
-            self.block(otherwise)?;
+            self.statements(otherwise, &results.iter().map(|c| c.otherwise).collect::<Vec<_>>())?;
             self.choose(results, |c| c.otherwise);
         }
         self.w.close("}");

@@ -8,7 +8,7 @@
 //! memory, and gives for each result its bits, or the buffer's address and its dims. 0 means finished;
 //! else the context says what has stopped the program.
 
-use crate::body::{Body, Printed, Side, wrong};
+use crate::body::{Body, Printed, Side};
 use crate::checks::quoted;
 use crate::names::identifier;
 use crate::scalar::{self, type_name};
@@ -198,30 +198,6 @@ impl Body<'_> {
         let checks = kernel::has_checks(&k.body);
         self.w.line(format!("if (!remc_launched(context, {checks})) return 1;"));
         self.w.close("}");
-        self.w.close("}");
-        Ok(())
-    }
-
-    pub fn sort(&mut self, keys: &[Var], out: Var) -> Printed {
-        let mut texts = Vec::new();
-        let mut items = None;
-        for k in keys {
-            let ty = self.buffer_ty(*k)?.clone();
-            let Some((first, cell)) = ty.dims.split_first() else { return wrong("a sort by a scalar") };
-            let cell: Vec<String> = cell.iter().map(|d| format!(" * {}", self.atom(*d))).collect();
-            let (name, base) = (self.name(*k), scalar::type_name(ty.base));
-            let order = match ty.base {
-                BaseTy::F16 => "remc_compare_half".to_owned(),
-                _ => format!("remc_compare<{base}>"),
-            };
-            texts.push(format!("{{{name}, sizeof({base}), {order}, (u64)(1{})}}", cell.concat()));
-            items = Some(*first);
-        }
-        let Some(items) = items else { return wrong("a sort by nothing") };
-        let (items, out) = (self.atom(items), self.name(out));
-        self.w.open("{");
-        self.w.line(format!("const remc_key keys[] = {{{}}};", texts.join(", ")));
-        self.w.line(format!("if (!remc_sort(context, {}, keys, (u64){items}, {out})) return 1;", keys.len()));
         self.w.close("}");
         Ok(())
     }

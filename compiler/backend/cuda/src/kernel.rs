@@ -174,10 +174,7 @@ fn threaded(b: &mut Body, (id, k): (KernelId, &Kernel), thread: Var, count: u32)
         b.w.line(format!("const u64 remc_place = remc_block * {count} + threadIdx.x;"));
     }
     grid(b, k)?;
-    match together {
-        true => b.regions(&k.body)?,
-        false => b.block(&k.body)?,
-    }
+    b.statements(&k.body, &[])?;
     if together {
         // The next block uses the shared memory of this one.
         b.w.line("__syncthreads();");

@@ -29,8 +29,16 @@ struct Combiner {
 }
 
 impl Body<'_> {
-    /// The statements of a kernel whose threads meet: those that fail apart from those where they meet.
-    pub fn regions(&mut self, body: &[Stmt]) -> Printed {
+    /// The statements of a block that mention these atoms at its end. Where threads meet, those that fail are apart from those
+    /// where they do.
+    pub fn statements(&mut self, block: &[Stmt], ends: &[Atom]) -> Printed {
+        match block.iter().any(|s| meets(&s.kind)) {
+            true => self.regions(block, ends),
+            false => self.block(block),
+        }
+    }
+
+    fn regions(&mut self, body: &[Stmt], ends: &[Atom]) -> Printed {
         let mut rest = body;
         while let Some(first) = rest.first() {
             if meets(&first.kind) {
@@ -41,7 +49,7 @@ impl Body<'_> {
             let length = rest.iter().position(|s| meets(&s.kind)).unwrap_or(rest.len());
             let (region, after) = rest.split_at(length);
             match has_checks(region) {
-                true => self.failing(region, after)?,
+                true => self.failing(region, after, ends)?,
                 false => self.block(region)?,
             }
             rest = after;
@@ -50,8 +58,8 @@ impl Body<'_> {
     }
 
     /// Statements of which a check may fail.
-    fn failing(&mut self, region: &[Stmt], after: &[Stmt]) -> Printed {
-        let mut later = FxHashSet::default();
+    fn failing(&mut self, region: &[Stmt], after: &[Stmt], ends: &[Atom]) -> Printed {
+        let mut later: FxHashSet<Var> = ends.iter().filter_map(|a| a.as_var()).collect();
         after.iter().for_each(|s| mentions(&s.kind, &mut |v| _ = later.insert(v)));
         for s in region {
             if let StmtKind::Alloc { .. } = &s.kind {

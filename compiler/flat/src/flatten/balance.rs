@@ -114,24 +114,25 @@ pub(super) fn apart(
 ) -> F<()> {
     let first = axes[0];
     let mut made = Stmts::new(f, prov);
-
-    // Which rows are long.
-    let i = made.int("i");
-    let (cond, mut keep) = is_long(&mut made, rows, first.var, i);
-    keep.results = vec![cond, i.into()];
     let count = made.int("long");
     let which = made.vector("which", count.into());
+    let mut long = Long { first, rest: &axes[1..], rows, count, which, least: 0, prov };
+    let sums = if body.can_stop() { long.sums(f, body) } else { None };
+    long.least = long.least(f, sums.as_ref().map_or(body, |s| &s.row));
+
+    // Which rows are long.
+    let mut made = Stmts::new(f, prov);
+    let i = made.int("i");
+    let (cond, mut keep) = is_long(&mut made, &long, i);
+    keep.results = vec![cond, i.into()];
     let axis = Axis { var: i, size: first.size };
     made.push(vec![count, which], Exp::Filter { axis, body: keep });
     let filter = made.take();
     f.stmts(&filter, out)?;
-    let long = Long { first, rest: &axes[1..], rows, count, which, prov };
-    if body.can_stop()
-        && let Some(sums) = long.sums(f, body)
-    {
-        return long.before_all(f, pat, body, &sums, out);
+    match sums {
+        Some(sums) => long.before_all(f, pat, body, &sums, out),
+        None => long.after_others(f, pat, body, out),
     }
-    long.after_others(f, pat, body, out)
 }
 
 /// The long rows of a map.
@@ -141,6 +142,8 @@ struct Long<'b> {
     rows: &'b Rows,
     count: Var,
     which: Var,
+    /// How many elements they have at least.
+    least: i64,
     prov: Prov,
 }
 
@@ -157,6 +160,19 @@ struct Sums {
 impl Long<'_> {
     fn axes(&self) -> Vec<Axis> {
         std::iter::once(self.first).chain(self.rest.iter().copied()).collect()
+    }
+
+    /// From how many elements on a row is worth to be apart: fewer where a block may reduce it, which does nothing but that.
+    fn least(&self, f: &Flattener, row: &Body) -> i64 {
+        let long = f.thresholds.row_long;
+        let scalar = |v: &Var| f.p.ty(*v).is_scalar();
+        let plain = |b: &Body| {
+            let mut plain = true;
+            b.for_each_stmt(&mut |s| plain &= s.pat.iter().all(scalar) && !s.pat.is_empty());
+            plain
+        };
+        let of_block = self.rest.is_empty() && numbers(f, row, &plain);
+        f.thresholds.row_block.filter(|_| of_block).map_or(long, |block| block.min(long))
     }
 
     /// What the statements that reduce rows give the others, and of a row whether it would not stop the program.
@@ -226,7 +242,7 @@ impl Long<'_> {
         let (long, fine) = long.split_at(sums.len());
 
         let mut made = Stmts::new(f, self.prov);
-        let (cond, known) = is_long(&mut made, self.rows, self.first.var, self.first.var);
+        let (cond, known) = is_long(&mut made, self, self.first.var);
         let place = self.place(&mut made);
         let at = |place| std::iter::once(place).chain(self.rest.iter().map(|a| a.var.into())).collect();
         let fine = match fine {
@@ -283,14 +299,14 @@ impl Long<'_> {
         body: &Body,
         out: &mut Vec<crate::ir::Stmt>,
     ) -> F<()> {
-        let Long { first, rows, prov, which, .. } = *self;
+        let Long { prov, which, .. } = *self;
         let short = f.like(pat);
         let whole = Exp::Map { axes: self.axes(), body: body.clone() };
         let copy = f.copy(&super::one(short, whole, prov));
         for s in copy.stmts {
             let Exp::Map { axes, body } = s.exp else { continue };
             let mut made = Stmts::new(f, prov);
-            let (cond, mut guarded) = is_long(&mut made, rows, first.var, axes[0].var);
+            let (cond, mut guarded) = is_long(&mut made, self, axes[0].var);
             let cells: Vec<Var> = s.pat.iter().map(|v| made.cell(*v, axes.len())).collect();
             let zeros: Vec<Atom> = cells.iter().map(|v| made.zero(*v)).collect();
             let zeros = Body { stmts: made.take(), results: zeros };
@@ -318,14 +334,32 @@ impl Long<'_> {
     }
 }
 
+/// Whether a row's statements compute numbers, or reduce to numbers what is `plain`.
+fn numbers(f: &Flattener, row: &Body, plain: &impl Fn(&Body) -> bool) -> bool {
+    let scalar = |v: &Var| f.p.ty(*v).is_scalar();
+    row.results.iter().all(|a| a.as_var().is_none_or(|v| scalar(&v)))
+        && row.stmts.iter().all(|s| {
+            s.pat.iter().all(scalar)
+                && match &s.exp {
+                    Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. } => true,
+                    Exp::Reduce { op, body, .. } => op.assoc && plain(body) && plain(&op.lambda.body),
+                    Exp::If { then, otherwise, .. } => {
+                        numbers(f, then, plain) && numbers(f, otherwise, plain)
+                    }
+                    _ => false,
+                }
+        })
+}
+
 /// Statements that say whether the row of `point` is long, without a result yet; the answer.
-fn is_long(made: &mut Stmts<'_>, rows: &Rows, axis: Var, point: Var) -> (Atom, Body) {
+fn is_long(made: &mut Stmts<'_>, of: &Long<'_>, point: Var) -> (Atom, Body) {
+    let rows = of.rows;
     let results = rows.sizes.iter().map(|v| Atom::Var(*v)).collect();
     let slice = Body { stmts: rows.slice.clone(), results };
-    let slice = made.instance(&slice, &[(axis, point.into())]);
+    let slice = made.instance(&slice, &[(of.first.var, point.into())]);
     let sizes = made.splice(slice);
     let size = sizes.into_iter().reduce(|a, b| made.op(ScalarOp::Max2, a, b)).unwrap_or(Atom::int(0));
-    let long = Atom::int(made.f.thresholds.row_long);
+    let long = Atom::int(of.least);
     let cond = made.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[size, long]);
     (cond, Body { stmts: made.take(), results: Vec::new() })
 }

@@ -46,6 +46,9 @@ pub const ALWAYS: i64 = 0;
 /// The value of a threshold that no size reaches: the version for small sizes is the only one.
 pub const NEVER: i64 = i64::MAX;
 
+/// Elements of a row that are worth a block of a GPU: four for each of its threads.
+const ROW_OF_BLOCK: i64 = 1 << 10;
+
 /// The values of all thresholds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Thresholds {
@@ -57,6 +60,9 @@ pub struct Thresholds {
     /// How many rows one thread goes through in order, where a block is one thread: of a scan that only rows start from
     /// the prefixes in between are not stored (`tiles`).
     pub row_tile: Option<i64>,
+    /// How many elements such a row needs where a block of threads reduces it by itself, so that many of them take no
+    /// time one after the other.
+    pub row_block: Option<i64>,
     /// The one value of all thresholds by which operators have several settings, if they have one.
     pub by_size: Option<i64>,
 }
@@ -70,6 +76,7 @@ impl Thresholds {
         par_stored: 1 << 27,
         row_long: 1 << 18,
         row_tile: Some(128),
+        row_block: None,
         by_size: None,
     };
     /// For a GPU: as many as it has threads at a time, or so.
@@ -80,6 +87,7 @@ impl Thresholds {
         par_stored: 1 << 27,
         row_long: 1 << 18,
         row_tile: None,
+        row_block: Some(ROW_OF_BLOCK),
         by_size: None,
     };
 
@@ -92,6 +100,7 @@ impl Thresholds {
             par_stored: 3 * outer,
             row_long: 3,
             row_tile: Some(3),
+            row_block: None,
             by_size: None,
         }
     }
@@ -99,7 +108,7 @@ impl Thresholds {
     /// The same for a device whose blocks are threads side by side: rows are distributed.
     #[must_use]
     pub const fn for_threads(self) -> Thresholds {
-        Thresholds { row_tile: None, ..self }
+        Thresholds { row_tile: None, row_block: Some(ROW_OF_BLOCK), ..self }
     }
 
     /// Whether a row of a size of its own is one task: where a block is one thread.

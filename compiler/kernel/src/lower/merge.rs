@@ -24,6 +24,9 @@ use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 
+/// The bytes of a thread's registers that may hold what it sorts.
+const REGISTERS: i64 = 128;
+
 /// The columns that are sorted: the keys in turn, and the numbers of the items. Each has two halves. Keys that are arrays stay
 /// where they are, and are found by the numbers.
 struct Columns {
@@ -107,7 +110,10 @@ impl Plan {
         }
         if tys.iter().all(|t| t.dims.len() == 1) {
             columns.bases = tys.iter().map(|t| t.base).collect();
-            columns.each = self.number(Field::SortItems);
+            // As many as there are registers for.
+            let bytes: u32 = tys.iter().map(|t| t.base.bits() / 8).sum::<u32>() + BaseTy::I64.bits() / 8;
+            let room = (REGISTERS / i64::from(bytes)).max(1);
+            columns.each = self.number(Field::SortItems).min(1 << room.ilog2());
         } else {
             columns.items = keys.iter().cloned().zip(tys.into_iter().map(|t| t.dims[1..].to_vec())).collect();
         }

@@ -19,6 +19,7 @@
 //! | [`seg`], [`reduce`], [`scan`], [`filter`], [`scatter`] | parallel operators: maps, reductions, scans, filters, results of computed places |
 //! | [`ragged`] | rows of sizes of their own, made where they belong |
 //! | [`once`] | ragged rows, whose lengths are read once |
+//! | [`rows`] | rows that the blocks of a GPU reduce |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
@@ -56,6 +57,7 @@ mod own;
 mod plan;
 mod ragged;
 mod reduce;
+mod rows;
 mod scan;
 mod scatter;
 mod schedule;

@@ -693,8 +693,15 @@ impl Plan {
             let place = self.alloc_for(*v)?;
             outs.push(place);
         }
-        let mut at = Vec::new();
-        self.serial_loops(axes, body, &outs, &mut at)?;
+        let all = |p: &mut Plan| p.serial_loops(axes, body, &outs, &mut Vec::new());
+        match axes {
+            [axis] if self.threads && self.is_of_block(body) => {
+                let n = self.atom(axis.size)?;
+                let many = self.int(ScalarOp::Ge, n, self.size(Field::RowBlocks))?;
+                self.either(many, |p| p.rows_of_blocks(*axis, body, &outs), all)?;
+            }
+            _ => all(self)?,
+        }
         for (v, out) in pat.iter().zip(outs) {
             self.set(*v, Bound::Array(out));
         }

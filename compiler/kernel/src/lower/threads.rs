@@ -508,7 +508,7 @@ impl Leaf<'_> {
     }
 
     /// What a thread combines of a tile, and how many threads have something.
-    fn items_of_thread(
+    pub fn items_of_thread(
         &mut self,
         thread: Atom,
         index: mono::Var,
@@ -544,7 +544,7 @@ impl Leaf<'_> {
 
     /// Combines an item of each of the first `count` threads: what comes before this thread's, of a scan,
     /// and the total.
-    fn collective(
+    pub fn collective(
         &mut self,
         scan: bool,
         count: Atom,

@@ -203,7 +203,7 @@ fn in_session(
         let tuning = if program.fine {
             let target = scheduled(true).grained(FINE);
             let thresholds =
-                Thresholds { row_long: 5, row_tile: Thresholds::GPU.row_tile, ..Thresholds::tiny(3) };
+                Thresholds { row_long: 5, row_tile: None, row_block: Some(3), ..Thresholds::tiny(3) };
             Tuning { thresholds, target, ..Tuning::gpu() }
         } else {
             Tuning { target: scheduled(true), ..Tuning::gpu() }

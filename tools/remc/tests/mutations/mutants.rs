@@ -46,6 +46,7 @@ const WARP: &str = "__syncwarp();";
 const REDUCE: &str = " remc_reduce(T item";
 const SCAN: &str = "\nstatic __device__ __forceinline__ T remc_scan(T item";
 const AWAIT: &str = " bool remc_await(";
+const COUNT: &str = " remc_count(const bool";
 const PASS: &str = " void remc_pass(";
 
 pub const MUTANTS: &[Mutant] = &[
@@ -270,4 +271,50 @@ pub const MUTANTS: &[Mutant] = &[
     kernels("contraction", "a result is written one place further", |p| {
         shift_store(p, "map", Space::Global, 0)
     }),
+    // ---- a filter ----
+    kernels("filter", "all threads keep their items", |p| unguarded(p, "keep", Space::Global, 0)),
+    kernels("filter", "one thread less is counted", |p| miscount(p, "keep", -1)),
+    kernels("filter", "an item is kept one place further", |p| shift_store(p, "keep", Space::Global, 0)),
+    kernels("filter", "an item is read one place further", |p| shift_load(p, "keep", Space::Global)),
+    kernels("filter", "all threads say how many are kept", |p| unguarded(p, "keep", Space::Global, 4)),
+    kernels("filter", "each thread moves all items of a tile", |p| range(p, "compact", (is_share, 0), whole)),
+    kernels("filter", "128 threads in the loop that moves them", |p| {
+        range(p, "compact", (is_share, 0), |r| stepped(r, 128))
+    }),
+    kernels("filter", "an item is moved one place further", |p| shift_store(p, "compact", Space::Global, 0)),
+    text("filter", "remc_count: no barrier before the parts are written", (COUNT, SYNC, 0), ""),
+    text("filter", "remc_count: no barrier before the parts are read", (COUNT, SYNC, 1), ""),
+    text(
+        "filter",
+        "remc_count: the thread's own vote counts",
+        (COUNT, "(1u << lane) - 1", 0),
+        "(2u << lane) - 1",
+    ),
+    text("filter", "remc_count: the warp's own part counts", (COUNT, "if (w < warp)", 0), "if (w <= warp)"),
+    // ---- a sort ----
+    kernels("sort", "the first runs have no end", |p| unguarded(p, "runs", Space::Global, 7)),
+    kernels("sort", "a run is written one place further", |p| shift_store(p, "runs", Space::Global, 0)),
+    kernels("sort", "128 threads in the loop over runs", |p| {
+        range(p, "runs", (is_share, 0), |r| stepped(r, 128))
+    }),
+    kernels("sort", "a thread merges one item more", |p| range(p, "merge", (is_tile, 0), |r| resized(r, 1))),
+    kernels("sort", "a thread merges one item less", |p| range(p, "merge", (is_tile, 0), |r| resized(r, -1))),
+    kernels("sort", "the merge has no end", |p| range(p, "merge", (is_tile, 0), unlimited)),
+    kernels("sort", "a key is merged one place further", |p| shift_store(p, "merge", Space::Global, 0)),
+    kernels("sort", "a number is merged one place further", |p| shift_store(p, "merge", Space::Global, 1)),
+    kernels("sort", "a key is compared one place further", |p| shift_load(p, "merge", Space::Global)),
+    // ---- updates, and items by their places ----
+    kernels("histogram", "no barrier after the copy is cleared", |p| drop_barrier(p, "update", 0)),
+    kernels("histogram", "no barrier before the copy is read", |p| drop_barrier(p, "update", 1)),
+    kernels("histogram", "each thread counts the whole tile", |p| range(p, "update", (is_share, 1), whole)),
+    kernels("histogram", "each thread adds the whole copy", |p| range(p, "update", (is_share, 2), whole)),
+    kernels("histogram", "the copy is cleared one place further", |p| {
+        shift_store(p, "update", Space::Shared, 0)
+    }),
+    kernels("histogram", "an item is read one place further", |p| shift_load(p, "update", Space::Global)),
+    kernels("last", "the first place of an item is looked for one further", |p| {
+        shift_load(p, "scatter", Space::Global)
+    }),
+    kernels("last", "all places have an item", |p| unguarded(p, "scatter", Space::Global, 0)),
+    kernels("last", "an item goes one place further", |p| shift_store(p, "scatter", Space::Global, 0)),
 ];

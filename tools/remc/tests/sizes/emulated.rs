@@ -201,13 +201,13 @@ entries! {
     greatest_of_each: "(entry (main [xs [int n]] [ys [int n]])
         (values (scatter/combine max2 (* 0 (iota [50])) (% (abs xs) 50) ys) (scatter/combine bit-xor (iota [50]) (% (abs xs) 50) ys)))",
         [("xs", Ints(vector)), ("ys", Ints(vector))], Exact, HUGE;
-    rows_of_numbers_added: "(entry (main [xs [int n]] [m [int n k]])
-        (scatter/combine ~(1 1)+ (* 0 (~(0 0)+ (iota [50]) [0 0 0])) (% (abs xs) 50) m))",
+    rows_of_numbers_added: "(entry (main [xs [int n]] [m [int n 3]])
+        (scatter/combine ~(1 1)+ (* 0 (~(0 1)+ (iota [50]) [0 0 0])) (% (abs xs) 50) m))",
         [("xs", Ints(vector)), ("m", Ints(|n| vec![n, 3]))], Exact, LARGE;
     sums_of_each: "(entry (main [xs [int n]] [ys [float n]]) (scatter/combine + (* 0.5 (iota [10])) (% (abs xs) 10) ys))",
         [("xs", Ints(vector)), ("ys", Floats(vector))], Close, HUGE;
-    sums_of_rows: "(entry (main [xs [int n]] [m [float n k]])
-        (scatter/combine ~(1 1)+ (* 0.5 (~(0 0)+ (iota [10]) [0 1 2])) (% (abs xs) 10) m))",
+    sums_of_rows: "(entry (main [xs [int n]] [m [float n 3]])
+        (scatter/combine ~(1 1)+ (* 0.5 (~(0 1)+ (iota [10]) [0 1 2])) (% (abs xs) 10) m))",
         [("xs", Ints(vector)), ("m", Floats(|n| vec![n, 3]))], Close, LARGE;
     sums_of_many: "(entry (main [xs [int n]] [ys [float n]])
         (scatter/combine + (* 0.5 (iota [3000])) (* 3 (% (abs xs) 1000)) ys))",
@@ -217,8 +217,8 @@ entries! {
         [("xs", Ints(vector)), ("ys", Ints(vector))], Exact, HUGE;
     the_last_stays: "(entry (main [xs [int n]] [ys [int n]]) (scatter/into (iota [70]) (% (abs xs) 70) ys))",
         [("xs", Ints(vector)), ("ys", Ints(vector))], Exact, HUGE;
-    the_last_row_stays: "(entry (main [xs [int n]] [m [int n k]])
-        (scatter/into (~(0 0)+ (iota [70]) [0 1 2]) (% (abs xs) 70) m))",
+    the_last_row_stays: "(entry (main [xs [int n]] [m [int n 3]])
+        (scatter/into (~(0 1)+ (iota [70]) [0 1 2]) (% (abs xs) 70) m))",
         [("xs", Ints(vector)), ("m", Ints(|n| vec![n, 3]))], Exact, LARGE;
     sorted: "(entry (main [xs [int n]]) (values (sort xs) (grade xs)))", [("xs", Ints(vector))], Exact, HUGE;
     sorted_floats: "(entry (main [xs [float n]]) (values (sort (sqrt xs)) (grade (% (cast int xs) 7))))",
@@ -228,6 +228,11 @@ entries! {
     sorted_rows: "(entry (main [m [float n k]]) (~(1)sort m))", [("m", Floats(|n| vec![n, 3]))], Exact, 257;
     iterated: "(entry (main [xs [int n]]) (iterate 4 (λ ([v [int n]]) (+ v (rotate v [1]))) xs))",
         [("xs", Ints(vector))], Exact, LARGE;
+    long_rows_among_short_ones: "(entry (main [xs [int n]])
+        (let ((lengths (select (= 0 (% xs 4)) (+ 1100 (abs xs)) (abs xs))))
+          (unbox (iota1 lengths) (r k)
+            (+ (sum (* r r)) (reduce/zero (λ ([a int] [b int]) (select (= 0 (% b 3)) a b)) 0 r)))))",
+        [("xs", Ints(vector))], Exact, LARGE, interpreted to 257;
     irregular: "(define (up-to [k 0]) (reduce/zero + 0 (iota [k])))
                 (entry (main [xs [int n]]) (up-to (% (abs xs) 17)))",
         [("xs", Ints(vector))], Exact, LARGE;

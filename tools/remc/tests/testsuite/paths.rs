@@ -224,6 +224,7 @@ fn kind(p: &Program, s: &Stmt) -> Option<String> {
         StmtKind::Barrier => "barrier".into(),
         StmtKind::Collective { scan: true, .. } => "collective scan".into(),
         StmtKind::Collective { scan: false, .. } => "collective".into(),
+        StmtKind::Update { buffer, .. } => format!("update {}", space(*buffer)),
         StmtKind::Check { .. } => "check".into(),
         StmtKind::Alloc { buffer } => format!("alloc {}", space(*buffer)),
         StmtKind::Free { .. } => "free".into(),

@@ -18,10 +18,3 @@ REMC_FN i64 word(f16 x) { return ((__half_raw)x).x; }
 [[maybe_unused]] static __device__ __forceinline__ f16 remc_latest(const f16 *from) {
   return remc::f16_bits(*(const volatile u16 *)from);
 }
-
-#ifndef __CUDACC_RTC__
-[[maybe_unused]] static i32 remc_compare_half(const void *a, const void *b) {
-  const f32 x = remc::wide(*(const f16 *)a), y = remc::wide(*(const f16 *)b);
-  return x < y ? -1 : y < x ? 1 : (i32)(x != x) - (i32)(y != y);
-}
-#endif
