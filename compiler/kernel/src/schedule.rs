@@ -173,6 +173,8 @@ fields! {
         "elements that all copies of the destination of a scatter have at most";
     ScatterThreads "scatter.threads" Gpu 1..=0x10_0000, 4096:
         "threads that scatter into copies at least; with fewer, items are sorted by their places";
+    SortBytes "sort.bytes" Gpu 1..=1024, 128:
+        "bytes of a thread's registers that may hold what it sorts";
     SortItems "sort.items" Gpu 1..=16, 8, power:
         "items that a thread sorts by itself, and makes of a merge";
     ScanItems "scan.items" Gpu 1..=32, 8, power:
@@ -430,15 +432,15 @@ fn is_ragged(k: &Kernel, range: &Range) -> bool {
 
 /// Some fields: those that were read.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Fields(u64);
+pub struct Fields(u128);
 
 impl Fields {
     pub fn insert(&mut self, field: Field) {
-        self.0 |= 1 << field as u64;
+        self.0 |= 1 << field as u32;
     }
 
     pub fn contains(self, field: Field) -> bool {
-        self.0 & 1 << field as u64 != 0
+        self.0 & 1 << field as u32 != 0
     }
 
     pub fn iter(self) -> impl Iterator<Item = Field> {
@@ -446,7 +448,7 @@ impl Fields {
     }
 }
 
-const _: () = assert!(COUNT <= 64, "`Fields` is a word");
+const _: () = assert!(COUNT <= 128, "`Fields` is a word");
 
 #[cfg(test)]
 mod tests {

@@ -24,9 +24,6 @@ use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 
-/// The bytes of a thread's registers that may hold what it sorts.
-const REGISTERS: i64 = 128;
-
 /// The columns that are sorted: the keys in turn, and the numbers of the items. Each has two halves. Keys that are arrays stay
 /// where they are, and are found by the numbers.
 struct Columns {
@@ -112,7 +109,7 @@ impl Plan {
             columns.bases = tys.iter().map(|t| t.base).collect();
             // As many as there are registers for.
             let bytes: u32 = tys.iter().map(|t| t.base.bits() / 8).sum::<u32>() + BaseTy::I64.bits() / 8;
-            let room = (REGISTERS / i64::from(bytes)).max(1);
+            let room = (self.number(Field::SortBytes) / i64::from(bytes)).max(1);
             columns.each = self.number(Field::SortItems).min(1 << room.ilog2());
         } else {
             columns.items = keys.iter().cloned().zip(tys.into_iter().map(|t| t.dims[1..].to_vec())).collect();
@@ -365,18 +362,7 @@ impl Leaf<'_> {
             let right = l.int(ScalarOp::Min2, at[1], last_right)?;
             let (a, b) = (l.load_row(from, left)?, l.load_row(from, right)?);
             let less = l.row_less(rows, &b[compared.clone()], &a[compared.clone()])?;
-            let none_left = l.int(ScalarOp::Ge, at[0], pair.middle)?;
-            let some_right = l.int(ScalarOp::Lt, at[1], pair.end)?;
-            let goes = l.int(ScalarOp::Or, none_left, less)?;
-            let goes = l.int(ScalarOp::And, goes, some_right)?;
-            let row = a.iter().zip(&b).map(|(a, b)| l.op(ScalarOp::Select, &[goes, *b, *a]));
-            let row = row.collect::<L<Vec<_>>>()?;
-            l.store_row(into, k, &row);
-            let [next_left, next_right] = [at[0], at[1]].map(|i| l.int(ScalarOp::Add, i, one));
-            Ok(vec![
-                l.op(ScalarOp::Select, &[goes, at[0], next_left?])?,
-                l.op(ScalarOp::Select, &[goes, next_right?, at[1]])?,
-            ])
+            l.take_lesser(less, (&a, &b), at, (pair.middle, pair.end), into, k)
         })?;
         Ok(())
     }

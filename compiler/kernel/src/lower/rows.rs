@@ -4,7 +4,7 @@
 //! (serial-map ((%g %long)) (let %i (index %which %g)) … (let %n (index %lengths %i)) (let %s (seg-red grid () (%j %n) …)) (give %s))
 //!
 //! (if (op >= %long 64)
-//!   (then (launch k0 …))            (kernel "rows" (grid (%g %long)) (threads %t 256) … (for seq %j (share %t 256 0 %n %n) …)
+//!   (then (launch k0 …))            (kernel "long-rows" (grid (%g %long)) (threads %t 256) … (for seq %j (share %t 256 0 %n %n) …)
 //!                                     (collective 256 …) (if (op = %t 0) (store %sums (%g) %all)))
 //!   (else … row after row, each with all of the device …))
 //! ```
@@ -64,7 +64,7 @@ impl Plan {
     /// A block for each iteration.
     pub fn rows_of_blocks(&mut self, axis: mono::Axis, body: &flat::Body, outs: &[Place]) -> L<()> {
         let n = self.atom(axis.size)?;
-        self.kernel("rows", |l| {
+        self.kernel("long-rows", |l| {
             let outs = l.import_all(outs);
             let thread = l.threads_of_block();
             let g = l.grid_axis("g", n);

@@ -166,20 +166,34 @@ impl Leaf<'_> {
             let right = l.int(ScalarOp::Min2, at[1], last_right)?;
             let (a, b) = (l.load_row(from, left)?, l.load_row(from, right)?);
             let less = l.less(bases, &b, &a)?;
-            let none_left = l.int(ScalarOp::Ge, at[0], middle)?;
-            let some_right = l.int(ScalarOp::Lt, at[1], end)?;
-            let goes = l.int(ScalarOp::Or, none_left, less)?;
-            let goes = l.int(ScalarOp::And, goes, some_right)?;
-            let row = a.iter().zip(&b).map(|(a, b)| l.op(ScalarOp::Select, &[goes, *b, *a]));
-            let row = row.collect::<L<Vec<_>>>()?;
-            l.store_row(into, k, &row);
-            let [next_left, next_right] = [at[0], at[1]].map(|i| l.int(ScalarOp::Add, i, one));
-            Ok(vec![
-                l.op(ScalarOp::Select, &[goes, at[0], next_left?])?,
-                l.op(ScalarOp::Select, &[goes, next_right?, at[1]])?,
-            ])
+            l.take_lesser(less, (&a, &b), at, (middle, end), into, k)
         })?;
         Ok(())
+    }
+
+    /// A step of a merge of two runs that have come to `at` and end at `middle` and `end`: the row of the right one goes to
+    /// place `k` if it is less, or if the left one is through. Where the runs are next.
+    pub fn take_lesser(
+        &mut self,
+        less: Atom,
+        (a, b): (&[Atom], &[Atom]),
+        at: &[Atom],
+        (middle, end): (Atom, Atom),
+        into: &[Place],
+        k: Atom,
+    ) -> L<Vec<Atom>> {
+        let none_left = self.int(ScalarOp::Ge, at[0], middle)?;
+        let some_right = self.int(ScalarOp::Lt, at[1], end)?;
+        let goes = self.int(ScalarOp::Or, none_left, less)?;
+        let goes = self.int(ScalarOp::And, goes, some_right)?;
+        let row = a.iter().zip(b).map(|(a, b)| self.op(ScalarOp::Select, &[goes, *b, *a]));
+        let row = row.collect::<L<Vec<_>>>()?;
+        self.store_row(into, k, &row);
+        let [next_left, next_right] = [at[0], at[1]].map(|i| self.int(ScalarOp::Add, i, Atom::int(1)));
+        Ok(vec![
+            self.op(ScalarOp::Select, &[goes, at[0], next_left?])?,
+            self.op(ScalarOp::Select, &[goes, next_right?, at[1]])?,
+        ])
     }
 
     /// Whether one row of keys comes before another one.
