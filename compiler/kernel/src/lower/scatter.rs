@@ -17,15 +17,17 @@
 //! How many parts there are depends on sizes alone, and so does the grouping of a scan, so that sums of floats are the same
 //! from run to run. The last of several items that are written to one place stays, on every device.
 
+mod sorted;
+mod updates;
+
 use super::build::{Emit, upto};
-use super::leaf::Leaf;
+use super::leaf::{Inner, Leaf};
 use super::plan::Plan;
-use super::scan::Scan;
-use super::{Bound, L, Place, Row, wrong};
+use super::{Bound, L, Place, Row, schedule, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
+use remc_base::Scalar;
 use remc_base::ops::ScalarOp;
-use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
@@ -248,7 +250,7 @@ impl Plan {
             return Ok(Some(self.op(ScalarOp::Select, &[enough, parts, Atom::int(0)])?));
         }
         let cost = self.cost(s.body);
-        let points = super::schedule::points(self, &cost)?;
+        let points = schedule::points(self, &cost)?;
         let filled = self.int(ScalarOp::Mul, all, self.size(Field::ScatterItems))?;
         let size = self.int(ScalarOp::Max2, points, filled)?;
         let parts = self.int(ScalarOp::Quotient, n, size)?;
@@ -258,7 +260,6 @@ impl Plan {
     /// Each part of the items goes into copies of its own; then these are reduced, and combined with what is there.
     fn scatter_parts(&mut self, s: &Scatter<'_>, ops: &[ScalarOp], parts: Atom, outs: &[Place]) -> L<()> {
         let number = self.bind_size("parts", parts);
-        let prov = self.prov;
         let mut copies = Vec::new();
         for (d, op) in s.dests.iter().zip(ops) {
             let ty = self.flat.vars[*d].ty.clone();
@@ -267,67 +268,95 @@ impl Plan {
             };
             let v = self.fresh("copies", ty.over(&[number]));
             let place = self.alloc_for(v)?;
-            let axes = self.axes_of(v);
-            let leaf = mono::Body { stmts: Vec::new(), results: vec![mono::Atom::Const(none)] };
-            self.fill("clear", std::slice::from_ref(&place), &axes, &leaf)?;
             self.set(v, Bound::Array(place.clone()));
-            copies.push((v, place, none));
+            copies.push(Copies { v, place, none });
         }
-        let places: Vec<Place> = copies.iter().map(|(_, p, _)| p.clone()).collect();
         match self.threads {
-            true => self.parts_by_threads(s, ops, (parts, number), &places)?,
-            false => {
-                let n = self.atom(s.axis.size)?;
-                let size = self.tiles(n, parts)?;
-                self.kernel("parts", |l| {
-                    let places = l.import_all(&places);
-                    let part = l.grid_axis("p", parts);
-                    let (size, limit) = (l.outer(size), l.atom(s.axis.size)?);
-                    let range = Range::Tile { index: part, size, limit };
-                    let own: Vec<Place> = places.iter().map(|p| p.cell(&[part])).collect();
-                    l.scatter_loop(range, s.dests, s.axis.var, s.body, s.combine, &own)
-                })?;
-            }
+            true => self.parts_by_threads(s, ops, (parts, number), &copies)?,
+            false => self.parts_of_tiles(s, parts, &copies)?,
         }
-        for (((d, op), (copy, _, none)), out) in s.dests.iter().zip(ops).zip(copies).zip(outs) {
-            let ty = self.flat.vars[*d].ty.clone();
-            let space = self.axes_of(*d);
-            let at: Vec<mono::Atom> = space.iter().map(|a| a.var.into()).collect();
-            let scalar = |p: &mut Plan, name: &str| p.fresh(name, mono::Ty::scalar(ty.base));
-            let [x, a, b, q] = ["x", "a", "b", "q"].map(|name| scalar(self, name));
-            let k = self.fresh("p", mono::Ty::int());
-            let read = mono::Exp::Index { array: copy, at: [vec![k.into()], at.clone()].concat() };
-            let leaf = mono::Body {
-                stmts: vec![mono::Stmt { pat: vec![x], exp: read, prov }],
-                results: vec![x.into()],
-            };
-            let combined = |q: mono::Var, a: mono::Var, b: mono::Var| mono::Stmt {
-                pat: vec![q],
-                exp: mono::Exp::Op(*op, vec![a.into(), b.into()]),
-                prov,
-            };
-            let body = mono::Body { stmts: vec![combined(q, a, b)], results: vec![q.into()] };
-            let lambda = mono::Lambda { params: vec![a, b], body };
-            let reduction = mono::Combine { lambda, start: Some(vec![mono::Atom::Const(none)]), assoc: true };
-            let all = self.fresh("all", ty.clone());
-            let axis = mono::Axis { var: k, size: number };
-            self.seg_red(&[all], &space, axis, &reduction, &leaf)?;
-            // What was there before comes first.
-            let [old, new, both] = ["old", "new", "both"].map(|name| scalar(self, name));
-            let there = self.fresh("there", ty.clone());
-            self.set(there, Bound::Array(out.clone()));
-            let index = |pat: mono::Var, array: mono::Var| mono::Stmt {
-                pat: vec![pat],
-                exp: mono::Exp::Index { array, at: at.clone() },
-                prov,
-            };
-            let leaf = mono::Body {
-                stmts: vec![index(old, there), index(new, all), combined(both, old, new)],
-                results: vec![both.into()],
-            };
-            self.fill("combine", std::slice::from_ref(out), &space, &leaf)?;
+        for (((d, op), copies), out) in s.dests.iter().zip(ops).zip(&copies).zip(outs) {
+            self.combine_copies(*d, *op, copies, number, out)?;
         }
         Ok(())
+    }
+
+    /// A block for each part, which clears its own copies.
+    fn parts_of_tiles(&mut self, s: &Scatter<'_>, parts: Atom, copies: &[Copies]) -> L<()> {
+        let n = self.atom(s.axis.size)?;
+        let size = self.tiles(n, parts)?;
+        self.kernel("parts", |l| {
+            l.inner = Inner::Lanes;
+            let part = l.grid_axis("p", parts);
+            let (size, limit) = (l.outer(size), l.atom(s.axis.size)?);
+            let mut own = Vec::new();
+            for (c, d) in copies.iter().zip(s.dests) {
+                let copy = l.import_place(&c.place).cell(&[part]);
+                let (dims, base) = (l.dims(*d)?, l.plan.flat.vars[*d].ty.base);
+                let how = How::Lanes(schedule::lanes(base.bits() / 8, 1));
+                l.each_of_last(&dims, how, &mut |l, at| {
+                    l.store(&copy, at, Atom::Const(c.none));
+                    Ok(())
+                })?;
+                own.push(copy);
+            }
+            let range = Range::Tile { index: part, size, limit };
+            l.scatter_loop(range, s.dests, s.axis.var, s.body, s.combine, &own)
+        })
+    }
+
+    /// Combines what is there, which comes first, with what all copies come to.
+    fn combine_copies(
+        &mut self,
+        dest: mono::Var,
+        op: ScalarOp,
+        copies: &Copies,
+        parts: mono::Atom,
+        out: &Place,
+    ) -> L<()> {
+        let prov = self.prov;
+        let ty = self.flat.vars[dest].ty.clone();
+        let space = self.axes_of(dest);
+        let at: Vec<mono::Atom> = space.iter().map(|a| a.var.into()).collect();
+        let [x, a, b, q, old, new, both] = ["x", "a", "b", "q", "old", "new", "both"]
+            .map(|name| self.fresh(name, mono::Ty::scalar(ty.base)));
+        let combined = |q: mono::Var, a: mono::Var, b: mono::Var| mono::Stmt {
+            pat: vec![q],
+            exp: mono::Exp::Op(op, vec![a.into(), b.into()]),
+            prov,
+        };
+        let index = |x: mono::Var, array: mono::Var, at: Vec<mono::Atom>| mono::Stmt {
+            pat: vec![x],
+            exp: mono::Exp::Index { array, at },
+            prov,
+        };
+        let part = mono::Axis { var: self.fresh("p", mono::Ty::int()), size: parts };
+        let read = index(x, copies.v, [vec![part.var.into()], at.clone()].concat());
+        let read = mono::Body { stmts: vec![read], results: vec![x.into()] };
+        let body = mono::Body { stmts: vec![combined(q, a, b)], results: vec![q.into()] };
+        let lambda = mono::Lambda { params: vec![a, b], body };
+        let start = Some(vec![mono::Atom::Const(copies.none)]);
+        let reduction = mono::Combine { lambda, start, assoc: true };
+        let there = self.fresh("there", ty.clone());
+        self.set(there, Bound::Array(out.clone()));
+        // A GPU has many parts, which all threads reduce; a processor has few.
+        let reduced = match self.threads {
+            true => {
+                let all = self.fresh("all", ty);
+                self.seg_red(&[all], &space, part, &reduction, &read)?;
+                index(new, all, at.clone())
+            }
+            false => mono::Stmt {
+                pat: vec![new],
+                exp: mono::Exp::Reduce { axis: part, body: read, op: reduction },
+                prov,
+            },
+        };
+        let leaf = mono::Body {
+            stmts: vec![index(old, there, at), reduced, combined(both, old, new)],
+            results: vec![both.into()],
+        };
+        self.fill("combine", std::slice::from_ref(out), &space, &leaf)
     }
 
     /// An axis for each dim of an array.
@@ -343,15 +372,20 @@ impl Plan {
         s: &Scatter<'_>,
         ops: &[ScalarOp],
         (parts, number): (Atom, mono::Atom),
-        places: &[Place],
+        copies: &[Copies],
     ) -> L<()> {
+        for c in copies {
+            let axes = self.axes_of(c.v);
+            let none = mono::Body { stmts: Vec::new(), results: vec![mono::Atom::Const(c.none)] };
+            self.fill("clear", std::slice::from_ref(&c.place), &axes, &none)?;
+        }
         let cells = self.cells_apart(s);
         let n = self.atom(s.axis.size)?;
         let rounds = self.tiles(n, parts)?;
         let part = mono::Axis { var: self.fresh("p", mono::Ty::int()), size: number };
         let space: Vec<mono::Axis> = std::iter::once(part).chain(cells.iter().copied()).collect();
         self.each_point("parts", &space, |l, at| {
-            let places = l.import_all(places);
+            let places: Vec<Place> = copies.iter().map(|c| l.import_place(&c.place)).collect();
             let (parts, rounds, limit) = (l.outer(parts), l.outer(rounds), l.atom(s.axis.size)?);
             let [part, cell @ ..] = at else { return wrong("no part") };
             let own: Vec<Place> = places.iter().map(|p| p.cell(&[*part])).collect();
@@ -399,316 +433,13 @@ impl Plan {
             body(l, &at)
         })
     }
-
-    // ---- updates ----
-
-    /// Any threads update what is there.
-    fn update_by_threads(&mut self, s: &Scatter<'_>, ops: &[ScalarOp], outs: &[Place]) -> L<()> {
-        let cells = self.cells_apart(s);
-        if let ([dest], [op], [out]) = (s.dests, ops, outs)
-            && self.flat.vars[*dest].ty.rank() == 1
-            && let Some(copy) = self.shared_copy(s, *dest, *op)
-        {
-            // As many items to a block as its copy has elements at least.
-            let size = self.flat.vars[*dest].ty.dims[0];
-            let size = self.atom(size)?;
-            let fits = self.int(ScalarOp::Le, size, Atom::int(copy.room))?;
-            return self.either(
-                fits,
-                |p| p.update_copies(s, *op, &copy, size, out),
-                |p| p.update_items(s, ops, &cells, outs),
-            );
-        }
-        self.update_items(s, ops, &cells, outs)
-    }
-
-    /// A thread for each item, and each of its numbers.
-    fn update_items(
-        &mut self,
-        s: &Scatter<'_>,
-        ops: &[ScalarOp],
-        cells: &[mono::Axis],
-        outs: &[Place],
-    ) -> L<()> {
-        let space: Vec<mono::Axis> = std::iter::once(s.axis).chain(cells.iter().copied()).collect();
-        self.each_point("update", &space, |l, at| {
-            let outs = l.import_all(outs);
-            let [item, cell @ ..] = at else { return wrong("no item") };
-            l.put_item(s, *item, cell, |l, k, to, value| {
-                l.emit(StmtKind::Update { op: ops[k], buffer: outs[k].buffer, at: to.to_vec(), value });
-                Ok(())
-            })
-        })
-    }
-
-    /// How a block may have a copy of the destination in shared memory.
-    fn shared_copy(&self, s: &Scatter<'_>, dest: mono::Var, op: ScalarOp) -> Option<SharedCopy> {
-        let base = self.flat.vars[dest].ty.base;
-        // Ones are counted in words of the size that shared memory adds at once.
-        let counted = match s.body.results.get(1)? {
-            mono::Atom::Const(c) => (op == ScalarOp::Add && *c == one(base)?).then_some(BaseTy::U32),
-            mono::Atom::Var(_) => None,
-        };
-        let base = counted.unwrap_or(base);
-        let neutral = neutral(op, base)?;
-        Some(SharedCopy { base, neutral, room: self.number(Field::Shared) / i64::from(base.bits() / 8) })
-    }
-
-    /// Each block updates a copy of its own in shared memory; then its threads update what is there by that.
-    fn update_copies(
-        &mut self,
-        s: &Scatter<'_>,
-        op: ScalarOp,
-        copy: &SharedCopy,
-        size: Atom,
-        out: &Place,
-    ) -> L<()> {
-        let n = self.atom(s.axis.size)?;
-        let mut tiles = self.tiles_of_segments(&[], n)?;
-        let least = self.tiles(size, self.size(Field::Threads))?;
-        let least = self.int(ScalarOp::Mul, least, self.size(Field::Threads))?;
-        tiles.size = self.int(ScalarOp::Max2, tiles.size, least)?;
-        tiles.count = self.tiles(n, tiles.size)?;
-        self.kernel("update", |l| {
-            let out = l.import_place(out);
-            let size = l.outer(size);
-            let thread = l.threads_of_block();
-            let (_, tile) = l.segments(&[], s.axis, tiles)?;
-            let Range::Tile { index, size: of_tile, limit } = tile else { return wrong("no tile") };
-            let threads = l.count();
-            let own = l.shared(copy.base, vec![Atom::int(copy.room)]);
-            let all = Range::Share { thread, threads, index: Atom::int(0), size, limit: size };
-            l.each(How::Seq, "k", all, |l, k| {
-                l.store(&own, &[k], Atom::Const(copy.neutral));
-                Ok(())
-            })?;
-            l.emit(StmtKind::Barrier);
-            let range = Range::Share { thread, threads, index, size: of_tile, limit };
-            l.each(How::Seq, "i", range, |l, i| {
-                l.put_item(s, i, &[], |l, _, to, value| {
-                    let value = match value {
-                        Atom::Const(_) if copy.base == BaseTy::U32 => Atom::Const(Scalar::U32(1)),
-                        _ => value,
-                    };
-                    l.emit(StmtKind::Update { op, buffer: own.buffer, at: to.to_vec(), value });
-                    Ok(())
-                })
-            })?;
-            l.emit(StmtKind::Barrier);
-            let base = l.program().buffer_ty(out.buffer).map(|t| t.base);
-            let Some(base) = base else { return wrong("an update of a scalar") };
-            l.each(How::Seq, "k", all, |l, k| {
-                let value = l.load(&own, &[k])?;
-                let value = match base == copy.base {
-                    true => value,
-                    false => l.bind("count", base, Exp::Cast(base, value)),
-                };
-                l.emit(StmtKind::Update { op, buffer: out.buffer, at: vec![k], value });
-                Ok(())
-            })
-        })
-    }
-
-    // ---- sorted ----
-
-    /// Items by their places, in order; what those of one place combine to; and for each place what it becomes.
-    fn scatter_sorted(&mut self, s: &Scatter<'_>, outs: &[Place]) -> L<()> {
-        let n = self.atom(s.axis.size)?;
-        let keys = self.fresh("places", mono::Ty::int().over(&[s.axis.size]));
-        self.seg_map(&[keys], &[s.axis], &s.places())?;
-        let keys = self.place(keys)?;
-        let sorted = self.sorted_by_threads(std::slice::from_ref(&keys), n)?;
-        let scanned = self.combined_by_threads(s, &sorted, n)?;
-        let Some(first) = s.dests.first() else { return wrong("a scatter to nowhere") };
-        let rows =
-            mono::Axis { var: self.fresh("d", mono::Ty::int()), size: self.flat.vars[*first].ty.dims[0] };
-        self.each_point("scatter", &[rows], |l, at| {
-            let outs = l.import_all(outs);
-            let [keys, order] = [&sorted.keys[0], &sorted.order].map(|p| l.import_place(p));
-            let half = l.outer(sorted.half);
-            let [keys, order] = [keys, order].map(|p| p.cell(&[half]));
-            let n = l.outer(n);
-            let to = at[0];
-            let after = l.int(ScalarOp::Add, to, Atom::int(1))?;
-            let end = l.first_at_least(&keys, n, after)?;
-            let last = l.int(ScalarOp::Sub, end, Atom::int(1))?;
-            let combine = match (s.combine, &scanned) {
-                (None, _) => None,
-                (Some(c), None) => {
-                    let start = l.first_at_least(&keys, n, to)?;
-                    return l.each(How::Seq, "j", Range::Upto { from: start, to: end }, |l, j| {
-                        let i = l.load(&order, &[j])?;
-                        l.set(s.axis.var, i);
-                        let values = l.body(s.body)?;
-                        l.write_item(to, &values[1..], s.dests, s.body, Some(c), &outs)
-                    });
-                }
-                (Some(c), Some(scanned)) => Some((c, l.import_all(scanned))),
-            };
-            // Whether there is an item for this place.
-            let some = l.int(ScalarOp::Ge, last, Atom::int(0))?;
-            let no = Atom::Const(Scalar::Bool(false));
-            let found = l.choose(
-                some,
-                |l| {
-                    let key = l.load(&keys, &[last])?;
-                    Ok(vec![l.int(ScalarOp::Eq, key, to)?])
-                },
-                |_| Ok(vec![no]),
-            )?;
-            l.blocks.open();
-            match combine {
-                None => {
-                    let i = l.load(&order, &[last])?;
-                    l.set(s.axis.var, i);
-                    let values = l.body(s.body)?;
-                    for ((value, a), out) in values.iter().zip(&s.body.results).skip(1).zip(&outs) {
-                        match (value, a) {
-                            (Bound::Scalar(x), _) => l.store(out, &[to], *x),
-                            (_, mono::Atom::Var(v)) => l.copy_value(*v, value, &out.cell(&[to]))?,
-                            _ => return wrong("a constant array"),
-                        }
-                    }
-                }
-                Some((c, scanned)) => {
-                    let news = scanned.iter().map(|p| l.load(p, &[last])).collect::<L<Vec<_>>>()?;
-                    let olds = outs.iter().map(|o| l.load(o, &[to])).collect::<L<Vec<_>>>()?;
-                    for (v, x) in c.params.iter().zip(olds.into_iter().chain(news)) {
-                        l.set(*v, x);
-                    }
-                    let values = l.scalars(&c.body)?;
-                    outs.iter().zip(values).for_each(|(out, x)| l.store(out, &[to], x));
-                }
-            }
-            let then = l.blocks.close();
-            l.emit(StmtKind::If { cond: found[0], then, otherwise: Vec::new(), results: Vec::new() });
-            Ok(())
-        })
-    }
-
-    /// For each of the sorted items what it and those before it of the same place combine to, if that are numbers: a scan
-    /// that begins anew with each place.
-    fn combined_by_threads(
-        &mut self,
-        s: &Scatter<'_>,
-        sorted: &super::merge::Sorted,
-        n: Atom,
-    ) -> L<Option<Vec<Place>>> {
-        let Some(c) = s.combine.filter(|c| {
-            let scalar = |v: &mono::Var| self.flat.vars[*v].ty.is_scalar();
-            let bases = |v: &mono::Var| self.flat.vars[*v].ty.base;
-            let (olds, news) = c.params.split_at(s.dests.len());
-            c.params.iter().all(scalar) && olds.iter().zip(news).all(|(a, b)| bases(a) == bases(b))
-        }) else {
-            return Ok(None);
-        };
-        let prov = self.prov;
-        let size = s.axis.size;
-        // What goes along with an item, in the order of the places.
-        let values: Vec<mono::Var> = s.body.results[1..]
-            .iter()
-            .map(|a| {
-                let base = match a {
-                    mono::Atom::Var(v) => self.flat.vars[*v].ty.base,
-                    mono::Atom::Const(c) => c.ty(),
-                };
-                self.fresh("value", mono::Ty::scalar(base).over(&[size]))
-            })
-            .collect();
-        let places = values.iter().map(|v| self.alloc_for(*v)).collect::<L<Vec<_>>>()?;
-        let starts = self.fresh("starts", mono::Ty::scalar(BaseTy::Bool).over(&[size]));
-        let start = self.alloc_for(starts)?;
-        self.each_thread("values", (n, None), |l, j| {
-            let (places, start) = (l.import_all(&places), l.import_place(&start));
-            let [keys, order] = [&sorted.keys[0], &sorted.order].map(|p| l.import_place(p));
-            let half = l.outer(sorted.half);
-            let [keys, order] = [keys, order].map(|p| p.cell(&[half]));
-            let i = l.load(&order, &[j])?;
-            l.set(s.axis.var, i);
-            let found = l.scalars(s.body)?;
-            places.iter().zip(&found[1..]).for_each(|(to, x)| l.store(to, &[j], *x));
-            let before = l.int(ScalarOp::Sub, j, Atom::int(1))?;
-            let before = l.int(ScalarOp::Max2, before, Atom::int(0))?;
-            let [mine, other] = [j, before].map(|j| l.load(&keys, &[j]));
-            let differs = l.int(ScalarOp::Ne, mine?, other?)?;
-            l.store(&start, &[j], differs);
-            Ok(())
-        })?;
-        values.iter().zip(&places).for_each(|(v, p)| self.set(*v, Bound::Array(p.clone())));
-        self.set(starts, Bound::Array(start));
-        // The operator, with a flag that says where what is before does not count.
-        let count = values.len();
-        let mut params = vec![self.fresh("f", mono::Ty::scalar(BaseTy::Bool))];
-        let copy = |p: &mut Plan, v: mono::Var| {
-            let ty = p.flat.vars[v].ty.clone();
-            p.fresh("x", ty)
-        };
-        let olds: Vec<mono::Var> = c.params[..count].iter().map(|v| copy(self, *v)).collect();
-        params.extend(&olds);
-        let anew = self.fresh("g", mono::Ty::scalar(BaseTy::Bool));
-        params.push(anew);
-        let news: Vec<mono::Var> = c.params[count..].iter().map(|v| copy(self, *v)).collect();
-        params.extend(&news);
-        let any = self.fresh("h", mono::Ty::scalar(BaseTy::Bool));
-        let mut stmts = vec![mono::Stmt {
-            pat: vec![any],
-            exp: mono::Exp::Op(ScalarOp::Or, vec![params[0].into(), anew.into()]),
-            prov,
-        }];
-        let mut inner = c.body.clone();
-        let with: FxHashMap<mono::Var, mono::Atom> =
-            c.params.iter().copied().zip(olds.iter().chain(&news).map(|v| (*v).into())).collect();
-        inner.substitute(&with);
-        let results: Vec<mono::Var> = news.iter().map(|v| copy(self, *v)).collect();
-        let kept = mono::Body { stmts: Vec::new(), results: news.iter().map(|v| (*v).into()).collect() };
-        stmts.push(mono::Stmt {
-            pat: results.clone(),
-            exp: mono::Exp::If { cond: anew.into(), then: kept, otherwise: inner },
-            prov,
-        });
-        let body =
-            mono::Body { stmts, results: std::iter::once(any).chain(results).map(mono::Atom::Var).collect() };
-        let lambda = mono::Lambda { params, body };
-        let op = mono::Combine { lambda, start: None, assoc: true };
-        let index = self.fresh("j", mono::Ty::int());
-        let mut leaf = mono::Body::default();
-        for (v, base) in std::iter::once((starts, BaseTy::Bool))
-            .chain(values.iter().map(|v| (*v, self.flat.vars[*v].ty.base)))
-            .collect::<Vec<_>>()
-        {
-            let x = self.fresh("x", mono::Ty::scalar(base));
-            let exp = mono::Exp::Index { array: v, at: vec![index.into()] };
-            leaf.stmts.push(mono::Stmt { pat: vec![x], exp, prov });
-            leaf.results.push(x.into());
-        }
-        let outs: Vec<mono::Var> = leaf
-            .results
-            .iter()
-            .filter_map(|a| a.as_var())
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|v| {
-                let ty = self.flat.vars[v].ty.over(&[size]);
-                self.fresh("combined", ty)
-            })
-            .collect();
-        let scan = Scan { index, kind: mono::ScanKind::Inclusive, op: &op, leaf: &leaf, epilogue: None };
-        self.seg_scan(&outs, &[], size, scan)?;
-        outs[1..].iter().map(|v| self.place(*v)).collect::<L<Vec<_>>>().map(Some)
-    }
 }
 
-/// A copy of a destination in a block's shared memory.
-struct SharedCopy {
-    base: BaseTy,
-    neutral: Scalar,
-    /// The elements that there is room for.
-    room: i64,
-}
-
-/// The one of an integer type.
-fn one(base: BaseTy) -> Option<Scalar> {
-    base.is_integer().then(|| remc_base::ops::cast(Scalar::I64(1), base).ok()).flatten()
+/// A copy of a destination for each part of the items, and what it begins with.
+struct Copies {
+    v: mono::Var,
+    place: Place,
+    none: Scalar,
 }
 
 impl Leaf<'_> {
@@ -745,25 +476,5 @@ impl Leaf<'_> {
         let then = self.blocks.close();
         self.emit(StmtKind::If { cond, then, otherwise: Vec::new(), results: Vec::new() });
         Ok(())
-    }
-
-    /// The first of `n` ascending numbers that is at least `least`, or `n`.
-    fn first_at_least(&mut self, keys: &Place, n: Atom, least: Atom) -> L<Atom> {
-        let found = self.repeat(
-            &[Atom::int(0), n],
-            |l, s| l.int(ScalarOp::Lt, s[0], s[1]),
-            |l, s| {
-                let sum = l.int(ScalarOp::Add, s[0], s[1])?;
-                let half = l.int(ScalarOp::Quotient, sum, Atom::int(2))?;
-                let x = l.load(keys, &[half])?;
-                let below = l.int(ScalarOp::Lt, x, least)?;
-                let next = l.int(ScalarOp::Add, half, Atom::int(1))?;
-                Ok(vec![
-                    l.op(ScalarOp::Select, &[below, next, s[0]])?,
-                    l.op(ScalarOp::Select, &[below, s[1], half])?,
-                ])
-            },
-        )?;
-        Ok(found[0])
     }
 }
