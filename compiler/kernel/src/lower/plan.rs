@@ -696,9 +696,20 @@ impl Plan {
         let all = |p: &mut Plan| p.serial_loops(axes, body, &outs, &mut Vec::new());
         match axes {
             [axis] if self.threads && self.is_of_block(body) => {
+                // The numbers are those of the first reduction, as the rows have no name.
+                let first = body.stmts.iter().find(|s| matches!(s.exp, flat::Exp::Seg(_)));
                 let n = self.atom(axis.size)?;
-                let many = self.int(ScalarOp::Ge, n, self.size(Field::RowBlocks))?;
-                self.either(many, |p| p.rows_of_blocks(*axis, body, &outs), all)?;
+                let (least, block) = self.at_site(first.and_then(|s| s.pat.first()), |p| {
+                    let least = p.size(Field::RowBlocks);
+                    p.blocks.open();
+                    p.rows_of_blocks(*axis, body, &outs)?;
+                    Ok((least, p.blocks.close()))
+                })?;
+                let cond = self.int(ScalarOp::Ge, n, least)?;
+                self.blocks.open();
+                all(self)?;
+                let otherwise = self.blocks.close();
+                self.emit(StmtKind::If { cond, then: block, otherwise, results: Vec::new() });
             }
             _ => all(self)?,
         }

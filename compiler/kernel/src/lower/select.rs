@@ -247,11 +247,12 @@ impl<'a> Order<'a> {
         Ok(next)
     }
 
-    /// Whether a key comes before another one, both of which are numbers.
+    /// Whether the one key of an item comes before another one, neither of which is a float that is no number.
     fn before_number(&self, l: &mut Leaf<'_>, key: Atom, other: Atom) -> L<Atom> {
-        match self.last {
-            true => l.int(ScalarOp::Lt, other, key),
-            false => l.int(ScalarOp::Lt, key, other),
+        let (a, b) = if self.last { (other, key) } else { (key, other) };
+        match self.bases {
+            [base] if !base.is_float() => l.key_less(*base, a, b),
+            _ => l.int(ScalarOp::Lt, a, b),
         }
     }
 

@@ -89,6 +89,9 @@ entries! {
         [("xs", Ints(vector))], Exact;
     sorted: "(entry (main [xs [int n]]) (values (sort xs) (grade xs)))", [("xs", Ints(vector))], Exact;
     sorted_rows: "(entry (main [m [float n k]]) (~(1)sort m))", [("m", Floats(|n| vec![n, 3]))], Exact, up to 1025;
+    first_few_of_each_order: "(define (few r) (take1 (sort r) 2))
+                              (entry (main [m [int n k]]) (values (~(1)few (int->char (+ 200 m))) (~(1)few (> m 0)) (~(1)few m)))",
+        [("m", Ints(|n| vec![n, 5]))], Exact, up to 1025;
     stencil: "(entry (main [xs [float n]]) (/ (+ (rotate xs [1]) (+ xs (rotate xs [-1]))) 3.0))",
         [("xs", Floats(vector))], Exact;
     rearranged: "(entry (main [xs [int n]]) (append (reverse xs) (append xs (rotate xs [3]))))",
