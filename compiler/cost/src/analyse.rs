@@ -247,7 +247,7 @@ impl<'p> Analysis<'p> {
                     }
                 })
             }
-            Exp::Rows { axis, starts, body, .. } => {
+            Exp::Rows(Rows { axis, starts, body, .. }) => {
                 let what = What::Map { space: vec![self.scope.int(axis.size)] };
                 self.step(s, what, |w| {
                     let inside = w.scope.enter(&Count::once(), axis);

@@ -11,7 +11,7 @@ use remc_cost::formula::{Formula, Symbol};
 use remc_cost::report::{Report, What};
 use remc_flat::appends::homes;
 use remc_flat::flatten::{Thresholds, flatten_with};
-use remc_flat::ir::{self as flat, Atom, Exp, Guard, SegKind, Var};
+use remc_flat::ir::{self as flat, Atom, Exp, Guard, Rows, SegKind, Var};
 use remc_flat::meaning::to_mono;
 use remc_mono::eval::{self, Array};
 use remc_mono::ir as mono;
@@ -152,7 +152,9 @@ impl Places {
                     self.steps[step] = Some(s.pat[last]);
                     self.filters.insert(s.pat[0], s.pat.clone());
                 }
-                Exp::Grade { axis, body } | Exp::Rows { axis, body, .. } => leaf(&[body], &[*axis], false),
+                Exp::Grade { axis, body } | Exp::Rows(Rows { axis, body, .. }) => {
+                    leaf(&[body], &[*axis], false)
+                }
                 Exp::While { state, .. } => {
                     if let (Some((v, _)), Some(r)) = (state.first(), s.pat.first()) {
                         self.rounds.insert(*v, *r);

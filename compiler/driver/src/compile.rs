@@ -18,6 +18,7 @@ pub use remc_kernel::lower::Target;
 pub use remc_kernel::schedule::{Field, Schedule};
 use remc_mono::build::MOST_PARTS;
 use remc_mono::limits::{Limitation, TooLarge};
+use remc_mono::opt::RowsAre;
 use std::sync::Arc;
 use steps::Steps;
 
@@ -156,7 +157,11 @@ impl Session {
         match options.to {
             Some("explicit") => return memo::definitions(db, unit).clone().map(Stop::Explicit),
             // What other compilers read has no rows left.
-            Some("mono") => return memo::segmented(db, unit, false).clone().map(|m| Stop::Mono(m.program)),
+            Some("mono") => {
+                return memo::segmented(db, unit, RowsAre::Distributed)
+                    .clone()
+                    .map(|m| Stop::Mono(m.program));
+            }
             _ => {}
         }
         let thresholds = options.tuning.thresholds;
@@ -184,7 +189,10 @@ impl Session {
             return Ok(Stop::Explicit(defs));
         }
         let mono = steps.mono(&defs, &unit.global(db), unit.ranks(db), unit.given(db))?;
-        let rows = options.tuning.thresholds.rows_are_tasks() && options.to != Some("mono");
+        let rows = match options.to {
+            Some("mono") => RowsAre::Distributed,
+            _ => options.tuning.thresholds.rows(),
+        };
         let mono = steps.segmented(mono, rows)?;
         if options.to == Some("mono") {
             return Ok(Stop::Mono(Arc::new(mono)));

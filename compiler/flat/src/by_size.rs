@@ -128,7 +128,9 @@ fn sizes_of(p: &Program, s: &Stmt) -> Vec<Size> {
                 rest.push(axis.size);
             }
         }
-        Exp::Scatter { axis, .. } | Exp::Grade { axis, .. } | Exp::Rows { axis, .. } => space.push(axis.size),
+        Exp::Scatter { axis, .. } | Exp::Grade { axis, .. } | Exp::Rows(Rows { axis, .. }) => {
+            space.push(axis.size);
+        }
         Exp::Filters(parts) => space.extend(parts.first().map(|part| part.axis.size)),
         Exp::Host(_) => space.extend(s.pat.first().into_iter().flat_map(|v| p.vars[*v].ty.dims.clone())),
         _ => {}
@@ -174,7 +176,7 @@ fn binders(e: &Exp) -> Vec<Var> {
             std::iter::once(axis.var).chain(combine.iter().flat_map(|l| l.params.iter().copied())).collect()
         }
         Exp::Filters(parts) => parts.iter().map(|part| part.axis.var).collect(),
-        Exp::Grade { axis, .. } | Exp::Rows { axis, .. } => vec![axis.var],
+        Exp::Grade { axis, .. } | Exp::Rows(Rows { axis, .. }) => vec![axis.var],
         _ => Vec::new(),
     }
 }
@@ -323,12 +325,9 @@ impl Copy<'_> {
                 Exp::Filters(parts.iter().map(part).collect())
             }
             Exp::Grade { axis, body } => Exp::Grade { axis: self.axis(axis), body: self.body(body) },
-            Exp::Rows { axis, regular, starts, body } => Exp::Rows {
-                axis: self.axis(axis),
-                regular: *regular,
-                starts: starts.clone(),
-                body: self.body(body),
-            },
+            Exp::Rows(rows) => {
+                Exp::Rows(Rows { axis: self.axis(&rows.axis), body: self.body(&rows.body), ..rows.clone() })
+            }
             other => other.clone(),
         }
     }

@@ -12,7 +12,8 @@
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
 //!            | (seg-scan level kind ((i a) …) (i a) leaf λ start epilogue?)
 //!            | (scatter …) | (grade …)                       as in Mono, with a leaf
-//!            | (rows (i a) k (x …) leaf)                       a map whose last results are rows of sizes of their own
+//!            | (rows level (i a) (of x (x …))? k (x …) leaf (scratch (x a) …)?)
+//!                                                             a map whose last results are rows of sizes of their own
 //!            | (filter (i a) leaf @prov …)                   one filter, or several of as many points
 //!            | (branch guard body body)
 //! guard    ::= test | (or test test …)
@@ -107,17 +108,7 @@ pub enum Exp {
         body: mono::Body,
         combine: Option<Lambda>,
     },
-    /// A map over one axis whose results after the first `regular` are arrays of sizes that each point has for itself:
-    /// the elements of point `i`, in row-major order, are those of a vector from `starts[i]` on, up to where those of the
-    /// next begin or the vector ends. The body may sort by scalars, as no other leaf does. What a point with fewer leaves
-    /// open is not read before it is written. It binds the arrays of the regular results and the vectors.
-    Rows {
-        axis: Axis,
-        regular: usize,
-        /// For each vector where the elements of each point begin, one after the other.
-        starts: Vec<Var>,
-        body: mono::Body,
-    },
+    Rows(Rows),
     /// Filters of as many points, one or several, none of which needs another one's results; the results are those of the
     /// first, then those of the next.
     Filters(Vec<Filter>),
@@ -131,6 +122,44 @@ pub enum Exp {
         then: Body,
         otherwise: Body,
     },
+}
+
+/// A map over one axis whose results after the first `regular` are arrays of sizes that each point has for itself:
+/// the elements of point `i`, in row-major order, are those of a vector from `starts[i]` on, up to where those of the
+/// next begin or the vector ends. What a point with fewer leaves open is not read before it is written. It binds the arrays
+/// of the regular results and the vectors.
+///
+/// At the level of the grid a point is one task, whose arrays are bounded by sizes from outside; its body may sort by
+/// scalars, as no other leaf does. At the others its arrays may have sizes of its own ([`remc_mono::legal::group_sizes`]).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rows {
+    pub level: Level,
+    /// The points; the length of `of`, where only some are done, of which the variable is bound to the number of one.
+    pub axis: Axis,
+    pub of: Option<Points>,
+    pub regular: usize,
+    /// For each vector where the elements of each point begin, one after the other.
+    pub starts: Vec<Var>,
+    /// For each size of its own of which a point makes arrays, where a vector has room for those of each point. Which sizes
+    /// these are the last results of the body say, which nothing is bound to.
+    pub scratch: Vec<Scratch>,
+    pub body: mono::Body,
+}
+
+/// Some points of an axis.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Points {
+    /// Their numbers, each once.
+    pub which: Var,
+    /// What the others have given: arrays of all points. Those of these points go into them.
+    pub into: Vec<Var>,
+}
+
+/// A vector of so many elements has room for an array of each point, from where the vector `starts` says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scratch {
+    pub starts: Var,
+    pub total: Atom,
 }
 
 /// A filter: for each point whether its item is kept, and the item.
@@ -158,6 +187,8 @@ pub enum Level {
     Grid,
     /// The threads of one block; one core and its vector lanes on a CPU.
     Block,
+    /// So many threads of a block as go in step.
+    Warp,
     /// One thread.
     Thread,
 }

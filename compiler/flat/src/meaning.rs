@@ -65,9 +65,10 @@ impl Meaning<'_> {
                 mono::Exp::If { cond, then: self.body(then), otherwise: self.body(otherwise) }
             }
             Exp::Filters(parts) => return self.filters(s, parts, before),
-            Exp::Rows { axis, regular, starts, body } => {
-                return self.rows(s, (*axis, *regular, starts, body), before);
-            }
+            Exp::Rows(rows) => match &rows.of {
+                None => return self.rows(s, (rows.axis, rows.regular, &rows.starts, &rows.body), before),
+                Some(points) => return self.some_rows(s, rows, points),
+            },
         };
         mono::Stmt { pat: s.pat.clone(), exp, prov: s.prov }
     }
@@ -99,12 +100,76 @@ impl Meaning<'_> {
             pat.extend([total, from, data]);
             placed.extend(self.placed((*v, &ty), axis, *to, (total, from, data), s.prov));
         }
-        let exp = mono::Exp::Join { axis, regular, body: body.clone() };
+        let body = mono::Body { stmts: body.stmts.clone(), results: body.results[..s.pat.len()].to_vec() };
+        let exp = mono::Exp::Join { axis, regular, body };
         let join = mono::Stmt { pat, exp, prov: s.prov };
         let Some(last) = placed.pop() else { return join };
         before.push(join);
         before.extend(placed);
         last
+    }
+
+    /// A loop over the points, which writes what each gives into what there is.
+    ///
+    /// ```text
+    /// (let (%ys %v) (rows warp (%i %m) (of %which (%a %b)) 1 (%starts) …))
+    ///
+    /// (let (%ys %v) (for (g %m) ((%acc %a) (%acc' %b)) (let (%i) (index %which g)) …
+    ///   (let (%new) (scatter (k 1) (%acc) (give %i %y)))
+    ///   (let (%start) (index %starts %i)) (let (%new') (scatter (j %len) (%acc') (give (+ %start j) %row[j])))
+    ///   (give %new %new')))
+    /// ```
+    fn some_rows(&mut self, s: &Stmt, rows: &Rows, points: &Points) -> mono::Stmt {
+        let prov = s.prov;
+        let stmt = |v: Var, exp: mono::Exp| mono::Stmt { pat: vec![v], exp, prov };
+        let i = rows.axis.var;
+        let g = self.table.fresh("g", Ty::int());
+        let mut stmts = vec![stmt(i, mono::Exp::Index { array: points.which, at: vec![g.into()] })];
+        stmts.extend(rows.body.stmts.iter().cloned());
+        let (mut state, mut results) = (Vec::new(), Vec::new());
+        for (k, (v, r)) in s.pat.iter().zip(&rows.body.results).enumerate() {
+            let ty = self.table.ty(*v).clone();
+            let [acc, new] = ["acc", "new"].map(|name| self.table.fresh(name, ty.clone()));
+            let [j, place] = ["j", "place"].map(|name| self.table.fresh(name, Ty::int()));
+            let (size, body) = match k.checked_sub(rows.regular) {
+                None => {
+                    let at = mono::Exp::Atom(i.into());
+                    (
+                        Atom::int(1),
+                        mono::Body { stmts: vec![stmt(place, at)], results: vec![place.into(), *r] },
+                    )
+                }
+                Some(k) => {
+                    let dims = self.table.atom_ty(*r).dims;
+                    let mut size = Atom::int(1);
+                    for d in dims {
+                        let product = self.table.fresh("size", Ty::int());
+                        stmts.push(stmt(product, mono::Exp::Op(ScalarOp::Mul, vec![size, d])));
+                        size = product.into();
+                    }
+                    let start = self.table.fresh("start", Ty::int());
+                    let at = vec![i.into()];
+                    stmts.push(stmt(start, mono::Exp::Index { array: rows.starts[k], at }));
+                    let row = self.table.fresh("row", Ty { base: ty.base, dims: vec![size] });
+                    if let Some(array) = r.as_var() {
+                        let view = mono::View::Reshape { dims: vec![size] };
+                        stmts.push(stmt(row, mono::Exp::View { view, array }));
+                    }
+                    let x = self.table.fresh("x", Ty::scalar(ty.base));
+                    let at = mono::Exp::Op(ScalarOp::Add, vec![start.into(), j.into()]);
+                    let read = mono::Exp::Index { array: row, at: vec![j.into()] };
+                    let elements = vec![stmt(place, at), stmt(x, read)];
+                    (size, mono::Body { stmts: elements, results: vec![place.into(), x.into()] })
+                }
+            };
+            let axis = Axis { var: j, size };
+            stmts.push(stmt(new, mono::Exp::Scatter { dests: vec![acc], axis, body, combine: None }));
+            state.push((acc, points.into[k].into()));
+            results.push(new.into());
+        }
+        let axis = Axis { var: g, size: rows.axis.size };
+        let exp = mono::Exp::For { axis, state, body: mono::Body { stmts, results } };
+        mono::Stmt { pat: s.pat.clone(), exp, prov }
     }
 
     /// A vector whose rows begin where one says, from one in which they follow each other.

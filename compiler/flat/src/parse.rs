@@ -15,6 +15,16 @@ use rustc_hash::FxHashMap;
 
 type Result<T, E = SexpError> = std::result::Result<T, E>;
 
+fn level(word: &Sexp) -> Result<Level> {
+    Ok(match symbol(word)? {
+        "grid" => Level::Grid,
+        "block" => Level::Block,
+        "warp" => Level::Warp,
+        "thread" => Level::Thread,
+        _ => return fail(word, "`grid`, `block`, `warp` or `thread` was expected"),
+    })
+}
+
 /// Reads the text of a program.
 ///
 /// # Errors
@@ -164,11 +174,32 @@ impl<'t> Host<'_, 't> {
                 Exp::Scatter { dests, axis, body, combine }
             }
             "rows" => {
+                let level = level(items.next("a level")?)?;
                 let axis = self.p.axis(items.next("an axis")?)?;
+                let of = match items.rest.first().map(|s| Items::form(s, "of")) {
+                    Some(Ok(mut of)) => {
+                        items.rest = &items.rest[1..];
+                        let which = self.p.var(of.next("a vector")?)?;
+                        let into = self.arrays(&mut of)?;
+                        of.end()?;
+                        Some(Points { which, into })
+                    }
+                    _ => None,
+                };
                 let regular = id::<u32>(items.next("how many results are regular")?)? as usize;
-                let starts = Items::list(items.next("arrays")?, "a list of arrays")?;
-                let starts = starts.rest.iter().map(|s| self.p.var(s)).collect::<Result<_>>()?;
-                Exp::Rows { axis, regular, starts, body: self.leaf(&mut items, below)? }
+                let starts = self.arrays(&mut items)?;
+                let body = self.leaf(&mut items, below)?;
+                let mut scratch = Vec::new();
+                if !items.rest.is_empty() {
+                    let mut of = Items::form(items.next("(scratch …)")?, "scratch")?;
+                    while !of.rest.is_empty() {
+                        let mut pair = Items::list(of.next("a vector")?, "a vector and a size")?;
+                        let starts = self.p.var(pair.next("a vector")?)?;
+                        scratch.push(Scratch { starts, total: self.p.atom(pair.next("a size")?)? });
+                        pair.end()?;
+                    }
+                }
+                Exp::Rows(Rows { level, axis, of, regular, starts, scratch, body })
             }
             "filter" => {
                 let mut parts = Vec::new();
@@ -193,14 +224,13 @@ impl<'t> Host<'_, 't> {
         Ok(exp)
     }
 
+    fn arrays(&mut self, items: &mut Items<'_, 't>) -> Result<Vec<Var>> {
+        let arrays = Items::list(items.next("arrays")?, "a list of arrays")?;
+        arrays.rest.iter().map(|s| self.p.var(s)).collect()
+    }
+
     fn seg(&mut self, head: &str, items: &mut Items<'_, 't>, below: &mut usize) -> Result<Exp> {
-        let word = items.next("a level")?;
-        let level = match symbol(word)? {
-            "grid" => Level::Grid,
-            "block" => Level::Block,
-            "thread" => Level::Thread,
-            _ => return fail(word, "`grid`, `block` or `thread` was expected"),
-        };
+        let level = level(items.next("a level")?)?;
         let scan = match head {
             "seg-scan" => Some(scan_kind(items.next("a kind of scan")?)?),
             _ => None,

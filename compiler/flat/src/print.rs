@@ -68,6 +68,7 @@ pub fn level(level: Level) -> &'static str {
     match level {
         Level::Grid => "grid",
         Level::Block => "block",
+        Level::Warp => "warp",
         Level::Thread => "thread",
     }
 }
@@ -145,9 +146,12 @@ impl<'p> Host<'p> {
                 let dests: Vec<_> = dests.iter().map(|d| pr.var(*d)).collect();
                 format!("(scatter {} ({})", pr.axis(axis), dests.join(" "))
             }
-            Exp::Rows { axis, regular, starts, .. } => {
-                let starts: Vec<_> = starts.iter().map(|d| pr.var(*d)).collect();
-                format!("(rows {} {regular} ({})", pr.axis(axis), starts.join(" "))
+            Exp::Rows(rows) => {
+                let (at, axis, regular) = (level(rows.level), pr.axis(&rows.axis), rows.regular);
+                let vars = |all: &[Var]| all.iter().map(|v| pr.var(*v)).collect::<Vec<_>>().join(" ");
+                let of = rows.of.as_ref();
+                let of = of.map(|p| format!("(of {} ({})) ", pr.var(p.which), vars(&p.into)));
+                format!("(rows {at} {axis} {}{regular} ({})", of.unwrap_or_default(), vars(&rows.starts))
             }
             Exp::Filters(_) => "(filter".into(),
             Exp::Grade { axis, .. } => format!("(grade {}", pr.axis(axis)),
@@ -188,7 +192,15 @@ impl<'p> Host<'p> {
                     let _ = write!(pr.out, " {:?}", part.prov);
                 }
             }
-            Exp::Grade { body, .. } | Exp::Rows { body, .. } => leaf(pr, body, depth, margin),
+            Exp::Grade { body, .. } => leaf(pr, body, depth, margin),
+            Exp::Rows(rows) => {
+                leaf(pr, &rows.body, depth, margin);
+                let one = |s: &Scratch| format!(" ({} {})", pr.var(s.starts), pr.atom(s.total));
+                let scratch: String = rows.scratch.iter().map(one).collect();
+                if !scratch.is_empty() {
+                    pr.out += &format!(" (scratch{scratch})");
+                }
+            }
             Exp::Scatter { body, combine, .. } => {
                 leaf(pr, body, depth, margin);
                 if let Some(lambda) = combine {

@@ -63,7 +63,7 @@ impl Sites<'_> {
 /// Whether an expression is one that kernels compute, by itself.
 pub(crate) fn has_kernels(e: &Exp) -> bool {
     match e {
-        Exp::Seg(_) | Exp::Rows { .. } | Exp::Scatter { .. } | Exp::Filters(_) | Exp::Grade { .. } => true,
+        Exp::Seg(_) | Exp::Rows(_) | Exp::Scatter { .. } | Exp::Filters(_) | Exp::Grade { .. } => true,
         Exp::Host(e) => matches!(e, remc_mono::ir::Exp::View { .. } | remc_mono::ir::Exp::Literal { .. }),
         _ => false,
     }

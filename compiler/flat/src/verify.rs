@@ -5,7 +5,7 @@
 
 use crate::by_size;
 use crate::ir::*;
-use crate::legal::{Illegal, legal_leaf, legal_row};
+use crate::legal::{Illegal, group_points, legal_group, legal_leaf, legal_row};
 use crate::meaning::to_mono;
 use crate::sites::sites;
 use remc_base::{BaseTy, Name, Prov};
@@ -129,7 +129,7 @@ impl<'p> Verifier<'p> {
                 Ok(())
             }
             Exp::Grade { axis, body } => self.leaf(&[axis.var], body),
-            Exp::Rows { axis, regular, starts, body } => self.rows(pat, axis, *regular, starts, body),
+            Exp::Rows(rows) => self.rows(pat, rows),
             Exp::Branch { guard, then, otherwise } => {
                 self.guard(guard)?;
                 self.by_size(guard, then, otherwise)
@@ -138,16 +138,41 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    /// The vectors are as many as there are results that are not regular, and each has its starts.
-    fn rows(&self, pat: &[Var], axis: &Axis, regular: usize, starts: &[Var], body: &mono::Body) -> Result {
+    /// The vectors are as many as there are results that are not regular, and each has its starts. What some points give
+    /// goes into arrays like those that are bound. What is not done by one task is a group's.
+    fn rows(&self, pat: &[Var], rows: &Rows) -> Result {
+        let Rows { level, axis, of, regular, starts, scratch, body } = rows;
         let ty = |v: &Var| self.p.vars.get(*v).map(|info| &info.ty);
-        let counts = pat.len() == body.results.len() && pat.len() == regular + starts.len();
-        let of_rows = |v: &Var| ty(v).is_some_and(|t| t.base == BaseTy::I64 && t.dims == [axis.size]);
-        let vectors = pat.iter().skip(regular).all(|v| ty(v).is_some_and(|t| t.rank() == 1));
-        if !counts || !vectors || !starts.iter().all(of_rows) {
+        let given = body.results.len().checked_sub(scratch.len());
+        let counts = given == Some(pat.len()) && pat.len() == regular + starts.len();
+        let of_rows = |v: &Var| {
+            ty(v).is_some_and(|t| t.base == BaseTy::I64 && t.rank() == 1)
+                && (of.is_some() || ty(v).is_some_and(|t| t.dims == [axis.size]))
+        };
+        let vectors = pat.iter().skip(*regular).all(|v| ty(v).is_some_and(|t| t.rank() == 1));
+        if !counts || !vectors || !starts.iter().all(of_rows) || !scratch.iter().all(|s| of_rows(&s.starts)) {
             return self.broken(Rule::Rows, "rows without a vector, or without their starts");
         }
-        self.legal(legal_row(&self.p.vars, &[axis.var], body))
+        if let Some(Points { which, into }) = of {
+            let named = ty(which).is_some_and(|t| t.base == BaseTy::I64 && t.dims == [axis.size]);
+            let like = into.len() == pat.len() && into.iter().zip(pat).all(|(a, b)| ty(a) == ty(b));
+            if !named || !like {
+                return self.broken(Rule::Rows, "some points, without their numbers or what the others gave");
+            }
+        }
+        match (level, of) {
+            (Level::Grid, None) if scratch.is_empty() => {
+                self.legal(legal_row(&self.p.vars, &[axis.var], body))
+            }
+            (Level::Warp | Level::Block, Some(_)) => {
+                let sizes: Vec<Var> = body.results[pat.len()..].iter().filter_map(|a| a.as_var()).collect();
+                match sizes.len() == scratch.len() && legal_group(&self.p.vars, &sizes, pat.len(), body) {
+                    true => Ok(()),
+                    false => self.broken(Rule::Rows, "a row that no group can do"),
+                }
+            }
+            _ => self.broken(Rule::Rows, "all points are tasks, and some are groups'"),
+        }
     }
 
     fn guard(&mut self, guard: &'p Guard) -> Result {
@@ -215,10 +240,16 @@ impl<'p> Verifier<'p> {
     }
 
     fn seg(&self, seg: &Seg) -> Result {
-        if seg.level != Level::Grid {
-            return self.broken(Rule::Level, format!("the host launches a {:?}", seg.level));
-        }
         let mut binders: Vec<Var> = seg.space.iter().map(|a| a.var).collect();
+        match (seg.level, &seg.kind) {
+            (Level::Grid, _) => {}
+            (Level::Block, SegKind::Map) => {
+                if group_points(&self.p.vars, &binders, &seg.body).is_none() {
+                    return self.broken(Rule::Level, "a point that no group can do");
+                }
+            }
+            (level, _) => return self.broken(Rule::Level, format!("the host launches a {level:?}")),
+        }
         let (SegKind::Red { axis, op } | SegKind::Scan { axis, op, .. }) = &seg.kind else {
             return self.leaf(&binders, &seg.body);
         };

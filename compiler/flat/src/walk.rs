@@ -67,9 +67,10 @@ impl Exp {
                 f(axis.size);
                 dests.iter().for_each(|d| f(Atom::Var(*d)));
             }
-            Exp::Rows { axis, starts, .. } => {
-                f(axis.size);
-                starts.iter().for_each(|v| f(Atom::Var(*v)));
+            Exp::Rows(rows) => {
+                f(rows.axis.size);
+                rows.arrays().for_each(|v| f(Atom::Var(v)));
+                rows.scratch.iter().for_each(|s| f(s.total));
             }
             Exp::Filters(parts) => parts.iter().for_each(|part| f(part.axis.size)),
             Exp::Grade { axis, .. } => f(axis.size),
@@ -93,7 +94,7 @@ impl Exp {
                 std::iter::once(body).chain(combine.as_ref().map(|l| &l.body)).collect()
             }
             Exp::Filters(parts) => parts.iter().map(|part| &part.body).collect(),
-            Exp::Grade { body, .. } | Exp::Rows { body, .. } => vec![body],
+            Exp::Grade { body, .. } | Exp::Rows(Rows { body, .. }) => vec![body],
             _ => Vec::new(),
         }
     }
@@ -114,6 +115,14 @@ impl Body {
                 b.for_each_stmt(f);
             }
         }
+    }
+}
+
+impl Rows {
+    /// The arrays that it mentions outside of its leaf.
+    pub fn arrays(&self) -> impl Iterator<Item = Var> + '_ {
+        let of = self.of.iter().flat_map(|p| std::iter::once(p.which).chain(p.into.iter().copied()));
+        of.chain(self.starts.iter().copied()).chain(self.scratch.iter().map(|s| s.starts))
     }
 }
 
@@ -155,7 +164,7 @@ impl Program {
                 Exp::Filters(parts) if parts.len() > 1 => "partition",
                 Exp::Filters(_) => "filter",
                 Exp::Grade { .. } => "grade",
-                Exp::Rows { .. } => "rows",
+                Exp::Rows(_) => "rows",
                 Exp::Branch { .. } => "branch",
                 Exp::Seg(seg) => match (&seg.kind, seg.space.is_empty()) {
                     (SegKind::Map, true) => "point",

@@ -13,6 +13,7 @@ use remc_flat::meaning::to_mono;
 use remc_flat::{parse, print, verify};
 use remc_mono::eval::{self, Array, Fault};
 use remc_mono::ir::Program;
+use remc_mono::opt::{RowsAre, optimise_for};
 
 #[test]
 fn programs_of_the_testsuite() {
@@ -31,11 +32,19 @@ fn compare(cases: Vec<Case>) {
         let Ok(Ran { program: Some(built), params, .. }) = sessions.run(&case) else { continue };
         let mut optimised = built.clone();
         remc_mono::opt::optimise(&mut optimised);
-        let mut rows = built.clone();
-        remc_mono::opt::optimise_but_rows(&mut rows);
-        for (what, program) in [("built", built), ("optimised", optimised), ("optimised but for rows", rows)]
-        {
-            match one(&program, &params) {
+        let but_rows = |rows| {
+            let mut p = built.clone();
+            optimise_for(&mut p, rows);
+            p
+        };
+        let [tasks, groups] = [RowsAre::Tasks, RowsAre::Groups].map(but_rows);
+        for (what, program, threads) in [
+            ("built", built, false),
+            ("optimised", optimised, false),
+            ("for tasks", tasks, false),
+            ("for groups", groups, true),
+        ] {
+            match one(&program, &params, threads) {
                 Ok(()) => same += 1,
                 Err(e) => wrong.push(format!("{} ({what}): {e}", case.name)),
             }
@@ -45,10 +54,12 @@ fn compare(cases: Vec<Case>) {
     assert!(same > 100);
 }
 
-fn one(program: &Program, params: &[Array]) -> Result<(), String> {
+fn one(program: &Program, params: &[Array], threads: bool) -> Result<(), String> {
     let wanted = run(program, params)?;
     for par_outer in [1, 3, 64] {
-        let flat = flatten_with(program, &Thresholds::tiny(par_outer)).map_err(|e| format!("{e:?}"))?;
+        let tiny = Thresholds::tiny(par_outer);
+        let tiny = if threads { tiny.for_threads() } else { tiny };
+        let flat = flatten_with(program, &tiny).map_err(|e| format!("{e:?}"))?;
         let text = print::print_program(&flat);
         verify::verify(&flat).map_err(|e| format!("{e}\n{text}"))?;
         match parse::parse_program(&text) {

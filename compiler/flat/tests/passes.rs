@@ -6,7 +6,7 @@
 //! each branch chooses. `UPDATE_EXPECT=1` writes what the pass gives.
 
 use remc_base::{BaseTy, Scalar};
-use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds, flatten, flatten_with};
+use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds, flatten_with};
 use remc_flat::ir::{Exp, Guard, Test};
 use remc_flat::meaning::to_mono;
 use remc_flat::{parse, print, verify};
@@ -43,7 +43,9 @@ fn one(input: &Path) -> String {
     let before =
         remc_mono::parse::parse_program(&text).unwrap_or_else(|e| panic!("{}: {e}", input.display()));
     remc_mono::verify::verify(&before).unwrap_or_else(|e| panic!("{}: {e}", input.display()));
-    let after = flatten(&before).unwrap();
+    // For a processor, unless it is named otherwise.
+    let gpu = input.to_str().is_some_and(|name| name.ends_with(".gpu.in.mono"));
+    let after = flatten_with(&before, if gpu { &Thresholds::GPU } else { &Thresholds::CPU }).unwrap();
     let printed = print::print_program(&after);
     verify::verify(&after).unwrap_or_else(|e| panic!("{}: {e}\n{printed}", input.display()));
     assert_eq!(parse::parse_program(&printed).as_ref(), Ok(&after), "{}", input.display());

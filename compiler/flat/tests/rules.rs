@@ -59,10 +59,25 @@ fn rows(regular: usize, starts: &str, vector: &str) -> String {
         "(let ((%s.3 int %n.0)) (seg-map grid ((%i.4 %n.0)) (leaf (let ((%x.5 int)) (op * %i.4 2) p0) (give %x.5))) p0)
          (let ((%b.12 bool 1)) (seg-map grid ((%i.13 1)) (leaf (give true))) p0)
          (let ((%t.6 int)) (host (op * %n.0 2)) p0)
-         (let ((%k.7 int %n.0) (%d.8 int {vector})) (rows (%i.9 %n.0) {regular} ({starts}) (leaf
+         (let ((%k.7 int %n.0) (%d.8 int {vector})) (rows grid (%i.9 %n.0) {regular} ({starts}) (leaf
            (let ((%m.11 int)) (index %xs.1 %i.9) p0) (let ((%l.14 int)) (op min2 %m.11 %n.0) p0)
            (let ((%e.15 int %l.14)) (map ((%j.16 %l.14)) (give %j.16)) p0)
            (let ((%a.10 int 2)) (literal (2) %i.9 1) p0) (give %i.9 %a.10))) p0) (give %k.7)"
+    )
+}
+
+/// Some rows by groups, after all rows: `of` says which, `made` is of the size of an array that is no result, and `scratch`
+/// has room for those.
+fn groups(of: &str, made: &str, scratch: &str) -> String {
+    rows(1, "%s.3", "%t.6").replace(
+        "(give %k.7)",
+        &format!(
+            "(let ((%k.20 int %n.0) (%d.21 int %t.6)) (rows warp (%i.22 %n.0) {of} 1 (%s.3) (leaf
+               (let ((%l.23 int)) (index %xs.1 %i.22) p0) (let ((%x.24 int)) (op + %l.23 1) p0)
+               (let ((%e.25 int {made})) (map ((%j.26 {made})) (give %j.26)) p0)
+               (let ((%a.27 int %l.23)) (map ((%j.28 %l.23)) (give %j.28)) p0) (give %i.22 %a.27 %l.23))
+               {scratch}) p0) (give %k.20)"
+        ),
     )
 }
 
@@ -115,6 +130,8 @@ fn programs_that_keep_the_rules() {
         known("exclusive", "%z.20"),
         filters("%n.0", "(give %c.2 1)"),
         rows(1, "%s.3", "%t.6"),
+        groups("(of %xs.1 (%k.7 %d.8))", "%l.23", "(scratch (%s.3 %t.6))"),
+        MAP.replace("LEVEL", "block").replace("BODY", "(give %i.4)"),
         sorted_rows("(give %j.17)"),
         "(let ((%r.3 int)) (branch (>= %n.0 \"par.outer\" 64) (then (give 1)) (else (give 2))) p0) (give %r.3)".into(),
         "(let ((%r.3 int %n.0)) (serial-map ((%i.4 %n.0)) (let ((%x.5 int)) (host (op + %i.4 1)) p0) (give %x.5)) p0)
@@ -193,6 +210,20 @@ fn every_rule_is_kept_from_being_broken() {
         (Rule::Rows, rows(0, "%s.3", "%t.6")),
         (Rule::Rows, rows(1, "%b.12", "%t.6")),
         (Rule::Rows, rows(1, "%s.3", "%t.6 2")),
+        (Rule::Rows, groups("", "%l.23", "(scratch (%s.3 %t.6))")),
+        (Rule::Rows, groups("(of %b.12 (%k.7 %d.8))", "%l.23", "(scratch (%s.3 %t.6))")),
+        (Rule::Rows, groups("(of %xs.1 (%d.8 %k.7))", "%l.23", "(scratch (%s.3 %t.6))")),
+        (Rule::Rows, groups("(of %xs.1 (%k.7 %d.8))", "%x.24", "(scratch (%s.3 %t.6))")),
+        (Rule::Rows, groups("(of %xs.1 (%k.7 %d.8))", "%l.23", "")),
+        (Rule::Rows, groups("(of %xs.1 (%k.7 %d.8))", "%l.23", "(scratch (%b.12 %t.6))")),
+        (
+            Rule::Level,
+            MAP.replace("LEVEL", "block").replace(
+                "BODY",
+                "(let ((%s.5 int)) (reduce (%t.6 %n.0) (give %t.6) (serial ((%u.7 int) (%e.12 int)) (start 0)
+                   (give %e.12))) p0) (give %s.5)",
+            ),
+        ),
         (Rule::Size, rows(1, "%s.3", "%t.6").replace("op min2", "op max2")),
         // A row is sorted by numbers, and outside of rows nothing is.
         (Rule::Sort, sorted_rows("(let ((%q.18 int 1)) (literal (1) %j.17) p0) (give %q.18)")),

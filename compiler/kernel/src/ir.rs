@@ -4,7 +4,7 @@
 //! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (output …) (results a …)
 //!                kernel … (plan stmt …))
 //! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (rows (x x) …)?
-//!                (params x …) stmt …)
+//!                (distinct x …)? (params x …) stmt …)
 //! stmt     ::= (let x exp) | (store buffer (a …) a) | (update o buffer (a …) a)
 //!            | (for how i range ((x y a) …) stmt … (next a …))
 //!            | (while ((x y a) …) (cond stmt … a) stmt … (next a …))
@@ -171,6 +171,8 @@ pub struct Kernel {
     /// begin: those of iteration `i` are the elements from item `i` on, and before item `i + 1`. [`crate::race`] takes that
     /// from the plan.
     pub rows: Vec<(Var, Var)>,
+    /// Vectors of ints of which no two are alike. [`crate::race`] takes that from the plan, too.
+    pub distinct: Vec<Var>,
     /// Bound here: scalars, and buffers whose dims mention scalars among them. Each is the kernel's own
     /// variable; a launch gives its value.
     pub params: Vec<Var>,

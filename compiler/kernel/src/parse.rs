@@ -278,15 +278,21 @@ impl<'t> Parser<'t> {
             }
             params = Items::headed(items.next("(params …)")?)?;
         }
+        let mut distinct: &[Sexp] = &[];
+        if params.0 == "distinct" {
+            distinct = params.1.rest;
+            params = Items::headed(items.next("(params …)")?)?;
+        }
         if params.0 != "params" {
             return fail(s, "(params …) was expected");
         }
         let params = self.binders(params.1.rest)?;
         let rows = named.into_iter().map(|(v, s)| Ok((self.var(v)?, self.var(s)?))).collect::<Result<_>>()?;
+        let distinct = distinct.iter().map(|v| self.var(v)).collect::<Result<_>>()?;
         let mut depth = 0;
         let body = self.section(&mut items, "body", None, &mut depth)?.0;
         items.end()?;
-        Ok(Kernel { name, site, schedule, grid, worker: var, threads, rows, params, body, provs })
+        Ok(Kernel { name, site, schedule, grid, worker: var, threads, rows, distinct, params, body, provs })
     }
 
     /// The statements up to the end, or the name of a part; and how deep the blocks nest here.

@@ -278,6 +278,10 @@ impl<'p> Printer<'p> {
             let rows: String = kernel.rows.iter().map(pair).collect();
             let _ = write!(self.out, " (rows{rows})");
         }
+        if !kernel.distinct.is_empty() {
+            let all: String = kernel.distinct.iter().map(|v| format!(" {}", self.var(*v))).collect();
+            let _ = write!(self.out, " (distinct{all})");
+        }
         self.line(margin + 2);
         let params = self.binders(&kernel.params);
         let _ = write!(self.out, "(params {params})");

@@ -10,6 +10,7 @@
 //! - by what owns `a`, where it is `(op + a x)` or `(op + x a)`, with the same `x` for all values of the owner;
 //! - by what owns `i`, where it is `(op + s x)`, `s` is `(load %starts i)`, and the kernel says that `%starts` are where the
 //!   rows of the buffer begin;
+//! - by what owns `i`, where it is `(load %which i)`, and the kernel says that no two items of `%which` are alike;
 //! - by what owns `b`, where it is the variable of a loop over `(tile b size limit)`: tiles of one size
 //!   have no index in common. The size must be the same for all values of the owner.
 //!
@@ -37,7 +38,7 @@
 //! once they have met: accesses with a `barrier` between them on every way are ordered, so that ownership
 //! is asked for of those that have none, a *phase*, alone. What is in an `if` on `(op = t 0)` is done by one
 //! thread. The indices of a point are owned together, by whoever owns the point's number; and so are indices
-//! each of which is owned by one of them. `(op + (op * b c) k)`, with `k` below the constant `c`, is of tile `b`; and
+//! each of which is owned by one of them. `(op + (op * b c) k)`, with `k` from 0 up to `c`, is of tile `b`; and
 //! so are the numbers from `(op max2 x (op * b c))` up to `(op min2 y (op + (op * b c) c))`.
 //!
 //! Where all accesses are an `update` by one operator, none has to be owned: their order does not matter.
@@ -114,6 +115,43 @@ fn stores(block: &[Stmt], out: &mut FxHashSet<Var>) {
     }
 }
 
+/// Adds what all threads of a block have in common that is bound in these statements, to what they have from before.
+fn in_common(block: &[Stmt], in_loop: bool, written: &FxHashSet<Var>, found: &mut FxHashSet<Var>) {
+    for s in block {
+        let has = |a: &Atom| a.as_var().is_none_or(|v| found.contains(&v));
+        match &s.kind {
+            StmtKind::Let { var, exp } => {
+                let same = match exp {
+                    Exp::Atom(a) | Exp::Cast(_, a) => has(a),
+                    Exp::Op(_, args) => args.iter().all(has),
+                    Exp::Load { buffer, at } => !written.contains(buffer) && at.iter().all(has),
+                    Exp::Workers | Exp::Test(_) => false,
+                };
+                if same {
+                    found.insert(*var);
+                }
+            }
+            StmtKind::Collective { joined, .. } if !in_loop => found.extend(joined.iter().map(|j| j.total)),
+            StmtKind::If { cond, then, otherwise, results } => {
+                let same = has(cond);
+                in_common(then, in_loop, written, found);
+                in_common(otherwise, in_loop, written, found);
+                for c in results.iter().filter(|_| same) {
+                    if [c.then, c.otherwise].iter().all(|a| a.as_var().is_none_or(|v| found.contains(&v))) {
+                        found.insert(c.var);
+                    }
+                }
+            }
+            StmtKind::For { body, .. } => in_common(body, true, written, found),
+            StmtKind::While { cond, body, .. } => {
+                in_common(cond, true, written, found);
+                in_common(body, true, written, found);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The memory of a chain.
 fn handed_on(state: Var, links: &[Link]) -> impl Iterator<Item = Var> + '_ {
     links.iter().flat_map(Link::memory).chain([state])
@@ -183,9 +221,14 @@ struct Checker<'p> {
     /// Starts of rows, of the vector that they are read from and the row; and sums of such with a place in the row.
     starts: FxHashMap<Var, (Var, Atom)>,
     in_rows: FxHashMap<Var, (Var, Atom)>,
+    /// Items of vectors that are all different: the vector, and at which place.
+    picked: FxHashMap<Var, (Var, Atom)>,
     /// Products `b · c`, and the variables of loops below a constant.
     products: FxHashMap<Var, (Atom, i64)>,
     below: FxHashMap<Var, i64>,
+    /// The same of sizes that the kernel is given or reads.
+    spans: FxHashMap<Var, (Atom, Var)>,
+    within: FxHashMap<Var, Var>,
     /// The ends of tiles; and what is at least the first of a tile, at most the end of one.
     ends: FxHashMap<Var, (Atom, i64)>,
     at_least: FxHashMap<Var, (Atom, i64)>,
@@ -223,8 +266,11 @@ impl<'p> Checker<'p> {
             sums: FxHashMap::default(),
             starts: FxHashMap::default(),
             in_rows: FxHashMap::default(),
+            picked: FxHashMap::default(),
             products: FxHashMap::default(),
             below: FxHashMap::default(),
+            spans: FxHashMap::default(),
+            within: FxHashMap::default(),
             ends: FxHashMap::default(),
             at_least: FxHashMap::default(),
             at_most: FxHashMap::default(),
@@ -264,14 +310,14 @@ impl<'p> Checker<'p> {
         (0..self.parallel.len()).try_for_each(|k| self.variable(k))
     }
 
-    /// What a block's threads have in common beside what all blocks have: where it is in the grid, and where the rows of that
-    /// number begin.
-    fn of_block(&self) -> Vec<Var> {
-        let mut found: Vec<Var> = self.kernel.grid.iter().map(|(v, _)| *v).collect();
-        let written = |b: &Var| self.accesses.iter().any(|a| a.write && a.buffer == *b);
-        let is_block = |i: &Atom| i.as_var().is_some_and(|v| self.kernel.grid.iter().any(|(g, _)| *g == v));
-        let of_rows = self.starts.iter().filter(|(_, (starts, i))| is_block(i) && !written(starts));
-        found.extend(of_rows.map(|(v, _)| *v));
+    /// What a block's threads have in common beside what all blocks have: where it is in the grid, what is read there of
+    /// memory that the kernel does not write, and what is computed of that. What differs from one iteration of a loop to the
+    /// next is not among it: threads need not be in the same one.
+    fn of_block(&self) -> FxHashSet<Var> {
+        let mut found: FxHashSet<Var> = self.uniform.clone();
+        found.extend(self.kernel.grid.iter().map(|(v, _)| *v));
+        let written: FxHashSet<Var> = self.accesses.iter().filter(|a| a.write).map(|a| a.buffer).collect();
+        in_common(&self.kernel.body, false, &written, &mut found);
         found
     }
 
@@ -294,8 +340,10 @@ impl<'p> Checker<'p> {
                     self.bound.extend(carried.iter().map(|c| c.param));
                     match range {
                         Range::Upto { from, to } => {
-                            if let (Some(0), Some(n)) = (from.as_int(), to.as_int()) {
-                                self.below.insert(*var, n);
+                            match (from.as_int(), to.as_int(), self.origin(*to)) {
+                                (Some(0), Some(n), _) => _ = self.below.insert(*var, n),
+                                (Some(0), None, Atom::Var(n)) => _ = self.within.insert(*var, n),
+                                _ => {}
                             }
                             if let Some(tile) = self.tile_between(*from, *to) {
                                 self.tiles.insert(*var, tile);
@@ -395,6 +443,9 @@ impl<'p> Checker<'p> {
                 if let ([i], true) = (at.as_slice(), self.kernel.rows.iter().any(|(_, s)| s == buffer)) {
                     self.starts.insert(var, (*buffer, *i));
                 }
+                if let ([i], true) = (at.as_slice(), self.kernel.distinct.contains(buffer)) {
+                    self.picked.insert(var, (*buffer, *i));
+                }
                 self.access(*buffer, at, false, prov, around);
             }
             Exp::Atom(a) => {
@@ -448,6 +499,16 @@ impl<'p> Checker<'p> {
                     self.products.insert(var, (*b, size));
                     self.tiles.insert(var, (*b, Atom::int(size)));
                 }
+                if let Atom::Var(size) = self.origin(*size) {
+                    self.spans.insert(var, (*b, size));
+                }
+            }
+            // Where there is a number below the size, it is not 0.
+            (ScalarOp::Add, [Atom::Var(base), Atom::Var(k)])
+                if let Some((b, size)) = self.spans.get(base).copied()
+                    && self.within.get(k) == Some(&size) =>
+            {
+                self.tiles.insert(var, (b, size.into()));
             }
             (ScalarOp::Add, [Atom::Var(base), k]) => {
                 let Some((b, size)) = self.products.get(base).copied() else { return };
@@ -574,6 +635,10 @@ impl<'p> Checker<'p> {
             }
             // No size of a tile: that is how the two differ.
             return through(&[Atom::int(-1), *x], Atom::Var(*a));
+        }
+        if let Some((which, i)) = self.picked.get(&v) {
+            let written = self.accesses.iter().any(|a| a.write && a.buffer == *which);
+            return if written { None } else { through(&[Atom::int(-3), Atom::Var(*which)], *i) };
         }
         if let Some((thread, threads)) = self.shares.get(&v)
             && self.origin(*thread) == Atom::Var(owner.var)

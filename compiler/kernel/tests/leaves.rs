@@ -189,7 +189,7 @@ fn an_order_of_which_little_is_read_is_a_selection() {
             "(flat 1 (name \"main\") (provs (p0 \"main\" 0 1)) (types)
                (params (%n.0 int) (%m.1 int) (%x.2 float %m.1 %n.0)) (inputs %x.2) (output 0)
                (body
-                 (let ((%a.4 float %m.1)) (rows (%i.5 %m.1) 1 ()
+                 (let ((%a.4 float %m.1)) (rows grid (%i.5 %m.1) 1 ()
                    (leaf
                      (let ((%few.6 int)) (op min2 {places} %n.0) p0)
                      (let ((%last.7 int)) (op + %n.0 -1) p0)

@@ -19,6 +19,7 @@ use remc_kernel::print::print_program;
 use remc_kernel::traps::traps;
 use remc_mono::eval::{self, Array, Fault};
 use remc_mono::ir::Program;
+use remc_mono::opt::{RowsAre, optimise_for};
 use remc_runtime::plan::interpret::{Interpreter, Memory};
 use remc_runtime::plan::{Argument, Given, run};
 use remc_runtime::stop::Stopped;
@@ -74,7 +75,7 @@ fn rows_whose_lengths_are_read_once() {
                 let ran = sessions.run(&case).unwrap_or_else(|e| panic!("{}: {e}", case.name));
                 let Some(mut program) = ran.program else { panic!("{}: no program", case.name) };
                 remc_mono::opt::optimise(&mut program);
-                one(&program, &ran.params).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                one(&program, &ran.params, None).unwrap_or_else(|e| panic!("{}: {e}", case.name));
                 let lowered = |target| {
                     let flat = flatten_with(&program, &tiny(1, target)).unwrap();
                     print_program(&lower_with(&flat, target).unwrap())
@@ -100,10 +101,21 @@ fn compare(cases: impl IntoIterator<Item = Case>) {
     let mut sessions = Sessions::new();
     for case in cases {
         let Ok(Ran { program: Some(built), params, .. }) = sessions.run(&case) else { continue };
-        let mut optimised = built.clone();
-        remc_mono::opt::optimise(&mut optimised);
-        for (what, program) in [("built", built), ("optimised", optimised)] {
-            match one(&program, &params) {
+        let optimised = |rows| {
+            let mut p = built.clone();
+            optimise_for(&mut p, rows);
+            p
+        };
+        let all = [
+            ("optimised", None, optimised(RowsAre::Distributed)),
+            ("for tasks", Some(false), optimised(RowsAre::Tasks)),
+            ("for groups", Some(true), optimised(RowsAre::Groups)),
+        ];
+        let differs = |k: usize| (0..k).all(|j| all[j].2.body != all[k].2.body);
+        let all =
+            (0..all.len()).filter(|k| *k == 0 || differs(*k)).map(|k| all[k].clone()).collect::<Vec<_>>();
+        for (what, threads, program) in std::iter::once(("built", None, built)).chain(all) {
+            match one(&program, &params, threads) {
                 Ok(()) => same += 1,
                 Err(e) => wrong.push(format!("{} ({what}): {e}", case.name)),
             }
@@ -113,7 +125,8 @@ fn compare(cases: impl IntoIterator<Item = Case>) {
     assert!(same > 100, "{same}");
 }
 
-fn one(program: &Program, params: &[Array]) -> Result<(), String> {
+/// Compares what a program means with what its kernels do, for both kinds of devices or one.
+fn one(program: &Program, params: &[Array], threads: Option<bool>) -> Result<(), String> {
     let wanted = match eval::run(program, params) {
         Ok(results) => Meaning::Value(results),
         Err(Fault::Stop { trap, values, .. }) => Meaning::Stop(trap.report(&values).message),
@@ -130,7 +143,10 @@ fn one(program: &Program, params: &[Array]) -> Result<(), String> {
         (1, Target::gpu(), true),
         (1, gpu, false),
         (64, gpu, true),
-    ] {
+    ]
+    .into_iter()
+    .filter(|(_, target, _)| threads.is_none_or(|t| t == target.threads))
+    {
         let flat = flatten_with(program, &tiny(par_outer, target)).map_err(|e| format!("{e:?}"))?;
         let kernel = lower_with(&flat, target).map_err(|e| e.0)?;
         let about =

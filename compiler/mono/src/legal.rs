@@ -13,11 +13,15 @@
 //! (seg-map grid ((i n)) (let (%m) (index %ns i)) (let (%ys) (map ((j %m)) …)) …)     %m known only inside
 //! ```
 
+mod group;
+
 use crate::ir::{Atom, Axis, Body, Combine, Exp, Stmt, Var, VarInfo};
 use remc_base::IdVec;
 use remc_base::ops::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
+
+pub use group::{group_points, group_reduces, group_sizes, legal_group};
 
 /// Why a body is no leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

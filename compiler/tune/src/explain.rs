@@ -191,6 +191,10 @@ pub fn meaning(kind: Threshold) -> &'static str {
             "From so many elements of products on they are too many to store, and each point makes its own; with \
              fewer, they are made for all points together."
         }
+        Threshold::ParGroup => {
+            "From so many rows on each is the work of a group of threads, all that is done along it; with fewer, what is \
+             done along rows is done for all rows by all threads, one operator after the other."
+        }
         Threshold::RowLong => {
             "From so many elements on a row of its own size is reduced by all threads; shorter ones by one."
         }

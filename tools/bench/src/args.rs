@@ -32,7 +32,10 @@ pub struct Args {
     /// Measure programs with ragged or row-wise work that the compiler was not made for, against C, and end
     #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
     pub unseen: bool,
-    /// With `--versions`, `--ragged`, `--tuning` or `--unseen`: exit with 1 if a figure is over its limit
+    /// Measure programs over rows that only memory or arithmetic should limit, stored or computed, against C, and end
+    #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
+    pub rows: bool,
+    /// With `--versions`, `--ragged`, `--tuning`, `--unseen` or `--rows`: exit with 1 if a figure is over its limit
     #[arg(long, requires = "limited")]
     pub limits: bool,
     /// Print the generated file of so many definitions that `--checking` measures, and end

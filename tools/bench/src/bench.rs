@@ -12,9 +12,9 @@ use crate::peers::{Compiler, FLAGS, Peers, processor};
 use crate::places;
 use crate::ragged;
 use crate::scaling;
+use crate::suites;
 use crate::table::{self, Measured};
 use crate::tuning;
-use crate::unseen;
 use crate::versions;
 use std::path::Path;
 use std::time::Duration;
@@ -55,7 +55,10 @@ pub fn run(args: &Args) -> Result<bool, String> {
         return ragged::measure::run(args, &cache);
     }
     if args.unseen {
-        return unseen::measure::run(args, &cache);
+        return suites::measure::run(&suites::UNSEEN, args, &cache);
+    }
+    if args.rows {
+        return suites::measure::run(&suites::ROWS, args, &cache);
     }
     let load = load_average();
     let cases = chosen(args.small, &args.only)?;

@@ -15,9 +15,9 @@
 //! | [`places`] | where files are found and kept |
 //! | [`process`] | processes of `remc`, and the times that they say |
 //! | [`ragged`] | what it costs that rows differ in length |
+//! | [`suites`] | programs with ragged or row-wise work, against C that is written to win |
 //! | [`table`] | the result as Markdown |
 //! | [`tuning`] | what `remc autotune` gains, on data that it saw and on data that it did not |
-//! | [`unseen`] | programs with ragged or row-wise work that the compiler was not made for, against C |
 //! | [`versions`] | what it costs to compile all versions of a nest, and whether the right one is chosen |
 //!
 //! A contender that is not there leaves a dash and a reason, and everything else goes on.
@@ -37,7 +37,7 @@ pub mod places;
 pub mod process;
 pub mod ragged;
 pub mod scaling;
+pub mod suites;
 pub mod table;
 pub mod tuning;
-pub mod unseen;
 pub mod versions;

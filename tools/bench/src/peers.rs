@@ -47,9 +47,10 @@ impl Compiler {
     pub fn library(&self, name: &str) -> Result<PathBuf, String> {
         let source = places::kernel(name);
         let mut hasher = DefaultHasher::new();
-        // All texts of its folder and of that of `peer.h`, as a kernel may include another.
-        let peers = places::sources().join("peers");
-        let folders: BTreeSet<&Path> = source.parent().into_iter().chain([peers.as_path()]).collect();
+        // All texts of its folder and of those of `peer.h` and `rows.h`, as a kernel may include another.
+        let shared = ["peers", "unseen"].map(|folder| places::sources().join(folder));
+        let folders: BTreeSet<&Path> =
+            source.parent().into_iter().chain(shared.iter().map(PathBuf::as_path)).collect();
         for folder in folders {
             let mut texts: Vec<PathBuf> = fs::read_dir(folder)
                 .and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect())

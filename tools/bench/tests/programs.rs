@@ -4,6 +4,7 @@
 use remc_base::{Atom, BaseTy, Scalar, Value};
 use remc_bench::cases::{Case, Dtype, Input, cases};
 use remc_bench::places;
+use remc_bench::suites::{ROWS, UNSEEN};
 use remc_driver::Session;
 use remc_interp::{Interp, solve_indices};
 use std::thread;
@@ -244,10 +245,10 @@ fn numbers_of(value: &Value) -> Vec<f64> {
     value.atoms().flat_map(numbers).collect()
 }
 
-/// The programs of `--unseen`, at the sizes of `--small`.
+/// The programs of `--unseen` and `--rows`, at the sizes of `--small`.
 #[test]
-fn programs_that_no_pass_was_written_for() {
-    for subject in remc_bench::unseen::subjects::chosen(&[]).unwrap() {
+fn programs_of_suites() {
+    for subject in [UNSEEN, ROWS].iter().flat_map(|suite| suite.subjects) {
         let data = subject.data(true);
         let inputs = data.inputs.iter().map(|(name, array, numbers)| {
             let (base, of): (BaseTy, fn(f64) -> Scalar) = match array.dtype {

@@ -59,20 +59,24 @@ static inline const int64_t *sums_before(const int64_t *xs, int64_t n, int64_t m
     return to;
 }
 
-static inline Rows rows_of(const int64_t *lengths, int64_t count) {
-    Rows rows = {.count = count, .pieces = PIECES_A_THREAD * omp_get_max_threads()};
-    rows.start = sums_before(lengths, count, INT64_MAX, scratch(0, 8 * (count + 1)));
-    rows.items = rows.start[count];
+/* Rows that begin at these places; the last place is where they end. */
+static inline Rows rows_at(const int64_t *start, int64_t count) {
+    Rows rows = {.start = start, .count = count, .pieces = PIECES_A_THREAD * omp_get_max_threads()};
+    rows.items = start[count];
     /* Fewer than there are pieces are longer than one. */
     rows.large = scratch(3, 8 * (rows.pieces + 1));
     rows.limit = rows.items / rows.pieces > 64 ? rows.items / rows.pieces : 64;
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < count; r++) {
-        if (lengths[r] <= rows.limit) continue;
+        if (start[r + 1] - start[r] <= rows.limit) continue;
 #pragma omp critical
         rows.large[rows.large_count++] = r;
     }
     return rows;
+}
+
+static inline Rows rows_of(const int64_t *lengths, int64_t count) {
+    return rows_at(sums_before(lengths, count, INT64_MAX, scratch(0, 8 * (count + 1))), count);
 }
 
 /* The first row of a piece. A row costs something by itself, too, as much as a few items. */

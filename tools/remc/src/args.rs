@@ -699,7 +699,7 @@ mod tests {
         assert!(
             threshold("par.middle=3")
                 .unwrap_err()
-                .contains("par.outer, par.loop, par.inner, par.stored, row.long")
+                .contains("par.outer, par.loop, par.inner, par.stored, par.group, row.long")
         );
         for wrong in ["par.outer", "par.outer=", "par.outer=0", "par.outer=-1", "par.outer=much"] {
             assert!(threshold(wrong).unwrap_err().contains("par.outer=always"), "{wrong}");

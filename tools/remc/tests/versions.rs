@@ -210,7 +210,7 @@ fn thresholds_that_are_not_there() {
     fails(
         &["run", "-e", "1", "--threshold", "par.middle=3"],
         2,
-        "par.outer, par.loop, par.inner, par.stored, row.long",
+        "par.outer, par.loop, par.inner, par.stored, par.group, row.long",
     );
     fails(&["run", "-e", "1", "--threshold", "par.outer=few"], 2, "par.outer=always");
     fails(&["run", "-e", "1", "--device", "interp", "--threshold", "par.outer=2"], 2, "one version");

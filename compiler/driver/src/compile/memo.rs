@@ -23,6 +23,7 @@ use crate::queries::{GlobalTypes, check, explicit};
 use remc_base::GlobalId;
 use remc_explicit::ir::Definition;
 use remc_kernel::schedule::Schedules;
+use remc_mono::opt::RowsAre;
 use remc_syntax::ast::ItemKind;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -138,9 +139,9 @@ pub fn mono<'db>(db: &'db dyn Db, unit: Unit<'db>) -> C<Mono> {
     Ok(Mono { program, passes: steps.number })
 }
 
-/// The rest of it: rows of sizes of their own taken apart, or left for those to whom a row is one task.
+/// The rest of it: rows of sizes of their own taken apart, or left for those to whom a row is one task, or one group's.
 #[salsa::tracked(lru = 64)]
-pub fn segmented<'db>(db: &'db dyn Db, unit: Unit<'db>, rows: bool) -> C<Mono> {
+pub fn segmented<'db>(db: &'db dyn Db, unit: Unit<'db>, rows: RowsAre) -> C<Mono> {
     let Mono { program, passes } = mono(db, unit).clone()?;
     let mut steps = Steps::new(db, unit.size_limit(db));
     steps.number = passes;
@@ -151,7 +152,7 @@ pub fn segmented<'db>(db: &'db dyn Db, unit: Unit<'db>, rows: bool) -> C<Mono> {
 /// What of it runs in parallel.
 #[salsa::tracked(lru = 64)]
 pub fn flat<'db>(db: &'db dyn Db, unit: Unit<'db>, thresholds: Thresholds) -> C<Arc<remc_flat::ir::Program>> {
-    let Mono { program, .. } = segmented(db, unit, thresholds.rows_are_tasks()).clone()?;
+    let Mono { program, .. } = segmented(db, unit, thresholds.rows()).clone()?;
     Steps::new(db, unit.size_limit(db)).flat(&program, &thresholds).map(Arc::new)
 }
 

@@ -63,9 +63,12 @@ impl<'s> Steps<'s, '_> {
         Ok(p)
     }
 
-    /// Takes rows of sizes of their own apart, but those that can be one task each if `rows` says so, and optimises what
-    /// that leaves.
-    pub fn segmented(&mut self, mut p: remc_mono::ir::Program, rows: bool) -> C<remc_mono::ir::Program> {
+    /// Takes rows of sizes of their own apart, but those that `rows` leaves, and optimises what comes of it.
+    pub fn segmented(
+        &mut self,
+        mut p: remc_mono::ir::Program,
+        rows: opt::RowsAre,
+    ) -> C<remc_mono::ir::Program> {
         self.optimised(&mut p, opt::Rounds::at_segment(rows), |_| true)?;
         Ok(p)
     }

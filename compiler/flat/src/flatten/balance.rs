@@ -34,12 +34,13 @@
 
 mod ask;
 
-use super::{F, Flattener, host::Stmts, seg};
+use super::{F, Flattener, host::Stmts, ragged, seg};
 use crate::ir::{Axis, SegKind};
 use crate::legal::{Size, Sizes};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, LONGEST, Prov, Scalar};
 use remc_mono::ir::*;
+use remc_mono::legal::{OwnSizes, group_reduces};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
@@ -113,6 +114,10 @@ pub(super) fn apart(
     out: &mut Vec<crate::ir::Stmt>,
 ) -> F<()> {
     let first = axes[0];
+    if f.thresholds.row_groups.is_some() && axes.len() == 1 && group_reduces(&f.p.vars, body) {
+        let own = OwnSizes { sizes: rows.sizes.clone(), slice: rows.slice.clone() };
+        return ragged::reduced(f, pat, first, own, body, prov, out);
+    }
     let mut made = Stmts::new(f, prov);
     let count = made.int("long");
     let which = made.vector("which", count.into());
@@ -172,7 +177,7 @@ impl Long<'_> {
             plain
         };
         let of_block = self.rest.is_empty() && numbers(f, row, &plain);
-        f.thresholds.row_block.filter(|_| of_block).map_or(long, |block| block.min(long))
+        f.thresholds.row_groups.filter(|_| of_block).map_or(long, |groups| groups.block.min(long))
     }
 
     /// What the statements that reduce rows give the others, and of a row whether it would not stop the program.

@@ -12,12 +12,13 @@
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top becomes a
 //! segmented one; what is nested inside it either stays in its leaf, to run serially, or is distributed over the
 //! space around it (`distribute`), or both, as versions of which the sizes choose one; products of matrices that all
-//! points share are (`shared`). Of rows of sizes of their own the very long ones run apart (`balance`), and rows
+//! points share are (`shared`). On a GPU a nest of several operators along rows is also a block's for each row (`groups`). Of rows of sizes of their own the very long ones run apart (`balance`), and rows
 //! that are made are a task each (`ragged`). What the
 //! iterations of a serial loop do without waiting for each other comes before it (`ahead`), and a serial combination of
 //! arrays may be rounds that run in parallel (`rounds`). At the end maps of a scan's prefixes become part of the scan
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
-//! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). A loop that
+//! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). An order of which few
+//! places are read is a selection (`first`). A loop that
 //! only changes items of the arrays that it carries is one thread's (`narrow`). Each threshold gets a name (`names`). Nothing is refused: work that no
 //! leaf may do (see [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
@@ -30,6 +31,8 @@ mod checks;
 mod distribute;
 mod distribution;
 mod epilogue;
+mod first;
+mod groups;
 mod host;
 mod interchange;
 mod loops;
@@ -131,7 +134,16 @@ struct Flattener {
 impl Flattener {
     fn body(&mut self, b: &mono::Body) -> F<Body> {
         let (mut stmts, known) = (Vec::new(), self.ends.len());
-        for s in &b.stmts {
+        let selections = first::selections(self, b);
+        let (b, mut made) = match &selections {
+            Some(of) => (&of.body, of.made.clone()),
+            None => (b, Default::default()),
+        };
+        for (k, s) in b.stmts.iter().enumerate() {
+            if let Some(instead) = made.remove(&k) {
+                stmts.extend(instead);
+                continue;
+            }
             self.nest_versions = 0;
             self.stmt(s, &mut stmts)?;
             self.ends.extend(ragged::Ends::of(s));
@@ -270,6 +282,12 @@ impl Flattener {
             return Ok(());
         }
         let split = split::split(self, axes, body, !leaf);
+        let split = match split {
+            Some(split) if leaf && groups::pay(self, &Nest { pat, axes, body, prov }, &split) => {
+                return groups::versions(self, &Nest { pat, axes, body, prov }, split, out);
+            }
+            split => split,
+        };
         let sizes: Vec<Atom> = axes.iter().map(|a| a.size).collect();
         let version = self.choose(&sizes, leaf, split.as_ref());
         let nest = |pat| Nest { pat, axes, body, prov };

@@ -18,6 +18,21 @@
 //! is worth all threads anyway, so it comes afterwards with all of the device ([`super::balance`] does the same where rows are
 //! reduced), and the others have fewer.
 //!
+//! Where threads run side by side, tasks of very different lengths would wait for each other, and each would read its row
+//! by itself, far from its neighbours'. So there a row of some length is a group's, whose threads do all of it together;
+//! each class of lengths is a launch, over the rows that are of it:
+//!
+//! ```text
+//! (let (%m %which) (filter (i k) … (give (and (>= %n 32) (< %n 1024)) i)))         for a warp
+//! (let (%m' %which') (filter (i k) … (give (and (>= %n 1024) (< %n 262144)) i)))   for a block
+//! (let (%a) (rows grid (%i %k) 0 (%starts) (leaf … (if (>= %n 32) nothing else the row))))      a thread each
+//! (let (%b) (rows warp (%i %m) (of %which (%a)) 0 (%starts) (leaf … the row …) (scratch (%starts %total))))
+//! (let (%c) (rows block (%i %m') (of %which' (%b)) …))
+//! ```
+//!
+//! What such a row makes on the way is in memory that has room for those of all rows, so its size needs no bound; which
+//! rows can be done so [`group_sizes`] says.
+//!
 //! Rows that wait for themselves are asked first whether they are of one size ([`equal`]).
 //!
 //! Where rows begin is known before any is made: their sizes are straight-line code ([`own_sizes`]). Checks that are, too,
@@ -28,11 +43,12 @@
 mod equal;
 
 use super::{F, Flattener, NEVER, host::Stmts};
-use crate::ir;
+use crate::ir::{self, Level, Points, Scratch};
 use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Prov};
 use remc_mono::ir::*;
-use remc_mono::legal::{OwnSizes, is_straight_line, own_sizes, sorts};
+use remc_mono::legal::{OwnSizes, group_sizes, is_straight_line, own_sizes, sorts};
+use remc_mono::opt::RowsAre;
 use remc_mono::walk::{Copier, retype};
 use rustc_hash::FxHashMap;
 
@@ -72,11 +88,12 @@ pub(super) fn rows(
     prov: Prov,
     out: &mut Vec<ir::Stmt>,
 ) -> F<bool> {
-    // Where threads run side by side a row is theirs together, not one thread's.
-    if !f.thresholds.rows_are_tasks() {
-        return Ok(false);
-    }
-    let Some(own) = own_sizes(&f.p.vars, &axis, regular, body) else { return Ok(false) };
+    let own = match f.thresholds.rows() {
+        RowsAre::Distributed => None,
+        RowsAre::Tasks => own_sizes(&f.p.vars, &axis, regular, body),
+        RowsAre::Groups => group_sizes(&f.p.vars, &axis, regular, body),
+    };
+    let Some(own) = own else { return Ok(false) };
     let (checks, rest) = checks_apart(f, body, prov);
     if !guarded(&own, &rest) {
         return Ok(false);
@@ -88,8 +105,13 @@ pub(super) fn rows(
         let body = made.instance(&checks, &[(axis.var, i.into())]);
         made.push(Vec::new(), Exp::Map { axes: vec![Axis { var: i, size: axis.size }], body });
     }
-    let starts = starts(&mut made, axis, &own, &rest, regular, joined);
-    let rows = Rows { axis, regular, own, body: rest, prov };
+    let mut known = Vec::new();
+    let starts = starts(&mut made, axis, &own, &rest, regular, joined, &mut known);
+    let scratch = match made.f.thresholds.row_groups {
+        Some(_) => scratch(&mut made, axis, &own, &rest, &mut known),
+        None => Vec::new(),
+    };
+    let rows = Rows { axis, regular, own, scratch, body: rest, prov };
     // Of several rows that stop the program the first is told, which rows that come afterwards would not know of.
     let long = if rows.body.can_stop() { NEVER } else { made.f.thresholds.row_long };
     let stmts = made.take();
@@ -97,8 +119,8 @@ pub(super) fn rows(
 
     let data: Vec<Var> = joined.chunks(3).map(|part| part[2]).collect();
     let all: Vec<Var> = maps.iter().chain(&data).copied().collect();
-    // No lanes sort.
-    if !equal::waits(&rows.body) || sorts(&rows.body) {
+    // No lanes sort, and a group has more threads than lanes.
+    if !equal::waits(&rows.body) || sorts(&rows.body) || f.thresholds.row_groups.is_some() {
         rows.one_by_one(f, all, starts, long, out)?;
         return Ok(true);
     }
@@ -172,8 +194,8 @@ fn starts(
     body: &Body,
     regular: usize,
     joined: &[Var],
+    known: &mut Vec<(Vec<Atom>, Var, Var)>,
 ) -> Vec<Var> {
-    let mut known: Vec<(Vec<Atom>, Var, Var)> = Vec::new();
     let mut all = Vec::new();
     for (part, r) in joined.chunks(3).zip(&body.results[regular..]) {
         let dims = made.f.p.atom_ty(*r).dims;
@@ -184,14 +206,70 @@ fn starts(
             all.push(part[1]);
             continue;
         }
-        let ends = ends_known(made.f, axis, own, &dims).unwrap_or_else(|| ends_of(made, axis, own, &dims));
-        made.push(vec![part[0]], Exp::Index { array: ends, at: vec![axis.size] });
-        let view = View::Slice { start: vec![Atom::int(0)], dims: vec![axis.size] };
-        made.push(vec![part[1]], Exp::View { view, array: ends });
-        known.push((dims, part[0], part[1]));
+        begin(made, axis, own, dims, (part[0], part[1]), known);
         all.push(part[1]);
     }
     all
+}
+
+/// Binds how many elements arrays of these dims have in all, and where those of each point begin.
+fn begin(
+    made: &mut Stmts<'_>,
+    axis: Axis,
+    own: &OwnSizes,
+    dims: Vec<Atom>,
+    (total, starts): (Var, Var),
+    known: &mut Vec<(Vec<Atom>, Var, Var)>,
+) {
+    let ends = ends_known(made.f, axis, own, &dims).unwrap_or_else(|| ends_of(made, axis, own, &dims));
+    made.push(vec![total], Exp::Index { array: ends, at: vec![axis.size] });
+    let view = View::Slice { start: vec![Atom::int(0)], dims: vec![axis.size] };
+    made.push(vec![starts], Exp::View { view, array: ends });
+    known.push((dims, total, starts));
+}
+
+/// Room for the arrays that a row makes beside those that it gives: for each size of them.
+fn scratch(
+    made: &mut Stmts<'_>,
+    axis: Axis,
+    own: &OwnSizes,
+    body: &Body,
+    known: &mut Vec<(Vec<Atom>, Var, Var)>,
+) -> Vec<(Var, Scratch)> {
+    let mut all = Vec::new();
+    for size in &own.sizes {
+        let dims = vec![Atom::Var(*size)];
+        let of_size = |v: &Var| made.f.p.ty(*v).dims == dims;
+        let mut makes = false;
+        body.for_each_stmt(&mut |s| makes |= s.exp.makes_arrays() && s.pat.iter().any(of_size));
+        if !makes {
+            continue;
+        }
+        if !known.iter().any(|(d, ..)| *d == dims) {
+            let total = made.int("total");
+            let starts = made.vector("starts", axis.size);
+            begin(made, axis, own, dims.clone(), (total, starts), known);
+        }
+        if let Some((_, total, starts)) = known.iter().find(|(d, ..)| *d == dims) {
+            all.push((*size, Scratch { starts: *starts, total: (*total).into() }));
+        }
+    }
+    all
+}
+
+/// A map over rows that are reduced alone, of which those that are long enough are a group's or the device's.
+pub(super) fn reduced(
+    f: &mut Flattener,
+    pat: &[Var],
+    axis: Axis,
+    own: OwnSizes,
+    body: &Body,
+    prov: Prov,
+    out: &mut Vec<ir::Stmt>,
+) -> F<()> {
+    let rows = Rows { axis, regular: pat.len(), own, scratch: Vec::new(), body: body.clone(), prov };
+    let long = f.thresholds.row_long;
+    rows.one_by_one(f, pat.to_vec(), Vec::new(), long, out)
 }
 
 /// Where rows of these dims end, if that has been computed of the vector of their lengths.
@@ -238,11 +316,29 @@ struct Rows {
     axis: Axis,
     regular: usize,
     own: OwnSizes,
+    /// Where a group does a row: room for the arrays of each of these sizes.
+    scratch: Vec<(Var, Scratch)>,
     body: Body,
     prov: Prov,
 }
 
+/// Rows of so many elements, and fewer than so many, are such a group's.
+struct Class {
+    level: Level,
+    least: i64,
+    below: i64,
+}
+
 impl Rows {
+    /// The groups that rows shorter than `long` are for.
+    fn classes(&self, f: &Flattener, long: i64) -> Vec<Class> {
+        let Some(groups) = f.thresholds.row_groups else { return Vec::new() };
+        let block = groups.block.min(long);
+        let warp = Class { level: Level::Warp, least: groups.warp.min(block), below: block };
+        let block = Class { level: Level::Block, least: block, below: long };
+        [warp, block].into_iter().filter(|c| c.least < c.below).collect()
+    }
+
     /// Each row by itself, those of a size from `long` on afterwards.
     fn one_by_one(
         &self,
@@ -260,12 +356,23 @@ impl Rows {
         }
         // Sorting takes so many rounds more over a row.
         let long = if sorts(&self.body) { (long / SORTED).max(1) } else { long };
-        let (count, which) = self.which_are_long(f, long, out)?;
-        let leaf = self.leaf(f, Atom::int(long), true);
-        let short: Vec<Var> = f.like(&all);
+        let classes = self.classes(f, long);
+        let mut groups = Vec::new();
+        for class in &classes {
+            groups.push(self.which(f, class.least, Some(class.below), out)?);
+        }
+        let (count, which) = self.which(f, long, None, out)?;
+        let first = classes.first().map_or(long, |class| class.least);
+        let leaf = self.leaf(f, Atom::int(first), true);
+        let mut short: Vec<Var> = f.like(&all);
         let parts = starts.clone();
         let g = f.p.fresh("g", Ty::int());
-        out.push(self.stmt(short.clone(), starts, leaf));
+        out.push(self.stmt(short.clone(), starts.clone(), leaf));
+        for (class, (count, which)) in classes.iter().zip(groups) {
+            let more = f.like(&all);
+            let points = Points { which, into: std::mem::replace(&mut short, more.clone()) };
+            out.push(self.of_groups(f, more, class.level, count, points, starts.clone()));
+        }
         let (state, body) = self.long(f, which, g, &all, &short, &parts);
         // One after the other, as they stand: of each all that is parallel.
         let exp = ir::Exp::For { axis: Axis { var: g, size: count.into() }, state, body: f.body(&body)? };
@@ -277,8 +384,34 @@ impl Rows {
         let axis = Axis { var: i, size: self.axis.size };
         let exp = match starts.is_empty() && !sorts(&body) {
             true => super::seg(vec![axis], ir::SegKind::Map, body),
-            false => ir::Exp::Rows { axis, regular: self.regular, starts, body },
+            false => {
+                let (level, regular) = (Level::Grid, self.regular);
+                ir::Exp::Rows(ir::Rows { level, axis, of: None, regular, starts, scratch: Vec::new(), body })
+            }
         };
+        ir::Stmt { pat, exp, prov: self.prov }
+    }
+
+    /// Some rows, a group's each.
+    fn of_groups(
+        &self,
+        f: &mut Flattener,
+        pat: Vec<Var>,
+        level: Level,
+        count: Var,
+        points: Points,
+        starts: Vec<Var>,
+    ) -> ir::Stmt {
+        let mut made = Stmts::new(f, self.prov);
+        let i = made.int("i");
+        let sizes = self.scratch.iter().map(|(size, _)| Atom::Var(*size));
+        let results = self.body.results.iter().copied().chain(sizes).collect();
+        let row = Body { stmts: self.body.stmts.clone(), results };
+        let body = made.instance(&row, &[(self.axis.var, i.into())]);
+        let axis = Axis { var: i, size: count.into() };
+        let scratch = self.scratch.iter().map(|(_, s)| *s).collect();
+        let (of, regular) = (Some(points), self.regular);
+        let exp = ir::Exp::Rows(ir::Rows { level, axis, of, regular, starts, scratch, body });
         ir::Stmt { pat, exp, prov: self.prov }
     }
 
@@ -343,13 +476,23 @@ impl Rows {
         row
     }
 
-    /// How many rows are long, and which.
-    fn which_are_long(&self, f: &mut Flattener, long: i64, out: &mut Vec<ir::Stmt>) -> F<(Var, Var)> {
+    /// How many rows have so many elements, and not as many as that, and which.
+    fn which(
+        &self,
+        f: &mut Flattener,
+        least: i64,
+        below: Option<i64>,
+        out: &mut Vec<ir::Stmt>,
+    ) -> F<(Var, Var)> {
         let mut made = Stmts::new(f, self.prov);
         let i = made.int("i");
         let body = made.aside(|made| {
             let (most, _) = self.sizes(made, i);
-            let cond = made.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[most, Atom::int(long)]);
+            let mut cond = made.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[most, Atom::int(least)]);
+            if let Some(below) = below {
+                let less = made.op_of("c", BaseTy::Bool, ScalarOp::Lt, &[most, Atom::int(below)]);
+                cond = made.op_of("c", BaseTy::Bool, ScalarOp::And, &[cond, less]);
+            }
             Body { stmts: made.take(), results: vec![cond, i.into()] }
         });
         let count = made.int("long");

@@ -1,5 +1,7 @@
 //! The numbers that sizes are compared with: their kinds, and the values that they have by default.
 
+use remc_mono::opt::RowsAre;
+
 /// A number that sizes are compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Threshold {
@@ -11,6 +13,8 @@ pub enum Threshold {
     ParInner,
     /// How many elements a product in each point needs, at all points taken together, to be too many to be stored.
     ParStored,
+    /// How many points a space needs, for the rows of each to be a group's together.
+    ParGroup,
     /// How many elements a row that only one point knows needs, to be reduced by all threads.
     RowLong,
     /// How large a size of an operator is from which on another setting of its schedule is better. Flattening makes none of
@@ -19,11 +23,12 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    pub const ALL: [Threshold; 6] = [
+    pub const ALL: [Threshold; 7] = [
         Threshold::ParOuter,
         Threshold::ParLoop,
         Threshold::ParInner,
         Threshold::ParStored,
+        Threshold::ParGroup,
         Threshold::RowLong,
         Threshold::BySize,
     ];
@@ -35,6 +40,7 @@ impl Threshold {
             Threshold::ParLoop => "par.loop",
             Threshold::ParInner => "par.inner",
             Threshold::ParStored => "par.stored",
+            Threshold::ParGroup => "par.group",
             Threshold::RowLong => "row.long",
             Threshold::BySize => "by.size",
         }
@@ -46,8 +52,21 @@ pub const ALWAYS: i64 = 0;
 /// The value of a threshold that no size reaches: the version for small sizes is the only one.
 pub const NEVER: i64 = i64::MAX;
 
-/// Elements of a row that are worth a block of a GPU: four for each of its threads.
-const ROW_OF_BLOCK: i64 = 1 << 10;
+/// Where threads run side by side, how many elements a row needs to be a group's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RowGroups {
+    /// A warp's: shorter rows are one thread's each, whose neighbours have neighbouring rows.
+    pub warp: i64,
+    /// A block's.
+    pub block: i64,
+}
+
+impl RowGroups {
+    /// As many elements as a group has threads, or four times as many.
+    const GPU: RowGroups = RowGroups { warp: 1 << 5, block: 1 << 10 };
+    /// So few that data of a few elements takes every version.
+    const TINY: RowGroups = RowGroups { warp: 2, block: 3 };
+}
 
 /// The values of all thresholds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,13 +75,13 @@ pub struct Thresholds {
     pub par_loop: i64,
     pub par_inner: i64,
     pub par_stored: i64,
+    pub par_group: i64,
     pub row_long: i64,
     /// How many rows one thread goes through in order, where a block is one thread: of a scan that only rows start from
     /// the prefixes in between are not stored (`tiles`).
     pub row_tile: Option<i64>,
-    /// How many elements such a row needs where a block of threads reduces it by itself, so that many of them take no
-    /// time one after the other.
-    pub row_block: Option<i64>,
+    /// Which rows of sizes of their own are a group's, where a block is threads side by side.
+    pub row_groups: Option<RowGroups>,
     /// The one value of all thresholds by which operators have several settings, if they have one.
     pub by_size: Option<i64>,
 }
@@ -74,9 +93,10 @@ impl Thresholds {
         par_loop: 16,
         par_inner: 1 << 12,
         par_stored: 1 << 27,
+        par_group: NEVER,
         row_long: 1 << 18,
         row_tile: Some(128),
-        row_block: None,
+        row_groups: None,
         by_size: None,
     };
     /// For a GPU: as many as it has threads at a time, or so.
@@ -85,9 +105,10 @@ impl Thresholds {
         par_loop: 1 << 15,
         par_inner: 1 << 9,
         par_stored: 1 << 27,
+        par_group: 1 << 8,
         row_long: 1 << 18,
         row_tile: None,
-        row_block: Some(ROW_OF_BLOCK),
+        row_groups: Some(RowGroups::GPU),
         by_size: None,
     };
 
@@ -98,22 +119,27 @@ impl Thresholds {
             par_loop: outer,
             par_inner: 3,
             par_stored: 3 * outer,
+            par_group: NEVER,
             row_long: 3,
             row_tile: Some(3),
-            row_block: None,
+            row_groups: None,
             by_size: None,
         }
     }
 
-    /// The same for a device whose blocks are threads side by side: rows are distributed.
+    /// The same for a device whose blocks are threads side by side.
     #[must_use]
     pub const fn for_threads(self) -> Thresholds {
-        Thresholds { row_tile: None, row_block: Some(ROW_OF_BLOCK), ..self }
+        Thresholds { par_group: 2, row_long: 5, row_tile: None, row_groups: Some(RowGroups::TINY), ..self }
     }
 
-    /// Whether a row of a size of its own is one task: where a block is one thread.
-    pub fn rows_are_tasks(&self) -> bool {
-        self.row_tile.is_some()
+    /// Who does a row of a size of its own.
+    pub fn rows(&self) -> RowsAre {
+        match (self.row_tile, self.row_groups) {
+            (Some(_), _) => RowsAre::Tasks,
+            (None, Some(_)) => RowsAre::Groups,
+            (None, None) => RowsAre::Distributed,
+        }
     }
 
     pub fn value(&self, threshold: Threshold) -> i64 {
@@ -122,6 +148,7 @@ impl Thresholds {
             Threshold::ParLoop => self.par_loop,
             Threshold::ParInner => self.par_inner,
             Threshold::ParStored => self.par_stored,
+            Threshold::ParGroup => self.par_group,
             Threshold::RowLong => self.row_long,
             Threshold::BySize => self.by_size.unwrap_or(NEVER),
         }
@@ -134,6 +161,7 @@ impl Thresholds {
             Threshold::ParLoop => &mut self.par_loop,
             Threshold::ParInner => &mut self.par_inner,
             Threshold::ParStored => &mut self.par_stored,
+            Threshold::ParGroup => &mut self.par_group,
             Threshold::RowLong => &mut self.row_long,
             Threshold::BySize => self.by_size.get_or_insert(NEVER),
         };

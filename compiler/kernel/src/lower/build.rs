@@ -39,6 +39,10 @@ pub(crate) struct KernelBuilder {
     pub provs: Vec<Prov>,
     /// Vectors of which each point writes a row, and where the rows begin.
     pub rows: Vec<(Var, Var)>,
+    /// Vectors of numbers of which no two are alike.
+    pub distinct: Vec<Var>,
+    /// Shared memory that all of its body has.
+    pub shared: Vec<Var>,
     pub site: Name,
     pub schedule: Schedule,
     /// The plan's variables in the order of the parameters that stand for them.
@@ -56,6 +60,8 @@ impl KernelBuilder {
             threads: None,
             provs: vec![prov],
             rows: Vec::new(),
+            distinct: Vec::new(),
+            shared: Vec::new(),
             site,
             schedule,
             imported: Vec::new(),
@@ -110,6 +116,7 @@ impl KernelBuilder {
             worker: self.worker,
             threads: self.threads,
             rows: self.rows,
+            distinct: self.distinct,
             params: self.imported.iter().map(|(_, inner)| *inner).collect(),
             body,
             provs: self.provs,

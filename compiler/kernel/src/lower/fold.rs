@@ -26,6 +26,9 @@ impl Leaf<'_> {
         let n = self.atom(axis.size)?;
         let accs = &op.lambda.params[..pat.len().min(op.lambda.params.len())];
         if accs.iter().all(|v| self.plan.flat.vars[*v].ty.is_scalar()) {
+            if let Some(thread) = self.of_group().filter(|_| op.assoc) {
+                return self.reduce_by_group(thread, pat, axis, body, op);
+            }
             let range = upto(n);
             let results = self.reduce_scalars(axis.var, range, body, op, op.start.as_deref())?;
             for (v, a) in pat.iter().zip(results) {
@@ -268,6 +271,13 @@ impl Leaf<'_> {
         outs: &[Place],
     ) -> L<()> {
         let scan = Scan { index, kind, op, leaf: body, epilogue: None };
+        let group = self.of_group();
+        if let Some(thread) = group {
+            if self.scan_by_group(thread, n, scan, outs)? {
+                return Ok(());
+            }
+            self.emit(StmtKind::Barrier);
+        }
         if self.inner == Inner::Lanes
             && let Some((width, ops)) = self.scan_lanes(&scan)
         {
@@ -284,16 +294,14 @@ impl Leaf<'_> {
             return Ok(());
         }
         let store = |l: &mut Self, at: Atom, values: &[Atom]| {
-            for (to, v) in outs.iter().zip(values) {
-                l.store(to, &[at], *v);
-            }
+            outs.iter().zip(values).try_for_each(|(to, v)| l.put(to, &[at], *v))
         };
         let (init, range) = match &op.start {
             Some(s) => (self.atoms(s)?, upto(n)),
             None => {
                 self.set(index, Atom::int(0));
                 let first = self.scalars(body)?;
-                store(self, Atom::int(0), &first);
+                store(self, Atom::int(0), &first)?;
                 (first, Range::Upto { from: Atom::int(1), to: n })
             }
         };
@@ -301,17 +309,20 @@ impl Leaf<'_> {
         let last = self.carry(How::Seq, range, &init, |l, i, accs| {
             l.set(index, i);
             if kind != mono::ScanKind::Inclusive {
-                store(l, i, accs);
+                store(l, i, accs)?;
             }
             let elems = l.body(body)?;
             let next = l.combine(op, accs, elems)?;
             if kind == mono::ScanKind::Inclusive {
-                store(l, i, &next);
+                store(l, i, &next)?;
             }
             Ok(next)
         })?;
         if kind == mono::ScanKind::Full {
-            store(self, n, &last);
+            store(self, n, &last)?;
+        }
+        if group.is_some() {
+            self.emit(StmtKind::Barrier);
         }
         Ok(())
     }

@@ -119,7 +119,8 @@ fn start(l: &Leaf<'_>, op: &mono::Combine) -> Option<Vec<mono::Atom>> {
 impl Leaf<'_> {
     /// Does a scan, statement `k`, together with what follows it along the same axis; how many statements that were.
     pub fn scans_in_one(&mut self, b: &mono::Body, k: usize) -> L<usize> {
-        if !matches!(b.stmts[k].exp, mono::Exp::Scan { .. }) {
+        // A group combines what its threads have of one scan at a time.
+        if !matches!(b.stmts[k].exp, mono::Exp::Scan { .. }) || self.of_group().is_some() {
             return Ok(0);
         }
         let Some(mut members) = group(self, b, k) else { return Ok(0) };

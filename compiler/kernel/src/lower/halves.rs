@@ -61,7 +61,7 @@ impl Leaf<'_> {
         k: usize,
     ) -> L<Option<Place>> {
         let Some(made) = made_anew(body, param, k) else { return Ok(None) };
-        if self.plan.flat.vars[made].ty.is_scalar() {
+        if self.plan.flat.vars[made].ty.is_scalar() || self.of_group().is_some() {
             return Ok(None);
         }
         let dims = self.plan_dims(v)?;

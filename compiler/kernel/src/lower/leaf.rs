@@ -8,6 +8,7 @@
 //! A cell of an array is a [`Place`], a buffer with some indices given: reading it copies nothing.
 
 use super::build::{Blocks, Emit, KernelBuilder};
+use super::group::Room;
 use super::plan::Plan;
 use super::select::Selected;
 use super::{Bound, Env, L, Place, schedule, wrong};
@@ -26,7 +27,10 @@ impl Plan {
         let mut k = KernelBuilder::new(&mut self.out, name, prov, of);
         let mut leaf = Leaf::new(self, &mut k, prov);
         body(&mut leaf)?;
-        let stmts = leaf.blocks.close();
+        let body = leaf.blocks.close();
+        let shared = leaf.kernel.shared.iter();
+        let shared = shared.map(|buffer| Stmt { kind: StmtKind::Alloc { buffer: *buffer }, prov });
+        let stmts = shared.chain(body).collect();
         let (kernel, args) = k.finish(&mut self.out, stmts);
         self.emit(StmtKind::Launch { kernel, args });
         Ok(())
@@ -39,6 +43,8 @@ pub(crate) enum Inner {
     Serial,
     /// Reductions, maps and copies whose bodies allow it run in lanes.
     Lanes,
+    /// The threads of a group, of which this one has that number, share them out ([`super::group`]).
+    Group(Atom),
 }
 
 /// The lanes of a strip under way.
@@ -79,6 +85,10 @@ pub(crate) struct Leaf<'l> {
     /// Upper bounds of numbers that only the leaf knows, none of them negative: of the items that a `filter` keeps, and
     /// of an iteration.
     pub bounds: FxHashMap<Var, mono::Atom>,
+    /// Where a group has room for its arrays.
+    pub rooms: Vec<Room>,
+    /// Where groups have the points of a space: the number of this one, and how many there are, as the plan knows it.
+    pub points: Option<(Atom, Atom)>,
     /// Orders of which only some places are read.
     pub selected: FxHashMap<mono::Var, Selected>,
 }
@@ -117,6 +127,8 @@ impl<'l> Leaf<'l> {
             scopes: Vec::new(),
             sizes: FxHashMap::default(),
             bounds: FxHashMap::default(),
+            rooms: Vec::new(),
+            points: None,
             selected: FxHashMap::default(),
         }
     }
@@ -248,6 +260,9 @@ impl<'l> Leaf<'l> {
 
     /// Memory for an array of the type of `v`, whatever its destination.
     pub fn scratch(&mut self, v: mono::Var) -> L<Place> {
+        if self.of_group().is_some() {
+            return self.room(v);
+        }
         let info = self.plan.flat.vars[v].clone();
         let dims = self.plan_dims(v)?;
         if schedule::few_elements(&dims, self.number(Field::Private)).is_some() {
@@ -265,6 +280,12 @@ impl<'l> Leaf<'l> {
             return Ok(());
         }
         let (from, to) = (from.clone(), to.clone());
+        if let (Some(thread), Some((n, rest))) = (self.of_group(), dims.split_first()) {
+            return self.shared_out("i", *n, thread, |l, i| {
+                let (from, to) = (from.cell(&[i]), to.cell(&[i]));
+                l.copy(rest, &from, &to)
+            });
+        }
         let bytes = self.plan.out.buffer_ty(to.buffer).map_or(1, |b| b.base.bits() / 8);
         let how = match (self.inner, dims.last()) {
             (Inner::Lanes, Some(n)) if schedule::fills_lanes(*n, self.number(Field::Private)) => {
@@ -281,10 +302,7 @@ impl<'l> Leaf<'l> {
 
     pub fn copy_value(&mut self, ty_of: mono::Var, from: &Bound, to: &Place) -> L<()> {
         match from {
-            Bound::Scalar(a) => {
-                self.store(to, &[], *a);
-                Ok(())
-            }
+            Bound::Scalar(a) => self.put(to, &[], *a),
             Bound::Array(p) => {
                 let dims = self.dims(ty_of)?;
                 self.copy(&dims, p, to)

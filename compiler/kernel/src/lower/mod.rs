@@ -47,6 +47,7 @@ mod filter;
 mod fold;
 mod fused;
 mod grid;
+mod group;
 mod halves;
 mod leaf;
 mod merge;

@@ -498,9 +498,10 @@ impl Plan {
             }
             flat::Exp::Filters(parts) => self.filters(&s.pat, parts),
             flat::Exp::Grade { axis, body } => self.grade(&s.pat, *axis, body),
-            flat::Exp::Rows { axis, regular, starts, body } => {
-                self.ragged_rows(&s.pat, *axis, *regular, starts, body)
-            }
+            flat::Exp::Rows(rows) => match &rows.of {
+                None => self.ragged_rows(&s.pat, rows.axis, rows.regular, &rows.starts, &rows.body),
+                Some(points) => self.rows_of_groups(&s.pat, rows, points),
+            },
         }
     }
 

@@ -13,7 +13,7 @@
 //! loops in lanes, but that its rows are stored from their starts on. What it makes besides is in the memory of its worker,
 //! so all that a row needs is read and written once, and is in a cache in between.
 //!
-//! That is for processors; for a GPU rows are distributed.
+//! On a GPU a point is a thread's, and neighbours are neighbours' ; longer rows are a group's ([`super::group`]).
 
 use super::build::Emit;
 use super::grid::Tiles;
@@ -21,6 +21,7 @@ use super::leaf::{Inner, Leaf};
 use super::plan::Plan;
 use super::{L, Place, Row, schedule, wrong};
 use crate::ir::*;
+use crate::schedule::Field;
 use remc_mono::ir as mono;
 
 impl Plan {
@@ -33,21 +34,24 @@ impl Plan {
         starts: &[mono::Var],
         leaf: &mono::Body,
     ) -> L<()> {
-        if self.threads {
-            return wrong("rows for threads side by side");
-        }
         let (maps, vectors) = pat.split_at(regular.min(pat.len()));
         let (mut outs, doubt) = self.alloc_results(maps, 1, leaf, &[])?;
         for v in vectors {
             outs.push(self.alloc_for(*v)?);
         }
         let starts = starts.iter().map(|v| self.place(*v)).collect::<L<Vec<Place>>>()?;
-        let cost = self.cost(leaf);
-        let size = schedule::points(self, &cost)?;
         let n = self.atom(axis.size)?;
+        let size = match self.threads {
+            true => self.size(Field::Threads),
+            false => {
+                let cost = self.cost(leaf);
+                schedule::points(self, &cost)?
+            }
+        };
         let tile = Tiles { size, count: self.tiles(n, size)? };
         self.kernel("rows", |l| {
-            l.inner = Inner::Lanes;
+            let thread = l.plan.threads.then(|| l.threads_of_block());
+            l.inner = if thread.is_some() { Inner::Serial } else { Inner::Lanes };
             let outs = l.import_all(&outs);
             let starts = l.import_all(&starts);
             let (cells, vectors) = outs.split_at(regular.min(outs.len()));
@@ -55,7 +59,11 @@ impl Plan {
             let block = l.grid_axis("b", tile.count);
             let (size, limit) = (l.outer(tile.size), l.atom(axis.size)?);
             let name = l.plan.flat.vars[axis.var].name.clone();
-            l.each(How::Seq, name.as_str(), Range::Tile { index: block, size, limit }, |l, i| {
+            let range = match thread {
+                None => Range::Tile { index: block, size, limit },
+                Some(thread) => Range::Share { thread, threads: l.count(), index: block, size, limit },
+            };
+            l.each(How::Seq, name.as_str(), range, |l, i| {
                 l.set(axis.var, i);
                 let mut to: Vec<Place> = cells.iter().map(|o| o.cell(&[i])).collect();
                 for ((vector, starts), r) in vectors.iter().zip(&starts).zip(&leaf.results[regular..]) {
@@ -71,7 +79,7 @@ impl Plan {
 
 impl Leaf<'_> {
     /// The row of point `i`, for an array like what `r` is bound to.
-    fn row(&mut self, vector: &Place, starts: &Place, i: Atom, r: mono::Atom) -> L<Place> {
+    pub fn row(&mut self, vector: &Place, starts: &Place, i: Atom, r: mono::Atom) -> L<Place> {
         let Some(v) = r.as_var() else { return wrong("a row that is a number") };
         let start = self.load(starts, &[i])?;
         let dims = self.plan.flat.vars[v].ty.dims.clone();

@@ -70,6 +70,9 @@ impl Points {
 impl Plan {
     pub fn seg(&mut self, pat: &[mono::Var], seg: &flat::Seg) -> L<()> {
         match &seg.kind {
+            flat::SegKind::Map if self.threads && seg.level == flat::Level::Block => {
+                self.seg_of_groups(pat, &seg.space, &seg.body)
+            }
             flat::SegKind::Map => self.seg_map(pat, &seg.space, &seg.body),
             flat::SegKind::Red { axis, op } => self.seg_red(pat, &seg.space, *axis, op, &seg.body),
             flat::SegKind::Scan { axis, kind, op, epilogue, known } => {

@@ -53,6 +53,9 @@ impl Leaf<'_> {
             });
             if let Some(v) = here {
                 self.dests.insert(v, place.clone());
+                if self.of_group().is_some() {
+                    self.in_place(b, v, place);
+                }
             }
             made.push(here);
         }
@@ -62,7 +65,7 @@ impl Leaf<'_> {
                 (Bound::Array(at), Some(_)) if at == place => {}
                 (_, _) => match atom {
                     mono::Atom::Var(v) => self.copy_value(*v, result, place)?,
-                    mono::Atom::Const(_) => self.store(place, &[], *atom),
+                    mono::Atom::Const(_) => self.put(place, &[], *atom)?,
                 },
             }
         }
@@ -403,6 +406,12 @@ impl Leaf<'_> {
         };
         let n = self.atom(axis.size)?;
         let name = self.plan.flat.vars[axis.var].name.clone();
+        if let Some(thread) = self.of_group() {
+            return self.shared_out(name.as_str(), n, thread, |l, i| {
+                l.set(axis.var, i);
+                l.map_loops(rest, body, to, &mut vec![i])
+            });
+        }
         let outside = self.inner;
         let mut how = How::Seq;
         if rest.is_empty() && outside == Inner::Lanes && schedule::fills_lanes(n, self.number(Field::Private))

@@ -132,7 +132,13 @@ impl Plan {
     }
 
     /// A thread for each point, or for a few.
-    fn fill_points(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
+    pub fn fill_points(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+    ) -> L<()> {
         let sizes = space.iter().map(|a| self.atom(a.size)).collect::<L<Vec<_>>>()?;
         let total = self.product(&sizes)?;
         let cost = self.cost(leaf);
@@ -422,7 +428,8 @@ impl Plan {
             let outs = l.import_all(&outs);
             let thread = l.threads(block.threads);
             let (at, tile) = l.segments(space, axis, tiles)?;
-            let part = l.load_part(thread, scan, tile, block)?;
+            let shared = l.shared_parts(op, size);
+            let part = l.load_part(thread, scan, tile, block, shared)?;
             let (count, items) = l.items_of_part(thread, &part, op)?;
             let (mine, totals) = l.collective(true, count, &items, op)?;
             let before = l.chain(&handed, &at, tile, &totals, op)?;
@@ -442,7 +449,7 @@ impl Plan {
 }
 
 /// A tile's elements in shared memory.
-struct Part {
+pub(crate) struct Part {
     block: ScanBlock,
     shared: Vec<Place>,
     /// The number of the tile's first element, and how many it has.
@@ -576,17 +583,29 @@ impl Leaf<'_> {
 
     // ---- scans ----
 
-    /// Brings the elements of a tile into shared memory, neighbours by neighbours.
-    fn load_part(&mut self, thread: Atom, scan: Scan, tile: Range, block: ScanBlock) -> L<Part> {
-        let Range::Tile { index: b, size, limit } = tile else { return wrong("no tile") };
+    /// Shared memory for so many elements of each accumulator.
+    pub fn shared_parts(&mut self, op: &mono::Combine, size: Atom) -> Vec<Place> {
         let mut shared = Vec::new();
-        for v in &scan.op.lambda.params[..scan.op.lambda.body.results.len()] {
+        for v in &op.lambda.params[..op.lambda.body.results.len()] {
             let base = self.plan.flat.vars[*v].ty.base;
             let ty = BufferTy { base, dims: vec![size], space: Space::Shared };
             let buffer = self.program().buffer("part", ty);
             self.emit(StmtKind::Alloc { buffer });
             shared.push(Place::whole(buffer));
         }
+        shared
+    }
+
+    /// Brings the elements of a tile into shared memory, neighbours by neighbours.
+    pub fn load_part(
+        &mut self,
+        thread: Atom,
+        scan: Scan,
+        tile: Range,
+        block: ScanBlock,
+        shared: Vec<Place>,
+    ) -> L<Part> {
+        let Range::Tile { index: b, size, limit } = tile else { return wrong("no tile") };
         let base = self.int(ScalarOp::Mul, b, size)?;
         let left = self.int(ScalarOp::Sub, limit, base)?;
         let valid = self.int(ScalarOp::Min2, left, size)?;
@@ -604,7 +623,7 @@ impl Leaf<'_> {
     }
 
     /// What a thread's run of a part combines to, and how many threads have one.
-    fn items_of_part(&mut self, thread: Atom, part: &Part, op: &mono::Combine) -> L<(Atom, Vec<Atom>)> {
+    pub fn items_of_part(&mut self, thread: Atom, part: &Part, op: &mono::Combine) -> L<(Atom, Vec<Atom>)> {
         let run = Atom::int(part.block.run);
         let count = self.tiles(part.valid, run)?;
         let from = self.int(ScalarOp::Mul, thread, run)?;
@@ -633,7 +652,7 @@ impl Leaf<'_> {
     ///
     /// The first thread has none before it, and `mine` is any value there, as it is past the first `count`: an operator
     /// that could stop the program is not applied to that.
-    fn before_thread(
+    pub fn before_thread(
         &mut self,
         (thread, count): (Atom, Atom),
         op: &mono::Combine,
@@ -674,7 +693,7 @@ impl Leaf<'_> {
     }
 
     /// A thread goes through its run again, and leaves prefixes there.
-    fn scan_part(
+    pub fn scan_part(
         &mut self,
         thread: Atom,
         part: &Part,
@@ -704,7 +723,7 @@ impl Leaf<'_> {
     }
 
     /// Writes what a scan gives of a part where it belongs, neighbours by neighbours.
-    fn store_part(
+    pub fn store_part(
         &mut self,
         thread: Atom,
         part: &Part,

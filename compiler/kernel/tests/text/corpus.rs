@@ -50,7 +50,10 @@ pub fn kernel(grid: &str, body: &str) -> String {
     let (grid, threads) = match grid.strip_suffix("threads") {
         Some(grid) => (grid.trim_end(), "(threads %th 256)"),
         None => match grid.strip_suffix("rows") {
-            Some(grid) => (grid.trim_end(), "(rows (%ys %is))"),
+            Some(grid) => match grid.trim_end().strip_suffix("some") {
+                Some(grid) => (grid.trim_end(), "(threads %th 32) (rows (%ys %is)) (distinct %is)"),
+                None => (grid.trim_end(), "(rows (%ys %is))"),
+            },
             None => (grid, ""),
         },
     };
@@ -68,6 +71,16 @@ pub const KERNELS: &[(&str, &str)] = &[
         "(for (lanes 16) %i (tile %b 16384 %n) ()
            (let (%x float) (load %xs %i) p0) (let (%y float) (op * %x 2.0) p1) (store %ys (%i) %y p0)
            (next) p0)",
+    ),
+    // Some rows, a group of threads each.
+    (
+        "(%b %nb) some rows",
+        "(let (%i int) (load %is %b) p0) (let (%s int) (load %is %i) p0) (let (%r int) (op quotient %i 32) p0)
+         (for seq %j (share %th 32 0 %m %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0) (next) p0)
+         (barrier p0)
+         (for seq %q (upto 0 %m) ()
+           (for seq %h (tile %th %r %m) () (let (%l int) (op + %s %h) p0) (let (%x float) (load %ys %l) p0)
+             (store %ys (%l) %x p0) (next) p0) (next) p0)",
     ),
     // Rows of sizes of their own.
     (

@@ -269,6 +269,33 @@ const RACES: &[(&str, &str, &str, &[&str], &str)] = &[
         "%b (blocks)",
     ),
     (
+        "the row of a number that others may have, too",
+        "(%b %nb) some rows",
+        "(let (%h int) (op quotient %b 2) p0) (let (%i int) (load %is %h) p0) (let (%s int) (load %is %i) p0)
+         (for seq %j (share %th 32 0 %m %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0) (next) p0)",
+        &["`store %ys (%k)`"],
+        "%b (blocks)",
+    ),
+    (
+        "runs of a length that the iteration decides",
+        "(%b %nb) some rows",
+        "(let (%i int) (load %is %b) p0) (let (%s int) (load %is %i) p0)
+         (for seq %q (upto 0 %m) () (let (%r int) (op + %q %i) p0)
+           (for seq %j (tile %th %r %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0) (next) p0)
+           (next) p0)",
+        &["`store %ys (%k)`"],
+        "%th (threads)",
+    ),
+    (
+        "a row that begins where a written number says",
+        "(%b %nb) some rows",
+        "(let (%i int) (load %is %b) p0) (let (%s int) (load %is %i) p0)
+         (for seq %j (share %th 32 0 %m %m) () (let (%k int) (op + %s %j) p0) (store %ys (%k) 1.0 p0)
+           (store %is (%j) 1 p0) (next) p0)",
+        &["`store %ys (%k)`"],
+        "%b (blocks)",
+    ),
+    (
         "lanes that write to a row in steps of none",
         "(%b %nb) rows",
         "(for seq %i (tile %b 64 %n) () (let (%s int) (load %is %i) p0)

@@ -540,6 +540,7 @@ fn strange_ids_are_refused() {
         body: Vec::new(),
         provs: Vec::new(),
         rows: Vec::new(),
+        distinct: Vec::new(),
     });
     assert_eq!(verify(&p).unwrap_err().rule, Rule::Binder);
 }

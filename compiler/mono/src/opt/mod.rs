@@ -49,7 +49,7 @@ pub mod views;
 use crate::ir::Program;
 use remc_base::pass::PassInfo;
 
-pub use rounds::Rounds;
+pub use rounds::{Rounds, RowsAre};
 
 /// A pass from Mono to Mono.
 #[derive(Clone, Copy)]
@@ -97,9 +97,9 @@ pub fn optimise(p: &mut Program) {
     optimise_with(p, Rounds::default());
 }
 
-/// The same for devices on which a row of a size of its own is one task ([`segment::but_rows`]).
-pub fn optimise_but_rows(p: &mut Program) {
-    optimise_with(p, Rounds::but_rows());
+/// The same for devices on which rows of sizes of their own are such.
+pub fn optimise_for(p: &mut Program, rows: RowsAre) {
+    optimise_with(p, Rounds::for_rows(rows));
 }
 
 fn optimise_with(p: &mut Program, mut rounds: Rounds) {

@@ -7,6 +7,18 @@ use crate::ir::Program;
 /// The rounds after which a program is left as it is. Most are done after three.
 const MOST_ROUNDS: usize = 10;
 
+/// Who does a row of a size of its own, of those that [`super::segment`] could distribute.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum RowsAre {
+    /// All threads, each operator of the row by itself over the elements of all rows.
+    #[default]
+    Distributed,
+    /// One thread, the whole row: [`crate::legal::own_sizes`].
+    Tasks,
+    /// The threads of a group, the whole row together: [`crate::legal::group_sizes`].
+    Groups,
+}
+
 /// Says which pass is next, for whoever runs them one by one.
 #[derive(Default)]
 pub struct Rounds {
@@ -14,27 +26,27 @@ pub struct Rounds {
     pass: usize,
     before: Option<key::Key>,
     segmented: bool,
-    /// Whether [`super::segment`] leaves the rows that can be one task each.
-    rows: bool,
+    /// The rows that [`super::segment`] leaves.
+    rows: RowsAre,
     /// How many of the last passes have run.
     finished: usize,
 }
 
 impl Rounds {
-    /// All of them, for devices on which a row is one task.
-    pub fn but_rows() -> Rounds {
-        Rounds { rows: true, ..Rounds::default() }
+    /// All of them, for devices on which rows are such.
+    pub fn for_rows(rows: RowsAre) -> Rounds {
+        Rounds { rows, ..Rounds::default() }
     }
 
     /// Those of a program in which the first passes have nothing left to do.
-    pub fn at_segment(rows: bool) -> Rounds {
+    pub fn at_segment(rows: RowsAre) -> Rounds {
         Rounds { round: MOST_ROUNDS, rows, ..Rounds::default() }
     }
 
     /// Runs the pass at a place in [`PASSES`].
     pub fn run(&self, k: usize, p: &mut Program) {
-        match PASSES[k].info == super::segment::PASS && self.rows {
-            true => super::segment::but_rows(p),
+        match PASSES[k].info == super::segment::PASS {
+            true => super::segment::segment_but(p, self.rows),
             false => (PASSES[k].run)(p),
         }
     }

@@ -216,9 +216,12 @@ impl Views<'_> {
             let appends = |exp: &Exp| matches!(exp, Exp::View { view: View::Append { .. }, .. });
             let view =
                 |v: Var| body.stmts.iter().find(|s| s.pat == [v] && arranges(&s.exp) && !appends(&s.exp));
-            if let Some(Stmt { exp: Exp::View { array, .. }, prov, .. }) = view(v)
-                && view(*array).is_some()
-            {
+            let Some(Stmt { exp: Exp::View { view: arranged, array }, prov, .. }) = view(v) else { continue };
+            // Of what a map computes for nothing else, or of an order, only a part may be wanted.
+            let makes = |exp: &Exp| matches!(exp, Exp::Map { .. } | Exp::Grade { .. });
+            let computed = body.stmts.iter().any(|s| s.pat == [*array] && makes(&s.exp));
+            let part = matches!(arranged, View::Slice { .. }) && self.uses.get(array.index()) == Some(&1);
+            if view(*array).is_some() || part && computed {
                 let prov = *prov;
                 *r = self.by_element(v, prov, &mut body.stmts);
             }

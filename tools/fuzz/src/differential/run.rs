@@ -202,8 +202,7 @@ fn in_session(
     if emulated {
         let tuning = if program.fine {
             let target = scheduled(true).grained(FINE);
-            let thresholds =
-                Thresholds { row_long: 5, row_tile: None, row_block: Some(3), ..Thresholds::tiny(3) };
+            let thresholds = Thresholds::tiny(3).for_threads();
             Tuning { thresholds, target, ..Tuning::gpu() }
         } else {
             Tuning { target: scheduled(true), ..Tuning::gpu() }

@@ -233,6 +233,29 @@ entries! {
           (unbox (iota1 lengths) (r k)
             (+ (sum (* r r)) (reduce/zero (λ ([a int] [b int]) (select (= 0 (% b 3)) a b)) 0 r)))))",
         [("xs", Ints(vector))], Exact, LARGE, interpreted to 257;
+    rows_of_groups: "(entry (main [xs [int n]])
+        (let ((lengths (select (= 0 (% xs 5)) (+ 1000 (abs xs))
+                         (select (= 1 (% xs 5)) (+ 20 (abs xs)) (% (abs xs) 7)))))
+          (concat (unbox (iota1 lengths) (r k)
+            (let ((s (iscan/zero + 0 (% (* r r) 13)))) (- (* 3 s) (reduce/zero max2 0 s)))))))",
+        [("xs", Ints(vector))], Exact, LARGE, interpreted to 257;
+    rows_of_groups_in_rounds: "(entry (main [xs [int n]])
+        (unbox (iota1 (select (= 0 (% xs 5)) (+ 1000 (abs xs)) (% (abs xs) 43))) (r k)
+          (sum (iterate 3 (λ ([v 1]) (+ v (* 2 (reverse v)))) r))))",
+        [("xs", Ints(vector))], Exact, 257, interpreted to 33;
+    rows_of_groups_of_floats: "(entry (main [xs [float n]])
+        (let ((rows (iota1 (cast int (* 20.0 (abs xs))))))
+          (values
+            (concat (unbox rows (r k) (let ((e (exp (/ (cast float r) -50.0)))) (/ e (reduce/zero + 0.0 e)))))
+            (concat (unbox rows (r k) (scan/zero + 0.0 (sqrt (cast float r))))))))",
+        [("xs", Floats(vector))], Close, 257, interpreted to 257;
+    groups_of_a_matrix: "(define (centred [row 1]) (let ((s (iscan + row))) (- (* 3 s) (max (reverse s)))))
+                         (entry (main [m [int n k]]) (centred m))",
+        [("m", Ints(|n| vec![n, 40]))], Exact, LARGE, interpreted to 257;
+    groups_of_a_wide_matrix: "(define (scaled [row 1])
+                                (let* ((e (exp (/ row -50.0))) (s (reduce/zero + 0.0 e))) (/ e (+ s (reduce/zero max2 0.0 e)))))
+                              (entry (main [m [float n k]]) (scaled m))",
+        [("m", Floats(|n| vec![259, n]))], Close, LARGE, interpreted to 257;
     irregular: "(define (up-to [k 0]) (reduce/zero + 0 (iota [k])))
                 (entry (main [xs [int n]]) (up-to (% (abs xs) 17)))",
         [("xs", Ints(vector))], Exact, LARGE;

@@ -9,6 +9,9 @@ use inkwell::values::BasicValueEnum;
 use remc_base::ops::ScalarOp;
 use remc_base::scalar::BaseTy;
 
+/// The double whose bits count in ones from it on, and back: 1.5 · 2^52.
+const SHIFTER: f64 = 6_755_399_441_055_744.0;
+
 impl<'ctx> Emit<'_, 'ctx> {
     pub(super) fn int_unary(&self, op: ScalarOp, ty: BaseTy, x: Value<'ctx>) -> Emitted<'ctx> {
         let zero = self.int_like(x, 0)?;
@@ -114,9 +117,17 @@ impl<'ctx> Emit<'_, 'ctx> {
     ///
     /// No vector unit divides integers, but doubles hold 32-bit numbers exactly, and the quotient of two
     /// of them is never so near to the next integer that rounding would reach it. A constant divisor is
-    /// left to LLVM, which multiplies instead.
+    /// left to LLVM, which multiplies instead; numbers of 64 bits are mostly small enough ([`Self::divided_as_doubles`]).
     fn truncated_division(&self, ty: BaseTy, x: Value<'ctx>, d: Value<'ctx>) -> Emitted<'ctx> {
         let signed = ty.is_signed();
+        // By a power of two is a shift.
+        let shifts = |n: Value<'ctx>| {
+            let BasicValueEnum::IntValue(n) = n else { return false };
+            n.get_sign_extended_constant().is_some_and(|n| n.unsigned_abs().is_power_of_two())
+        };
+        if lanes(x).is_some() && ty.bits() == 64 && !uniform_constant(d).is_some_and(shifts) {
+            return self.divided_as_doubles(ty, x, d);
+        }
         if lanes(x).is_some() && ty.bits() <= 32 && uniform_constant(d).is_none() {
             let (double, t) = (self.context.f64_type().into(), element(x));
             return if signed {
@@ -128,6 +139,44 @@ impl<'ctx> Emit<'_, 'ctx> {
             };
         }
         if signed { self.sdiv(x, d) } else { self.udiv(x, d) }
+    }
+
+    /// Vectors of numbers of 64 bits, divided toward zero by what is neither 0 nor -1.
+    ///
+    /// Where the magnitude of all of them is below 2^51, each is a double exactly: that of which the bits are those of
+    /// 1.5 · 2^52 with the number added to them, less 1.5 · 2^52. A quotient that is no integer differs from the nearest one
+    /// by 1/d at least, and from its double by less than a quarter of that. So it is rounded toward zero, and is an integer
+    /// again by its bits in the sum with 1.5 · 2^52. Where a number is larger, the lanes are divided one by one.
+    fn divided_as_doubles(&self, ty: BaseTy, x: Value<'ctx>, d: Value<'ctx>) -> Emitted<'ctx> {
+        let Some(width) = lanes(x) else { return Err(EmitError::WrongValue("a vector")) };
+        let f =
+            self.helper(&format!("remc.divide.{ty}.{width}"), x.get_type(), &[x.get_type(); 2], |e, f| {
+                let [x, d] = f.get_params()[..] else { return Err(EmitError::WrongValue("divide")) };
+                let wide = e.float_like(e.bitcast(x, e.context.f64_type().into())?, SHIFTER)?;
+                let offset = e.bitcast(wide, element(x))?;
+                let small = |n: Value<'ctx>| {
+                    let moved = e.add(n, e.int_like(n, 1 << 51)?)?;
+                    e.icmp(IntPredicate::ULT, moved, e.int_like(n, 1 << 52)?)
+                };
+                let all = e.intrinsic("llvm.vector.reduce.and", &[], &[e.and(small(x)?, small(d)?)?])?;
+                let [fine, large] = [(); 2].map(|()| e.context.append_basic_block(f, ""));
+                let BasicValueEnum::IntValue(all) = all else { return Err(EmitError::WrongValue("divide")) };
+                e.builder.build_conditional_branch(all, fine, large)?;
+                e.builder.position_at_end(fine);
+                let double = |n: Value<'ctx>| {
+                    let moved = e.bitcast(e.add(n, offset)?, e.context.f64_type().into())?;
+                    e.fsub(moved, wide)
+                };
+                let q = e.fdiv(double(x)?, double(d)?)?;
+                let q = e.fadd(e.intrinsic("llvm.trunc", &[], &[q])?, wide)?;
+                let q = e.sub(e.bitcast(q, element(x))?, offset)?;
+                e.builder.build_return(Some(&q))?;
+                e.builder.position_at_end(large);
+                let q = if ty.is_signed() { e.sdiv(x, d)? } else { e.udiv(x, d)? };
+                e.builder.build_return(Some(&q))?;
+                Ok(())
+            })?;
+        self.call(f, &[x, d])
     }
 
     /// Euclid's algorithm on unsigned numbers.

@@ -44,7 +44,8 @@ mod ops;
 mod space;
 
 use crate::ir::*;
-use crate::legal::own_sizes;
+use crate::legal::{group_sizes, own_sizes};
+use crate::opt::rounds::RowsAre;
 use crate::walk::Copier;
 use remc_base::Prov;
 use remc_base::ops::ScalarOp;
@@ -64,18 +65,13 @@ const MOST_DEPTH: usize = 12;
 
 /// Flattens what makes arrays of sizes that each iteration has for itself.
 pub fn segment(p: &mut Program) {
-    run(p, false);
+    segment_but(p, RowsAre::Distributed);
 }
 
-/// The same, but for maps and joins over rows of which a leaf can be made ([`own_sizes`]): for devices on which a row is
-/// one task.
-pub fn but_rows(p: &mut Program) {
-    run(p, true);
-}
-
-fn run(p: &mut Program, leaves_rows: bool) {
+/// The same, but for maps and joins over rows that are a task's, or a group's, of the device.
+pub fn segment_but(p: &mut Program, rows: RowsAre) {
     let body = std::mem::take(&mut p.body);
-    let mut f = Flat { p, out: Vec::new(), prov: Prov(0), depth: 0, leaves_rows };
+    let mut f = Flat { p, out: Vec::new(), prov: Prov(0), depth: 0, rows };
     let body = f.items_apart(body);
     f.host(&body.stmts);
     let stmts = f.out;
@@ -88,7 +84,7 @@ struct Flat<'p> {
     out: Vec<Stmt>,
     prov: Prov,
     depth: usize,
-    leaves_rows: bool,
+    rows: RowsAre,
 }
 
 /// A variable of the body of an iteration, over all iterations.
@@ -167,9 +163,13 @@ impl Flat<'_> {
         self.out.push(s);
     }
 
-    /// Whether each row of a map or join is left to be one task.
+    /// Whether each row of a map or join is left to be one task, or one group's.
     fn stays(&self, axis: Axis, regular: usize, body: &Body) -> bool {
-        self.leaves_rows && own_sizes(&self.p.vars, &axis, regular, body).is_some()
+        match self.rows {
+            RowsAre::Distributed => false,
+            RowsAre::Tasks => own_sizes(&self.p.vars, &axis, regular, body).is_some(),
+            RowsAre::Groups => group_sizes(&self.p.vars, &axis, regular, body).is_some(),
+        }
     }
 
     /// Whether a body makes an array of a size that is only known inside, sorts or joins.

@@ -1,6 +1,7 @@
 //! Both sides of each line are checked, and then run in turn.
 
-use super::subjects::{Data, Subject, chosen};
+use super::subjects::{Data, Subject};
+use super::{Limits, Suite};
 use crate::args::Args;
 use crate::bench::{conditions, load_average};
 use crate::contender::{Contender, Outcome, median, ratios, times};
@@ -10,10 +11,6 @@ use crate::{data, process, table};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
-
-/// What is wanted of C's time by that of remc: of every line, and of the one in the middle.
-pub const LEAST: f64 = 0.5;
-pub const MEDIAN: f64 = 0.8;
 
 /// The times of both sides, one of each round, or the reason why there are none.
 struct Measured {
@@ -27,22 +24,23 @@ struct Measured {
 ///
 /// # Errors
 /// There is no remc, or data cannot be written.
-pub fn run(args: &Args, cache: &Path) -> Result<bool, String> {
-    let subjects = chosen(&args.only)?;
+pub fn run(suite: &Suite, args: &Args, cache: &Path) -> Result<bool, String> {
+    let subjects = suite.chosen(&args.only)?;
     if args.list {
-        subjects.iter().for_each(|s| println!("{:20} {}", s.key, s.title));
+        subjects.iter().for_each(|s| println!("{:22} {}", s.key, s.title));
         return Ok(true);
     }
     let (load, threads) = (load_average(), args.threads_used());
     let remc = process::remc(args.remc.clone())?;
     let compiler = Compiler::find(cache);
     let gcc = compiler.as_ref().map(|c| c.version.clone()).ok();
+    let folder = cache.join(if args.small { format!("{}-small", suite.folder) } else { suite.folder.into() });
     let mut c = Peers::new(compiler, threads, cache);
     let mut ours = Ours::new(Some(remc), threads, cache);
     let (mut rows, mut all_right) = (Vec::new(), true);
     for subject in &subjects {
         eprint!("{} … ", subject.key);
-        let row = compare(subject, args, [&mut c, &mut ours], cache)?;
+        let row = compare(subject, args, [&mut c, &mut ours], &folder)?;
         eprintln!("C {}, remc {}: {}", said(&row.c), said(&row.ours), figure(row.ratio()));
         // Where there is no C compiler, that its side has no times is no fault.
         all_right &= row.ours.is_ok() && (row.c.is_ok() || gcc.is_none());
@@ -59,24 +57,24 @@ pub fn run(args: &Args, cache: &Path) -> Result<bool, String> {
     if let Some(path) = &args.table {
         table::write(path, &table).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    let over = over(&rows);
+    let over = over(&rows, suite.limits);
     if args.limits {
         over.iter().for_each(|line| eprintln!("remc-bench: {line}"));
     }
     Ok(all_right && (!args.limits || over.is_empty()))
 }
 
-/// Checks both sides, C and ours, and times those that are right.
+/// Checks both sides, C and ours, and times those that are right. Inputs are kept in a folder.
 fn compare(
     subject: &Subject,
     args: &Args,
     mut sides: [&mut dyn Contender; 2],
-    cache: &Path,
+    folder: &Path,
 ) -> Result<Measured, String> {
     let data = subject.data(args.small);
     let case = subject.case(&data);
-    let folder = cache.join(if args.small { "unseen-small" } else { "unseen" }).join(subject.key);
-    let given = data.write(&folder).map_err(|e| format!("the data of {}: {e}", case.key))?;
+    let given =
+        data.write(&folder.join(subject.key)).map_err(|e| format!("the data of {}: {e}", case.key))?;
     let checked = sides.each_mut().map(|side| {
         side.prepare(&case, &given)?;
         verify(*side, &data)
@@ -164,13 +162,13 @@ fn markdown(rows: &[Measured], conditions: &[String]) -> String {
 }
 
 /// What is below its limit, a sentence each.
-fn over(rows: &[Measured]) -> Vec<String> {
+fn over(rows: &[Measured], limits: Limits) -> Vec<String> {
     let slow = |row: &Measured| {
-        let ratio = row.ratio().filter(|r| *r < LEAST)?;
-        Some(format!("{}, {}: {ratio:.2} of C, less than {LEAST}", row.title, row.data))
+        let ratio = row.ratio().filter(|r| *r < limits.least)?;
+        Some(format!("{}, {}: {ratio:.2} of C, less than {}", row.title, row.data, limits.least))
     };
-    let median = summary(rows).1.filter(|m| *m < MEDIAN);
-    let median = median.map(|m| format!("the median is {m:.2} of C, less than {MEDIAN}"));
+    let median = summary(rows).1.zip(limits.median).filter(|(is, wanted)| is < wanted);
+    let median = median.map(|(is, wanted)| format!("the median is {is:.2} of C, less than {wanted}"));
     rows.iter().filter_map(slow).chain(median).collect()
 }
 
@@ -201,11 +199,14 @@ mod tests {
             text.contains("| median | | | | 0.50 |\n\n- 2 threads\n- remc: wrong: 1 at 0, where"),
             "{text}"
         );
-        let over = over(&rows);
-        assert_eq!(over.len(), 2, "{over:?}");
+        let limits = Limits { least: 0.5, median: Some(0.8) };
+        let said = over(&rows, limits);
+        assert_eq!(said.len(), 2, "{said:?}");
         assert!(
-            over[0].contains("0.25 of C, less than 0.5") && over[1].contains("median is 0.50"),
-            "{over:?}"
+            said[0].contains("0.25 of C, less than 0.5") && said[1].contains("median is 0.50"),
+            "{said:?}"
         );
+        // Nothing is wanted of the median where the suite does not say so.
+        assert_eq!(over(&rows, Limits { median: None, ..limits }), said[..1]);
     }
 }

@@ -29,6 +29,49 @@ pub fn greatest(row: &[f64], count: usize) -> Vec<f64> {
     sorted
 }
 
+pub fn sorted(row: &[f64]) -> Vec<f64> {
+    let mut sorted = row.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// A row less its mean, by what a function makes of its variance.
+pub fn normal(row: &[f64], scale: impl Fn(f64) -> f64) -> Vec<f64> {
+    let mean = row.iter().sum::<f64>() / row.len() as f64;
+    let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / row.len() as f64;
+    row.iter().map(|x| (x - mean) / scale(variance)).collect()
+}
+
+pub fn running_sums(row: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let next = |x: &f64| {
+        sum += x;
+        sum
+    };
+    row.iter().map(next).collect()
+}
+
+/// The sum of the sines of the first multiples of a step, 0 being one of them.
+pub fn sines(count: usize, step: f64) -> f64 {
+    (0..count).map(|j| (step * j as f64).sin()).sum()
+}
+
+/// So many terms of the harmonic series, from 1 / a on.
+pub fn harmonic(count: usize, a: f64) -> f64 {
+    (0..count).map(|j| 1.0 / (a + j as f64)).sum()
+}
+
+/// How many divisors a number has.
+pub fn divisors(n: usize) -> f64 {
+    (1..=n).filter(|d| n.is_multiple_of(*d)).count() as f64
+}
+
+/// The first place of the least item.
+pub fn least_at(row: &[f64]) -> f64 {
+    let least = row.iter().copied().fold(f64::INFINITY, f64::min);
+    row.iter().position(|x| *x == least).map_or(f64::NAN, |i| i as f64)
+}
+
 /// The item at a place that may be beyond the ends, which go on there.
 fn clamped(row: &[f64], at: i64) -> f64 {
     row[at.clamp(0, row.len() as i64 - 1) as usize]
@@ -123,6 +166,7 @@ pub fn solution(a: &[f64], b: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::FRAC_PI_2;
 
     /// Values that are worked out by hand.
     #[test]
@@ -134,6 +178,13 @@ mod tests {
         near(&softmax(&[0.0, 3f64.ln()]), &[0.25, 0.75]);
         near(&greatest(&[1.0, 5.0, 2.0, 5.0], 3), &[5.0, 5.0, 2.0]);
         near(&greatest(&[1.0], 3), &[1.0]);
+        near(&sorted(&[3.0, -1.0, 2.0]), &[-1.0, 2.0, 3.0]);
+        near(&normal(&[1.0, 5.0, 3.0, 3.0], f64::sqrt), &[-(2f64.sqrt()), 2f64.sqrt(), 0.0, 0.0]);
+        near(&running_sums(&[2.0, 10.0, 5.0]), &[2.0, 12.0, 17.0]);
+        near(&[sines(4, FRAC_PI_2), sines(0, 1.0)], &[0.0, 0.0]);
+        near(&[sines(3, FRAC_PI_2), harmonic(3, 2.0)], &[1.0, 13.0 / 12.0]);
+        assert_eq!([1, 6, 7, 12].map(divisors), [1.0, 4.0, 2.0, 6.0]);
+        assert_eq!(least_at(&[3.0, 1.0, 2.0, 1.0]), 1.0);
         near(&averages(&[1.0, 2.0, 3.0, 9.0], 2), &[1.6, 3.2, 4.8, 6.4]);
         near(&smoothed(&[0.0, 3.0, 0.0], 2), &[1.0, 1.0, 1.0]);
         near(&drawdowns(&[1.0, -3.0, 4.0]), &[0.0, 3.0, 0.0]);

@@ -1,10 +1,10 @@
-//! The C kernels of `--unseen` give what plain loops give, at small sizes, and what is wrong is not timed. The programs
-//! are in `programs.rs`.
+//! The C kernels of `--unseen` and `--rows` give what plain loops give, at small sizes, and what is wrong is not
+//! timed. The programs are in `programs.rs`.
 
 use remc_bench::contender::{Contender, Outcome};
 use remc_bench::data;
 use remc_bench::peers::{Compiler, Peers};
-use remc_bench::unseen::subjects::chosen;
+use remc_bench::suites::{ROWS, UNSEEN};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -13,7 +13,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("remc-bench-unseen-{name}-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("remc-bench-suites-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder");
         Folder(path)
     }
@@ -26,9 +26,9 @@ impl Drop for Folder {
     }
 }
 
-fn bench(cache: &Folder, more: &[&str]) -> Output {
+fn bench(suite: &str, cache: &Folder, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_remc-bench"));
-    command.args(["--unseen", "--small", "--rounds", "1", "--cache"]).arg(&cache.0).args(more);
+    command.args([suite, "--small", "--rounds", "1", "--cache"]).arg(&cache.0).args(more);
     command.output().expect("the bench runs")
 }
 
@@ -42,13 +42,16 @@ fn small_sizes_take_seconds_and_are_right() {
     }
     let cache = Folder::new("all");
     let table = cache.0.join("table.md");
-    let output = bench(&cache, &["--table", table.to_str().expect("a plain name")]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let text = std::fs::read_to_string(table).expect("the table is there");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), text);
-    assert_eq!(text.matches("\n| ").count(), chosen(&[]).unwrap().len() + 3, "{text}");
-    assert!(text.contains("\n| least | | | | ") && text.contains("\n| median | | | | "), "{text}");
+    for suite in [UNSEEN, ROWS] {
+        let option = format!("--{}", suite.folder);
+        let output = bench(&option, &cache, &["--table", table.to_str().expect("a plain name")]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let text = std::fs::read_to_string(&table).expect("the table is there");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), text);
+        assert_eq!(text.matches("\n| ").count(), suite.subjects.len() + 3, "{text}");
+        assert!(text.contains("\n| least | | | | ") && text.contains("\n| median | | | | "), "{text}");
+    }
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn c_kernels_give_what_plain_loops_give() {
         Ok(compiler) => Peers::new(Ok(compiler), 3, &cache.0),
         Err(why) => return eprintln!("left out: {why}"),
     };
-    for subject in chosen(&[]).unwrap() {
+    for subject in [UNSEEN, ROWS].iter().flat_map(|suite| suite.subjects) {
         let wanted = subject.data(true);
         let case = subject.case(&wanted);
         let given = wanted.write(&cache.0.join(subject.key)).expect("data is written");
@@ -98,7 +101,7 @@ echo '{"compile": 1, "stages": {}, "runs": [1, 1, 1, 1, 1, 1]}' >&2
     std::fs::write(&fake, text).expect("a file");
     std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).expect("it may run");
     let remc = fake.to_str().expect("a plain name");
-    let output = bench(&cache, &["--only", "softmax/equal", "--remc", remc]);
+    let output = bench("--unseen", &cache, &["--only", "softmax/equal", "--remc", remc]);
     let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{table}{said}");
     assert!(table.contains(" | — | — |\n| least | | | | — |"), "{table}");
