@@ -317,17 +317,4 @@ pub const MUTANTS: &[Mutant] = &[
     }),
     kernels("last", "all places have an item", |p| unguarded(p, "scatter", Space::Global, 0)),
     kernels("last", "an item goes one place further", |p| shift_store(p, "scatter", Space::Global, 0)),
-    // ---- rows of groups ----
-    kernels("rows", "no barrier after a tile is brought in", |p| drop_barrier(p, "block-rows", 1)),
-    kernels("rows", "no barrier before a tile is written", |p| drop_barrier(p, "block-rows", 2)),
-    kernels("rows", "no barrier before the next tile is brought in", |p| drop_barrier(p, "block-rows", 3)),
-    kernels("rows", "no barrier between an array and who reads it", |p| drop_barrier(p, "warp-rows", 3)),
-    kernels("rows", "a thread's share of a row is another's, too", |p| {
-        range(p, "warp-rows", (is_share, 0), whole)
-    }),
-    kernels("rows", "a row ends one too early", |p| range(p, "warp-rows", (is_share, 2), |r| resized(r, -1))),
-    kernels("rows", "the threads have one item too few", |p| miscount(p, "warp-rows", -1)),
-    kernels("rows", "an element goes one place further", |p| shift_store(p, "warp-rows", Space::Global, 0)),
-    kernels("rows", "an element is read one place further", |p| shift_load(p, "block-rows", Space::Global)),
-    text("rows", "a warp is done before its rows are", ("_warp_rows(", "__syncthreads();", 0), ""),
 ];

@@ -154,9 +154,11 @@ impl<'ctx> Emit<'_, 'ctx> {
                 let [x, d] = f.get_params()[..] else { return Err(EmitError::WrongValue("divide")) };
                 let wide = e.float_like(e.bitcast(x, e.context.f64_type().into())?, SHIFTER)?;
                 let offset = e.bitcast(wide, element(x))?;
+                // Of signed numbers, those below zero come before the others once they are moved.
+                let (least, count) = if ty.is_signed() { (1 << 51, 1 << 52) } else { (0, 1 << 51) };
                 let small = |n: Value<'ctx>| {
-                    let moved = e.add(n, e.int_like(n, 1 << 51)?)?;
-                    e.icmp(IntPredicate::ULT, moved, e.int_like(n, 1 << 52)?)
+                    let moved = e.add(n, e.int_like(n, least)?)?;
+                    e.icmp(IntPredicate::ULT, moved, e.int_like(n, count)?)
                 };
                 let all = e.intrinsic("llvm.vector.reduce.and", &[], &[e.and(small(x)?, small(d)?)?])?;
                 let [fine, large] = [(); 2].map(|()| e.context.append_basic_block(f, ""));
