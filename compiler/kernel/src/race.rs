@@ -115,6 +115,18 @@ fn stores(block: &[Stmt], out: &mut FxHashSet<Var>) {
     }
 }
 
+/// What a block's threads have in common: what the kernel is given, where the block is in the grid, what is read there of
+/// memory that the kernel does not write, and what is computed of that. What differs from one iteration of a loop to the
+/// next is not among it: threads need not be in the same one.
+fn of_block(kernel: &Kernel) -> FxHashSet<Var> {
+    let mut found: FxHashSet<Var> = kernel.params.iter().copied().collect();
+    found.extend(kernel.grid.iter().map(|(v, _)| *v));
+    let mut written = FxHashSet::default();
+    stores(&kernel.body, &mut written);
+    in_common(&kernel.body, false, &written, &mut found);
+    found
+}
+
 /// Adds what all threads of a block have in common that is bound in these statements, to what they have from before.
 fn in_common(block: &[Stmt], in_loop: bool, written: &FxHashSet<Var>, found: &mut FxHashSet<Var>) {
     for s in block {
@@ -238,6 +250,8 @@ struct Checker<'p> {
     single: Option<i64>,
     given: Vec<Var>,
     kept: kept::Kept,
+    /// What the threads of a block have in common.
+    common: FxHashSet<Var>,
     phase: usize,
     /// Phases between which there may be no barrier, as the lowest one of each group.
     phases: Vec<usize>,
@@ -278,6 +292,7 @@ impl<'p> Checker<'p> {
             single: None,
             given: Vec::new(),
             kept: kept::Kept::of(kernel),
+            common: of_block(kernel),
             phase: 0,
             phases: vec![0],
             copies: FxHashMap::default(),
@@ -302,23 +317,12 @@ impl<'p> Checker<'p> {
             self.parallel[k].fixed = self.uniform.clone();
         }
         if kernel.threads.is_some() {
-            let of_block = self.of_block();
-            self.parallel[kernel.grid.len()].fixed.extend(of_block);
+            let common = self.common.iter().copied();
+            self.parallel[kernel.grid.len()].fixed.extend(common);
         }
         self.scratch()?;
         self.chains()?;
         (0..self.parallel.len()).try_for_each(|k| self.variable(k))
-    }
-
-    /// What a block's threads have in common beside what all blocks have: where it is in the grid, what is read there of
-    /// memory that the kernel does not write, and what is computed of that. What differs from one iteration of a loop to the
-    /// next is not among it: threads need not be in the same one.
-    fn of_block(&self) -> FxHashSet<Var> {
-        let mut found: FxHashSet<Var> = self.uniform.clone();
-        found.extend(self.kernel.grid.iter().map(|(v, _)| *v));
-        let written: FxHashSet<Var> = self.accesses.iter().filter(|a| a.write).map(|a| a.buffer).collect();
-        in_common(&self.kernel.body, false, &written, &mut found);
-        found
     }
 
     /// Collects accesses and what is known of variables.
@@ -380,8 +384,18 @@ impl<'p> Checker<'p> {
                     self.block(then, around);
                     self.given.truncate(self.given.len() - usize::from(cond.as_var().is_some()));
                     self.single = outer;
-                    self.block(otherwise, around);
-                    (before..=self.phase).for_each(|k| self.same_phase(before, k));
+                    if cond.as_var().is_none_or(|v| self.common.contains(&v)) {
+                        // All threads are in one branch, where they meet. Each begins where the other one does, and what
+                        // follows comes after either.
+                        let end = self.phase;
+                        self.meet();
+                        self.same_phase(before, self.phase);
+                        self.block(otherwise, around);
+                        self.same_phase(end, self.phase);
+                    } else {
+                        self.block(otherwise, around);
+                        (before..=self.phase).for_each(|k| self.same_phase(before, k));
+                    }
                     self.bound.extend(results.iter().map(|c| c.var));
                 }
                 StmtKind::Chain { state, links, body, .. } => {

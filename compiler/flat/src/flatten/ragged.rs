@@ -382,7 +382,7 @@ impl Rows {
 
     fn stmt(&self, pat: Vec<Var>, starts: Vec<Var>, (i, body): (Var, Body)) -> ir::Stmt {
         let axis = Axis { var: i, size: self.axis.size };
-        let exp = match starts.is_empty() && !sorts(&body) {
+        let exp = match starts.is_empty() && self.scratch.is_empty() && !sorts(&body) {
             true => super::seg(vec![axis], ir::SegKind::Map, body),
             false => {
                 let (level, regular) = (Level::Grid, self.regular);

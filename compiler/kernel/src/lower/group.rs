@@ -243,6 +243,14 @@ impl Leaf<'_> {
         }
     }
 
+    /// The threads of a group, if one does this, wait for each other: at the end of a branch, so that what follows comes
+    /// after either.
+    pub fn meet(&mut self) {
+        if self.of_group().is_some() {
+            self.emit(StmtKind::Barrier);
+        }
+    }
+
     /// Stores a number that all threads have.
     pub fn put(&mut self, place: &Place, at: &[Atom], value: Atom) -> L<()> {
         match self.of_group() {

@@ -51,6 +51,11 @@ impl Plan {
         let tile = Tiles { size, count: self.tiles(n, size)? };
         self.kernel("rows", |l| {
             let thread = l.plan.threads.then(|| l.threads_of_block());
+            if thread.is_some() {
+                // A thread has its row's arrays in registers, as it has what loops carry.
+                let resident = l.kernel.schedule[Field::ResidentLarge];
+                l.kernel.schedule.set(Field::Resident, resident);
+            }
             l.inner = if thread.is_some() { Inner::Serial } else { Inner::Lanes };
             let outs = l.import_all(&outs);
             let starts = l.import_all(&starts);

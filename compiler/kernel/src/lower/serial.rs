@@ -38,6 +38,7 @@ impl Leaf<'_> {
             let [then, otherwise] = branches.map(|branch| {
                 self.blocks.open();
                 let done = self.body_into(branch, to);
+                self.meet();
                 done.map(|()| self.blocks.close())
             });
             self.emit(StmtKind::If { cond, then: then?, otherwise: otherwise?, results: Vec::new() });
@@ -217,6 +218,7 @@ impl Leaf<'_> {
                 }
             }
             l.settle(moves)?;
+            l.meet();
             Ok((l.blocks.close(), scalars))
         };
         let (yes, a) = branch(self, then)?;
