@@ -42,14 +42,15 @@ struct Few {
     last: bool,
 }
 
-/// What takes the place of statements of a body.
+/// A body without the orders of which few places are read.
 pub(super) struct Selections {
     pub body: Body,
-    /// By their numbers.
-    pub made: FxHashMap<usize, Vec<ir::Stmt>>,
+    /// What selects, by the number of the statement of the new body that reads it: right before that, where its checks have
+    /// been made and its size is there.
+    pub before: FxHashMap<usize, Vec<ir::Stmt>>,
 }
 
-/// A body without the orders of which few places are read; `None` if it has none.
+/// The same of a body; `None` if it has no such orders.
 pub(super) fn selections(f: &mut Flattener, b: &Body) -> Option<Selections> {
     if f.thresholds.rows() != RowsAre::Tasks {
         return None;
@@ -59,44 +60,36 @@ pub(super) fn selections(f: &mut Flattener, b: &Body) -> Option<Selections> {
         return None;
     }
     let mut body = b.clone();
-    let mut made = FxHashMap::default();
-    for few in all {
+    let mut before: FxHashMap<usize, Vec<ir::Stmt>> = FxHashMap::default();
+    for few in &all {
         let s = &b.stmts[few.at[0]];
         let (Exp::Grade { axis, body: keys }, [order]) = (&s.exp, &s.pat[..]) else { continue };
-        let (stmts, best) = select(f, &few, *axis, keys, s.prov);
-        made.insert(few.at[0], stmts);
-        if let Some((axis, reader)) = elements_mut(&mut body.stmts[few.at[1]].exp) {
-            for s in &mut reader.stmts {
-                if matches!(s.exp, Exp::Index { array, .. } if array == *order) {
-                    s.exp = Exp::Index { array: best, at: vec![Atom::int(0), axis.var.into()] };
-                }
+        let (stmts, best) = select(f, few, *axis, keys, s.prov);
+        // Each order that is gone is one statement less.
+        let gone = all.iter().filter(|other| other.at[0] < few.at[1]).count();
+        before.entry(few.at[1] - gone).or_default().extend(stmts);
+        let exp = &mut body.stmts[few.at[1]].exp;
+        let Some(over) = exp.axes().first().copied() else { continue };
+        for s in exp.bodies_mut().into_iter().take(1).flat_map(|elements| &mut elements.stmts) {
+            if matches!(s.exp, Exp::Index { array, .. } if array == *order) {
+                s.exp = Exp::Index { array: best, at: vec![Atom::int(0), over.var.into()] };
             }
         }
     }
-    Some(Selections { body, made })
+    let mut k = 0;
+    body.stmts.retain(|_| {
+        k += 1;
+        !all.iter().any(|few| few.at[0] == k - 1)
+    });
+    Some(Selections { body, before })
 }
 
 /// The one axis of an operator, and what makes its elements.
 fn elements(exp: &Exp) -> Option<(Axis, &Body)> {
-    match exp {
-        Exp::Map { axes, body } => Some((*axes.first().filter(|_| axes.len() == 1)?, body)),
-        Exp::Reduce { axis, body, .. }
-        | Exp::Scan { axis, body, .. }
-        | Exp::Scatter { axis, body, .. }
-        | Exp::Filter { axis, body } => Some((*axis, body)),
-        _ => None,
-    }
-}
-
-fn elements_mut(exp: &mut Exp) -> Option<(Axis, &mut Body)> {
-    match exp {
-        Exp::Map { axes, body } => Some((*axes.first().filter(|_| axes.len() == 1)?, body)),
-        Exp::Reduce { axis, body, .. }
-        | Exp::Scan { axis, body, .. }
-        | Exp::Scatter { axis, body, .. }
-        | Exp::Filter { axis, body } => Some((*axis, body)),
-        _ => None,
-    }
+    let [axis] = exp.axes() else { return None };
+    // An order that another one is made of may be gone itself.
+    let sorts = matches!(exp, Exp::Grade { .. });
+    Some((*axis, *exp.bodies().first().filter(|_| !sorts)?))
 }
 
 /// Whether a statement makes an order that one operator over few points reads, each point at its own place.

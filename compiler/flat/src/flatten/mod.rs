@@ -135,15 +135,9 @@ impl Flattener {
     fn body(&mut self, b: &mono::Body) -> F<Body> {
         let (mut stmts, known) = (Vec::new(), self.ends.len());
         let selections = first::selections(self, b);
-        let (b, mut made) = match &selections {
-            Some(of) => (&of.body, of.made.clone()),
-            None => (b, Default::default()),
-        };
+        let b = selections.as_ref().map_or(b, |of| &of.body);
         for (k, s) in b.stmts.iter().enumerate() {
-            if let Some(instead) = made.remove(&k) {
-                stmts.extend(instead);
-                continue;
-            }
+            stmts.extend(selections.iter().flat_map(|of| of.before.get(&k)).flatten().cloned());
             self.nest_versions = 0;
             self.stmt(s, &mut stmts)?;
             self.ends.extend(ragged::Ends::of(s));

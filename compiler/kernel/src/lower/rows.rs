@@ -14,9 +14,8 @@
 use super::build::Emit;
 use super::leaf::Leaf;
 use super::plan::Plan;
-use super::{Bound, L, Place, wrong};
+use super::{L, Place, wrong};
 use crate::ir::*;
-use remc_base::ops::ScalarOp;
 use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 
@@ -97,18 +96,7 @@ impl Leaf<'_> {
                 Ok(())
             }
             flat::Exp::Seg(flat::Seg { kind: flat::SegKind::Red { axis, op }, body, .. }) => {
-                let n = self.atom(axis.size)?;
-                let tile = Range::Tile { index: Atom::int(0), size: n, limit: n };
-                let (count, items) = self.items_of_thread(thread, axis.var, tile, op, body)?;
-                let (_, mut totals) = self.collective(false, count, &items, op)?;
-                if let Some(start) = &op.start {
-                    let start = self.atoms(start)?;
-                    let some = self.int(ScalarOp::Gt, n, Atom::int(0))?;
-                    let all = totals.into_iter().map(Bound::Scalar).collect();
-                    totals = self.choose(some, |l| l.combine(op, &start, all), |_| Ok(start.clone()))?;
-                }
-                s.pat.iter().zip(totals).for_each(|(v, x)| self.set(*v, x));
-                Ok(())
+                self.reduce_by_group(thread, &s.pat, *axis, body, op)
             }
             flat::Exp::If { cond, then, otherwise } => {
                 // All threads have the same answer.
