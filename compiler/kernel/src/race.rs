@@ -36,7 +36,8 @@
 //!
 //! The threads of a block are a parallel variable as well, whose iterations may use what others have written
 //! once they have met: accesses with a `barrier` between them on every way are ordered, so that ownership
-//! is asked for of those that have none, a *phase*, alone. What is in an `if` on `(op = t 0)` is done by one
+//! is asked for of those that have none, a *phase*, alone. In an `if` on what they have in common ([`common`]) all threads
+//! take the same branch, so that a barrier in it counts. What is in an `if` on `(op = t 0)` is done by one
 //! thread. The indices of a point are owned together, by whoever owns the point's number; and so are indices
 //! each of which is owned by one of them. `(op + (op * b c) k)`, with `k` from 0 up to `c`, is of tile `b`; and
 //! so are the numbers from `(op max2 x (op * b c))` up to `(op min2 y (op + (op * b c) c))`.
@@ -50,8 +51,10 @@
 //! `(slice %b %c n)`. The memory of a `chain` is touched by that statement alone. Values carried by a `lanes` loop are reductions, those
 //! by a `scan` prefixes, which [`crate::verify`] checks.
 
+mod common;
 mod kept;
 mod launches;
+mod report;
 
 use crate::ir::*;
 use crate::print;
@@ -112,55 +115,6 @@ fn stores(block: &[Stmt], out: &mut FxHashSet<Var>) {
             _ => {}
         }
         s.kind.blocks().into_iter().for_each(|b| stores(b, out));
-    }
-}
-
-/// What a block's threads have in common: what the kernel is given, where the block is in the grid, what is read there of
-/// memory that the kernel does not write, and what is computed of that. What differs from one iteration of a loop to the
-/// next is not among it: threads need not be in the same one.
-fn of_block(kernel: &Kernel) -> FxHashSet<Var> {
-    let mut found: FxHashSet<Var> = kernel.params.iter().copied().collect();
-    found.extend(kernel.grid.iter().map(|(v, _)| *v));
-    let mut written = FxHashSet::default();
-    stores(&kernel.body, &mut written);
-    in_common(&kernel.body, false, &written, &mut found);
-    found
-}
-
-/// Adds what all threads of a block have in common that is bound in these statements, to what they have from before.
-fn in_common(block: &[Stmt], in_loop: bool, written: &FxHashSet<Var>, found: &mut FxHashSet<Var>) {
-    for s in block {
-        let has = |a: &Atom| a.as_var().is_none_or(|v| found.contains(&v));
-        match &s.kind {
-            StmtKind::Let { var, exp } => {
-                let same = match exp {
-                    Exp::Atom(a) | Exp::Cast(_, a) => has(a),
-                    Exp::Op(_, args) => args.iter().all(has),
-                    Exp::Load { buffer, at } => !written.contains(buffer) && at.iter().all(has),
-                    Exp::Workers | Exp::Test(_) => false,
-                };
-                if same {
-                    found.insert(*var);
-                }
-            }
-            StmtKind::Collective { joined, .. } if !in_loop => found.extend(joined.iter().map(|j| j.total)),
-            StmtKind::If { cond, then, otherwise, results } => {
-                let same = has(cond);
-                in_common(then, in_loop, written, found);
-                in_common(otherwise, in_loop, written, found);
-                for c in results.iter().filter(|_| same) {
-                    if [c.then, c.otherwise].iter().all(|a| a.as_var().is_none_or(|v| found.contains(&v))) {
-                        found.insert(c.var);
-                    }
-                }
-            }
-            StmtKind::For { body, .. } => in_common(body, true, written, found),
-            StmtKind::While { cond, body, .. } => {
-                in_common(cond, true, written, found);
-                in_common(body, true, written, found);
-            }
-            _ => {}
-        }
     }
 }
 
@@ -292,7 +246,7 @@ impl<'p> Checker<'p> {
             single: None,
             given: Vec::new(),
             kept: kept::Kept::of(kernel),
-            common: of_block(kernel),
+            common: common::of_block(kernel),
             phase: 0,
             phases: vec![0],
             copies: FxHashMap::default(),
@@ -831,48 +785,5 @@ impl<'p> Checker<'p> {
             }
         }
         Ok(())
-    }
-
-    fn text(&self, a: &Access) -> String {
-        let word = match (a.update, a.write) {
-            (Some(_), _) => "update",
-            (None, true) => "store",
-            (None, false) => "load",
-        };
-        format!("`{word} {}`", print::access(self.p, a.buffer, a.at))
-    }
-
-    /// Of accesses that are not all owned alike the two to show: a write and, if possible, one that is
-    /// no part of the same iteration even beside it alone.
-    fn race(&self, accesses: &[&Access], owner: &Parallel) -> Race {
-        let writes = accesses.iter().filter(|a| a.write);
-        let pairs = writes.flat_map(|w| accesses.iter().map(move |a| (*w, *a)));
-        // An access may race with itself: then it is shown alone.
-        let alone = accesses.iter().find(|a| a.write && a.update.is_none() && !self.common(&[a], owner));
-        let alike = |w: &Access, a: &Access| w.update.is_some() && w.update == a.update;
-        let apart = |w: &Access, a: &Access| !alike(w, a) && !self.common(&[w, a], owner);
-        let pair = alone.map(|a| (*a, *a)).or_else(|| pairs.clone().find(|(w, a)| apart(w, a)));
-        let Some((w, a)) = pair.or_else(|| pairs.last()) else {
-            // Not reached: the buffer is written.
-            return self.report(accesses[0], accesses[0], owner);
-        };
-        self.report(w, a, owner)
-    }
-
-    fn report(&self, w: &Access, a: &Access, owner: &Parallel) -> Race {
-        let (first, second) = (self.text(w), self.text(a));
-        let (both, whose) = match std::ptr::eq(w, a) {
-            true => (first, "it has no index"),
-            false => (format!("{first} and {second}"), "they have no index at one position"),
-        };
-        let message = format!(
-            "in kernel {}, two iterations may touch one place of `{}` at the same time, by {both}: {whose} \
-             that is owned by `{}` ({})",
-            name_of(self.id, self.kernel),
-            print::var(self.p, w.buffer),
-            print::var(self.p, owner.var),
-            owner.what,
-        );
-        Race { kernel: self.id, buffer: w.buffer, prov: a.prov, message }
     }
 }
