@@ -306,7 +306,7 @@ impl Sizes {
         let monotone = match (op, sizes.as_slice()) {
             (ScalarOp::Add | ScalarOp::Min2 | ScalarOp::Max2, _) => true,
             (ScalarOp::Sub, [_, Size::Known]) => true,
-            (ScalarOp::Sub, _) => args[1].as_var().is_some_and(|v| self.counts.contains(&v)),
+            (ScalarOp::Sub, [_, _]) => args[1].as_var().is_some_and(|v| self.counts.contains(&v)),
             (ScalarOp::Quotient, [_, Size::Known]) => args[1].as_int().is_some_and(|n| n > 0),
             (ScalarOp::Mul, [a, b]) => {
                 let scale = if *a == Size::Known { args[0] } else { args[1] };
