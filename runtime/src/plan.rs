@@ -61,11 +61,13 @@ pub trait Machine {
         args: &[Argument<'_, Self::Buffer>],
     ) -> Result<(), Stopped>;
 
-    /// Writes the stable permutation that sorts so many items, at least one, by the keys in turn.
+    /// Writes the stable permutation that sorts so many items, at least one, by the keys in turn; or those items in
+    /// order, of one key, of an element each.
     fn sort(
         &mut self,
         keys: &[SortKey<'_, Self::Buffer>],
         items: usize,
+        gives: Gives,
         out: &Self::Buffer,
     ) -> Result<(), Stopped>;
 
@@ -211,6 +213,14 @@ pub(crate) fn conversion(to: BaseTy, x: Scalar) -> Done<Scalar> {
         Ok(value) => Ok(value),
         Err(OpError::WrongOperands) => broken(format!("{x:?} as `{to}`")),
         Err(_) => Ok(zero(to)),
+    }
+}
+
+/// The bits of a float.
+pub(crate) fn bits(x: Scalar) -> Done<Scalar> {
+    match bits_of(x.ty()).and_then(|ty| Scalar::from_bits64(ty, x.to_bits64())) {
+        Some(bits) => Ok(bits),
+        None => broken(format!("the bits of {x:?}")),
     }
 }
 
@@ -441,7 +451,7 @@ impl<'a, M: Machine> Plan<'a, M> {
                 Ok(())
             }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
-            StmtKind::Sort { keys, out } => self.sort(keys, *out),
+            StmtKind::Sort { keys, out, gives } => self.sort(keys, *out, *gives),
             StmtKind::Chain { .. }
             | StmtKind::Points { .. }
             | StmtKind::Barrier
@@ -464,6 +474,7 @@ impl<'a, M: Machine> Plan<'a, M> {
                 }
             }),
             Exp::Cast(to, a) => Place::Scalar(conversion(*to, self.scalar(*a)?)?),
+            Exp::Bits(a) => Place::Scalar(bits(self.scalar(*a)?)?),
             Exp::Load { buffer, at } => {
                 let at = self.ints(at)?;
                 let (slot, base, dims) = self.buffer(*buffer)?;
@@ -565,7 +576,7 @@ impl<'a, M: Machine> Plan<'a, M> {
         self.machine.launch(id, &grid, &arguments.collect::<Done<Vec<_>>>()?)
     }
 
-    fn sort(&mut self, keys: &[Var], out: Var) -> Done {
+    fn sort(&mut self, keys: &[Var], out: Var, gives: Gives) -> Done {
         let out = self.slot(out)?;
         self.written(out)?;
         let mut items = None;
@@ -582,7 +593,7 @@ impl<'a, M: Machine> Plan<'a, M> {
         }
         match items.map(usize::try_from) {
             Some(Ok(0)) => Ok(()),
-            Some(Ok(n)) => self.machine.sort(&by, n, memory(&self.slots, out)?),
+            Some(Ok(n)) => self.machine.sort(&by, n, gives, memory(&self.slots, out)?),
             _ => broken("a sort of nothing, or of a negative number of items"),
         }
     }

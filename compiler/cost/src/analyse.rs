@@ -256,7 +256,7 @@ impl<'p> Analysis<'p> {
                     w.take(&starts, &inside);
                 })
             }
-            Exp::Grade { axis, body } => {
+            Exp::Grade { axis, body, .. } => {
                 let what = What::Sort { axis: self.scope.int(axis.size) };
                 self.step(s, what, |w| {
                     let inside = w.scope.enter(&Count::once(), axis);

@@ -307,7 +307,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                 let deps = self.scatter(axis, body, combine.as_ref(), at);
                 self.made_all(&s.pat, &deps, &[axis.var]);
             }
-            E::Filter { axis, body } | E::Grade { axis, body } | E::Join { axis, body, .. } => {
+            E::Filter { axis, body } | E::Grade { axis, body, .. } | E::Join { axis, body, .. } => {
                 let size = self.scope.int(axis.size);
                 self.inner(InnerKind::Other, Some(size), s);
                 let inside = self.scope.enter(at, axis);

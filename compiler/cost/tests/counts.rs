@@ -152,7 +152,7 @@ impl Places {
                     self.steps[step] = Some(s.pat[last]);
                     self.filters.insert(s.pat[0], s.pat.clone());
                 }
-                Exp::Grade { axis, body } | Exp::Rows(Rows { axis, body, .. }) => {
+                Exp::Grade { axis, body, .. } | Exp::Rows(Rows { axis, body, .. }) => {
                     leaf(&[body], &[*axis], false)
                 }
                 Exp::While { state, .. } => {

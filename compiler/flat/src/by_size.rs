@@ -324,7 +324,9 @@ impl Copy<'_> {
                     |f: &Filter| Filter { axis: self.axis(&f.axis), body: self.body(&f.body), prov: f.prov };
                 Exp::Filters(parts.iter().map(part).collect())
             }
-            Exp::Grade { axis, body } => Exp::Grade { axis: self.axis(axis), body: self.body(body) },
+            Exp::Grade { axis, body, gives } => {
+                Exp::Grade { axis: self.axis(axis), body: self.body(body), gives: *gives }
+            }
             Exp::Rows(rows) => {
                 Exp::Rows(Rows { axis: self.axis(&rows.axis), body: self.body(&rows.body), ..rows.clone() })
             }

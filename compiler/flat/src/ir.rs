@@ -11,7 +11,7 @@
 //!            | (seg-map level ((i a) …) leaf)
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
 //!            | (seg-scan level kind ((i a) …) (i a) leaf λ start epilogue?)
-//!            | (scatter …) | (grade …)                       as in Mono, with a leaf
+//!            | (scatter …) | (grade …) | (sort …)            as in Mono, with a leaf
 //!            | (rows level (i a) (of x (x …))? k (x …) leaf (scratch (x a) …)?)
 //!                                                             a map whose last results are rows of sizes of their own
 //!            | (filter (i a) leaf @prov …)                   one filter, or several of as many points
@@ -41,14 +41,14 @@
 //! Invariants, which [`crate::verify`] checks beside Mono's on scopes, operands and types: a leaf has no
 //! result and makes no array whose size is only known inside it (its dims are in scope outside, up to
 //! arithmetic on sizes; a `filter`'s arrays are bounded by its axis, and those of an iteration by how many
-//! there are: [`crate::legal`]) and no `grade`; the branches of a `branch` give values of the same types, and
+//! there are: [`crate::legal`]) and no `grade` or `sort`; the branches of a `branch` give values of the same types, and
 //! a tree of branches ends in versions without further `branch`; levels do not nest upwards.
 
 use remc_base::ops::ScalarOp;
 use remc_base::{IdVec, Name, Prov, Provenance};
 use remc_mono::ir as mono;
 pub use remc_mono::ir::{
-    Atom, Axis, Combine, Input, Lambda, Output, ScanKind, Ty, Var, VarInfo, View, Witness,
+    Atom, Axis, Combine, Gives, Input, Lambda, Output, ScanKind, Ty, Var, VarInfo, View, Witness,
 };
 
 /// One entry; the parts of the same names mean what they mean in [`mono::Program`].
@@ -115,6 +115,7 @@ pub enum Exp {
     Grade {
         axis: Axis,
         body: mono::Body,
+        gives: Gives,
     },
     /// The first version if the guard holds, else the second.
     Branch {

@@ -56,7 +56,9 @@ impl Meaning<'_> {
                 body: body.clone(),
                 combine: combine.clone(),
             },
-            Exp::Grade { axis, body } => mono::Exp::Grade { axis: *axis, body: body.clone() },
+            Exp::Grade { axis, body, gives } => {
+                mono::Exp::Grade { axis: *axis, body: body.clone(), gives: *gives }
+            }
             Exp::Branch { guard, then, otherwise } => {
                 let cond = match (self.choose)(guard) {
                     Some(chosen) => Atom::Const(Scalar::Bool(chosen)),

@@ -210,9 +210,11 @@ impl<'t> Host<'_, 't> {
                 }
                 Exp::Filters(parts)
             }
-            "grade" => {
-                Exp::Grade { axis: self.p.axis(items.next("an axis")?)?, body: self.leaf(&mut items, below)? }
-            }
+            "grade" | "sort" => Exp::Grade {
+                axis: self.p.axis(items.next("an axis")?)?,
+                body: self.leaf(&mut items, below)?,
+                gives: if head == "sort" { Gives::Keys } else { Gives::Places },
+            },
             "branch" => Exp::Branch {
                 guard: self.guard(items.next("a guard")?)?,
                 then: self.section(&mut items, "then", below)?,

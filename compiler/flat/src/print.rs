@@ -154,7 +154,7 @@ impl<'p> Host<'p> {
                 format!("(rows {at} {axis} {}{regular} ({})", of.unwrap_or_default(), vars(&rows.starts))
             }
             Exp::Filters(_) => "(filter".into(),
-            Exp::Grade { axis, .. } => format!("(grade {}", pr.axis(axis)),
+            Exp::Grade { axis, gives, .. } => format!("({} {}", gives.word(), pr.axis(axis)),
             Exp::Branch { guard, .. } => format!("(branch {}", self.guard(pr, guard)),
         };
         pr.out += &head;

@@ -128,7 +128,7 @@ impl<'p> Verifier<'p> {
                 }
                 Ok(())
             }
-            Exp::Grade { axis, body } => self.leaf(&[axis.var], body),
+            Exp::Grade { axis, body, .. } => self.leaf(&[axis.var], body),
             Exp::Rows(rows) => self.rows(pat, rows),
             Exp::Branch { guard, then, otherwise } => {
                 self.guard(guard)?;

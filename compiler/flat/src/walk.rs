@@ -100,6 +100,32 @@ impl Exp {
     }
 }
 
+impl Exp {
+    /// As [`Exp::leaves`].
+    pub fn leaves_mut(&mut self) -> Vec<&mut mono::Body> {
+        match self {
+            Exp::Seg(s) => {
+                let mut all = vec![&mut s.body];
+                match &mut s.kind {
+                    SegKind::Red { op, .. } => all.push(&mut op.lambda.body),
+                    SegKind::Scan { op, epilogue, .. } => {
+                        all.push(&mut op.lambda.body);
+                        all.extend(epilogue.iter_mut().map(|l| &mut l.body));
+                    }
+                    SegKind::Map => {}
+                }
+                all
+            }
+            Exp::Scatter { body, combine, .. } => {
+                std::iter::once(body).chain(combine.as_mut().map(|l| &mut l.body)).collect()
+            }
+            Exp::Filters(parts) => parts.iter_mut().map(|part| &mut part.body).collect(),
+            Exp::Grade { body, .. } | Exp::Rows(Rows { body, .. }) => vec![body],
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl Body {
     /// Every operand of its statements, and its results.
     pub fn for_each_use(&self, f: &mut dyn FnMut(Atom)) {
@@ -163,7 +189,7 @@ impl Program {
                 Exp::Scatter { .. } => "scatter",
                 Exp::Filters(parts) if parts.len() > 1 => "partition",
                 Exp::Filters(_) => "filter",
-                Exp::Grade { .. } => "grade",
+                Exp::Grade { gives, .. } => gives.word(),
                 Exp::Rows(_) => "rows",
                 Exp::Branch { .. } => "branch",
                 Exp::Seg(seg) => match (&seg.kind, seg.space.is_empty()) {

@@ -130,7 +130,7 @@ impl Find<'_> {
 
     fn let_(&mut self, var: Var, exp: &Exp, s: &Stmt, always: bool) {
         let varies = match exp {
-            Exp::Atom(a) | Exp::Cast(_, a) => self.varies(a),
+            Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => self.varies(a),
             Exp::Op(_, args) => args.iter().any(|a| self.varies(a)),
             Exp::Load { at, .. } => {
                 self.indices.extend(at.iter().filter_map(|a| a.as_var()));
@@ -140,7 +140,7 @@ impl Find<'_> {
         };
         let late = |a: &Atom| a.as_var().is_some_and(|v| self.late.contains(&v));
         let late = match exp {
-            Exp::Atom(a) | Exp::Cast(_, a) => late(a),
+            Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => late(a),
             Exp::Op(_, args) => args.iter().any(late),
             Exp::Load { at, .. } => !always || at.iter().any(late),
             Exp::Workers | Exp::Test(_) => false,

@@ -14,8 +14,8 @@
 //!            | (points (x …) a (a …)) | (barrier)
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
-//!            | (launch kernel (a …)) | (sort …)                        each with its provenance
-//! exp      ::= a | (op o a …) | (cast t a) | (load buffer a …)
+//!            | (launch kernel (a …)) | (grade (b …) b) | (sort (b) b)   each with its provenance
+//! exp      ::= a | (op o a …) | (cast t a) | (bits a) | (load buffer a …)
 //!            | (workers) | (test compare a threshold n)             the plan's alone
 //! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
 //! range    ::= (upto a a) | (tile b size limit) | (share t n b size limit)
@@ -85,7 +85,7 @@
 //!
 //! Invariants, which [`crate::verify`] and [`crate::race`] check:
 //! - scopes, types and numbers of operands; a kernel mentions its own parameters alone; kernels have no
-//!   `alloc` but of `Private` buffers of constant dims, no `free`, `launch` or `sort`;
+//!   `alloc` but of `Private` buffers of constant dims, no `free`, `launch`, `grade` or `sort`;
 //! - **race freedom**: for every buffer that a kernel writes and for every parallel variable (a grid
 //!   variable, that of the threads, the variable of a `lanes`, `scan` or `jam` loop) around a write, there is
 //!   one position at which every access of the kernel to this buffer is owned by that variable: indexed by the variable
@@ -101,7 +101,7 @@ use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
 pub use remc_flat::ir::{Compare, Test};
-pub use remc_mono::ir::{Atom, Input, InputWitness, Output, Var, Witness};
+pub use remc_mono::ir::{Atom, Gives, Input, InputWitness, Output, Var, Witness};
 
 define_id! {
     /// A kernel of a program.
@@ -287,10 +287,11 @@ pub enum StmtKind {
         args: Vec<Atom>,
     },
     /// Fills `out` with the stable permutation that sorts the items of `keys`, buffers of the same
-    /// first dim, compared in turn. The plan's alone.
+    /// first dim, compared in turn; or with those items in order, of one key, a vector. The plan's alone.
     Sort {
         keys: Vec<Var>,
         out: Var,
+        gives: Gives,
     },
 }
 
@@ -345,6 +346,8 @@ pub enum Exp {
     /// As in Mono: never stops; unspecified where the table says it would.
     Op(ScalarOp, Vec<Atom>),
     Cast(BaseTy, Atom),
+    /// The bits of a float as a signed integer of its width ([`bits_of`]).
+    Bits(Atom),
     Load {
         buffer: Var,
         at: Vec<Atom>,
@@ -466,6 +469,16 @@ impl Program {
             Ty::Buffer(b) => Some(b),
             Ty::Scalar(_) => None,
         }
+    }
+}
+
+/// The type of the bits of a value of this type, a float.
+pub fn bits_of(base: BaseTy) -> Option<BaseTy> {
+    match base {
+        BaseTy::F16 => Some(BaseTy::I16),
+        BaseTy::F32 => Some(BaseTy::I32),
+        BaseTy::F64 => Some(BaseTy::I64),
+        _ => None,
     }
 }
 

@@ -193,7 +193,7 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
     };
     match s {
         StmtKind::Let { exp, .. } => match exp {
-            Exp::Atom(a) | Exp::Cast(_, a) => atom(a),
+            Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => atom(a),
             Exp::Op(_, args) => args.iter().for_each(atom),
             Exp::Load { buffer, at } => {
                 at.iter().for_each(&mut atom);
@@ -258,7 +258,7 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
             f(*of);
         }
         StmtKind::Launch { args, .. } => args.iter().for_each(&mut atom),
-        StmtKind::Sort { keys, out } => {
+        StmtKind::Sort { keys, out, .. } => {
             keys.iter().for_each(|k| f(*k));
             f(*out);
         }

@@ -499,10 +499,11 @@ impl<'t> Parser<'t> {
                 kernel: kernel_id(items.next("a kernel")?)?,
                 args: self.list(items.next("arguments")?)?,
             },
-            "sort" => {
+            "grade" | "sort" => {
+                let gives = if head == "sort" { Gives::Keys } else { Gives::Places };
                 let keys = Items::list(items.next("keys")?, "a list of buffers")?.rest;
                 let keys = keys.iter().map(|s| self.var(s)).collect::<Result<_>>()?;
-                StmtKind::Sort { keys, out: self.var(items.next("a buffer")?)? }
+                StmtKind::Sort { keys, out: self.var(items.next("a buffer")?)?, gives }
             }
             _ => return fail(s, format!("unknown form of statement `{head}`")),
         };
@@ -547,6 +548,7 @@ impl<'t> Parser<'t> {
                 let op = operator(items.next("an operator")?)?;
                 Exp::Op(op, self.atoms(std::mem::take(&mut items.rest))?)
             }
+            "bits" => Exp::Bits(self.atom(items.next("an operand")?)?),
             "cast" => Exp::Cast(base(items.next("a type")?)?, self.atom(items.next("an operand")?)?),
             "load" => Exp::Load {
                 buffer: self.var(items.next("a buffer")?)?,

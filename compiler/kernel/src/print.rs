@@ -383,7 +383,9 @@ impl<'p> Printer<'p> {
                 format!("(slice {} {} {}", self.binder(*buffer), self.var(*of), self.atom(*first))
             }
             StmtKind::Launch { kernel, args } => format!("(launch {kernel:?} {}", self.list(args)),
-            StmtKind::Sort { keys, out } => format!("(sort {} {}", self.vars(keys), self.var(*out)),
+            StmtKind::Sort { keys, out, gives } => {
+                format!("({} {} {}", gives.word(), self.vars(keys), self.var(*out))
+            }
         };
         self.out += &head;
         match s {
@@ -433,6 +435,7 @@ impl<'p> Printer<'p> {
             Exp::Atom(a) => self.atom(*a),
             Exp::Op(op, args) => format!("(op {op}{})", self.atoms(args)),
             Exp::Cast(ty, a) => format!("(cast {ty} {})", self.atom(*a)),
+            Exp::Bits(a) => format!("(bits {})", self.atom(*a)),
             Exp::Load { buffer, at } => format!("(load {}{})", self.var(*buffer), self.atoms(at)),
             Exp::Workers => "(workers)".to_owned(),
             Exp::Test(t) => {

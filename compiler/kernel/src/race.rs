@@ -434,7 +434,7 @@ impl<'p> Checker<'p> {
                     self.uniform.insert(var);
                 }
             }
-            Exp::Cast(_, a) => {
+            Exp::Cast(_, a) | Exp::Bits(a) => {
                 if uniform(a) {
                     self.uniform.insert(var);
                 }

@@ -120,6 +120,8 @@ fields! {
         "elements that a row needs for the rounds of a loop to run along it; shorter ones run many at a time";
     StripReads "strip.reads" Cpu 1..=0x10_0000, 4:
         "reads of a row that are worth a copy of it where points side by side read it";
+    Ranked "row.ranked" Cpu 0..=4096, 64:
+        "items, for each byte of their keys, up to which a row is sorted by the rank of each";
     Selected "row.selected" Cpu 0..=1024, 16:
         "items of a row that are kept while it is read, where only so many of its order are wanted";
     SelectTile "select.tile" Cpu 1..=0x1_0000, 64:

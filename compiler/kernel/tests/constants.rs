@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Numbers that no schedule could choose: of the hardware, of the code generator's own time, and what results depend on.
-const FACTS: [(&str, &str); 18] = [
+const FACTS: [(&str, &str); 19] = [
     ("WARP", "threads of a GPU that run in step"),
     ("VECTOR_BYTES", "the widest vector that there is"),
     ("SHARED_OF_BLOCK", "the shared memory of a block"),
@@ -21,6 +21,7 @@ const FACTS: [(&str, &str); 18] = [
     ("LONG", "statements that take longer to compile well than to run"),
     ("LARGE", "values of loops that need many registers: the assembler's goal for them is another one"),
     ("RUN", "items that are sorted by insertion: with so few it is the better sort anywhere"),
+    ("VALUES", "of a byte: digits of fewer bits move items more often, and of more are no bytes"),
     ("IN_REGISTERS", "items that registers hold with their numbers, so that no branch is guessed for them"),
     ("OF_MULTIPROCESSOR", "the threads that a multiprocessor has"),
 ];

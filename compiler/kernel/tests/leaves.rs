@@ -209,7 +209,7 @@ fn an_order_of_which_little_is_read_is_a_selection() {
                  (give %a.4)))"
         );
         let text = support::lowered(&text, Target::default());
-        (text.contains("%pair"), text.contains("(store %order"))
+        (text.contains("%digit"), text.contains("(store %order"))
     };
     // Of none nothing is kept; three are, in registers; twenty are more than are worth it.
     assert_eq!(greatest("0"), (false, false));

@@ -559,7 +559,7 @@ impl Eval<'_, '_> {
                 }
                 return Ok(out);
             }
-            Exp::Grade { axis, body } => {
+            Exp::Grade { axis, body, gives } => {
                 let n = self.size(axis.size)?;
                 let keys = (0..n).map(|i| self.step(axis, i, body)).collect::<R<Vec<_>>>()?;
                 let mut order: Vec<usize> = (0..n).collect();
@@ -571,8 +571,12 @@ impl Eval<'_, '_> {
                         .find(|o| o.is_ne())
                         .unwrap_or(Ordering::Equal)
                 });
-                let data = order.into_iter().map(|i| Scalar::I64(i as i64)).collect::<Vec<_>>();
-                Array { base: BaseTy::I64, dims: vec![n], data: data.into() }
+                let element = |i: usize| match (gives, keys[i].first()) {
+                    (Gives::Keys, Some(key)) => key.data.first().copied(),
+                    _ => Some(Scalar::I64(i as i64)),
+                };
+                let data = order.into_iter().filter_map(element).collect::<Vec<_>>();
+                Array { base: self.p.ty(pat[0]).base, dims: vec![n], data: data.into() }
             }
             Exp::View { view, array } => self.view(view, *array, pat)?,
             Exp::Map { .. }

@@ -15,6 +15,7 @@
 //!            | (scatter i a (x …) body λ?)                   body gives the index, then the values
 //!            | (filter i a body)                             body gives whether to keep, then the values
 //!            | (grade i a body)                              the stable permutation that sorts
+//!            | (sort i a body)                               the one key of each, a scalar, in that order
 //!            | (join i a k body)                             arrays of sizes of their own, one after the other
 //!            | (view v x a …)                                another arrangement of x
 //!            | (check trap a a …)
@@ -339,10 +340,12 @@ pub enum Exp {
         body: Body,
     },
     /// `body` gives the keys of an item, compared from the first on, each by the total order of its base
-    /// type and an array key by its first different element; binds the stable permutation that sorts.
+    /// type and an array key by its first different element; binds the stable permutation that sorts, or what that
+    /// makes of the keys.
     Grade {
         axis: Axis,
         body: Body,
+        gives: Gives,
     },
     /// What the iterations give, of which arrays need not be of one size: the first `regular` results are
     /// collected as by a map. Of each other, an array, it binds the number of elements in all; where those
@@ -377,6 +380,26 @@ pub struct Combine {
     /// [`Combine::is_commutative`]). Otherwise the accumulators may be of other types than the elements,
     /// `start` is present, and the combination is serial.
     pub assoc: bool,
+}
+
+/// What a sort binds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// The numbers of the items in their order: a stable permutation.
+    Places,
+    /// The keys of the items in that order, where there is one, a scalar: the permutation's effect on them, to the bit.
+    /// Those who ask for no more than that need not move numbers about.
+    Keys,
+}
+
+impl Gives {
+    /// Its word in the text of the intermediate languages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Gives::Places => "grade",
+            Gives::Keys => "sort",
+        }
+    }
 }
 
 /// The results of a scan of `n` elements.

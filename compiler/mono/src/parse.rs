@@ -428,9 +428,11 @@ impl<'t> Parser<'t> {
             "filter" => {
                 Exp::Filter { axis: self.axis(items.next("an axis")?)?, body: self.inner(&mut items, below)? }
             }
-            "grade" => {
-                Exp::Grade { axis: self.axis(items.next("an axis")?)?, body: self.inner(&mut items, below)? }
-            }
+            "grade" | "sort" => Exp::Grade {
+                axis: self.axis(items.next("an axis")?)?,
+                body: self.inner(&mut items, below)?,
+                gives: if head == "sort" { Gives::Keys } else { Gives::Places },
+            },
             "join" => self.join(&mut items, below)?,
             "view" => Exp::View {
                 view: self.view(items.next("a view")?)?,

@@ -314,7 +314,7 @@ impl<'p> Printer<'p> {
                 format!("(scatter {} ({})", self.axis(axis), dests.join(" "))
             }
             Exp::Filter { axis, .. } => format!("(filter {}", self.axis(axis)),
-            Exp::Grade { axis, .. } => format!("(grade {}", self.axis(axis)),
+            Exp::Grade { axis, gives, .. } => format!("({} {}", gives.word(), self.axis(axis)),
             Exp::Join { axis, regular, .. } => format!("(join {} {regular}", self.axis(axis)),
             Exp::View { view, array } => format!("(view {} {}", self.view(view), self.var(*array)),
             Exp::Check { trap, cond, values } => {

@@ -47,6 +47,7 @@
 //! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, each: i64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `each` in a call and in ascending order; if `each` is negative, on so many threads that each has at least `-each`; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
+//! | `remc_sort_keys(ctx, type: u32, keys: *const u8, n: u64, out: *mut u8) -> i32` | writes `n` elements of the base type of this index in order, equal ones in the order they have; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
 //! | `remc_threshold(ctx, n: u32, value: i64, size: i64) -> i64` | the value of threshold number `n`, by which a version is chosen for this size: `value`, unless [`Kernels::thresholds`] has another one |
 //!
@@ -182,6 +183,7 @@ pub fn symbols() -> Vec<(&'static str, usize)> {
         ("remc_launch", remc_launch as *const () as usize),
         ("remc_stop", remc_stop as *const () as usize),
         ("remc_sort", remc_sort as *const () as usize),
+        ("remc_sort_keys", remc_sort_keys as *const () as usize),
         ("remc_workers", remc_workers as *const () as usize),
         ("remc_threshold", remc_threshold as *const () as usize),
     ]
@@ -436,11 +438,24 @@ impl Context<'_> {
         let start = Instant::now();
         // SAFETY: the caller's promise.
         let sorted = unsafe { sort::grade(&self.cpu.pool, &self.cpu.memory, keys, out) };
-        self.stats.sorts.add(out.len() as u64, start.elapsed());
-        match sorted {
+        self.sorted(sorted, out.len(), 16, start)
+    }
+
+    /// # Safety
+    /// As of [`sort::sort_keys`].
+    unsafe fn sort_keys(&mut self, ty: BaseTy, keys: *const u8, n: usize, out: *mut u8) -> i32 {
+        let start = Instant::now();
+        // SAFETY: the caller's promise.
+        let sorted = unsafe { sort::sort_keys(&self.cpu.pool, &self.cpu.memory, ty, (keys, n), out) };
+        self.sorted(sorted, n, u64::from(ty.bits()).div_ceil(8), start)
+    }
+
+    fn sorted(&mut self, done: Result<(), OutOfMemory>, n: usize, bytes: u64, start: Instant) -> i32 {
+        self.stats.sorts.add(n as u64, start.elapsed());
+        match done {
             Ok(()) => 0,
             Err(why) => {
-                self.stop(too_large(None, &[out.len() as i64], 16, why));
+                self.stop(too_large(None, &[n as i64], bytes, why));
                 1
             }
         }
@@ -555,6 +570,24 @@ pub unsafe extern "C" fn remc_sort(
     }
     // SAFETY: the caller's promise.
     unsafe { (*context).sort(&read, std::slice::from_raw_parts_mut(out, n as usize)) }
+}
+
+/// # Safety
+/// `context` is what the plan was given, there are `n` elements of the type at `keys`, and `out` has room for as many.
+pub unsafe extern "C" fn remc_sort_keys(
+    context: *mut Context,
+    ty: u32,
+    keys: *const u8,
+    n: u64,
+    out: *mut u8,
+) -> i32 {
+    let Some(ty) = BaseTy::ALL.get(ty as usize).copied() else {
+        // SAFETY: the caller's promise.
+        unsafe { (*context).stop(Stopped::Unexplained) };
+        return 1;
+    };
+    // SAFETY: the caller's promise.
+    if n == 0 { 0 } else { unsafe { (*context).sort_keys(ty, keys, n as usize, out) } }
 }
 
 /// # Safety

@@ -428,11 +428,63 @@ fn sorts_as_the_table_of_operators_says() {
     check(&[], 50, true);
 }
 
+/// `n, type, keys, bytes`
+unsafe extern "C" fn sorts_keys(ctx: *mut Context, params: *const u64, results: *mut u64) -> i32 {
+    unsafe {
+        let out = remc_alloc(ctx, 0, *params.add(3), 1, params);
+        *results = out as u64;
+        if out.is_null() {
+            return 1;
+        }
+        remc_sort_keys(ctx, *params.add(1) as u32, *params.add(2) as *const u8, *params, out)
+    }
+}
+
+/// Elements are sorted as their places are, to the bit: zeros keep their signs, and what is no number its pattern.
+#[test]
+fn keys_are_sorted_as_their_places_are() {
+    let mut seed = 1;
+    let cpus = [cpu(1), cpu(2), cpu(5)];
+    let mut check = |ty: BaseTy, n: usize, few: bool, near: Option<u64>| {
+        let mut keys = scalars(ty, n, few, &mut seed);
+        if let Some(step) = near {
+            // Numbers close together, and some far off.
+            for (k, x) in keys.iter_mut().enumerate().filter(|(k, _)| k % 1000 != 3) {
+                let bits = (1 << (ty.bits().min(60) - 3)) | (k as u64 % 5000 * step);
+                *x = Scalar::from_bits64(ty, bits as i64).unwrap_or(*x);
+            }
+        }
+        let mut want = keys.clone();
+        want.sort_by(|a, b| total_cmp(*a, *b));
+        let index = BaseTy::ALL.iter().position(|t| *t == ty).unwrap() as u64;
+        for cpu in &cpus {
+            let input = cpu.input(&Value::of_scalars(ty, vec![n], keys.iter().copied())).unwrap();
+            let bytes = u64::from(ty.bits().div_ceil(8));
+            let done = run(cpu, sorts_keys, &[n as u64, index, input.slot(), bytes], 1).unwrap();
+            let found = done.array_of_shape(0, ty, &[n]).unwrap();
+            let same = |k: usize| match found.data.get(k) {
+                Some(remc_base::Atom::Scalar(x)) => x.to_bits64() == want[k].to_bits64(),
+                _ => false,
+            };
+            assert!(found.data.len() == n && (0..n).all(same), "{ty} {n} {few} {near:?} {}", cpu.workers());
+            assert_eq!(done.stats.sorts.launches, u64::from(n > 0));
+        }
+    };
+    for ty in BaseTy::ALL {
+        for n in [0, 1, 2, 95, 96, 100, 1000, 5000, 40_001, 150_000] {
+            check(ty, n, false, None);
+            check(ty, n, true, None);
+        }
+        check(ty, 60_000, false, Some(1));
+        check(ty, 60_000, false, Some(1 << 20));
+    }
+}
+
 #[test]
 fn every_callback_has_an_address() {
     let symbols = symbols();
     assert!(symbols.iter().all(|(name, at)| name.starts_with("remc_") && *at != 0));
-    assert_eq!(symbols.len(), 10);
+    assert_eq!(symbols.len(), 11);
 }
 
 /// `n, words`: launches kernel 3 twice, which the plan knows by its number alone.

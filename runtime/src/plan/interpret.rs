@@ -236,7 +236,13 @@ impl Machine for Interpreter<'_> {
         lowest.map_or(Ok(()), |failure| Err(failure.into()))
     }
 
-    fn sort(&mut self, keys: &[SortKey<'_, Rc<Memory>>], items: usize, out: &Rc<Memory>) -> Done {
+    fn sort(
+        &mut self,
+        keys: &[SortKey<'_, Rc<Memory>>],
+        items: usize,
+        gives: Gives,
+        out: &Rc<Memory>,
+    ) -> Done {
         let mut columns = Vec::with_capacity(keys.len());
         for k in keys {
             let cells = k.buffer.cells.borrow();
@@ -258,7 +264,11 @@ impl Machine for Interpreter<'_> {
         let mut permutation: Vec<usize> = (0..items).collect();
         permutation.sort_by(order);
         for (i, from) in permutation.into_iter().enumerate() {
-            self.store(out, i, Scalar::I64(from as i64))?;
+            let value = match (gives, columns.first()) {
+                (Gives::Keys, Some((column, _))) => column[from],
+                _ => Scalar::I64(from as i64),
+            };
+            self.store(out, i, value)?;
         }
         Ok(())
     }

@@ -157,10 +157,14 @@ fn checks() {
 
 #[test]
 fn sorts() {
-    let plan = "(alloc (%out global int %n) p0) (sort (%a %b) %out p0) (give %out)";
+    let plan = "(alloc (%out global int %n) p0) (grade (%a %b) %out p0) (give %out)";
     let p = program("(%n int) (%a global int %n) (%b global int %n)", "", plan);
     verify(&p).unwrap();
     assert_eq!(execute(&p, &[4], &[&[2, 1, 2, 1], &[5, 9, 4, 9]]).unwrap(), "[1 3 2 0]");
+    let keys = "(alloc (%out global int %n) p0) (sort (%b) %out p0) (give %out)";
+    let k = program("(%n int) (%a global int %n) (%b global int %n)", "", keys);
+    verify(&k).unwrap();
+    assert_eq!(execute(&k, &[4], &[&[2, 1, 2, 1], &[5, 9, 4, 9]]).unwrap(), "[4 5 9 9]");
     assert_eq!(execute(&p, &[0], &[&[], &[]]).unwrap().split(' ').next(), Some("(array"));
 }
 

@@ -10,7 +10,7 @@ use super::{Argument, Done, Machine, SortKey};
 use crate::cpu::Limit;
 use crate::stop::Stopped;
 use remc_base::{BaseTy, Name, Prov, Scalar};
-use remc_kernel::ir::{KernelId, Test};
+use remc_kernel::ir::{Gives, KernelId, Test};
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
@@ -106,8 +106,8 @@ impl<M: Clocked> Machine for Watched<'_, M> {
         Ok(())
     }
 
-    fn sort(&mut self, keys: &[SortKey<'_, M::Buffer>], items: usize, out: &M::Buffer) -> Done {
-        self.machine.sort(keys, items, out)
+    fn sort(&mut self, keys: &[SortKey<'_, M::Buffer>], items: usize, gives: Gives, out: &M::Buffer) -> Done {
+        self.machine.sort(keys, items, gives, out)
     }
 
     fn workers(&self) -> u64 {

@@ -10,7 +10,7 @@ use remc_cuda::Launch;
 use remc_driver::pipeline::Stage;
 use remc_driver::{Db, InternalBug, Session};
 use remc_interp::RuntimeError;
-use remc_kernel::ir::{KernelId, Program, Ty};
+use remc_kernel::ir::{Gives, KernelId, Program, Ty};
 use remc_kernel::traps::traps;
 use remc_runtime::cpu::Stats;
 use remc_runtime::cuda::{Buffer, Cubin, Cuda, CudaOptions, Device, Extent, Kernel};
@@ -254,7 +254,7 @@ impl Machine for Gpu<'_> {
     }
 
     /// What a GPU sorts, its kernels do.
-    fn sort(&mut self, _: &[SortKey<'_, Buffer>], _: usize, _: &Buffer) -> Result<(), Stopped> {
+    fn sort(&mut self, _: &[SortKey<'_, Buffer>], _: usize, _: Gives, _: &Buffer) -> Result<(), Stopped> {
         broken("a sort by the runtime")
     }
 

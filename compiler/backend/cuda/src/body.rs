@@ -231,6 +231,10 @@ impl<'a> Body<'a> {
                     None => return wrong(format!("a cast of `{from}` to `{to}`")),
                 }
             }
+            Exp::Bits(a) => match bits_of(self.ty(*a)?) {
+                Some(bits) => format!("({})remc::word({})", scalar::type_name(bits), self.atom(*a)),
+                None => return wrong("the bits of what is no float"),
+            },
             Exp::Load { buffer, at } => match self.packed(*buffer, at, false) {
                 Some(text) => text,
                 None => self.element(*buffer, at)?,

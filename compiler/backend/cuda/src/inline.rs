@@ -43,7 +43,7 @@ fn find(p: &Program, block: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut FxHas
                 out.insert(v);
             }
         });
-        if let StmtKind::Let { var, exp: Exp::Op(..) | Exp::Cast(..) } = &s.kind
+        if let StmtKind::Let { var, exp: Exp::Op(..) | Exp::Cast(..) | Exp::Bits(_) } = &s.kind
             && uses.get(var) == Some(&1)
             && p.vars.get(*var).is_some_and(|i| i.name.as_str() == MADE)
             && matches!(
@@ -69,7 +69,7 @@ fn find(p: &Program, block: &[Stmt], uses: &FxHashMap<Var, u32>, out: &mut FxHas
 fn direct(s: &StmtKind, f: &mut dyn FnMut(Atom)) {
     match s {
         StmtKind::Let { exp, .. } => match exp {
-            Exp::Atom(a) | Exp::Cast(_, a) => f(*a),
+            Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => f(*a),
             // This one has them several times.
             Exp::Op(remc_base::ops::ScalarOp::Expt, _) => {}
             Exp::Op(_, args) => args.iter().for_each(|a| f(*a)),

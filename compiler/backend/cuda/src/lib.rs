@@ -179,7 +179,7 @@ fn mentions_half(p: &Program) -> bool {
             let own = match &s.kind {
                 StmtKind::Let { exp: Exp::Cast(BaseTy::F16, _), .. } => true,
                 StmtKind::Let { exp: Exp::Op(_, args), .. } => args.iter().any(constant),
-                StmtKind::Let { exp: Exp::Atom(a) | Exp::Cast(_, a), .. }
+                StmtKind::Let { exp: Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a), .. }
                 | StmtKind::Store { value: a, .. } => constant(a),
                 _ => false,
             };

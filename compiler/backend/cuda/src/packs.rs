@@ -24,7 +24,7 @@ fn mentions_number(body: &[Stmt], var: Var) -> bool {
     body.iter().any(|s| match &s.kind {
         StmtKind::Let { exp: Exp::Load { at, .. }, .. } => at[..] != [lane] && at.contains(&lane),
         StmtKind::Let { exp: Exp::Op(_, args), .. } => args.contains(&lane),
-        StmtKind::Let { exp: Exp::Atom(a) | Exp::Cast(_, a), .. } => *a == lane,
+        StmtKind::Let { exp: Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a), .. } => *a == lane,
         StmtKind::Store { at, value, .. } => *value == lane || at[..] != [lane] && at.contains(&lane),
         _ => false,
     })

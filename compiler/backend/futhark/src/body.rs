@@ -256,7 +256,7 @@ impl<'p> Printer<'p> {
             Exp::Scatter { dests, axis, body, combine } => {
                 self.scatter(dests, axis, body, combine.as_ref(), &s.pat)
             }
-            Exp::Grade { axis, body } => self.grade(axis, body),
+            Exp::Grade { axis, body, gives } => self.grade(axis, body, *gives),
             Exp::View { view, array } => self.view(view, *array, &s.pat),
             Exp::Filter { .. } | Exp::Join { .. } | Exp::Check { .. } => {
                 Err(Error("a statement that binds by itself".into()))

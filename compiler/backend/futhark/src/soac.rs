@@ -473,7 +473,7 @@ impl<'p> Printer<'p> {
 
     // ---- the others ----
 
-    pub fn grade(&mut self, axis: &'p Axis, body: &'p Body) -> R<(Tree, Vec<Sizes>)> {
+    pub fn grade(&mut self, axis: &'p Axis, body: &'p Body, gives: Gives) -> R<(Tree, Vec<Sizes>)> {
         let mut wants = Vec::new();
         let mut types = Vec::new();
         for a in &body.results {
@@ -516,7 +516,11 @@ impl<'p> Printer<'p> {
         let less = less.ok_or_else(|| Error("a sort without keys".into()))?;
         let n = self.size(axis.size)?;
         let name = self.helpers.named("grade", None);
-        let tree = Tree::call(name, vec![n, Tree::lambda(vec![i, j], less)]);
+        let mut tree = Tree::call(name, vec![n, Tree::lambda(vec![i.clone(), j], less)]);
+        if let (Gives::Keys, Some(key)) = (gives, keys.first()) {
+            let item = Tree::name(key).at(vec![Place::At(Tree::name(&i))]);
+            tree = Tree::call("map", vec![Tree::lambda(vec![i], item), tree]);
+        }
         Ok((Tree::block(lines, tree), vec![vec![self.dim(axis.size)?]]))
     }
 

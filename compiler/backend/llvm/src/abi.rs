@@ -40,6 +40,9 @@
 //!     keys has three slots for each key: its address, the index of its base type in BaseTy::ALL, and the
 //!     number of elements of an item. Fills out with the stable permutation that sorts the n items;
 //!     nonzero means stopped.
+//! i32   remc_sort_keys(void *ctx, u32 type, const void *keys, u64 n, void *out);
+//!     fills out with the n elements of keys in order, of the base type of this index; equal ones stay in the order they
+//!     have. nonzero means stopped.
 //! u64   remc_workers(void *ctx);
 //! i64   remc_threshold(void *ctx, u32 n, i64 value, i64 size);
 //!     the value of threshold number n, by which a version is chosen for this size: `value`, unless the
@@ -64,6 +67,7 @@ pub const ALLOC: &str = "remc_alloc";
 pub const FREE: &str = "remc_free";
 pub const LAUNCH: &str = "remc_launch";
 pub const SORT: &str = "remc_sort";
+pub const SORT_KEYS: &str = "remc_sort_keys";
 pub const WORKERS: &str = "remc_workers";
 pub const THRESHOLD: &str = "remc_threshold";
 

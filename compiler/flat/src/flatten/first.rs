@@ -63,7 +63,9 @@ pub(super) fn selections(f: &mut Flattener, b: &Body) -> Option<Selections> {
     let mut before: FxHashMap<usize, Vec<ir::Stmt>> = FxHashMap::default();
     for few in &all {
         let s = &b.stmts[few.at[0]];
-        let (Exp::Grade { axis, body: keys }, [order]) = (&s.exp, &s.pat[..]) else { continue };
+        let (Exp::Grade { axis, body: keys, gives: Gives::Places }, [order]) = (&s.exp, &s.pat[..]) else {
+            continue;
+        };
         let (stmts, best) = select(f, few, *axis, keys, s.prov);
         // Each order that is gone is one statement less.
         let gone = all.iter().filter(|other| other.at[0] < few.at[1]).count();
@@ -95,7 +97,9 @@ fn elements(exp: &Exp) -> Option<(Axis, &Body)> {
 /// Whether a statement makes an order that one operator over few points reads, each point at its own place.
 fn few(f: &Flattener, b: &Body, k: usize) -> Option<Few> {
     let s = &b.stmts[k];
-    let (Exp::Grade { axis, body: keys }, [order]) = (&s.exp, &s.pat[..]) else { return None };
+    let (Exp::Grade { axis, body: keys, gives: Gives::Places }, [order]) = (&s.exp, &s.pat[..]) else {
+        return None;
+    };
     let scalars = keys.results.iter().all(|a| f.p.atom_ty(*a).is_scalar());
     if !scalars || keys.can_stop() || !f.is_leaf(&[axis.var], &[keys]) {
         return None;
@@ -164,7 +168,10 @@ impl Stretch {
             Body { stmts: made.take(), results }
         });
         let order = made.vector("order", self.size);
-        made.push(vec![order], Exp::Grade { axis: Axis { var: i, size: self.size }, body });
+        made.push(
+            vec![order],
+            Exp::Grade { axis: Axis { var: i, size: self.size }, body, gives: Gives::Places },
+        );
         let end = made.op(ScalarOp::Add, self.size, Atom::int(-1));
         let r = made.int("r");
         let body = made.aside(|made| {

@@ -18,7 +18,7 @@
 //! arrays may be rounds that run in parallel (`rounds`). At the end maps of a scan's prefixes become part of the scan
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
 //! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). An order of which few
-//! places are read is a selection (`first`). A loop that
+//! places are read is a selection (`first`), and of one that is read for the items themselves those are sorted (`sorted`). A loop that
 //! only changes items of the arrays that it carries is one thread's (`narrow`). Each threshold gets a name (`names`). Nothing is refused: work that no
 //! leaf may do (see [`crate::legal`]) runs on the host, one iteration after the other (`host`).
 //!
@@ -42,6 +42,7 @@ mod partition;
 mod ragged;
 mod rounds;
 mod shared;
+mod sorted;
 mod split;
 mod thresholds;
 mod tiles;
@@ -113,6 +114,7 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
         tiles::tiles(&mut f, &mut body, every.max(1));
     }
     partition::partitions(&f.p, &mut body);
+    sorted::sorts(&mut f.p, &mut body);
     let mut flat = Program::of_table(f.p, body);
     names::names(&mut flat);
     Ok(flat)
@@ -187,9 +189,9 @@ impl Flattener {
                 let (axis, body) = self.leaf_or_stored(*axis, body, self.kept_types(s, body), s.prov, out)?;
                 Exp::Filters(vec![Filter { axis, body, prov: s.prov }])
             }
-            E::Grade { axis, body } => {
+            E::Grade { axis, body, gives } => {
                 let (axis, body) = self.leaf_or_stored(*axis, body, self.types(body), s.prov, out)?;
-                Exp::Grade { axis, body }
+                Exp::Grade { axis, body, gives: *gives }
             }
             E::Join { axis, regular, body } => {
                 if ragged::rows(self, &s.pat, (*axis, *regular, body), s.prov, out)? {

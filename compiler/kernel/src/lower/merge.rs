@@ -58,8 +58,43 @@ pub(crate) struct Sorted {
 }
 
 impl Plan {
-    pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
+    pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body, gives: Gives) -> L<()> {
         let [v] = pat else { return wrong("a sort with several results") };
+        let keys = match self.is_stored(axis, body) {
+            Some(key) => vec![key],
+            None => self.stored_keys(axis, body)?,
+        };
+        let out = self.alloc_for(*v)?;
+        if self.threads {
+            let n = self.atom(axis.size)?;
+            self.sort_by_threads(&keys, n, gives, &out)?;
+        } else {
+            let keys = keys.iter().map(|k| k.buffer).collect();
+            self.emit(StmtKind::Sort { keys, out: out.buffer, gives });
+        }
+        self.set(*v, Bound::Array(out));
+        Ok(())
+    }
+
+    /// Where the one key of all items is, if it is what an array has.
+    fn is_stored(&self, axis: mono::Axis, body: &mono::Body) -> Option<Place> {
+        let ([s], [key]) = (&body.stmts[..], &body.results[..]) else { return None };
+        let mono::Exp::Index { array, at } = &s.exp else { return None };
+        let vars = &self.flat.vars;
+        let is_it = s.pat.first().map(|v| mono::Atom::Var(*v)) == Some(*key) && at[..] == [axis.var.into()];
+        let n = self.atom(axis.size).ok()?;
+        // Not a part of memory for more.
+        let is_whole = |p: &Place| {
+            let ty = self.out.buffer_ty(p.buffer);
+            *p == Place::whole(p.buffer)
+                && !self.slices.contains(&p.buffer)
+                && ty.is_some_and(|ty| ty.dims.first() == Some(&n))
+        };
+        let all = vars[*array].ty.dims.first() == Some(&axis.size);
+        self.place(*array).ok().filter(|p| is_it && all && is_whole(p))
+    }
+
+    fn stored_keys(&mut self, axis: mono::Axis, body: &mono::Body) -> L<Vec<Place>> {
         let keys: Vec<mono::Var> = body
             .results
             .iter()
@@ -72,26 +107,21 @@ impl Plan {
             })
             .collect();
         self.seg_map(&keys, &[axis], body)?;
-        let keys = keys.iter().map(|k| self.place(*k)).collect::<L<Vec<_>>>()?;
-        let out = self.alloc_for(*v)?;
-        if self.threads {
-            let n = self.atom(axis.size)?;
-            self.sort_by_threads(&keys, n, &out)?;
-        } else {
-            let keys = keys.iter().map(|k| k.buffer).collect();
-            self.emit(StmtKind::Sort { keys, out: out.buffer });
-        }
-        self.set(*v, Bound::Array(out));
-        Ok(())
+        keys.iter().map(|k| self.place(*k)).collect()
     }
 
-    /// Fills `out` with the stable permutation that sorts `n` items by their keys, which are compared in turn.
-    fn sort_by_threads(&mut self, keys: &[Place], n: Atom, out: &Place) -> L<()> {
+    /// Fills `out` with the stable permutation that sorts `n` items by their keys, which are compared in turn, or with the
+    /// keys in that order.
+    fn sort_by_threads(&mut self, keys: &[Place], n: Atom, gives: Gives, out: &Place) -> L<()> {
         let sorted = self.sorted_by_threads(keys, n)?;
+        let given = match gives {
+            Gives::Places => Some(&sorted.order),
+            Gives::Keys => sorted.keys.first(),
+        };
+        let Some(given) = given else { return wrong("a sort without keys") };
         self.each_thread("order", (n, None), |l, i| {
-            let (order, out, half) =
-                (l.import_place(&sorted.order), l.import_place(out), l.outer(sorted.half));
-            let x = l.load(&order, &[half, i])?;
+            let (given, out, half) = (l.import_place(given), l.import_place(out), l.outer(sorted.half));
+            let x = l.load(&given, &[half, i])?;
             l.store(&out, &[i], x);
             Ok(())
         })

@@ -42,6 +42,7 @@ mod appends;
 mod blocked;
 mod build;
 mod copied;
+mod digits;
 mod doubtful;
 mod filter;
 mod fold;

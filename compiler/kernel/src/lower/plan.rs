@@ -497,7 +497,7 @@ impl Plan {
                 self.scatter(&s.pat, scatter)
             }
             flat::Exp::Filters(parts) => self.filters(&s.pat, parts),
-            flat::Exp::Grade { axis, body } => self.grade(&s.pat, *axis, body),
+            flat::Exp::Grade { axis, body, gives } => self.grade(&s.pat, *axis, body, *gives),
             flat::Exp::Rows(rows) => match &rows.of {
                 None => self.ragged_rows(&s.pat, rows.axis, rows.regular, &rows.starts, &rows.body),
                 Some(points) => self.rows_of_groups(&s.pat, rows, points),

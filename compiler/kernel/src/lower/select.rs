@@ -200,7 +200,7 @@ struct Order<'a> {
 impl<'a> Order<'a> {
     fn new(l: &mut Leaf<'_>, table: &'a Table, last: bool, items: &'a Items<'a>) -> L<Order<'a>> {
         let end = l.int(ScalarOp::Sub, items.size, Atom::int(1))?;
-        Ok(Order { items, bases: &table.bases, last, end, to: table.order.cell(&[Atom::int(0)]) })
+        Ok(Order { items, bases: &table.bases, last, end, to: table.given(Atom::int(0))? })
     }
 
     /// The number of the item that is read as number `i`, and where it belongs as number `i` of those that are wanted.
@@ -283,7 +283,12 @@ impl Leaf<'_> {
         let count = self.int(ScalarOp::Min2, count, size)?;
         let most = self.number(Field::Selected);
         let slots = self.most(selected.places.count).filter(|k| *k <= IN_REGISTERS.min(most));
-        let few = self.int(ScalarOp::Le, count, Atom::int(most))?;
+        let mut few = self.int(ScalarOp::Le, count, Atom::int(most))?;
+        if self.inner == Inner::Lanes {
+            // A short row is sorted by ranks sooner than searched.
+            let long = self.int(ScalarOp::Gt, size, Atom::int(self.most_ranked(table)))?;
+            few = self.int(ScalarOp::And, few, long)?;
+        }
         let backwards = selected.backwards.as_ref();
         let from_end = backwards.is_some();
         let items = Items { size, index: axis.var, keys: backwards.unwrap_or(body), from_end };

@@ -188,7 +188,7 @@ impl Leaf<'_> {
                 self.env.insert(v, Bound::Array(to));
                 Ok(())
             }
-            E::Grade { axis, body } => self.grade(pat, *axis, body),
+            E::Grade { axis, body, gives } => self.grade(pat, *axis, body, *gives),
             E::Join { .. } => wrong("a join inside a kernel"),
         }
     }

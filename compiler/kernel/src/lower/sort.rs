@@ -8,14 +8,14 @@
 //! (while ((%p 0) (%w 8)) (op < %w %n) … two runs of %w after the other become one, from half %p into the other half …)
 //! ```
 //!
-//! A merge sort from the bottom up. Keys go along with the numbers of their items, so that both are read in order, and
+//! A merge sort from the bottom up, on a GPU; a processor has vectors and caches for others (`digits`). Keys go along with the numbers of their items, so that both are read in order, and
 //! what is taken in a merge is selected: there is no branch to guess wrong. An item comes before the one on its left only
 //! where its key is less, so the sort is stable, and its order that of all devices.
 //!
 //! The order is [`remc_base::ops::total_cmp`]: what is no number comes last, and zeros are equal.
 
 use super::build::{Emit, upto};
-use super::leaf::Leaf;
+use super::leaf::{Inner, Leaf};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::BaseTy;
@@ -29,26 +29,36 @@ const RUN: i64 = 8;
 pub(super) struct Table {
     pub bases: Vec<BaseTy>,
     keys: Vec<Place>,
-    pub order: Place,
+    /// The numbers of the items, where they are wanted.
+    order: Option<Place>,
 }
 
 impl Table {
     /// All columns of one of the halves.
     pub fn half(&self, p: Atom) -> Vec<Place> {
-        self.keys.iter().chain([&self.order]).map(|c| c.cell(&[p])).collect()
+        self.keys.iter().chain(&self.order).map(|c| c.cell(&[p])).collect()
+    }
+
+    /// What the sort gives, which is in one of the halves.
+    pub fn given(&self, p: Atom) -> L<Place> {
+        match self.order.as_ref().or(self.keys.first()) {
+            Some(column) => Ok(column.cell(&[p])),
+            None => wrong("a sort without keys"),
+        }
     }
 }
 
 impl Leaf<'_> {
     /// The stable permutation that sorts the items of an axis by their keys.
-    pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body) -> L<()> {
+    /// … or their keys in that order.
+    pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body, gives: Gives) -> L<()> {
         let v = Leaf::one(pat)?;
-        let table = self.table(axis, body)?;
+        let table = self.table(axis, body, gives)?;
         let half = match self.selected.get(&v).cloned() {
             Some(few) => self.select_or(&table, &few, (axis, body), |l| l.sort_all(&table, axis, body))?,
             None => self.sort_all(&table, axis, body)?,
         };
-        self.env.insert(v, Bound::Array(table.order.cell(&[half])));
+        self.env.insert(v, Bound::Array(table.given(half)?));
         Ok(())
     }
 
@@ -56,20 +66,35 @@ impl Leaf<'_> {
     fn sort_all(&mut self, table: &Table, axis: mono::Axis, body: &mono::Body) -> L<Atom> {
         let n = self.atom(axis.size)?;
         let first = table.half(Atom::int(0));
-        self.each(How::Seq, "i", upto(n), |l, i| {
+        let wide = match self.lanes_of_map(body, axis.var) {
+            Some(width) if self.inner == Inner::Lanes => How::Lanes(width),
+            _ => How::Seq,
+        };
+        let inner = std::mem::replace(&mut self.inner, Inner::Serial);
+        self.each(wide, "i", upto(n), |l, i| {
             l.set(axis.var, i);
             let mut row = l.scalars(body)?;
-            row.push(i);
+            row.extend(table.order.is_some().then_some(i));
             l.store_row(&first, i, &row);
             Ok(())
         })?;
+        self.inner = inner;
+        if inner == Inner::Lanes {
+            let most = self.most_items(axis)?;
+            return self.sort_row(table, n, most);
+        }
         self.runs(table, n)?;
         self.merges(table, n)
     }
 
-    fn table(&mut self, axis: mono::Axis, body: &mono::Body) -> L<Table> {
+    /// How many items there are at most, as the plan knows it.
+    fn most_items(&mut self, axis: mono::Axis) -> L<Atom> {
         let most = self.plan_size(axis.size)?;
-        let most = self.plan.op(ScalarOp::Max2, &[most, Atom::int(0)])?;
+        self.plan.op(ScalarOp::Max2, &[most, Atom::int(0)])
+    }
+
+    fn table(&mut self, axis: mono::Axis, body: &mono::Body, gives: Gives) -> L<Table> {
+        let most = self.most_items(axis)?;
         let dims = [Atom::int(2), most];
         let base = |a: &mono::Atom| match a {
             mono::Atom::Const(c) => c.ty(),
@@ -77,7 +102,10 @@ impl Leaf<'_> {
         };
         let bases: Vec<BaseTy> = body.results.iter().map(base).collect();
         let keys = bases.iter().map(|base| self.part("keys", *base, &dims)).collect::<L<Vec<_>>>()?;
-        let order = self.part("order", BaseTy::I64, &dims)?;
+        let order = match gives {
+            Gives::Places => Some(self.part("order", BaseTy::I64, &dims)?),
+            Gives::Keys => None,
+        };
         Ok(Table { bases, keys, order })
     }
 

@@ -31,7 +31,7 @@ fn in_common(block: &[Stmt], in_loop: bool, written: &FxHashSet<Var>, found: &mu
         match &s.kind {
             StmtKind::Let { var, exp } => {
                 let same = match exp {
-                    Exp::Atom(a) | Exp::Cast(_, a) => has(a),
+                    Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => has(a),
                     Exp::Op(_, args) => args.iter().all(has),
                     Exp::Load { buffer, at } => !written.contains(buffer) && at.iter().all(has),
                     Exp::Workers | Exp::Test(_) => false,

@@ -101,7 +101,7 @@ impl Common {
             match &s.kind {
                 StmtKind::Let { var, exp } => {
                     let same = match exp {
-                        Exp::Atom(a) | Exp::Cast(_, a) => self.has(*a),
+                        Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => self.has(*a),
                         Exp::Op(_, args) => args.iter().all(|a| self.has(*a)),
                         Exp::Load { .. } | Exp::Workers | Exp::Test(_) => false,
                     };

@@ -194,7 +194,7 @@ impl Varying {
             match &s.kind {
                 StmtKind::Let { var, exp } => {
                     let varies = match exp {
-                        Exp::Atom(a) | Exp::Cast(_, a) => self.has(*a),
+                        Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => self.has(*a),
                         Exp::Op(_, args) => args.iter().any(|a| self.has(*a)),
                         Exp::Load { buffer, at } => {
                             self.own.contains(buffer) || at.iter().any(|a| self.has(*a))

@@ -164,7 +164,9 @@ impl<'p> Owner<'p> {
         match s {
             StmtKind::Let { exp, .. } => match exp {
                 Exp::Load { buffer, .. } => self.used(*buffer).map(|_| ()),
-                Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Workers | Exp::Test(_) => Ok(()),
+                Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Bits(_) | Exp::Workers | Exp::Test(_) => {
+                    Ok(())
+                }
             },
             StmtKind::Store { buffer, .. } | StmtKind::Update { buffer, .. } => self.write(*buffer),
             // No plan has what only threads do.
@@ -227,7 +229,7 @@ impl<'p> Owner<'p> {
                 Ok(())
             }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
-            StmtKind::Sort { keys, out } => {
+            StmtKind::Sort { keys, out, .. } => {
                 for k in keys {
                     self.whole(*k)?;
                     self.used(*k)?;

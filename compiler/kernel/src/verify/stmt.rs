@@ -190,7 +190,7 @@ impl<'p> Verifier<'p> {
             }
             StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
-            StmtKind::Sort { keys, out } => self.sort(keys, *out),
+            StmtKind::Sort { keys, out, gives } => self.sort(keys, *out, *gives),
         }
     }
 
@@ -258,6 +258,15 @@ impl<'p> Verifier<'p> {
                 self.ensure(exists, Rule::Cast, || format!("no `{from}` is a `{to}`"))?;
                 *to
             }
+            Exp::Bits(a) => {
+                let from = self.scalar(*a, Rule::Cast)?;
+                match bits_of(from) {
+                    Some(bits) => bits,
+                    None => {
+                        return self.broken(Rule::Cast, format!("the bits of a `{from}`, which is no float"));
+                    }
+                }
+            }
             Exp::Load { buffer, at } => {
                 let ty = self.buffer(*buffer, Rule::Load)?;
                 self.indices(*buffer, ty, at)?;
@@ -275,7 +284,7 @@ impl<'p> Verifier<'p> {
         let rule = match exp {
             Exp::Atom(_) | Exp::Workers => Rule::Let,
             Exp::Op(..) | Exp::Test(_) => Rule::Op,
-            Exp::Cast(..) => Rule::Cast,
+            Exp::Cast(..) | Exp::Bits(_) => Rule::Cast,
             Exp::Load { .. } => Rule::Load,
         };
         self.of_type(Atom::Var(var), ty, rule)
@@ -387,10 +396,21 @@ impl<'p> Verifier<'p> {
         })
     }
 
-    fn sort(&self, keys: &[Var], out: Var) -> Result {
+    fn sort(&self, keys: &[Var], out: Var, gives: Gives) -> Result {
         let ty = self.buffer(out, Rule::Sort)?;
-        let vector = ty.base == BaseTy::I64 && ty.dims.len() == 1 && !keys.contains(&out);
-        self.ensure(vector, Rule::Sort, || format!("{} is no vector of `int`s of its own", self.name(out)))?;
+        let base = match (gives, keys) {
+            (Gives::Places, _) => BaseTy::I64,
+            (Gives::Keys, [key]) => {
+                let key = self.buffer(*key, Rule::Sort)?;
+                self.ensure(key.dims.len() == 1, Rule::Sort, || "what is sorted is no vector".into())?;
+                key.base
+            }
+            (Gives::Keys, _) => return self.ensure(false, Rule::Sort, || "what is sorted is not one".into()),
+        };
+        let vector = ty.base == base && ty.dims.len() == 1 && !keys.contains(&out);
+        self.ensure(vector, Rule::Sort, || {
+            format!("{} is no vector of `{}`s of its own", self.name(out), base.name())
+        })?;
         for k in keys {
             let key = self.buffer(*k, Rule::Sort)?;
             // Another name may be the same size; two numbers are not.

@@ -217,7 +217,7 @@ pub const KERNELS: &[(&str, &str)] = &[
     // Constants of several types; a copy.
     (
         "(%b 4)",
-        "(let (%a u8) (op + u8:7 u8:1) p0) (let (%c char) U+3bb p0) (let (%d f32) (cast f32 %a) p0)
+        "(let (%a u8) (op + u8:7 u8:1) p0) (let (%c char) U+3bb p0) (let (%d f32) (cast f32 %a) p0) (let (%db i32) (bits %d) p0)
          (let (%e f32) (op max2 %d f32:#x7f800000) p0) (let (%f bool) (op or true false) p0)
          (let (%g int) %b p0) (store %is (%g) -1 p0)",
     ),
@@ -242,7 +242,8 @@ pub fn plans() -> Vec<String> {
         // Another shape of the same memory, handed on.
         "(alloc (%ys global float %n) p0) (launch k0 (%n 4 %xs %ys) p1)
          (alias (%zs global float %n 1) %ys p0) (let (%z float) (load %zs 0 0) p0) (give %zs %z)",
-        "(alloc (%ps global int %n) p0) (sort (%xs) %ps p0) (give %ps)",
+        "(alloc (%ps global int %n) p0) (grade (%xs) %ps p0) (give %ps)",
+        "(alloc (%ps global float %n) p0) (sort (%xs) %ps p0) (give %ps)",
         // A branch hands on one buffer or another.
         "(alloc (%ys global float %n) p0)
          (if %c (then (launch k0 (%n 4 %xs %ys) p0))

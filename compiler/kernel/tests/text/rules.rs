@@ -1,7 +1,7 @@
 //! Each rule of the verifier, on programs that break it.
 
 use crate::corpus::{all, kernel, parse, plan, program};
-use remc_kernel::ir::{Kernel, KernelId, Stmt, StmtKind, Var};
+use remc_kernel::ir::{Gives, Kernel, KernelId, Stmt, StmtKind, Var};
 use remc_kernel::verify::{Broken, Rule, verify};
 
 #[test]
@@ -27,7 +27,7 @@ const KERNELS: &[(Rule, &str)] = &[
     (Rule::Host, "(alias (%zs global float %n) %xs p0)"),
     (Rule::Host, "(slice (%zs global float 1) %xs 0 p0)"),
     (Rule::Host, "(launch k0 () p0)"),
-    (Rule::Host, "(sort (%xs) %is p0)"),
+    (Rule::Host, "(grade (%xs) %is p0)"),
     (Rule::Host, "(let (%a int) (workers) p0)"),
     (Rule::Host, "(if true (then) (else) (((%zs global float %n) %xs %ys)) p0)"),
     (Rule::Host, "(for seq %i (upto 0 1) (((%zs global float %n) (%us global float %n) %xs)) (next %ys) p0)"),
@@ -44,6 +44,8 @@ const KERNELS: &[(Rule, &str)] = &[
     (Rule::Op, "(let (%a float) (op negate %xs) p0)"),
     (Rule::Cast, "(let (%a int) (cast float 1) p0)"),
     (Rule::Cast, "(let (%a float) (cast float %xs) p0)"),
+    (Rule::Cast, "(let (%a int) (bits 1) p0)"),
+    (Rule::Cast, "(let (%a int) (bits f32:1) p0)"),
     (Rule::Load, "(let (%a int) (load %xs 0) p0)"),
     (Rule::Load, "(let (%a int) (load %n 0) p0)"),
     (Rule::Store, "(store %ys (%b) 1 p0)"),
@@ -316,11 +318,11 @@ const PLANS: &[(Rule, &str)] = &[
     ),
     (
         Rule::Slice,
-        "(alloc (%a global int %n) p0) (slice (%t global int 1) %a 0 p0) (sort (%t) %a p0) (give %a)",
+        "(alloc (%a global int %n) p0) (slice (%t global int 1) %a 0 p0) (grade (%t) %a p0) (give %a)",
     ),
     (
         Rule::Slice,
-        "(alloc (%a global int %n) p0) (slice (%t global int %n) %a 0 p0) (sort (%xs) %t p0) (give %a)",
+        "(alloc (%a global int %n) p0) (slice (%t global int %n) %a 0 p0) (grade (%xs) %t p0) (give %a)",
     ),
     (Rule::Launch, "(launch k7 () p0) (give)"),
     (Rule::Launch, "(launch k0 (%n 4 %xs) p0) (give)"),
@@ -329,13 +331,16 @@ const PLANS: &[(Rule, &str)] = &[
     (Rule::Launch, "(alloc (%a global int %n) p0) (launch k0 (%n 4 %xs %a) p0) (free %a p0) (give)"),
     (Rule::Launch, "(alloc (%a global float %n 1) p0) (launch k0 (%n 4 %xs %a) p0) (free %a p0) (give)"),
     (Rule::Launch, "(alloc (%a scratch float %n) p0) (launch k0 (%n 4 %xs %a) p0) (free %a p0) (give)"),
-    (Rule::Sort, "(alloc (%a global float %n) p0) (sort (%xs) %a p0) (give %a)"),
-    (Rule::Sort, "(alloc (%a global int %n 1) p0) (sort (%xs) %a p0) (give %a)"),
-    (Rule::Sort, "(alloc (%a global int %n) p0) (sort (%xs %a) %a p0) (give %a)"),
-    (Rule::Sort, "(alloc (%a global int %n) p0) (sort (%n) %a p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global float %n) p0) (grade (%xs) %a p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global int %n) p0) (sort (%xs) %a p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global float %n) p0) (sort (%xs %xs) %a p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global float %n) p0) (alias (%bb global float %n 1) %a p0) (alloc (%cc global float %n) p0) (sort (%bb) %cc p0) (free %a p0) (give %cc)"),
+    (Rule::Sort, "(alloc (%a global int %n 1) p0) (grade (%xs) %a p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global int %n) p0) (grade (%xs %a) %a p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global int %n) p0) (grade (%n) %a p0) (give %a)"),
     (
         Rule::Sort,
-        "(alloc (%a global int 4) p0) (alloc (%k global u8 3) p0) (sort (%k) %a p0) (free %k p0) (give %a)",
+        "(alloc (%a global int 4) p0) (alloc (%k global u8 3) p0) (grade (%k) %a p0) (free %k p0) (give %a)",
     ),
     (Rule::Free, "(free %n p0) (give)"),
     (Rule::Free, "(alloc (%a global int %n) p0) (slice (%t global int 1) %a 0 p0) (free %t p0) (give)"),
@@ -520,7 +525,7 @@ fn strange_ids_are_refused() {
     for kind in [
         StmtKind::Free { buffer: strange },
         StmtKind::Alloc { buffer: strange },
-        StmtKind::Sort { keys: vec![strange], out: strange },
+        StmtKind::Sort { keys: vec![strange], out: strange, gives: Gives::Places },
         StmtKind::Launch { kernel: KernelId(3), args: vec![strange.into()] },
     ] {
         let mut p = good.clone();

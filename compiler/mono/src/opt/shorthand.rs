@@ -129,7 +129,7 @@ fn stmt_shape(s: &Stmt) -> Option<String> {
         Exp::Literal { .. } => "lit".into(),
         Exp::View { .. } => "view".into(),
         Exp::Filter { .. } => "filter".into(),
-        Exp::Grade { .. } => "grade".into(),
+        Exp::Grade { gives, .. } => gives.word().into(),
         Exp::Join { .. } => "join".into(),
         Exp::Scatter { .. } => "scatter".into(),
         Exp::Check { .. } => "check".into(),

@@ -188,12 +188,18 @@ impl Verifier<'_> {
                 }
                 Ok(())
             }
-            Exp::Grade { axis, body } => {
+            Exp::Grade { axis, body, gives } => {
                 let rule = Rule::Grade;
-                if self.elements(&[*axis], body)?.is_empty() {
-                    return self.broken(rule, "there are no keys to compare");
-                }
-                self.gives(rule, pat, &[Ty::int().over(&[axis.size])])
+                let keys = self.elements(&[*axis], body)?;
+                let item = match (gives, &keys[..]) {
+                    (_, []) => return self.broken(rule, "there are no keys to compare"),
+                    (Gives::Places, _) => Ty::int(),
+                    (Gives::Keys, [key]) if key.is_scalar() => key.clone(),
+                    (Gives::Keys, _) => {
+                        return self.broken(rule, "what is sorted has other keys than one scalar");
+                    }
+                };
+                self.gives(rule, pat, &[item.over(&[axis.size])])
             }
             Exp::Join { axis, regular, body } => self.join(axis, *regular, body, pat),
             _ => Ok(()),

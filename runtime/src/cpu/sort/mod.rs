@@ -24,11 +24,13 @@
 
 #![allow(unsafe_code)]
 
+mod keys;
 mod order;
 
 use super::memory::{Buffer, Memory};
 use super::pool::Pool;
 use crate::heap::OutOfMemory;
+pub use keys::sort_keys;
 pub use order::Key;
 use order::{Item, Order, TOGETHER};
 use std::cmp::Ordering;
@@ -189,17 +191,17 @@ fn sort(pool: &Pool, memory: &Memory, order: &Order, out: &mut [i64]) -> Result<
 }
 
 /// The first `n` places of a buffer.
-fn unwritten(buffer: &mut Buffer, n: usize) -> &mut [MaybeUninit<Item>] {
-    let n = n.min(buffer.bytes() / size_of::<Item>());
+fn unwritten<T>(buffer: &mut Buffer, n: usize) -> &mut [MaybeUninit<T>] {
+    let n = n.min(buffer.bytes() / size_of::<T>());
     // SAFETY: the buffer is borrowed for as long, is aligned for any type of this module, and has room.
     unsafe { std::slice::from_raw_parts_mut(buffer.address().cast(), n) }
 }
 
 /// # Safety
 /// All items have been written.
-unsafe fn written(items: &mut [MaybeUninit<Item>]) -> &mut [Item] {
-    // SAFETY: `MaybeUninit<Item>` has the layout of `Item`, and the caller promises the rest.
-    unsafe { &mut *(items as *mut [MaybeUninit<Item>] as *mut [Item]) }
+unsafe fn written<T>(items: &mut [MaybeUninit<T>]) -> &mut [T] {
+    // SAFETY: `MaybeUninit` has the layout of what it may be, and the caller promises the rest.
+    unsafe { &mut *(items as *mut [MaybeUninit<T>] as *mut [T]) }
 }
 
 /// All items from one on, in the order they have, and as many to move them to.
@@ -329,6 +331,7 @@ fn by_digits(order: &Order, items: &mut [Item], spare: &mut [Item], bits: Range<
         }
         for item in from.iter() {
             let place = &mut counts[(of(*item) >> (d as u32 * DIGIT)) as usize % VALUES];
+            keys::ask_for(to.as_mut_ptr().wrapping_add(*place).wrapping_byte_add(keys::AHEAD));
             to[*place] = *item;
             *place += 1;
         }

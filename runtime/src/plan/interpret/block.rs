@@ -9,7 +9,7 @@
 
 use super::{Access, Interpreter, Memory};
 use crate::heap;
-use crate::plan::{Argument, broken, conversion, element, multiply_add, operator, tile};
+use crate::plan::{Argument, bits, broken, conversion, element, multiply_add, operator, tile};
 use crate::stop::{Failure, Stopped};
 use remc_base::Scalar;
 use remc_base::ops::ScalarOp;
@@ -629,6 +629,10 @@ impl<'a> Block<'a> {
             },
             Exp::Cast(to, a) => match self.value(*a)? {
                 Some(x) => Some(conversion(*to, x)?),
+                None => None,
+            },
+            Exp::Bits(a) => match self.value(*a)? {
+                Some(x) => Some(bits(x)?),
                 None => None,
             },
             Exp::Load { buffer, at } => Some(self.load(*buffer, &self.ints(at)?)?),

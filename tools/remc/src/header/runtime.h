@@ -63,6 +63,7 @@ int32_t remc_launch(remc_context *context, uint32_t kernel, remc_kernel f, const
                     uint64_t blocks, int64_t each);
 void remc_stop(remc_context *context, uint32_t trap, uint32_t prov, uint32_t n, const int64_t *values);
 int32_t remc_sort(remc_context *context, uint32_t nkeys, const uint64_t *keys, uint64_t n, int64_t *out);
+int32_t remc_sort_keys(remc_context *context, uint32_t type, const void *keys, uint64_t n, void *out);
 uint64_t remc_workers(remc_context *context);
 int64_t remc_threshold(remc_context *context, uint32_t n, int64_t value, int64_t size);
 
@@ -295,11 +296,13 @@ static int remc_order(uint64_t type, const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* The bytes of an element. */
+static const uint64_t remc_widths[] = {1, 4, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8};
+
 static int remc_compare(uint32_t nkeys, const uint64_t *keys, int64_t i, int64_t j) {
-  static const uint64_t width[] = {1, 4, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8};
   for (uint32_t k = 0; k < nkeys; k++) {
     const char *base = (const char *)keys[3 * k];
-    uint64_t type = keys[3 * k + 1], cell = keys[3 * k + 2], w = width[type];
+    uint64_t type = keys[3 * k + 1], cell = keys[3 * k + 2], w = remc_widths[type];
     for (uint64_t e = 0; e < cell; e++) {
       int order = remc_order(type, base + ((uint64_t)i * cell + e) * w, base + ((uint64_t)j * cell + e) * w);
       if (order) return order;
@@ -330,5 +333,20 @@ int32_t remc_sort(remc_context *c, uint32_t nkeys, const uint64_t *keys, uint64_
   if (from != out) memcpy(out, from, n * sizeof *out);
   free(other);
   return 0;
+}
+
+/* The elements themselves, in order. */
+int32_t remc_sort_keys(remc_context *c, uint32_t type, const void *keys, uint64_t n, void *out) {
+  uint64_t key[] = {(uint64_t)(uintptr_t)keys, type, 1}, w = remc_widths[type];
+  int64_t *order = (int64_t *)malloc((n + 1) * sizeof *order);
+  if (!order) {
+    snprintf(c->message, sizeof c->message, "no memory to sort %llu items", (unsigned long long)n);
+    return 1;
+  }
+  int32_t stopped = remc_sort(c, 1, key, n, order);
+  for (uint64_t i = 0; !stopped && i < n; i++)
+    memcpy((char *)out + i * w, (const char *)keys + (uint64_t)order[i] * w, w);
+  free(order);
+  return stopped;
 }
 #endif

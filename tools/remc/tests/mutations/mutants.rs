@@ -317,4 +317,17 @@ pub const MUTANTS: &[Mutant] = &[
     }),
     kernels("last", "all places have an item", |p| unguarded(p, "scatter", Space::Global, 0)),
     kernels("last", "an item goes one place further", |p| shift_store(p, "scatter", Space::Global, 0)),
+    // ---- rows of groups ----
+    kernels("rows", "no barrier after a tile is brought in", |p| drop_barrier(p, "block-rows", 1)),
+    kernels("rows", "no barrier before a tile is written", |p| drop_barrier(p, "block-rows", 2)),
+    kernels("rows", "no barrier before the next tile is brought in", |p| drop_barrier(p, "block-rows", 3)),
+    kernels("rows", "no barrier between an array and who reads it", |p| drop_barrier(p, "warp-rows", 3)),
+    kernels("rows", "a thread's share of a row is another's, too", |p| {
+        range(p, "warp-rows", (is_share, 0), whole)
+    }),
+    kernels("rows", "64 threads, at one of several loops", |p| {
+        range(p, "warp-rows", (is_share, 1), |r| stepped(r, 64))
+    }),
+    kernels("rows", "an element goes one place further", |p| shift_store(p, "warp-rows", Space::Global, 0)),
+    kernels("rows", "an element is read one place further", |p| shift_load(p, "block-rows", Space::Global)),
 ];

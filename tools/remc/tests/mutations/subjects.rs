@@ -20,7 +20,7 @@ const TIMES: &str = "(define (times [a 2] [b 2]) (~(0 0 2)reduce/zero + 0 (~(1 2
 /// Sizes are such that the last tile of each axis is not full, and that there are several. The operator
 /// of the scan and of the ordered reduction is the product of matrices, where order and number count; they have
 /// inverses, so that a product of many still tells of all of them. That of `checked` stops at what is no item.
-pub const SUBJECTS: [Subject; 12] = [
+pub const SUBJECTS: [Subject; 13] = [
     Subject {
         name: "scan",
         text: "(entry (main [m [int n]]) (iscan/zero times [[1 0] [0 1]] (steps m)))",
@@ -93,6 +93,15 @@ pub const SUBJECTS: [Subject; 12] = [
         name: "last",
         text: "(entry (main [xs [int n]] [ys [int n]]) (scatter/into (iota [103]) (+ 51 xs) ys))",
         inputs: &[("xs", &[1001]), ("ys", &[1001])],
+        in_rounds: false,
+    },
+    Subject {
+        name: "rows",
+        text: "(entry (main [xs [int n]])
+                 (unbox (iota1 (select (= 3 (iota [n])) 1030 (+ 60 (% xs 9)))) (r k)
+                   (let ((s (iscan + (% (* r r) 13))))
+                     (reduce/zero + 0 (* (reverse s) (+ s (% r 7)))))))",
+        inputs: &[("xs", &[6])],
         in_rounds: false,
     },
 ];

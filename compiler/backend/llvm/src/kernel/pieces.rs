@@ -172,6 +172,16 @@ impl<'ctx> Fun<'_, 'ctx> {
         })
     }
 
+    /// The bits of a piece of floats.
+    pub fn bits_piece(&self, from: BaseTy, p: Piece<'ctx>) -> Result<Piece<'ctx>, EmitError> {
+        let Some(bits) = remc_kernel::ir::bits_of(from) else { return Err(EmitError::WrongValue("bits")) };
+        let bits = self.e.llvm_ty(bits, None);
+        Ok(match p {
+            Piece::Uniform(v) => Piece::Uniform(self.e.bitcast(v, bits)?),
+            p => Piece::Vector(self.e.bitcast(self.vector(p)?, bits)?),
+        })
+    }
+
     /// The pieces in the form of a value that a loop carries: `pieces` of them, vectors if `varies`.
     pub fn shaped(
         &self,

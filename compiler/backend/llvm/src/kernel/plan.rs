@@ -265,6 +265,19 @@ impl<'ctx> Fun<'_, 'ctx> {
         let code = self.call_for(abi::SORT, self.e.context.i32_type().into(), &args)?;
         self.unless_nonzero(code)
     }
+
+    /// Has the items of a vector sorted into another one.
+    pub fn sort_keys(&mut self, keys: &[Var], out: Var) -> Result<(), EmitError> {
+        let [key] = keys else { return Err(EmitError::Program("a sort of no vector".into())) };
+        let (ty, from) = self.buffer(*key)?;
+        let [items] = ty.dims[..] else { return Err(EmitError::Program("a sort of no vector".into())) };
+        let base = BaseTy::ALL.iter().position(|b| *b == ty.base).unwrap_or(0);
+        let (_, out) = self.buffer(out)?;
+        let args: [Value<'ctx>; 5] =
+            [self.ctx()?, self.i32(base as u32).into(), from.into(), self.size(items)?.into(), out.into()];
+        let code = self.call_for(abi::SORT_KEYS, self.e.context.i32_type().into(), &args)?;
+        self.unless_nonzero(code)
+    }
 }
 
 /// The number of points of a grid of these sizes: 0 if one is 0 or less, and -1 if the product is past 63 bits.

@@ -147,7 +147,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         match &s.kind {
             StmtKind::Let { var, .. } if self.fused.products.contains(var) => Vec::new(),
             StmtKind::Let { var, .. } if self.fused.sums.contains_key(var) => self.fused.sums[var].to_vec(),
-            StmtKind::Let { exp: Exp::Atom(a) | Exp::Cast(_, a), .. } => vec![*a],
+            StmtKind::Let { exp: Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a), .. } => vec![*a],
             StmtKind::Let { exp: Exp::Op(_, args), .. } => args.to_vec(),
             StmtKind::Let { exp: Exp::Load { at, .. }, .. } => at.to_vec(),
             StmtKind::Store { at, value, .. } => at.iter().chain([value]).copied().collect(),

@@ -9,7 +9,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicValueEnum, PhiValue};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Prov, Trap};
-use remc_kernel::ir::{Atom, Carried, Choice, Exp, Space, Stmt, StmtKind, Var};
+use remc_kernel::ir::{Atom, Carried, Choice, Exp, Gives, Space, Stmt, StmtKind, Var};
 
 impl<'ctx> Fun<'_, 'ctx> {
     pub fn block(&mut self, block: &[Stmt]) -> Result<(), EmitError> {
@@ -63,7 +63,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
             StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
-            StmtKind::Sort { keys, out } => self.sort(keys, *out),
+            StmtKind::Sort { keys, out, gives: Gives::Places } => self.sort(keys, *out),
+            StmtKind::Sort { keys, out, gives: Gives::Keys } => self.sort_keys(keys, *out),
         }
     }
 
@@ -97,6 +98,11 @@ impl<'ctx> Fun<'_, 'ctx> {
                 let from = self.ty(*a)?;
                 let pieces = self.atom(*a)?;
                 pieces.iter().map(|p| self.cast_piece(from, *to, *p)).collect::<Result<_, _>>()?
+            }
+            Exp::Bits(a) => {
+                let from = self.ty(*a)?;
+                let pieces = self.atom(*a)?;
+                pieces.iter().map(|p| self.bits_piece(from, *p)).collect::<Result<_, _>>()?
             }
             Exp::Load { buffer, at } => self.load(*buffer, at)?,
             Exp::Workers => self.workers()?,

@@ -98,7 +98,8 @@ impl<'ctx> Fun<'_, 'ctx> {
                 wide(*buffer)
             }
             StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_polynomial(*op),
-            StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..), .. } | StmtKind::Check { .. } => true,
+            StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..) | Exp::Bits(_), .. }
+            | StmtKind::Check { .. } => true,
             StmtKind::For { body, .. } => self.only_computes(body),
             StmtKind::Alloc { .. } => true,
             _ => false,

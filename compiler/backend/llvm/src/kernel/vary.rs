@@ -86,7 +86,7 @@ impl Varying<'_> {
         match s {
             StmtKind::Let { var, exp } => {
                 let varies = match exp {
-                    Exp::Atom(a) | Exp::Cast(_, a) => self.atom(a),
+                    Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => self.atom(a),
                     Exp::Op(_, args) => self.any(args),
                     Exp::Load { buffer, at } => self.is_own(*buffer) || self.any(at),
                     Exp::Workers | Exp::Test(_) => false,

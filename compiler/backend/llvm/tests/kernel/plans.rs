@@ -75,13 +75,21 @@ fn items_are_sorted() {
     let p = program(
         "(%n int) (%ks global f32 %n) (%ls global u8 %n 2)",
         "",
-        "(alloc (%os global int %n) p0) (sort (%ks %ls) %os p0) (give %os)",
+        "(alloc (%os global int %n) p0) (grade (%ks %ls) %os p0) (give %os)",
     );
     let ks = [2.0, 1.0, f32::NAN, 1.0, 2.0];
     let ls = [0u8, 0, 1, 9, 0, 0, 1, 8, 0, 0];
     let args = [int(5), floats(ks), Arg::Array(ls.map(Scalar::U8).to_vec())];
     let r = run(&p, &args).unwrap().remove(0);
     assert_eq!(r.elements, [3, 1, 0, 4, 2].map(Scalar::I64));
+    // The items themselves.
+    let p = program(
+        "(%n int) (%ks global f32 %n)",
+        "",
+        "(alloc (%os global f32 %n) p0) (sort (%ks) %os p0) (give %os)",
+    );
+    let r = run(&p, &[int(4), floats([2.0, 0.0, -1.5, -0.0])]).unwrap().remove(0);
+    assert_eq!(r.elements, [-1.5, 0.0, -0.0, 2.0].map(Scalar::F32));
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) fn grade<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     }
     let body = Body { stmts: b.close().stmts, results };
     let ty = Ty { base: BaseTy::I64, dims: vec![n] };
-    Ok(Val::Base(b.bind("order", ty, Exp::Grade { axis: axes[0], body })?))
+    Ok(Val::Base(b.bind("order", ty, Exp::Grade { axis: axes[0], body, gives: Gives::Places })?))
 }
 
 /// Whether the first different element of two items decides, field after field.

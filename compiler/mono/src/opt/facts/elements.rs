@@ -39,7 +39,7 @@ impl Facts {
     /// What a statement says of the elements of the arrays that it makes or checks.
     pub(super) fn elements_of(&mut self, p: &Program, s: &Stmt) {
         match (&s.exp, &s.pat[..]) {
-            (Exp::Grade { axis, .. }, [order]) => {
+            (Exp::Grade { axis, gives: Gives::Places, .. }, [order]) => {
                 let most = self.exact(axis.size).plus(-1, &Poly::constant(1)).map(Rc::new);
                 self.all(*order, Elements { least: Some(0), most });
             }

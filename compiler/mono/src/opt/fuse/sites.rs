@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
                     self.inside(Frame::Repeated, l.params.iter().copied(), &l.body);
                 }
             }
-            Exp::Filter { axis, body } | Exp::Grade { axis, body } | Exp::Join { axis, body, .. } => {
+            Exp::Filter { axis, body } | Exp::Grade { axis, body, .. } | Exp::Join { axis, body, .. } => {
                 self.inside(Frame::Iterations(vec![*axis]), [axis.var], body);
             }
             _ => {}

@@ -45,7 +45,7 @@ impl Flat<'_> {
             Exp::Reduce { axis, body, .. }
             | Exp::Scan { axis, body, .. }
             | Exp::Filter { axis, body }
-            | Exp::Grade { axis, body }
+            | Exp::Grade { axis, body, .. }
             | Exp::Scatter { axis, body, .. } => (*axis, body),
             _ => return None,
         };
@@ -76,7 +76,7 @@ impl Flat<'_> {
         let (Exp::Reduce { axis: of, body, .. }
         | Exp::Scan { axis: of, body, .. }
         | Exp::Filter { axis: of, body }
-        | Exp::Grade { axis: of, body }
+        | Exp::Grade { axis: of, body, .. }
         | Exp::Scatter { axis: of, body, .. }) = &mut s.exp
         else {
             return None;

@@ -25,7 +25,7 @@ impl Flat<'_> {
             Exp::Filter { axis, body } if s.pat[1..].iter().all(|v| !self.has_dims_past(*v, 1, inside)) => {
                 self.ragged_filter(level, s, axis, body);
             }
-            Exp::Grade { axis, body } if self.grades_alike(body, inside) => {
+            Exp::Grade { axis, body, gives: Gives::Places } if self.grades_alike(body, inside) => {
                 self.ragged_grade(level, s, axis, body);
             }
             Exp::Scatter { dests, axis, body, combine }
@@ -426,7 +426,7 @@ impl Flat<'_> {
         });
         let order = self.p.fresh("order", Ty { base: BaseTy::I64, dims: vec![space.points.total] });
         let axis = Axis { var: point, size: space.points.total };
-        self.push(vec![order], Exp::Grade { axis, body: inner });
+        self.push(vec![order], Exp::Grade { axis, body: inner, gives: Gives::Places });
         let data = self.ints("order", space.points.total, |this, q| {
             let at = this.read(order, q);
             let (_, start) = this.start_of(&space, q);

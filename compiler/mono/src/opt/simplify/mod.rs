@@ -242,9 +242,9 @@ impl Simplifier<'_> {
                 let body = self.scope(body, |f| f.axis(&axis));
                 Outcome::Keep(Exp::Filter { axis, body })
             }
-            Exp::Grade { axis, body } => {
+            Exp::Grade { axis, body, gives } => {
                 let body = self.scope(body, |f| f.axis(&axis));
-                Outcome::Keep(Exp::Grade { axis, body })
+                Outcome::Keep(Exp::Grade { axis, body, gives })
             }
             Exp::Join { axis, regular, body } => {
                 let body = self.scope(body, |f| f.axis(&axis));
