@@ -14,7 +14,7 @@
 //! | `min2 max2` | a NaN operand gives NaN; `-0.0` is less than `0.0` (IEEE 754-2019 minimum and maximum) |
 //! | `sign` | -1, 0 or 1; NaN gives NaN, both zeros give `0.0` |
 //! | `gcd` | never negative but for wrapping (`(gcd MIN 0)` is `MIN`); `(gcd 0 0)` is 0 |
-//! | `sqrt exp log … tanh` | `Quot t`; `nan` outside the domain, `(log 0)` is `-inf` |
+//! | `sqrt exp log … tanh erf` | `Quot t`; `nan` outside the domain, `(log 0)` is `-inf` |
 //! | `floor ceiling round truncate` | integers unchanged; `round` is half to even; the sign of zero is kept |
 //! | `= != < <= > >=` | IEEE: NaN equals nothing and is not ordered; `-0.0` = `0.0` |
 //! | `shl shr` | the amount is read as unsigned, so a negative one is past the width. Past the width: `shl` gives 0, `shr` gives 0, or -1 for a negative signed value. `shr` of a signed type keeps the sign |
@@ -145,6 +145,7 @@ table! {
     Sinh "sinh" NUM, [T] => Quot;
     Cosh "cosh" NUM, [T] => Quot;
     Tanh "tanh" NUM, [T] => Quot;
+    Erf "erf" NUM, [T] => Quot;
     Floor "floor" NUM, [T] => SAME;
     Ceiling "ceiling" NUM, [T] => SAME;
     Round "round" NUM, [T] => SAME;

@@ -148,6 +148,7 @@ pub fn qualified(module: &str, name: &str, args: &[Value], line: usize) -> E<Val
         "sinh" => ScalarOp::Sinh,
         "cosh" => ScalarOp::Cosh,
         "tanh" => ScalarOp::Tanh,
+        "erf" => ScalarOp::Erf,
         "floor" => ScalarOp::Floor,
         "ceil" => ScalarOp::Ceiling,
         "round" => ScalarOp::Round,

@@ -47,7 +47,7 @@ pub fn qualified(module: &str, name: &str) -> Option<String> {
     let is_type = crate::types::PRIMS.contains(&name);
     let reals = [
         "sqrt", "exp", "log", "log2", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-        "floor", "ceil", "round", "trunc",
+        "erf", "floor", "ceil", "round", "trunc",
     ];
     Some(match name {
         _ if is_type && boolean => return None,

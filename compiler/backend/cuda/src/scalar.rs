@@ -106,6 +106,7 @@ fn function(op: ScalarOp) -> Option<&'static str> {
         Sinh => "sinh",
         Cosh => "cosh",
         Tanh => "tanh",
+        Erf => "erf",
         Floor => "floor",
         Ceiling => "ceiling",
         Round => "round",
@@ -135,7 +136,8 @@ pub fn apply(op: ScalarOp, tys: &[BaseTy], args: &[String]) -> Option<String> {
         (Expt, &[base, exponent], [a, b]) => return Some(expt(base, exponent, a, b)),
         // Functions into the reals, and the quotient of integers.
         (
-            Div | Sqrt | Exp | Log | Log2 | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Tanh,
+            Div | Sqrt | Exp | Log | Log2 | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Tanh
+            | Erf,
             _,
             _,
         ) if ty.is_integer() => {

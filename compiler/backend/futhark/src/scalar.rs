@@ -119,6 +119,7 @@ fn function(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
         Sinh => "sinh",
         Cosh => "cosh",
         Tanh => "tanh",
+        Erf => "erf",
         Floor => "floor",
         Ceiling => "ceil",
         Round => "round",
@@ -179,6 +180,7 @@ pub fn apply(
         Expt => return expt(h, *tys.first()?, ty, args),
         // Functions into the reals, and the quotient of integers.
         Div | Sqrt | Exp | Log | Log2 | Sin | Cos | Tan | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Tanh
+        | Erf
             if ty.is_integer() =>
         {
             let reals = args.into_iter().map(|a| cast(h, ty, BaseTy::F64, a)).collect::<Option<Vec<_>>>()?;

@@ -160,7 +160,7 @@ impl<'ctx> Emit<'_, 'ctx> {
                     self.int_unary(op, ty, x)
                 }
             }
-            Sqrt | Exp | Log | Log2 | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh => {
+            Sqrt | Exp | Log | Log2 | Sin | Cos | Tan | Asin | Acos | Atan | Sinh | Cosh | Tanh | Erf => {
                 self.real(op, ty, &[x])
             }
             Not | BitNot => self.xor(x, self.int_like(x, -1)?),

@@ -304,6 +304,7 @@ fn unary(op: ScalarOp, a: Scalar) -> Result<Scalar, OpError> {
         ScalarOp::Sinh => real1(a, libm::sinh)?,
         ScalarOp::Cosh => real1(a, libm::cosh)?,
         ScalarOp::Tanh => real1(a, libm::tanh)?,
+        ScalarOp::Erf => real1(a, libm::erf)?,
         ScalarOp::Floor => rounded(a, libm::floor)?,
         ScalarOp::Ceiling => rounded(a, libm::ceil)?,
         ScalarOp::Round => rounded(a, f64::round_ties_even)?,

@@ -10,12 +10,10 @@
 //! Who reads the place of an order and makes of it what the order was made by has the key of the item that is there. Where
 //! all who read an order do so, the keys are sorted and the order is not made: half of what is moved, or less, and no read at
 //! a random place for each item. A map that gives no more than those is the sort itself.
-//!
-//! In a leaf, an order of which but some places are read stays one: a thread selects those
-//! (`remc_kernel::lower::select`), as all threads do by [`super::first`].
+//! So it is where but some places are read, which are selected: by the thread that has a row
+//! (`remc_kernel::lower::select`), or by all ([`super::first`]).
 
 use crate::ir::*;
-use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
@@ -35,7 +33,7 @@ pub(super) fn sorts(table: &mut mono::Program, body: &mut Body) {
         let rest = Body { stmts: body.stmts[k + 1..].to_vec(), results: body.results.clone() };
         let with = |sorted: Var| {
             let mut rest = rest.clone();
-            Reader { order, axis, keys: &keys, sorted, by_place: false }.of_host(&mut rest);
+            Reader { order, axis, keys: &keys, sorted }.of_host(&mut rest);
             (!mentions(&rest, order)).then_some(rest)
         };
         // The variable that is next.
@@ -72,11 +70,10 @@ fn sorts_in_leaf(table: &mut mono::Program, body: &mut mono::Body) {
         };
         let Some(ty) = key_ty(table, keys) else { continue };
         let sorted = Var(table.vars.len() as u32);
-        let reader = Reader { order: *order, axis: *axis, keys, sorted, by_place: true };
+        let reader = Reader { order: *order, axis: *axis, keys, sorted };
         let mut rest = mono::Body { stmts: body.stmts[k + 1..].to_vec(), results: body.results.clone() };
-        let mut few = false;
-        reader.of_leaf(&mut rest, &mut Vec::new(), &mut few);
-        let mut other = few;
+        reader.of_leaf(&mut rest);
+        let mut other = false;
         rest.for_each_use(&mut |a| other |= a == Atom::Var(*order));
         if other {
             continue;
@@ -122,8 +119,6 @@ struct Reader<'k> {
     axis: Axis,
     keys: &'k mono::Body,
     sorted: Var,
-    /// Whether who reads some places alone shall go on to do so.
-    by_place: bool,
 }
 
 impl Reader<'_> {
@@ -131,7 +126,7 @@ impl Reader<'_> {
         for s in &mut body.stmts {
             s.exp.bodies_mut().into_iter().for_each(|b| self.of_host(b));
             for leaf in s.exp.leaves_mut() {
-                self.of_leaf(leaf, &mut Vec::new(), &mut false);
+                self.of_leaf(leaf);
             }
         }
         // What the host reads one by one, under its place in the body.
@@ -143,7 +138,7 @@ impl Reader<'_> {
                 stmts.push(mono::Stmt { pat: s.pat.clone(), exp: exp.clone(), prov: s.prov });
             }
         }
-        let read = self.of_stmts(&mut stmts, &[], &mut false);
+        let read = self.of_stmts(&mut stmts);
         for (s, k) in stmts.iter().zip(&at) {
             body.stmts[*k].exp = Exp::Host(s.exp.clone());
         }
@@ -155,15 +150,12 @@ impl Reader<'_> {
         }
     }
 
-    /// The same of a leaf, inside of these loops. `few` if but some places are read, and are not to be replaced.
-    fn of_leaf(&self, body: &mut mono::Body, loops: &mut Vec<Axis>, few: &mut bool) {
+    /// The same of a leaf.
+    fn of_leaf(&self, body: &mut mono::Body) {
         for s in &mut body.stmts {
-            let axes = s.exp.axes().to_vec();
-            loops.extend(&axes);
-            s.exp.bodies_mut().into_iter().for_each(|b| self.of_leaf(b, loops, few));
-            loops.truncate(loops.len() - axes.len());
+            s.exp.bodies_mut().into_iter().for_each(|b| self.of_leaf(b));
         }
-        let read = self.of_stmts(&mut body.stmts, loops, few);
+        let read = self.of_stmts(&mut body.stmts);
         for k in read.into_iter().rev() {
             let mut used = false;
             let made = body.stmts[k].pat.clone();
@@ -176,7 +168,7 @@ impl Reader<'_> {
 
     /// Has those of some statements read what is sorted who find the key of the item at a place. Which statements may not be
     /// needed any more, in their order.
-    fn of_stmts(&self, stmts: &mut [mono::Stmt], loops: &[Axis], few: &mut bool) -> Vec<usize> {
+    fn of_stmts(&self, stmts: &mut [mono::Stmt]) -> Vec<usize> {
         let mut idle = Vec::new();
         for k in 0..stmts.len() {
             let (mono::Exp::Index { array, at }, [place]) = (&stmts[k].exp, &stmts[k].pat[..]) else {
@@ -185,7 +177,6 @@ impl Reader<'_> {
             if *array != self.order {
                 continue;
             }
-            *few |= self.by_place && is_some(stmts, at[0], loops, self.axis.size);
             let (at, mut made) = (at.clone(), FxHashMap::default());
             made.insert(self.axis.var, Atom::Var(*place));
             let mut chain = vec![k];
@@ -209,15 +200,5 @@ impl Reader<'_> {
         idle.sort_unstable();
         idle.dedup();
         idle
-    }
-}
-
-/// Whether a place is one of some alone, counted from the beginning or the end of so many.
-fn is_some(stmts: &[mono::Stmt], place: Atom, loops: &[Axis], size: Atom) -> bool {
-    let counts = |a: Atom| loops.iter().find(|l| a == l.var.into()).is_some_and(|l| l.size != size);
-    let made = |s: &&mono::Stmt| s.pat.first().map(|v| Atom::Var(*v)) == Some(place);
-    match stmts.iter().find(made).map(|s| &s.exp) {
-        Some(mono::Exp::Op(ScalarOp::Sub, args)) => counts(args[1]) || args[1].as_int().is_some(),
-        _ => place.as_int().is_some() || counts(place),
     }
 }

@@ -199,6 +199,7 @@ fn recomputing(s: &mono::Stmt, costs: &FxHashMap<Var, usize>) -> Option<usize> {
             | O::Sinh
             | O::Cosh
             | O::Tanh
+            | O::Erf
             | O::Gcd => return None,
             _ => 1,
         },

@@ -86,7 +86,7 @@ impl Leaf<'_> {
             }
         }
         for s in &b.stmts {
-            if let (mono::Exp::Grade { axis, body, gives: Gives::Places }, [order]) = (&s.exp, &s.pat[..]) {
+            if let (mono::Exp::Grade { axis, body, .. }, [order]) = (&s.exp, &s.pat[..]) {
                 self.selected.extend(selected(self.plan, b, *order, (*axis, body)).map(|few| (*order, few)));
             }
         }

@@ -21,7 +21,7 @@ use super::sort::Table;
 use super::{L, Place, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
-use remc_base::ops::{ScalarOp, zero};
+use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
@@ -179,8 +179,8 @@ impl<'p> Reads<'p> {
 /// What is known of the items that are kept.
 #[derive(Clone, Copy, PartialEq)]
 enum Slots {
-    /// Some slots may be free.
-    Free,
+    /// So many have items, and the others are free.
+    Has(Atom),
     Full,
     /// All slots have items, whose one key is a number, as that of the item that comes is.
     Numbers,
@@ -193,19 +193,36 @@ struct Order<'a> {
     last: bool,
     /// The number of the last item.
     end: Atom,
-    /// Where the numbers of items belong.
+    /// Where the numbers of items belong, or their keys.
     to: Place,
+    /// Whether it is the numbers.
+    numbered: bool,
 }
 
 impl<'a> Order<'a> {
     fn new(l: &mut Leaf<'_>, table: &'a Table, last: bool, items: &'a Items<'a>) -> L<Order<'a>> {
         let end = l.int(ScalarOp::Sub, items.size, Atom::int(1))?;
-        Ok(Order { items, bases: &table.bases, last, end, to: table.given(Atom::int(0))? })
+        Ok(Order {
+            items,
+            bases: &table.bases,
+            last,
+            end,
+            to: table.given(Atom::int(0))?,
+            numbered: table.is_numbered(),
+        })
     }
 
     /// The number of the item that is read as number `i`, and where it belongs as number `i` of those that are wanted.
     fn number(&self, l: &mut Leaf<'_>, i: Atom) -> L<Atom> {
         if self.last { l.int(ScalarOp::Sub, self.end, i) } else { Ok(i) }
+    }
+
+    /// The keys of the item that is read as number `i`, and its number if that is wanted.
+    fn with_number(&self, l: &mut Leaf<'_>, i: Atom, row: &mut Vec<Atom>) -> L<()> {
+        if self.numbered {
+            row.push(self.number(l, i)?);
+        }
+        Ok(())
     }
 
     /// Whether an item comes before another one, strictly.
@@ -221,13 +238,13 @@ impl<'a> Order<'a> {
     fn enter(&self, l: &mut Leaf<'_>, row: &[Atom], state: &[Atom], slots: Slots) -> L<Vec<Atom>> {
         let mut next = Vec::new();
         let mut previous: Option<(Atom, &[Atom])> = None;
-        for slot in state.chunks(row.len()) {
+        for (k, slot) in state.chunks(row.len()).enumerate() {
             let mut goes = match slots {
                 Slots::Numbers => self.before_number(l, row[0], slot[0])?,
-                Slots::Full | Slots::Free => self.before(l, row, slot)?,
+                Slots::Full | Slots::Has(_) => self.before(l, row, slot)?,
             };
-            if slots == Slots::Free {
-                let free = l.int(ScalarOp::Lt, slot[row.len() - 1], Atom::int(0))?;
+            if let Slots::Has(items) = slots {
+                let free = l.int(ScalarOp::Ge, Atom::int(k as i64), items)?;
                 goes = l.int(ScalarOp::Or, free, goes)?;
             }
             for (k, kept) in slot.iter().enumerate() {
@@ -381,7 +398,7 @@ impl Leaf<'_> {
                 let init: Vec<_> = state.iter().map(|a| (*a, None)).collect();
                 l.carry(How::Seq, range, &init, |l, i, state| {
                     let mut row = order.keys(l, i)?;
-                    row.push(order.number(l, i)?);
+                    order.with_number(l, i, &mut row)?;
                     enter(l, row, state, plain)
                 })
             };
@@ -398,8 +415,8 @@ impl Leaf<'_> {
         })
     }
 
-    /// Keeps the items that come first, or last, in registers, `slots` of them; then the numbers of the first `count` are
-    /// put where an order has them.
+    /// Keeps the items that come first, or last, in registers, `slots` of them; then the numbers of the first `count`, or
+    /// their keys, are put where an order has them.
     fn select_in_registers(
         &mut self,
         table: &Table,
@@ -408,9 +425,8 @@ impl Leaf<'_> {
         items: &Items<'_>,
     ) -> L<()> {
         let order = Order::new(self, table, last, items)?;
-        let columns = table.bases.len() + 1;
-        let none: Vec<Atom> =
-            table.bases.iter().map(|b| Atom::Const(zero(*b))).chain([Atom::int(-1)]).collect();
+        let none = table.nothing();
+        let columns = none.len();
         let init = none.repeat(slots as usize);
         let some = self.int(ScalarOp::Gt, count, Atom::int(0))?;
         let all = self.op(ScalarOp::Select, &[some, items.size, Atom::int(0)])?;
@@ -419,8 +435,8 @@ impl Leaf<'_> {
         let init: Vec<_> = init.into_iter().map(|a| (a, None)).collect();
         let full = self.carry(How::Seq, upto(first), &init, |l, i, state| {
             let mut row = order.keys(l, i)?;
-            row.push(order.number(l, i)?);
-            order.enter(l, &row, state, Slots::Free)
+            order.with_number(l, i, &mut row)?;
+            order.enter(l, &row, state, Slots::Has(i))
         })?;
         let yes = Atom::Const(Scalar::Bool(true));
         let kept = self.through_tiles(
@@ -447,12 +463,12 @@ impl Leaf<'_> {
         Ok(())
     }
 
-    /// Keeps the `count` items that come first, or last, in the second half of a table, sorted; then their numbers are put
-    /// into the first half where an order has them.
+    /// Keeps the `count` items that come first, or last, in the second half of a table, sorted; then their numbers, or
+    /// keys, are put into the first half where an order has them.
     fn select(&mut self, table: &Table, last: bool, count: Atom, items: &Items<'_>) -> L<()> {
         let order = Order::new(self, table, last, items)?;
         let kept = table.half(Atom::int(1));
-        let Some(numbers) = kept.last() else { return wrong("no order") };
+        let Some(given) = kept.last() else { return wrong("no order") };
         let worst = self.int(ScalarOp::Sub, count, Atom::int(1))?;
         let some = self.int(ScalarOp::Gt, count, Atom::int(0))?;
         let all = self.op(ScalarOp::Select, &[some, items.size, Atom::int(0)])?;
@@ -464,17 +480,13 @@ impl Leaf<'_> {
                 // Where there is none, what is in its place is asked nothing.
                 let place = l.int(ScalarOp::Min2, have[0], worst)?;
                 let full = l.int(ScalarOp::Ge, have[0], count)?;
-                let other = l.choose(
-                    full,
-                    |l| l.load_row(&kept, place),
-                    |_| Ok(table.bases.iter().map(|b| Atom::Const(zero(*b))).chain([Atom::int(0)]).collect()),
-                )?;
+                let other = l.choose(full, |l| l.load_row(&kept, place), |_| Ok(table.nothing()))?;
                 Ok((full, other))
             },
             |l, row, have, _| Ok(vec![l.insert(&kept, (have[0], count, worst), &row, &order)?]),
         )?;
         self.each(How::Seq, "k", upto(count), |l, k| {
-            let x = l.load(numbers, &[k])?;
+            let x = l.load(given, &[k])?;
             let to = order.number(l, k)?;
             l.store(&order.to, &[to], x);
             Ok(())

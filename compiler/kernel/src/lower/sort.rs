@@ -19,7 +19,7 @@ use super::leaf::{Inner, Leaf};
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
 use remc_base::BaseTy;
-use remc_base::ops::ScalarOp;
+use remc_base::ops::{ScalarOp, zero};
 use remc_mono::ir as mono;
 
 /// So many items are sorted by insertion.
@@ -37,6 +37,17 @@ impl Table {
     /// All columns of one of the halves.
     pub fn half(&self, p: Atom) -> Vec<Place> {
         self.keys.iter().chain(&self.order).map(|c| c.cell(&[p])).collect()
+    }
+
+    /// Whether numbers of items are wanted.
+    pub fn is_numbered(&self) -> bool {
+        self.order.is_some()
+    }
+
+    /// The row of no item.
+    pub fn nothing(&self) -> Vec<Atom> {
+        let keys = self.bases.iter().map(|b| Atom::Const(zero(*b)));
+        keys.chain(self.is_numbered().then_some(Atom::int(-1))).collect()
     }
 
     /// What the sort gives, which is in one of the halves.

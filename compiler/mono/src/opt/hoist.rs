@@ -524,5 +524,6 @@ fn is_function(op: ScalarOp) -> bool {
             | Sinh
             | Cosh
             | Tanh
+            | Erf
     )
 }

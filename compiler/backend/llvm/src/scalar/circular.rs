@@ -5,8 +5,10 @@
 //! ## `sin`, `cos`, `tan`
 //! With `n` the integer nearest to `x / (pi/2)` and `r = x - n pi/2`, so that `|r| <= pi/4`, the function of `x` is plus or
 //! minus the sine or the cosine of `r` (or their quotient), as the last two bits of `n` say. `pi/2` is subtracted in
-//! three parts (Cody and Waite); the products of `n` with the first two are exact, as these have 33 bits and `n` has 20. The
-//! first difference is exact too, and of the second what it is rounded by is kept: so `r` is a sum of two numbers, with
+//! three parts (Cody and Waite). With fused multiplication and addition these are of 53 bits: `x` less `n` times the first is
+//! a multiple of the last bits of both and no more than 1, so exact, and what a product with the second is rounded by
+//! is another one. Without it the products of `n` with the first two are exact, as these have 33 bits and `n` has 20.
+//! Of the second difference what it is rounded by is kept: so `r` is a sum of two numbers, with
 //! some 40 bits more than one has. Sine and cosine of `r` are their Taylor polynomials, arranged as in W. Kahan and K. C. Ng's
 //! libm so that the second number counts.
 //!
@@ -30,6 +32,9 @@ const PARTS: [u64; 3] = [0x3ff9_21fb_5440_0000, 0x3dd0_b461_1a60_0000, 0x3ba3_19
 const OTHER_PART: u64 = 0x3dd0_b461_1a62_6331;
 /// From here on, `n` has more than 20 bits.
 const LARGE: f64 = 1048576.0;
+/// `pi/2` in three parts of 53 bits, where products are added unrounded: `n` may have as many bits as count here, 31.
+const FUSED_PARTS: [u64; 3] = [0x3ff9_21fb_5444_2d18, 0x3c91_a626_3314_5c07, 0xb91f_1976_b7ed_8fbc];
+const FUSED_LARGE: f64 = 2147483648.0;
 
 /// What is left of a number without multiples of `pi/2`, as the sum of two; and the bits of a multiple's number.
 struct Reduced<'ctx> {
@@ -55,7 +60,8 @@ impl<'ctx> Emit<'_, 'ctx> {
                 return Ok(());
             }
             let y = e.cast(BaseTy::F64, ty, e.of_the_angle(op, wide, short)?)?;
-            let small = e.fcmp(FloatPredicate::OLT, e.magnitude(wide)?, e.float_like(wide, LARGE)?)?;
+            let large = if e.fma { FUSED_LARGE } else { LARGE };
+            let small = e.fcmp(FloatPredicate::OLT, e.magnitude(wide)?, e.float_like(wide, large)?)?;
             let all = match lanes(x) {
                 Some(_) => e.intrinsic("llvm.vector.reduce.and", &[], &[small])?,
                 None => small,
@@ -80,17 +86,19 @@ impl<'ctx> Emit<'_, 'ctx> {
         self.intrinsic("llvm.fabs", &[], &[x])
     }
 
-    /// A number of less than [`LARGE`] without multiples of `pi/2`.
+    /// A number of less than [`LARGE`], or [`FUSED_LARGE`], without multiples of `pi/2`.
     fn reduced(&self, x: Value<'ctx>, short: bool) -> Result<Reduced<'ctx>, EmitError> {
         let constant = |c: f64| self.float_like(x, c);
-        let part = |k: usize| self.float_like(x, -f64::from_bits(PARTS[k]));
+        let parts = if self.fma { FUSED_PARTS } else { PARTS };
+        let part = |k: usize| self.float_like(x, -f64::from_bits(parts[k]));
         let shifter = constant(self.format(BaseTy::F64).shifter)?;
         let shifted = self.multiply_add(x, constant(std::f64::consts::FRAC_2_PI)?, shifter)?;
         let n = self.fsub(shifted, shifter)?;
         let bits = self.bitcast(shifted, self.context.i64_type().into())?;
         let first = self.multiply_add(n, part(0)?, x)?;
         if short {
-            let r = self.multiply_add(n, constant(-f64::from_bits(OTHER_PART))?, first)?;
+            let other = if self.fma { parts[1] } else { OTHER_PART };
+            let r = self.multiply_add(n, constant(-f64::from_bits(other))?, first)?;
             return Ok(Reduced { r, low: None, n: bits });
         }
         // The second difference with what it is rounded by (Knuth's sum of two).
@@ -98,13 +106,18 @@ impl<'ctx> Emit<'_, 'ctx> {
         let high = self.fadd(first, second)?;
         let back = self.fsub(high, first)?;
         let lost = self.fadd(self.fsub(first, self.fsub(high, back)?)?, self.fsub(second, back)?)?;
+        let lost = match self.fma {
+            // … and what the product is.
+            true => self.fadd(lost, self.multiply_add(n, part(1)?, self.fneg(second)?)?)?,
+            false => lost,
+        };
         let rest = self.multiply_add(n, part(2)?, lost)?;
         let r = self.fadd(high, rest)?;
         let low = self.fadd(self.fsub(high, r)?, rest)?;
         Ok(Reduced { r, low: Some(low), n: bits })
     }
 
-    /// `sin`, `cos` or `tan` of a number of less than [`LARGE`].
+    /// `sin`, `cos` or `tan` of a number that [`Emit::reduced`] takes.
     fn of_the_angle(&self, op: ScalarOp, x: Value<'ctx>, short: bool) -> Emitted<'ctx> {
         let of = self.reduced(x, short)?;
         let (sin, cos) = (self.sin_of(&of, short)?, self.cos_of(&of, short)?);

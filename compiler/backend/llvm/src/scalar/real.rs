@@ -243,6 +243,8 @@ pub(super) fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
         ScalarOp::Sinh => "sinh",
         ScalarOp::Cosh if single => "coshf",
         ScalarOp::Cosh => "cosh",
+        ScalarOp::Erf if single => "erff",
+        ScalarOp::Erf => "erf",
         _ => return None,
     })
 }

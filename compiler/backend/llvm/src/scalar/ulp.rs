@@ -19,7 +19,7 @@ pub fn ulp_bound(op: ScalarOp, tys: &[BaseTy]) -> u64 {
     };
     match op {
         Exp | Log => by_ty(1, 2, 2),
-        Log2 | Sin | Cos | Asin | Acos | Atan | Atan2 => by_ty(1, 1, 2),
+        Log2 | Sin | Cos | Asin | Acos | Atan | Atan2 | Erf => by_ty(1, 1, 2),
         Tan | Sinh | Cosh | Tanh => by_ty(1, 2, 4),
         Expt if tys.get(1).is_some_and(|e| e.is_float()) => 1,
         _ => 0,
