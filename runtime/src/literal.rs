@@ -1,7 +1,8 @@
 //! Remora literals as inputs, read by the language's own reader against the type that is wanted.
 //!
 //! A literal has no types of its own here: `1` is an `f32` where an `f32` is wanted, a bracket of rows
-//! of different length is an error, and so is a number that the wanted type cannot hold.
+//! of different length is an error, and so is a number that the wanted type cannot hold. Where boxes are wanted, what
+//! could be in one is: `[[1 2] [] [3]]` is a vector of three boxes, if such a vector is wanted.
 
 use crate::budget::Budget;
 use crate::numbers;
@@ -50,7 +51,7 @@ pub(crate) fn read_tree(text: &str, wanted: &ArrTy) -> R<Value> {
     }
     let value = match parsed.items.as_slice() {
         [one] => match &one.item.kind {
-            ItemKind::Expr(e) => evaluate(e, &wanted.atom)?,
+            ItemKind::Expr(e) => evaluate_as(e, wanted)?,
             _ => return Err(LiteralError::NotALiteral("a definition".into())),
         },
         [] => return Err(LiteralError::NotALiteral("an empty text".into())),
@@ -63,9 +64,8 @@ pub(crate) fn read_tree(text: &str, wanted: &ArrTy) -> R<Value> {
 /// The text with empty brackets, if nothing else is wrong with it, as arrays of the elements that are wanted. `None` if
 /// the sizes of their other axes are not known either.
 fn with_element_types(text: &str, errors: &[Diagnostic<Span>], wanted: &ArrTy) -> Option<String> {
-    let AtomTy::Base(base) = &wanted.atom else { return None };
     // Characters may be brackets.
-    if *base == BaseTy::Char && text.contains(['#', '"']) {
+    if has_characters(&wanted.atom) && text.contains(['#', '"']) {
         return None;
     }
     let mut places: Vec<(usize, usize)> = Vec::new();
@@ -79,18 +79,35 @@ fn with_element_types(text: &str, errors: &[Diagnostic<Span>], wanted: &ArrTy) -
         // What is inside so many brackets has so many axes less.
         let before = text.get(..start)?;
         let depth = before.matches('[').count().checked_sub(before.matches(']').count())?;
-        let rest = wanted.shape.items().iter().skip(depth + 1);
-        let sizes = rest.filter_map(|item| match item {
-            ShapeItem::Dim(d) => Some(d.as_constant()),
-            _ => None,
-        });
-        let sizes: Vec<String> = sizes.map(|n| Some(n?.to_string())).collect::<Option<_>>()?;
-        let dims: Vec<String> = std::iter::once("0".to_owned()).chain(sizes).collect();
         out += text.get(done..start)?;
-        out += &format!("(array [{}] {})", dims.join(" "), base.name());
+        out += &empty_at(depth, wanted, false)?;
         done = end;
     }
     Some(out + text.get(done..)?)
+}
+
+fn has_characters(atom: &AtomTy) -> bool {
+    match atom {
+        AtomTy::Sigma(q) => has_characters(&q.body.atom),
+        AtomTy::Tuple(t) => t.fields.iter().any(|(_, ty)| has_characters(&ty.atom)),
+        atom => *atom == AtomTy::CHAR,
+    }
+}
+
+/// An array without elements inside of so many brackets of a value of this type; in a box no size is known but by what is in
+/// it.
+fn empty_at(depth: usize, wanted: &ArrTy, in_box: bool) -> Option<String> {
+    let items = wanted.shape.items();
+    if let (true, AtomTy::Sigma(q)) = (depth >= items.len(), &wanted.atom) {
+        return empty_at(depth - items.len(), &q.body, true);
+    }
+    let sizes = items.iter().skip(depth + 1).map(|item| match item {
+        ShapeItem::Dim(d) => d.as_constant().or(in_box.then_some(0)),
+        ShapeItem::Var(_) => None,
+    });
+    let sizes: Vec<i128> = std::iter::once(Some(0)).chain(sizes).collect::<Option<_>>()?;
+    let dims: Vec<String> = sizes.iter().map(i128::to_string).collect();
+    Some(format!("(array [{}] {})", dims.join(" "), wanted.atom))
 }
 
 /// Whether a text can be meant as a literal at all, whatever its type.
@@ -161,6 +178,27 @@ pub fn show_shape(shape: &[usize]) -> String {
 
 fn mismatch<T>(what: impl Into<String>) -> R<T> {
     Err(LiteralError::Mismatch(what.into()))
+}
+
+/// The value of a literal of a type, of boxes too where these are not written.
+fn evaluate_as(e: &Expr, wanted: &ArrTy) -> R<Value> {
+    let items = wanted.shape.items();
+    match (&wanted.atom, items.len() == wanted.shape.least_rank()) {
+        (AtomTy::Sigma(_), true) => boxes(e, items.len(), &wanted.atom),
+        _ => evaluate(e, &wanted.atom),
+    }
+}
+
+/// Boxes in so many axes.
+fn boxes(e: &Expr, rank: usize, atom: &AtomTy) -> R<Value> {
+    match &*e.kind {
+        ExprKind::Bracket(es) if rank > 0 => {
+            stack_of(vec![es.len()], es.iter().map(|e| boxes(e, rank - 1, atom)), atom)
+        }
+        ExprKind::Box { .. } | ExprKind::BoxInfer(_) | ExprKind::Boxes { .. } => evaluate(e, atom),
+        _ if rank > 0 => evaluate(e, atom),
+        _ => Ok(Value { atom: atom.clone(), shape: vec![], data: Data::Box(vec![box_of(e, atom)?]) }),
+    }
 }
 
 /// The value of a literal whose atoms have the type `atom`.
@@ -251,17 +289,21 @@ fn tuple(atom: &AtomTy, fields: Vec<Value>) -> Value {
 }
 
 fn field(e: &Expr, want: &ArrTy) -> R<Value> {
-    let value = evaluate(e, &want.atom)?;
+    let value = evaluate_as(e, want)?;
     fits(&value.shape, &want.shape).map_err(LiteralError::Mismatch)?;
     Ok(value)
 }
 
 /// Elements of one shape, collected in the frame `dims`.
 fn stack(dims: Vec<usize>, elems: &[Expr], atom: &AtomTy) -> R<Value> {
+    stack_of(dims, elems.iter().map(|e| evaluate(e, atom)), atom)
+}
+
+fn stack_of(dims: Vec<usize>, elems: impl Iterator<Item = R<Value>>, atom: &AtomTy) -> R<Value> {
     let mut cell: Option<Vec<usize>> = None;
     let mut data = Data::of_atom(atom);
-    for e in elems {
-        let v = evaluate(e, atom)?;
+    for v in elems {
+        let v = v?;
         match &cell {
             None => cell = Some(v.shape),
             Some(first) if *first != v.shape => {
@@ -415,7 +457,7 @@ fn boxed(indices: &[&IndexExpr], value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>
             _ => return mismatch(format!("a witness for `{param}` that is no {}", sort(param.sort))),
         });
     }
-    let value = evaluate(value, &sigma.body.atom)?;
+    let value = evaluate_as(value, &sigma.body)?;
     let bound: BTreeMap<IVar, IndexValue> = sigma.params.iter().cloned().zip(given.iter().cloned()).collect();
     if let Some(expected) = expand(&sigma.body.shape, &bound)
         && expected != value.shape
@@ -441,7 +483,7 @@ fn box_of(value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>> {
     let AtomTy::Sigma(sigma) = atom else {
         return mismatch(format!("a box instead of an atom of type {atom}"));
     };
-    let value = evaluate(value, &sigma.body.atom)?;
+    let value = evaluate_as(value, &sigma.body)?;
     fits(&value.shape, &sigma.body.shape).map_err(LiteralError::Mismatch)?;
     let items = sigma.body.shape.items();
     let spliced = value.shape.len() + 1 - items.len().min(value.shape.len() + 1);

@@ -65,7 +65,9 @@ fn empty_brackets_take_the_wanted_type() {
         shown("[]", &ArrTy::scalar(AtomTy::INT)),
         "found an array of shape [0], of rank 1 instead of rank 0"
     );
-    assert_eq!(shown("(box [])", &ArrTy::scalar(ragged())), "syntax");
+    let none = "(box ((n 0)) [int n] (array [0] int))";
+    assert_eq!(shown("(box [])", &ArrTy::scalar(ragged())), none);
+    assert_eq!(shown("[]", &ArrTy::scalar(ragged())), none);
 }
 
 #[test]
@@ -80,6 +82,29 @@ fn boxes_read_back() {
     let many = ArrTy::new(ragged(), Shape::of_dims([Dim::rigid(IVar::dim(1, "k"))]));
     let text = "(boxes (n) [int n] [2] ((1) [5]) ((2) [6 7]))";
     assert_eq!(shown(text, &many), text);
+}
+
+/// What could be in a box is one, where boxes are wanted.
+#[test]
+fn rows_of_lengths_of_their_own_are_boxes() {
+    let k = || Shape::of_dims([Dim::rigid(IVar::dim(1, "k"))]);
+    let many = ArrTy::new(ragged(), k());
+    let want = "(boxes (n) [int n] [3] ((2) [1 2]) ((0) (array [0] int)) ((1) [3]))";
+    assert_eq!(shown("[[1 2] [] [3]]", &many), want);
+    assert_eq!(shown("[(box [1 2]) [] [3]]", &many), want);
+    assert_eq!(shown("[]", &many), "(array [0] (Σ (n) [int n]))");
+    assert_eq!(shown("[[1] [2.5]]", &many), "found the float 2.5, which is not of type int");
+    assert_eq!(shown("[1 2]", &many), "found a scalar, of rank 0 instead of rank 1");
+    assert_eq!(shown("[1 2]", &ArrTy::scalar(ragged())), "(box ((n 2)) [int n] [1 2])");
+    let n = IVar::dim(0, "n");
+    let words = AtomTy::sigma(vec![n.clone()], ArrTy::new(AtomTy::CHAR, Shape::of_dims([Dim::rigid(n)])));
+    let want = "(boxes (n) [char n] [2] ((2) \"to\") ((0) \"\"))";
+    assert_eq!(shown("[\"to\" \"\"]", &ArrTy::new(words.clone(), k())), want);
+    // Boxes of boxes.
+    let m = IVar::dim(2, "m");
+    let lines = AtomTy::sigma(vec![m.clone()], ArrTy::new(words, Shape::of_dims([Dim::rigid(m)])));
+    let read = shown("[[\"to\" \"be\"] [\"or\"]]", &ArrTy::new(lines, k()));
+    assert!(read.starts_with("(boxes (n) [(Σ (m) [char m]) n] [2] ((2) (boxes"), "{read}");
 }
 
 #[test]

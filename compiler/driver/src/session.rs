@@ -12,6 +12,7 @@ use remc_syntax::ast::ItemKind;
 use rustc_hash::FxHashSet;
 use salsa::Setter;
 use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -531,23 +532,43 @@ fn position(d: &Diagnostic<Span>) -> (u32, u32) {
 }
 
 fn folder_of(path: &Path) -> PathBuf {
+    // What comes through a pipe is of nowhere: it imports from where the command runs.
+    if std::fs::metadata(path).is_ok_and(|meta| is_pipe(&meta)) {
+        return PathBuf::new();
+    }
     path.parent().map(Path::to_owned).unwrap_or_default()
 }
 
-/// Reads a source file.
+/// Whether a file is read once, from its beginning: what a shell makes of `<(…)`, or `/dev/stdin` behind a `|`.
+fn is_pipe(meta: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileTypeExt::is_fifo(&meta.file_type());
+    #[cfg(not(unix))]
+    return !meta.is_file() && !meta.is_dir();
+}
+
+/// Reads a source file, or a program from a pipe.
 pub fn read(path: &Path) -> Result<String, LoadError> {
     let unreadable = |reason: String| LoadError::Unreadable { path: path.display().to_string(), reason };
     let meta = std::fs::metadata(path).map_err(|e| unreadable(describe_read(&e)))?;
     if meta.is_dir() {
         return Err(unreadable("it is a folder".into()));
     }
-    if !meta.is_file() {
+    let pipe = is_pipe(&meta);
+    if !meta.is_file() && !pipe {
         return Err(unreadable("it is no ordinary file".into()));
     }
+    let too_large =
+        |bytes: u64| unreadable(format!("its {} MiB are more than a source file may have", bytes >> 20));
     if meta.len() > LARGEST_FILE {
-        return Err(unreadable(format!("its {} MiB are more than a source file may have", meta.len() >> 20)));
+        return Err(too_large(meta.len()));
     }
-    let bytes = std::fs::read(path).map_err(|e| unreadable(describe_read(&e)))?;
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(path).and_then(|f| f.take(LARGEST_FILE + 1).read_to_end(&mut bytes));
+    opened.map_err(|e| unreadable(describe_read(&e)))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(too_large(bytes.len() as u64));
+    }
     decode(&path.display().to_string(), bytes)
 }
 

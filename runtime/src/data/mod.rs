@@ -161,8 +161,12 @@ pub struct Place {
 
 impl Place {
     /// The file that an input's text names, if there is one: `data.npz:xs` is what the file `data.npz` has to
-    /// say about `xs`, unless there is a file of that whole name.
+    /// say about `xs`, unless there is a file of that whole name. `-` is standard input.
     pub fn of(text: &str) -> Option<Place> {
+        if text == "-" || text.starts_with("-:") {
+            let selector = text.strip_prefix("-:").map(str::to_owned);
+            return Some(Place { path: "/dev/stdin".into(), selector });
+        }
         let there = |path: &str| Path::new(path).exists();
         if there(text) {
             return Some(Place { path: text.into(), selector: None });

@@ -302,13 +302,13 @@ pub struct Run {
     /// data (.fut.bin, .in, .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd,
     /// FILE:text (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _). How a table is written
     /// is said there, too: FILE.csv:header, :noheader, :sep=; (or tab, space), :decimal=, :comment=#, :skip=2, :na=NA,
-    /// :columns=low,high (or numbers), one after the other.
+    /// :columns=low,high (or numbers), one after the other. `-` is standard input, `-:rd` a literal there.
     #[arg(long = "input", value_name = "NAME=VALUE", value_parser = input, allow_hyphen_values = true)]
     pub inputs: Vec<(String, String)>,
     /// Write the value, that of the last expression, here instead of printing it, in the format of the name's ending.
     ///
     /// .npy, .npz, .csv, .tsv, .json, .raw and .bin (raw little-endian numbers), .fut.bin, .in and .data (Futhark's
-    /// binary data); any other name gets Remora text.
+    /// binary data); any other name gets Remora text. `-` is standard output.
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// The format of the value, printed or written; only the last expression's, unless it is remora
@@ -439,7 +439,7 @@ pub struct Compile {
     pub versions: Versions,
     #[command(flatten)]
     pub size: Size,
-    /// Where to [default: standard output; without --emit, beside FILE]
+    /// Where to; `-` is standard output [default: standard output; without --emit, beside FILE]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
 }

@@ -171,8 +171,13 @@ pub fn choose<'s>(
 }
 
 /// Writes what was asked for to a file, or to standard output.
+/// The file that a command writes, if it is not to standard output: nothing is said, or `-`.
+pub fn destination(output: &Option<PathBuf>) -> Option<&Path> {
+    output.as_deref().filter(|path| path.as_os_str() != "-")
+}
+
 pub fn write(to: &Option<PathBuf>, bytes: &[u8]) -> Outcome {
-    match to {
+    match destination(to) {
         None => bytes_to_stdout(bytes),
         Some(path) => {
             files::write_atomically(path, |out| out.write_all(bytes)).map_err(|e| cannot_write(path, &e))

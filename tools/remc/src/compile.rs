@@ -2,7 +2,7 @@
 
 use crate::args::{Compile, Ir, Source};
 use crate::codes;
-use crate::commands::{cannot_write, choose, load, may_write, new_session, protected, write};
+use crate::commands::{cannot_write, choose, destination, load, may_write, new_session, protected, write};
 use crate::cuda;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, usage};
 use crate::tune::pick::Pick;
@@ -29,13 +29,13 @@ pub fn loaded(session: &Session, file: SourceFile, args: &Compile, reporter: &Re
     let program = session.link(file, &roots);
     session.verify(&program, file)?;
     let protected = protected(session, &args.source, &[]);
-    if let Some(path) = &args.output {
+    if let Some(path) = destination(&args.output) {
         may_write(path, &protected)?;
     }
     match args.emit {
         None | Some(Ir::Cuda) => {
             let asked = args.output.is_some() || args.emit.is_some();
-            let to = if asked { args.output.clone() } else { beside(&args.source) };
+            let to = if asked { destination(&args.output).map(Path::to_owned) } else { beside(&args.source) };
             let files = cuda::Files::new(to, asked, &protected)?;
             emit(session, file, args, (Ir::Cuda, Some(&files)), protected, reporter)
         }

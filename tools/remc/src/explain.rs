@@ -11,13 +11,22 @@ pub fn explain(code: Option<&str>) -> Outcome {
             PAGES.iter().map(|(code, page)| format!("{code}  {}\n", title(code, page))).collect();
         return to_stdout(&list);
     };
-    match PAGES.iter().find(|(known, _)| known.eq_ignore_ascii_case(code)) {
+    match named(code) {
         Some((_, page)) => to_stdout(page),
         None => fail(
             usage(codes::UNKNOWN_CODE, format!("there is no error code `{code}`"))
                 .help("`remc explain` without a code lists them all"),
         ),
     }
+}
+
+/// The page of a code, or of its number alone: of the errors in a program if several have it.
+fn named(code: &str) -> Option<&'static (&'static str, &'static str)> {
+    let exact = PAGES.iter().find(|(known, _)| known.eq_ignore_ascii_case(code));
+    let number: Option<u32> = code.parse().ok();
+    let has_number = |known: &str| number.is_some() && known.get(1..).and_then(|n| n.parse().ok()) == number;
+    let mut others = PAGES.iter().filter(|(known, _)| has_number(known));
+    exact.or_else(|| others.clone().find(|(known, _)| known.starts_with('E'))).or_else(|| others.next())
 }
 
 /// What a code means, as Markdown.

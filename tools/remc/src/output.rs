@@ -5,7 +5,7 @@
 
 use crate::args::{OutputFormat, Run};
 use crate::codes;
-use crate::commands::{cannot_write, may_write};
+use crate::commands::{cannot_write, destination, may_write};
 use crate::report::{Outcome, fail, stream_to_stdout, usage};
 use clap::ValueEnum;
 use remc_base::Value;
@@ -37,7 +37,7 @@ enum How {
 impl Output<'_> {
     /// What the command line asks for. `protected` is what cannot be the output.
     pub fn new<'a>(args: &'a Run, protected: &Protected) -> Outcome<Output<'a>> {
-        let to = args.output.as_deref();
+        let to = destination(&args.output);
         let format = match args.format {
             Some(format) => of(format).map_or_else(|| How::Table(limits(args)), How::Format),
             None => How::Format(to.and_then(Format::of_name).unwrap_or(Format::Remora)),
@@ -127,7 +127,7 @@ impl Output<'_> {
 
 /// How much of a table is shown: all, unless it goes to a terminal.
 fn limits(args: &Run) -> Limits {
-    let on_screen = args.output.is_none() && std::io::stdout().is_terminal();
+    let on_screen = destination(&args.output).is_none() && std::io::stdout().is_terminal();
     let size = on_screen.then(terminal_size::terminal_size).flatten();
     let (width, height) = size.map(|(w, h)| (usize::from(w.0), usize::from(h.0))).unzip();
     let rows = args.picture.rows.map(|n| usize::try_from(n).unwrap_or(usize::MAX));

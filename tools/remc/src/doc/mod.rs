@@ -17,7 +17,7 @@ use remc_typed::scheme::USES;
 use std::path::{Path, PathBuf};
 
 /// The groups of the prelude, in the order of the index.
-pub const GROUPS: [&str; 12] = [
+pub const GROUPS: [&str; 14] = [
     "arithmetic",
     "logic and bits",
     "conversion",
@@ -29,11 +29,14 @@ pub const GROUPS: [&str; 12] = [
     "choice and order",
     "segments",
     "linear algebra",
+    "statistics",
+    "random",
     "constants",
 ];
 
 /// The files of the prelude, primitives first.
-const FILES: [&str; 3] = ["prelude/scalars.remora", "prelude/arrays.remora", "prelude/library.remora"];
+const FILES: [&str; 4] =
+    ["prelude/scalars.remora", "prelude/arrays.remora", "prelude/library.remora", "prelude/numerics.remora"];
 
 /// The width of a line of text.
 const WIDTH: usize = 100;

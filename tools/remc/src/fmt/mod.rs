@@ -67,6 +67,10 @@ fn keep_worst(worst: &mut Outcome, failure: Failure) {
 /// Formats one file; whether something in it changes.
 fn one(path: &Path, args: &Fmt, reporter: &Reporter) -> Outcome<bool> {
     let shown = path.display().to_string();
+    // What is read from a pipe has no place to be written to.
+    if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return unreadable(LoadError::Unreadable { path: shown, reason: "it is no ordinary file".into() });
+    }
     let old = session::read(path).or_else(unreadable)?;
     let new = if is_page(path) { page(&shown, &old) } else { program(&shown, &old, reporter)? };
     if new == old {
