@@ -149,6 +149,8 @@ fn wrong_usage() {
     fails(&["run", "-e", "(define x 1)"], 2, "U0002");
     fails(&["run", "-e", "1", "--entry", "main"], 2, "U0003");
     fails(&["explain", "E9999"], 2, "U0011");
+    fails(&["explain", "9999"], 2, "U0011");
+    assert!(text(&remc(&["explain", "312"]).stdout).starts_with("# E0312"));
     let o = with_input(&["run", "-"], b"(+ 1 \xff)\n");
     assert_eq!(o.status.code(), Some(2));
     assert!(text(&o.stderr).contains("not UTF-8 (line 1, byte 5"), "{}", text(&o.stderr));

@@ -133,8 +133,26 @@ fn pipes_are_read() {
     let o = with_input(&["run", "-e", program, "--input", "xs=/dev/stdin:csv"], b"xs\n1\n2\n");
     assert_eq!(text(&o.stdout), "[1 2]\n", "{}", text(&o.stderr));
     let npy = remc(&["run", "-e", "[7 8]", "--format", "npy"]).stdout;
-    let o = with_input(&["run", "-e", program, "--input", "xs=/dev/stdin"], &npy);
-    assert_eq!(text(&o.stdout), "[7 8]\n", "{}", text(&o.stderr));
+    for input in ["xs=/dev/stdin", "xs=-"] {
+        let o = with_input(&["run", "-e", program, "--input", input], &npy);
+        assert_eq!(text(&o.stdout), "[7 8]\n", "{}", text(&o.stderr));
+    }
+    let o =
+        with_input(&["run", "-e", program, "--input", "xs=-:rd", "-o", "-", "--format", "json"], b"[5 6]");
+    assert_eq!(text(&o.stdout), "[5,6]\n", "{}", text(&o.stderr));
+    // The program itself, which no command can write back.
+    let o = with_input(&["run", "/dev/stdin"], b"(+ 1 2)");
+    assert_eq!(text(&o.stdout), "3\n", "{}", text(&o.stderr));
+    let o = with_input(&["fmt", "/dev/stdin"], b"(+ 1 2)");
+    assert!(text(&o.stderr).contains("no ordinary file") && o.status.code() == Some(2), "{o:?}");
+}
+
+#[test]
+fn rows_of_their_own_lengths_are_boxes() {
+    let program = "(entry (main [rows [(Σ (n) [int n]) k]]) (unbox rows (r n) (sum r)))";
+    for device in DEVICES {
+        gives(&["run", "-e", program, "--device", device, "--input", "rows=[[1 2] [] [3]]"], "[3 0 3]");
+    }
 }
 
 /// Each ends with exit code 2 and one message, which names the parameter and says this.
