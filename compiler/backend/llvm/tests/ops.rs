@@ -73,8 +73,8 @@ impl Instance {
 
     /// Whether the code depends on [`Emit::fma`].
     fn uses_fma(&self) -> bool {
-        use ScalarOp::{Cos, Exp, Log, Sin, Tan, Tanh};
-        matches!(self.code, Code::Op(Exp | Log | Sin | Cos | Tan | Tanh, _))
+        use ScalarOp::{Cos, Exp, Log, Log2, Sin, Tan, Tanh};
+        matches!(self.code, Code::Op(Exp | Log | Log2 | Sin | Cos | Tan | Tanh, _))
     }
 
     fn bound(&self) -> u64 {

@@ -96,6 +96,14 @@ pub(crate) struct Shape {
     /// The widest type that is computed with, in bytes.
     pub widest: u32,
     pub ops: i64,
+    /// The operators among those that are dozens of instructions, of a vector as of a number.
+    pub functions: u32,
+}
+
+/// Whether the code of an operator is the same for a vector as for a number, and long.
+fn is_polynomial(op: ScalarOp) -> bool {
+    use ScalarOp::{Cos, Exp, Log, Log2, Sin, Tan, Tanh};
+    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh)
 }
 
 /// Looks at a leaf from the point of view of one variable around it.
@@ -124,6 +132,7 @@ pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
             inner: Reads::default(),
             widest: 1,
             ops: 0,
+            functions: 0,
         },
     };
     s.body(body, false);
@@ -221,6 +230,7 @@ impl Scan<'_> {
                 varies |= own;
             }
             Exp::Op(op, args) => {
+                self.shape.functions += u32::from(varies && is_polynomial(*op));
                 // Vectors of these have no instruction worth the name.
                 if matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar) {
                     self.refuse();
@@ -265,9 +275,9 @@ impl Scan<'_> {
                 // And if what they are combined with does, which only the operator mentions: from its first use on.
                 if !varies && op.lambda.body.results.iter().any(|r| self.varies(*r)) {
                     self.varying.extend(&op.lambda.params);
-                    let Shape { reads, inner, ops, .. } = self.shape;
+                    let Shape { reads, inner, ops, functions, .. } = self.shape;
                     self.body(&op.lambda.body, true);
-                    self.shape = Shape { reads, inner, ops, ..self.shape };
+                    self.shape = Shape { reads, inner, ops, functions, ..self.shape };
                 }
                 // What a loop makes is taken to vary where lanes are asked whether they agree.
                 varies = true;
@@ -364,17 +374,22 @@ impl Shape {
         )
     }
 
-    /// Whether lanes of the variable pay: its reads are contiguous, or the same for all lanes.
+    /// Whether lanes of the variable pay: its reads are contiguous, or the same for all lanes; or what is done with them is
+    /// more than their price.
     pub fn pays(&self) -> bool {
-        let r = if self.loops { &self.inner } else { &self.reads };
-        self.lanes && (r.strided == 0 || !self.loops && r.contiguous >= r.strided)
+        self.lanes && if self.loops { self.inner.strided == 0 } else { self.reads_pay() }
+    }
+
+    fn reads_pay(&self) -> bool {
+        // A function of a vector saves more than so many reads of single elements cost.
+        let Reads { contiguous, strided, .. } = self.reads;
+        contiguous.max(8 * self.functions as usize) >= strided
     }
 
     /// In how many lanes straight-line code may run along the variable, if at all: where most of its reads are contiguous.
     /// Several vectors hide the latency of the combination.
     pub fn in_lanes(&self, schedule: impl Fn(Field) -> i64) -> Option<u32> {
-        let pays = self.reads.strided == 0 || self.reads.contiguous >= self.reads.strided;
-        (self.lanes && !self.loops && !self.branches && pays)
+        (self.lanes && !self.loops && !self.branches && self.reads_pay())
             .then(|| vectors(self, schedule(Field::Reduced), schedule(Field::LongBody)))
     }
 

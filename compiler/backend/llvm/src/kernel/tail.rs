@@ -426,8 +426,8 @@ fn plain_zero((op, ty, zero): Sum, init: Atom) -> Sum {
 
 /// Whether the operator is some dozens of instructions, of a vector as of a scalar.
 fn is_polynomial(op: ScalarOp) -> bool {
-    use ScalarOp::{Cos, Exp, Log, Sin, Tan, Tanh};
-    matches!(op, Exp | Log | Sin | Cos | Tan | Tanh)
+    use ScalarOp::{Cos, Exp, Log, Log2, Sin, Tan, Tanh};
+    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh)
 }
 
 /// Whether the operator is an instruction or a few, for a vector as for a scalar.

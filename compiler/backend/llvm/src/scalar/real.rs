@@ -1,7 +1,7 @@
 //! The functions into the reals: `sqrt`, `exp`, `log`, `sin`, …
 //!
 //! Integers are converted to `f64` first, and `f16` is computed in `f32`. `sqrt` is an instruction and
-//! exact. `exp` and `log` are computed by the code below, and some more in `circular.rs`, the same for scalars and
+//! exact. `exp`, `log` and `log2` are computed by the code below, and some more in `circular.rs`, the same for scalars and
 //! vectors, so that a value does not depend on the lane or the rest of a loop that it came to; other functions are the
 //! host's C library's, called lane by lane. [`super::ulp_bound`] says how far the results may be from the
 //! interpreter's.
@@ -18,6 +18,11 @@
 //! `s = f / (2 + f)`, `log m = 2 artanh s = 2s + s (2/3 s^2 + 2/5 s^4 + …)`. Because `2s = f - s f` and
 //! `s f = f^2/2 - s f^2/2`, this is `f - (f^2/2 - s (f^2/2 + R))` for the bracket `R` above: the exact `f`
 //! with a small correction. (The arrangement is that of W. Kahan and K. C. Ng's libm.)
+//!
+//! ## `log2`
+//! `k + log m / ln 2`, exact for powers of two. `log m` is `hi + lo`, of which `hi` has half of the bits of a number, and
+//! `1 / ln 2` is a sum of two as well, so the product of the first parts is exact; it is added to `k` with what that is
+//! rounded by (as in FreeBSD's msun).
 
 use super::Emit;
 use crate::error::EmitError;
@@ -36,6 +41,9 @@ pub(super) struct Format<'ctx> {
     bias: i64,
     /// `ln 2` in two parts; the first has enough trailing zeros that its product with an exponent is exact.
     ln2: (f64, f64),
+    /// `1 / ln 2` in two parts, the first of few bits; and which bits of a number are half of it.
+    log2_e: (f64, f64),
+    first_half: i64,
     /// Adding this number leaves an integer in the low bits of the mantissa.
     pub(super) shifter: f64,
     /// Outside of this range `exp` is 0 or infinite; inside, the exponent is in reach of two halves.
@@ -63,7 +71,7 @@ impl<'ctx> Emit<'_, 'ctx> {
         let result = match op {
             ScalarOp::Sqrt => self.intrinsic("llvm.sqrt", &[], &[x])?,
             ScalarOp::Exp => self.exp(&self.format(working), x)?,
-            ScalarOp::Log => self.log(&self.format(working), x)?,
+            ScalarOp::Log | ScalarOp::Log2 => self.log(op, &self.format(working), x)?,
             ScalarOp::Sin | ScalarOp::Cos | ScalarOp::Tan | ScalarOp::Tanh => {
                 self.circular(op, working, x)?
             }
@@ -85,6 +93,8 @@ impl<'ctx> Emit<'_, 'ctx> {
                 mantissa: 23,
                 bias: 127,
                 ln2: (0.693_359_375, -2.121_944_400_546_905_8e-4),
+                log2_e: (f32::from_bits(0x3fb8_b000) as f64, f32::from_bits(0xb938_9ad4) as f64),
+                first_half: 0xffff_f000,
                 shifter: 1.5 * f64::powi(2.0, 23),
                 exp_range: (-104.0, 89.0),
                 exp_degree: 7,
@@ -99,6 +109,8 @@ impl<'ctx> Emit<'_, 'ctx> {
                 mantissa: 52,
                 bias: 1023,
                 ln2: (f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)),
+                log2_e: (f64::from_bits(0x3ff7_1547_6520_0000), f64::from_bits(0x3de7_05fc_2eef_a200)),
+                first_half: -1 << 32,
                 shifter: 1.5 * f64::powi(2.0, 52),
                 exp_range: (-746.0, 710.0),
                 exp_degree: 13,
@@ -174,7 +186,8 @@ impl<'ctx> Emit<'_, 'ctx> {
         Ok((p, bits))
     }
 
-    fn log(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
+    /// `log` or `log2`.
+    fn log(&self, op: ScalarOp, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
         let constant = |c: f64| self.float_like(x, c);
         let (float, int): (BasicTypeEnum<'ctx>, BasicTypeEnum<'ctx>) = (f.float.into(), f.int.into());
         let small = self.fcmp(FloatPredicate::OLT, x, constant(f.least_normal)?)?;
@@ -199,10 +212,23 @@ impl<'ctx> Emit<'_, 'ctx> {
         let series = self.polynomial(z, (1..=f.log_terms).rev().map(|i| 2.0 / (2 * i + 1) as f64))?;
         let tail = self.fmul(z, series)?;
         let half_square = self.fmul(constant(0.5)?, self.fmul(fr, fr)?)?;
-        let correction =
-            self.multiply_add(s, self.fadd(half_square, tail)?, self.fmul(k, constant(f.ln2.1)?)?)?;
-        let low = self.fsub(self.fsub(half_square, correction)?, fr)?;
-        let result = self.fsub(self.fmul(k, constant(f.ln2.0)?)?, low)?;
+        let bracket = self.fadd(half_square, tail)?;
+        let result = if op == ScalarOp::Log2 {
+            let hi = self.bitcast(self.fsub(fr, half_square)?, int)?;
+            let hi = self.bitcast(self.and(hi, self.int_like(hi, f.first_half)?)?, float)?;
+            let lo = self.fsub(self.fsub(fr, hi)?, half_square)?;
+            let lo = self.multiply_add(s, bracket, lo)?;
+            let (first, second) = (constant(f.log2_e.0)?, constant(f.log2_e.1)?);
+            let large = self.fmul(hi, first)?;
+            let small = self.multiply_add(lo, first, self.fmul(self.fadd(lo, hi)?, second)?)?;
+            let sum = self.fadd(k, large)?;
+            let lost = self.fadd(self.fsub(k, sum)?, large)?;
+            self.fadd(self.fadd(small, lost)?, sum)?
+        } else {
+            let correction = self.multiply_add(s, bracket, self.fmul(k, constant(f.ln2.1)?)?)?;
+            let low = self.fsub(self.fsub(half_square, correction)?, fr)?;
+            self.fsub(self.fmul(k, constant(f.ln2.0)?)?, low)?
+        };
 
         // The edges: infinity and NaN stay, 0 gives minus infinity, the negative have no logarithm.
         let zero = constant(0.0)?;
@@ -223,8 +249,6 @@ pub(super) fn factorial(k: u32) -> f64 {
 pub(super) fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
     let single = ty == BaseTy::F32;
     Some(match op {
-        ScalarOp::Log2 if single => "log2f",
-        ScalarOp::Log2 => "log2",
         ScalarOp::Sin if single => "sinf",
         ScalarOp::Sin => "sin",
         ScalarOp::Cos if single => "cosf",
