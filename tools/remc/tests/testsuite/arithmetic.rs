@@ -86,7 +86,9 @@ fn agree(t: BaseTy) -> Result<(), Failed> {
         let second = if ["expt", "**"].contains(&f.name.as_str()) { "k" } else { "y" };
         let of = |x: &str, y: &str| match f.arity {
             1 => format!("({} {x})", f.name),
-            _ => format!("({} {x} {y})", f.name),
+            2 => format!("({} {x} {y})", f.name),
+            // Any more are the second again.
+            n => format!("({} {x}{})", f.name, format!(" {y}").repeat(n - 1)),
         };
         [of("x", second), of("(index-item x 2)", &format!("(index-item {second} 2)"))]
     });
