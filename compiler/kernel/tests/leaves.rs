@@ -216,3 +216,26 @@ fn an_order_of_which_little_is_read_is_a_selection() {
     assert_eq!(greatest("3"), (false, true));
     assert_eq!(greatest("20"), (true, true));
 }
+
+/// What is computed of an element by a function is worth more than what it costs to read elements that do not lie side by
+/// side.
+#[test]
+fn functions_run_in_lanes_wherever_their_elements_are() {
+    let lanes = |op: &str| {
+        let text = format!(
+            "(flat 1 (name \"main\") (provs (p0 \"main\" 0 0)) (types)
+               (params (%n.0 int) (%x.1 float %n.0 4)) (inputs %x.1) (output 0)
+               (body
+                 (let ((%a.2 float %n.0)) (seg-map grid ((%i.3 %n.0)) (leaf
+                   (let ((%y.4 float)) (index %x.1 %i.3 1) p0)
+                   (let ((%z.5 float)) (index %x.1 %i.3 2) p0)
+                   (let ((%s.6 float)) (op + %y.4 %z.5) p0)
+                   (let ((%t.7 float)) (op {op} %s.6) p0)
+                   (give %t.7))) p0)
+                 (give %a.2)))"
+        );
+        support::lowered(&text, Target::default()).contains("(for (lanes")
+    };
+    assert!(lanes("log") && lanes("cos"));
+    assert!(!lanes("negate"));
+}

@@ -73,8 +73,7 @@ impl Instance {
 
     /// Whether the code depends on [`Emit::fma`].
     fn uses_fma(&self) -> bool {
-        use ScalarOp::{Cos, Exp, Log, Log2, Sin, Tan, Tanh};
-        matches!(self.code, Code::Op(Exp | Log | Log2 | Sin | Cos | Tan | Tanh, _))
+        matches!(self.code, Code::Op(op, _) if remc_kernel::ir::is_polynomial(op))
     }
 
     fn bound(&self) -> u64 {

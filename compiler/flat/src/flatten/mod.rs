@@ -18,9 +18,10 @@
 //! arrays may be rounds that run in parallel (`rounds`). At the end maps of a scan's prefixes become part of the scan
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
 //! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). An order of which few
-//! places are read is a selection (`first`), and of one that is read for the items themselves those are sorted (`sorted`). A loop that
-//! only changes items of the arrays that it carries is one thread's (`narrow`). Each threshold gets a name (`names`). Nothing is refused: work that no
-//! leaf may do (see [`crate::legal`]) runs on the host, one iteration after the other (`host`).
+//! places are read is a selection (`first`), and of one that is read for the items themselves those are sorted (`sorted`).
+//! A loop that only changes items of the arrays that it carries is one thread's (`narrow`). Each threshold gets a name
+//! (`names`). Nothing is refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration after the
+//! other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.

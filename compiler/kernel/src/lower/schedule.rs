@@ -16,7 +16,7 @@
 //! The numbers that this is decided by are those of a [`crate::schedule::Schedule`].
 
 use super::build::Emit;
-use crate::ir::neutral;
+use crate::ir::{is_polynomial, neutral};
 use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
@@ -98,12 +98,6 @@ pub(crate) struct Shape {
     pub ops: i64,
     /// The operators among those that are dozens of instructions, of a vector as of a number.
     pub functions: u32,
-}
-
-/// Whether the code of an operator is the same for a vector as for a number, and long.
-fn is_polynomial(op: ScalarOp) -> bool {
-    use ScalarOp::{Cos, Exp, Log, Log2, Sin, Tan, Tanh};
-    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh)
 }
 
 /// Looks at a leaf from the point of view of one variable around it.

@@ -8,9 +8,10 @@
 //! (while ((%p 0) (%w 8)) (op < %w %n) … two runs of %w after the other become one, from half %p into the other half …)
 //! ```
 //!
-//! A merge sort from the bottom up, on a GPU; a processor has vectors and caches for others (`digits`). Keys go along with the numbers of their items, so that both are read in order, and
-//! what is taken in a merge is selected: there is no branch to guess wrong. An item comes before the one on its left only
-//! where its key is less, so the sort is stable, and its order that of all devices.
+//! A merge sort from the bottom up, on a GPU; a processor has vectors and caches for others (`digits`). Keys go along with
+//! the numbers of their items, if these are wanted, so that both are read in order, and what is taken in a merge is selected:
+//! there is no branch to guess wrong. An item comes before the one on its left only where its key is less, so the sort is
+//! stable, and its order that of all devices.
 //!
 //! The order is [`remc_base::ops::total_cmp`]: what is no number comes last, and zeros are equal.
 
@@ -60,8 +61,7 @@ impl Table {
 }
 
 impl Leaf<'_> {
-    /// The stable permutation that sorts the items of an axis by their keys.
-    /// … or their keys in that order.
+    /// The stable permutation that sorts the items of an axis by their keys, or the keys in that order.
     pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body, gives: Gives) -> L<()> {
         let v = Leaf::one(pat)?;
         let table = self.table(axis, body, gives)?;

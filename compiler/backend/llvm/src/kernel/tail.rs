@@ -35,7 +35,7 @@ use inkwell::values::{IntValue, PointerValue};
 use inkwell::{IntPredicate, types::VectorType};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
-use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var};
+use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var, is_polynomial};
 use remc_kernel::schedule::Field;
 use std::ops::Range;
 
@@ -422,12 +422,6 @@ fn plain_zero((op, ty, zero): Sum, init: Atom) -> Sum {
         Atom::Const(Scalar::F64(x)) if op == ScalarOp::Add && !negative_zero(x) => (op, ty, Scalar::F64(0.0)),
         _ => (op, ty, zero),
     }
-}
-
-/// Whether the operator is some dozens of instructions, of a vector as of a scalar.
-fn is_polynomial(op: ScalarOp) -> bool {
-    use ScalarOp::{Cos, Exp, Log, Log2, Sin, Tan, Tanh};
-    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh)
 }
 
 /// Whether the operator is an instruction or a few, for a vector as for a scalar.

@@ -6,7 +6,7 @@ use super::*;
 const ELSEWHERE: &[(&[&str], &str)] = &[
     // Definitions.
     (
-        &["def", "defun", "defn", "fun", "function", "val", "var", "const"],
+        &["def", "defun", "defn", "fun", "function", "val", "const"],
         "a definition is (define x e) or (define (f x y) e)",
     ),
     (&["\\", "lam"], "a function is written (λ (x) e), or (fn (x) e)"),
