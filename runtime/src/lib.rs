@@ -43,6 +43,7 @@ pub mod numbers;
 pub mod plan;
 pub mod private;
 pub mod stop;
+pub mod stream;
 pub mod table;
 pub mod temporary;
 pub mod text;

@@ -152,6 +152,22 @@ fn to_row_major(shape: &[usize]) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Reads a header, and no byte behind it.
+pub fn read_header(from: &mut dyn Read) -> Result<Header, NpyError> {
+    let mut start = Vec::new();
+    let io = |e: io::Error| NpyError::Unreadable(reason(&e));
+    let mut more = |start: &mut Vec<u8>, n: usize| {
+        (&mut *from).take(n as u64).read_to_end(start).map_err(io).map(|_| ())
+    };
+    more(&mut start, MAGIC.len() + 2)?;
+    let width = if start.get(MAGIC.len()) == Some(&1) { 2 } else { 4 };
+    more(&mut start, width)?;
+    let length = start.get(MAGIC.len() + 2..).unwrap_or_default();
+    let length = length.iter().rev().fold(0usize, |n, b| n << 8 | *b as usize);
+    more(&mut start, length.min(LONGEST_HEADER))?;
+    split(&start).map(|(header, _)| header)
+}
+
 /// The header, and the bytes after it.
 fn split(bytes: &[u8]) -> Result<(Header, &[u8]), NpyError> {
     let Some(rest) = bytes.strip_prefix(MAGIC) else {

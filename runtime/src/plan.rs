@@ -27,6 +27,7 @@ pub mod watched;
 mod tests;
 
 use crate::stop::Stopped;
+use crate::stream;
 use remc_base::ops::{OpError, ScalarOp, apply, cast, zero};
 use remc_base::{BaseTy, Prov, Scalar, Trap};
 use remc_kernel::contract::{Fused, fused};
@@ -71,6 +72,16 @@ pub trait Machine {
         out: &Self::Buffer,
     ) -> Result<(), Stopped>;
 
+    /// Items of a channel: how many, and a buffer of them for each of its arrays.
+    fn pull(&mut self, _: Prov, channel: usize, _: u64, _: stream::Take) -> Result<Pulled<Self::Buffer>, Stopped> {
+        broken(format!("a device without streams is asked for items of channel {channel}"))
+    }
+
+    /// Appends items to a channel: the buffer, the base type and the dims of each of its arrays.
+    fn push(&mut self, _: Prov, channel: usize, _: &[(&Self::Buffer, BaseTy, Vec<usize>)]) -> Result<(), Stopped> {
+        broken(format!("a device without streams is given items of channel {channel}"))
+    }
+
     /// How many blocks run at the same time at most.
     fn workers(&self) -> u64;
 
@@ -79,6 +90,9 @@ pub trait Machine {
         test.holds(size)
     }
 }
+
+/// Items of a channel: how many, and the buffers of its arrays.
+pub type Pulled<B> = (usize, Vec<B>);
 
 /// What a parameter of a program or of a kernel is given.
 #[derive(Debug)]
@@ -452,6 +466,38 @@ impl<'a, M: Machine> Plan<'a, M> {
             }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out, gives } => self.sort(keys, *out, *gives),
+            StmtKind::Pull { channel, at, take, count, buffers } => {
+                let at = u64::try_from(self.int(*at)?).unwrap_or(0);
+                let number = |n: i64| u64::try_from(n).unwrap_or(0);
+                let take = match take {
+                    Take::Multiple(n) => stream::Take::Multiple(number(self.int(*n)?).max(1)),
+                    Take::Exactly(n) => stream::Take::Exactly(number(self.int(*n)?)),
+                    Take::All => stream::Take::All,
+                };
+                let (n, all) = self.machine.pull(s.prov, *channel, at, take)?;
+                if all.len() != buffers.len() {
+                    return broken(format!("{} arrays of channel {channel}", all.len()));
+                }
+                self.bind(*count, Place::Scalar(Scalar::I64(n as i64)));
+                for (b, memory) in buffers.iter().zip(all) {
+                    let place = self.hold(Held::Owned(memory));
+                    self.bind(*b, place);
+                }
+                Ok(())
+            }
+            StmtKind::Push { channel, buffers } => {
+                let mut slots = Vec::new();
+                for b in buffers {
+                    let (slot, base, dims) = self.buffer(*b)?;
+                    let dims = dims.iter().map(|d| usize::try_from(*d).unwrap_or(0)).collect::<Vec<_>>();
+                    slots.push((slot, base, dims));
+                }
+                let mut all = Vec::new();
+                for (slot, base, dims) in slots {
+                    all.push((memory(&self.slots, slot)?, base, dims));
+                }
+                self.machine.push(s.prov, *channel, &all)
+            }
             StmtKind::Chain { .. }
             | StmtKind::Points { .. }
             | StmtKind::Barrier

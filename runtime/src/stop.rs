@@ -14,6 +14,8 @@ pub enum Stopped {
     Device(String),
     /// The program breaks a rule of its language: a mistake of the compiler.
     Broken(String),
+    /// A stream could not be read on, or not be written to: why, for people; and the place that wanted it.
+    Stream { why: String, prov: u32 },
     /// Whoever runs it has had enough.
     Ended,
     /// The plan said that it stopped and not why: a mistake of the compiler.

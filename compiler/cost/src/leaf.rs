@@ -216,7 +216,7 @@ impl<'s, 'p> Walk<'s, 'p> {
             self.found.provs.push(s.prov);
         }
         match &s.exp {
-            E::Check { .. } => {}
+            E::Check { .. } | E::Pull { .. } | E::Push { .. } => {}
             E::Atom(a) => match (a, s.pat.as_slice()) {
                 (Atom::Var(x), [v]) if !self.scope.p.vars[*v].ty.is_scalar() => {
                     self.cells.insert(*v, (*x, Vec::new()));

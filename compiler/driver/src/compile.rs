@@ -10,7 +10,7 @@ use crate::pipeline::Stage;
 use crate::session::{InternalBug, Session};
 pub use kept::{Compiled, Kept};
 use memo::{Tuned, Unit};
-use remc_base::{GlobalId, Name};
+use remc_base::{GlobalId, Name, NodeId};
 use remc_explicit::ir::Definition;
 pub use remc_flat::flatten::{ALWAYS, NEVER, Threshold, Thresholds};
 pub use remc_flat::ir::Named;
@@ -19,6 +19,7 @@ pub use remc_kernel::schedule::{Field, Schedule};
 use remc_mono::build::MOST_PARTS;
 use remc_mono::limits::{Limitation, TooLarge};
 use remc_mono::opt::RowsAre;
+use remc_mono::stream::Unstreamable;
 use std::sync::Arc;
 use steps::Steps;
 
@@ -40,6 +41,8 @@ pub enum Stop {
 pub enum CompileError {
     Limitation(Limitation),
     TooLarge(TooLarge),
+    /// What goes along a stream and needs all of it at once; where, and the calls that led there.
+    Unstreamable(Unstreamable, Vec<(GlobalId, NodeId)>),
     /// A value for a number that the program does not have, the names of its thresholds, and those of its operators.
     NoNumber(String, Vec<Name>, Vec<Name>),
     /// A value for a size that no operator's versions are chosen by, and the sizes of each operator.
@@ -84,6 +87,8 @@ pub struct Options<'o> {
     /// Definitions of closed types that the targets need, none of them an entry, and whose values are known already: they
     /// are inputs, in this order.
     pub given: Vec<GlobalId>,
+    /// Whether whoever runs the program has its streams in pieces. Else they are arrays.
+    pub streams: bool,
 }
 
 /// The numbers of a device that choose between versions and cut work into blocks. They change the order
@@ -145,7 +150,7 @@ impl Session {
     ) -> Result<Stop, CompileError> {
         let most = options.size_limit.unwrap_or(MOST_PARTS);
         let given = options.given.clone();
-        let unit = Unit::new(&self.db, file, targets.to_vec(), ranks.to_vec(), most, given);
+        let unit = Unit::new(&self.db, file, targets.to_vec(), ranks.to_vec(), most, given, options.streams);
         match options.watch.is_some() || options.stop_after.is_some() {
             true => self.step_by_step(unit, options),
             false => self.memoised(unit, options),
@@ -193,7 +198,7 @@ impl Session {
             Some("mono") => RowsAre::Distributed,
             _ => options.tuning.thresholds.rows(),
         };
-        let mono = steps.segmented(mono, rows)?;
+        let mono = steps.segmented(mono, rows, unit.streams(db))?;
         if options.to == Some("mono") {
             return Ok(Stop::Mono(Arc::new(mono)));
         }

@@ -18,6 +18,8 @@ pub enum Stage {
     Build,
     /// A pass from Mono to Mono, by its place in [`PASSES`].
     Optimise(usize),
+    /// Of programs with streams alone; the passes before [`remc_mono::opt::segment`] run again behind it.
+    Stream,
     Flatten,
     Lower,
     Codegen,
@@ -62,6 +64,7 @@ const EXECUTE: PassInfo =
 pub fn stages() -> Vec<Stage> {
     let mut all = vec![Stage::Parse, Stage::Check, Stage::Explicitize, Stage::Build];
     all.extend((0..PASSES.len()).map(Stage::Optimise));
+    all.push(Stage::Stream);
     all.extend([Stage::Flatten, Stage::Lower, Stage::Codegen, Stage::Execute, Stage::Verify, Stage::Interp]);
     all
 }
@@ -74,6 +77,7 @@ impl Stage {
             Stage::Explicitize => &remc_explicit::lower::PASS,
             Stage::Build => &remc_mono::build::PASS,
             Stage::Optimise(k) => &PASSES[k].info,
+            Stage::Stream => &remc_mono::stream::PASS,
             Stage::Flatten => &remc_flat::flatten::PASS,
             Stage::Lower => &remc_kernel::lower::PASS,
             Stage::Codegen => &CODEGEN,
@@ -96,12 +100,13 @@ impl Stage {
             Stage::Verify => 7,
             Stage::Interp => 8,
             Stage::Execute => 9,
-            Stage::Optimise(k) => 10 + k,
+            Stage::Stream => 10,
+            Stage::Optimise(k) => 11 + k,
         }
     }
 }
 
-const SLOTS: usize = 10 + PASSES.len();
+const SLOTS: usize = 11 + PASSES.len();
 
 /// Time spent in each stage. Stages nest (checking a definition asks for the types of others, whose
 /// files may not be parsed yet); time counts for the innermost alone.

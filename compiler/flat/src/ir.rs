@@ -5,7 +5,7 @@
 //! body     ::= stmt … (give a …)                             runs on the host, one statement at a time
 //! stmt     ::= (let (x …) exp @prov)
 //! exp      ::= a | (op o a …) | (cast t a) | (literal (n …) a …) | (index x a …) | (view v x a …)
-//!            | (check trap a a …)                            as in Mono; O(1) or one copy each
+//!            | (check trap a a …) | (pull …) | (push …)       as in Mono; O(1) or one copy each
 //!            | (if a body body) | (for i a ((x a) …) body) | (while ((x a) …) body body)
 //!            | (serial-map ((i a) …) body)                   a map whose body needs the host or all threads
 //!            | (seg-map level ((i a) …) leaf)
@@ -59,6 +59,7 @@ pub struct Program {
     pub vars: IdVec<Var, VarInfo>,
     pub params: Vec<Var>,
     pub inputs: Vec<Input>,
+    pub channels: Vec<mono::Channel>,
     pub body: Body,
     pub output: Output,
 }

@@ -232,7 +232,7 @@ impl<'p> Verifier<'p> {
     fn legal(&self, found: std::result::Result<(), Illegal>) -> Result {
         match found {
             Ok(()) => Ok(()),
-            Err(why @ (Illegal::Grade | Illegal::Join)) => {
+            Err(why @ (Illegal::Grade | Illegal::Join | Illegal::Channel)) => {
                 self.broken(Rule::Sort, format!("{why} inside a leaf"))
             }
             Err(why @ Illegal::Size(_)) => self.broken(Rule::Size, format!("a leaf makes {why}")),

@@ -181,6 +181,8 @@ impl Program {
         self.body.for_each_stmt(&mut |s| {
             let form = match &s.exp {
                 Exp::Host(mono::Exp::View { .. }) => "view",
+                Exp::Host(mono::Exp::Pull { .. }) => "pull",
+                Exp::Host(mono::Exp::Push { .. }) => "push",
                 Exp::Host(_) => return,
                 Exp::If { .. } => "if",
                 Exp::For { .. } => "for",
@@ -213,6 +215,7 @@ impl Program {
             vars: self.vars.clone(),
             params: self.params.clone(),
             inputs: self.inputs.clone(),
+            channels: self.channels.clone(),
             body: mono::Body::default(),
             output: self.output.clone(),
         }
@@ -220,7 +223,7 @@ impl Program {
 
     /// The program that has all but the body in common with one of Mono.
     pub fn of_table(table: mono::Program, body: Body) -> Program {
-        let mono::Program { name, provs, vars, params, inputs, output, .. } = table;
-        Program { name, provs, vars, params, inputs, body, output }
+        let mono::Program { name, provs, vars, params, inputs, channels, output, .. } = table;
+        Program { name, provs, vars, params, inputs, channels, body, output }
     }
 }

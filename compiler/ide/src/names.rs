@@ -448,6 +448,10 @@ impl Walk {
             }
             TypeKind::Quot(t) => self.ty(t, free),
             TypeKind::Val(i) => self.index(i, free),
+            TypeKind::Stream { item, length } => {
+                self.ty(item, free);
+                length.iter().for_each(|n| self.index(n, free));
+            }
             TypeKind::Error => {}
         }
     }

@@ -15,6 +15,7 @@
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
 //!            | (launch kernel (a …)) | (grade (b …) b) | (sort (b) b)   each with its provenance
+//!            | (pull c a take x (x …)) | (push c (x …))
 //! exp      ::= a | (op o a …) | (cast t a) | (bits a) | (load buffer a …)
 //!            | (workers) | (test compare a threshold n)             the plan's alone
 //! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
@@ -101,7 +102,7 @@ use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
 pub use remc_flat::ir::{Compare, Test};
-pub use remc_mono::ir::{Atom, Gives, Input, InputWitness, Output, Var, Witness};
+pub use remc_mono::ir::{Atom, Channel, Gives, Input, InputWitness, Output, Take, Var, Witness};
 
 define_id! {
     /// A kernel of a program.
@@ -116,6 +117,7 @@ pub struct Program {
     /// Sizes and scalars, then buffers, as in Mono.
     pub params: Vec<Var>,
     pub inputs: Vec<Input>,
+    pub channels: Vec<Channel>,
     pub output: Output,
     pub kernels: IdVec<KernelId, Kernel>,
     pub plan: Vec<Stmt>,
@@ -292,6 +294,20 @@ pub enum StmtKind {
         keys: Vec<Var>,
         out: Var,
         gives: Gives,
+    },
+    /// As in Mono: binds how many items of a channel there are, and buffers of these, one for each of its arrays, which
+    /// belong to the plan from then on. The plan's alone.
+    Pull {
+        channel: usize,
+        at: Atom,
+        take: Take,
+        count: Var,
+        buffers: Vec<Var>,
+    },
+    /// Appends the items in buffers, one for each of the channel's arrays. The plan's alone.
+    Push {
+        channel: usize,
+        buffers: Vec<Var>,
     },
 }
 

@@ -63,6 +63,7 @@ impl Frees {
                 StmtKind::Alloc { buffer } => {
                     owned.insert(*buffer, k);
                 }
+                StmtKind::Pull { buffers, .. } => owned.extend(buffers.iter().map(|b| (*b, k))),
                 StmtKind::For { carried, body, next, .. } => {
                     self.loop_(carried, body, next, k, &mut owned, &mut moved);
                 }
@@ -262,6 +263,12 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
             keys.iter().for_each(|k| f(*k));
             f(*out);
         }
+        StmtKind::Pull { at, take, buffers, .. } => {
+            atom(at);
+            take.operand().iter().for_each(&mut atom);
+            buffers.iter().for_each(|b| f(*b));
+        }
+        StmtKind::Push { buffers, .. } => buffers.iter().for_each(|b| f(*b)),
     }
     for b in s.blocks() {
         for inner in b {

@@ -13,7 +13,7 @@ use remc_base::sexp::{self, Sexp, SexpError, SexpKind};
 use remc_base::{BaseTy, Name, Prov, Provenance, Trap};
 use remc_mono::interface::ReadInterface;
 use remc_mono::ir::{Input, Output};
-use remc_mono::parse::constant;
+use remc_mono::parse::{channels, constant, take};
 use remc_mono::text::{Deep, MAX_BODY_DEPTH, around};
 pub use remc_typed::parse::ParseError;
 use remc_typed::parse::{Items, Types, fail, id, int, string, symbol, value_var};
@@ -48,6 +48,7 @@ fn program(text: &str) -> Result<Program> {
     let types = Types::table(items.next("(types …)")?)?;
     let params = Items::form(items.next("(params …)")?, "params")?;
     let inputs = Items::form(items.next("(inputs …)")?, "inputs")?;
+    let channels = channels(&mut items)?;
     let mut output = Items::form(items.next("(output …)")?, "output")?;
     let mut kernels = Vec::new();
     let mut plan = loop {
@@ -94,6 +95,7 @@ fn program(text: &str) -> Result<Program> {
         vars,
         params,
         inputs,
+        channels,
         output: read_output,
         kernels: read_kernels,
         plan: stmts,
@@ -504,6 +506,19 @@ impl<'t> Parser<'t> {
                 let keys = Items::list(items.next("keys")?, "a list of buffers")?.rest;
                 let keys = keys.iter().map(|s| self.var(s)).collect::<Result<_>>()?;
                 StmtKind::Sort { keys, out: self.var(items.next("a buffer")?)?, gives }
+            }
+            "pull" => {
+                let channel = number(items.next("a channel")?)?;
+                let at = self.atom(items.next("a place")?)?;
+                let take = take(items.next("how many")?, &mut |s| self.atom(s))?;
+                let count = self.binder(items.next("the number of items")?)?;
+                let buffers = self.binders(Items::list(items.next("buffers")?, "a list of buffers")?.rest)?;
+                StmtKind::Pull { channel, at, take, count, buffers }
+            }
+            "push" => {
+                let channel = number(items.next("a channel")?)?;
+                let buffers = Items::list(items.next("buffers")?, "a list of buffers")?.rest;
+                StmtKind::Push { channel, buffers: buffers.iter().map(|s| self.var(s)).collect::<Result<_>>()? }
             }
             _ => return fail(s, format!("unknown form of statement `{head}`")),
         };

@@ -50,7 +50,7 @@ use remc_base::sexp::quoted;
 use remc_base::{ArrTy, BaseTy, Prov, VarId};
 use remc_mono::interface::PrintInterface;
 use remc_mono::ir::{Input, Output};
-use remc_mono::print::constant;
+use remc_mono::print::{constant, take};
 use remc_mono::text::IN_PLACE;
 use remc_typed::print::{TypeTexts, value_var};
 use std::collections::VecDeque;
@@ -66,6 +66,7 @@ pub fn print_program(p: &Program) -> String {
     let provs = p.provs.print().replace('\n', "\n  ");
     let params = pr.binders(&p.params);
     let inputs: String = p.inputs.iter().map(|i| format!(" {}", pr.input(i, 0))).collect();
+    let channels = remc_mono::print::channels(&p.channels);
     let output = pr.output(&p.output, 0);
     for (k, kernel) in p.kernels.iter() {
         pr.line(2);
@@ -78,7 +79,7 @@ pub fn print_program(p: &Program) -> String {
     let _ = write!(pr.out, "(give{results}))");
     pr.parts();
     let _ = write!(out, "\n  {provs}\n  (types{})", pr.types.rows());
-    let _ = write!(out, "\n  (params {params})\n  (inputs{inputs})\n  (output {output})");
+    let _ = write!(out, "\n  (params {params})\n  (inputs{inputs}){channels}\n  (output {output})");
     out += &pr.out;
     let unbound: Vec<Var> = p.vars.iter().map(|(v, _)| v).filter(|v| !pr.bound[v.index()]).collect();
     if !unbound.is_empty() {
@@ -386,6 +387,12 @@ impl<'p> Printer<'p> {
             StmtKind::Sort { keys, out, gives } => {
                 format!("({} {} {}", gives.word(), self.vars(keys), self.var(*out))
             }
+            StmtKind::Pull { channel, at, take: t, count, buffers } => {
+                let (at, t) = (self.atom(*at), take(*t, |a| self.atom(a)));
+                let count = self.binder(*count);
+                format!("(pull {channel} {at} {t} {count} ({})", self.binders(buffers))
+            }
+            StmtKind::Push { channel, buffers } => format!("(push {channel} {}", self.vars(buffers)),
         };
         self.out += &head;
         match s {

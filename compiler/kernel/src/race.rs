@@ -384,7 +384,9 @@ impl<'p> Checker<'p> {
                 | StmtKind::Alias { .. }
                 | StmtKind::Slice { .. }
                 | StmtKind::Launch { .. }
-                | StmtKind::Sort { .. } => {}
+                | StmtKind::Sort { .. }
+                | StmtKind::Pull { .. }
+                | StmtKind::Push { .. } => {}
             }
         }
     }

@@ -52,14 +52,45 @@ pub fn run_watched(
     params: &[Array],
     watch: &mut dyn FnMut(Var, &Array),
 ) -> Result<Vec<Array>, Fault> {
-    let mut e = Eval { p, vars: vec![None; p.vars.len()], watch };
+    run_channels(p, params, &mut Channels::default(), watch)
+}
+
+/// What is in the channels of a program: all items of each array of each, those of the inputs from the beginning; and how
+/// many items a pull takes at most where that is left to who runs the program, 0 for all.
+#[derive(Clone, Default, Debug)]
+pub struct Channels {
+    pub items: Vec<Vec<Array>>,
+    pub chunk: usize,
+}
+
+/// As [`run_watched`], of a program with channels.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_channels(
+    p: &Program,
+    params: &[Array],
+    channels: &mut Channels,
+    watch: &mut dyn FnMut(Var, &Array),
+) -> Result<Vec<Array>, Fault> {
+    for c in p.channels.iter().skip(channels.items.len()) {
+        let none = |(base, rank): &(BaseTy, usize)| Array { base: *base, dims: vec![0; rank + 1], data: Rc::default() };
+        channels.items.push(c.arrays.iter().map(none).collect());
+    }
+    let mut e = Eval { p, vars: vec![None; p.vars.len()], channels: &mut *channels, watch };
     if params.len() != p.params.len() {
         return bug("another number of parameters");
     }
     for (v, a) in p.params.iter().zip(params) {
         e.bind(*v, a.clone())?;
     }
-    e.body(&p.body)
+    let mut results = e.body(&p.body)?;
+    for (c, items) in p.channels.iter().zip(&channels.items) {
+        if let (Some(at), [array]) = (c.output, &items[..]) {
+            results[at] = array.clone();
+        }
+    }
+    Ok(results)
 }
 
 /// The parameters for the values of an entry's indices and its arguments.
@@ -253,6 +284,7 @@ fn bug<T>(message: impl Into<String>) -> R<T> {
 struct Eval<'p, 'w> {
     p: &'p Program,
     vars: Vec<Option<Array>>,
+    channels: &'w mut Channels,
     watch: &'w mut dyn FnMut(Var, &Array),
 }
 
@@ -464,6 +496,36 @@ impl Eval<'_, '_> {
                 }
                 Ok(())
             }
+            Exp::Pull { channel, at, take } => {
+                let at = self.size(*at)?;
+                let Some(arrays) = self.channels.items.get(*channel) else { return bug("a channel that is not there") };
+                let left = arrays.first().map_or(0, |a| a.dims[0]).saturating_sub(at);
+                let chunk = if self.channels.chunk == 0 { left } else { self.channels.chunk };
+                let wanted = match take {
+                    Take::Multiple(n) => chunk.next_multiple_of(self.size(*n)?.max(1)),
+                    Take::Exactly(n) => self.size(*n)?,
+                    Take::All => left,
+                };
+                let n = wanted.min(left);
+                let part = |a: &Array| {
+                    let item: usize = a.dims[1..].iter().product();
+                    let dims = std::iter::once(n).chain(a.dims[1..].iter().copied()).collect();
+                    Array { base: a.base, dims, data: Rc::new(a.data[at * item..(at + n) * item].to_vec()) }
+                };
+                let mut values = vec![Array::int(n as i64)];
+                values.extend(arrays.iter().map(part));
+                self.bind_all(&s.pat, values)
+            }
+            Exp::Push { channel, arrays } => {
+                let pieces = arrays.iter().map(|v| self.atom((*v).into())).collect::<R<Vec<_>>>()?;
+                let Some(all) = self.channels.items.get_mut(*channel) else { return bug("a channel that is not there") };
+                for (to, piece) in all.iter_mut().zip(pieces) {
+                    let n = to.dims[0] + piece.dims[0];
+                    to.dims = std::iter::once(n).chain(piece.dims[1..].iter().copied()).collect();
+                    Rc::make_mut(&mut to.data).extend(piece.data.iter());
+                }
+                Ok(())
+            }
             exp => {
                 let values = self.exp(exp, &s.pat)?;
                 self.bind_all(&s.pat, values)
@@ -583,6 +645,8 @@ impl Eval<'_, '_> {
             | Exp::Scan { .. }
             | Exp::Filter { .. }
             | Exp::Join { .. }
+            | Exp::Pull { .. }
+            | Exp::Push { .. }
             | Exp::Check { .. } => return bug("a statement that binds by itself"),
         }])
     }

@@ -34,6 +34,9 @@ pub fn arrays(input: &Input, value: Cow<'_, Value>, to: &mut Vec<Value>) -> Take
             boxes((witnesses, contents), &value.atom, &all_boxes(&value.data)?, &value.shape, to)
         }
         Input::Part { .. } | Input::Parts { .. } => Err("contents without boxes".into()),
+        Input::Stream { items, .. } => arrays(items, value, to),
+        // What it holds is pulled.
+        Input::Channel { .. } => Ok(()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The text of an entry's inputs and results, which every IR from Mono on writes alike.
 //!
 //! ```text
-//! input  ::= x | (tuple ("label"? input) …) | (boxes (hidden …) input) | (part x x) | (parts x input) | iN
+//! input  ::= (stream x input) | (channel k x)
+//!          | x | (tuple ("label"? input) …) | (boxes (hidden …) input) | (part x x) | (parts x input) | iN
 //! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output)
 //!          | (boxes (position …) τ (witness …) output) | (part position position) | (parts position output)
 //!          | (functions (position …) τ) | oN
@@ -54,6 +55,10 @@ pub trait PrintInterface<'p> {
             Input::Parts { starts, boxes } => {
                 format!("(parts {} {})", self.input_name(*starts), self.input(boxes, depth + 1))
             }
+            Input::Stream { size, items } => {
+                format!("(stream {} {})", self.input_name(*size), self.input(items, depth + 1))
+            }
+            Input::Channel { channel, size } => format!("(channel {channel} {})", self.input_name(*size)),
         }
     }
 
@@ -128,7 +133,21 @@ pub trait ReadInterface<'t> {
                 let (boxes, below) = self.input(items.next("boxes")?)?;
                 (Input::Parts { starts, boxes: Box::new(boxes) }, below)
             }
-            _ => return fail(s, "a variable, (tuple …), (boxes …), (part …) or (parts …) was expected"),
+            "stream" => {
+                let size = self.input_var(items.next("a size")?)?;
+                let (all, below) = self.input(items.next("its items")?)?;
+                (Input::Stream { size, items: Box::new(all) }, below)
+            }
+            "channel" => {
+                let channel = id(items.next("a channel")?)?;
+                (Input::Channel { channel, size: self.input_var(items.next("a size")?)? }, 0)
+            }
+            _ => {
+                return fail(
+                    s,
+                    "a variable, (tuple …), (boxes …), (part …), (parts …), (stream …) or (channel …) was expected",
+                );
+            }
         };
         items.end()?;
         Ok((input, around(s, below)?))

@@ -19,6 +19,8 @@
 //!            | (join i a k body)                             arrays of sizes of their own, one after the other
 //!            | (view v x a …)                                another arrangement of x
 //!            | (check trap a a …)
+//!            | (pull c a take) | (push c x …)              items of a channel, read and written; on the host alone
+//! take     ::= (multiple a) | (exactly a) | all
 //! λ        ::= (λ (x …) body)
 //! ```
 //!
@@ -83,6 +85,8 @@ pub struct Program {
     pub params: Vec<Var>,
     /// What the caller is told of the parameters: for each parameter of the entry, in order.
     pub inputs: Vec<Input>,
+    /// Of a program that streams, from [`mod@crate::stream`] on.
+    pub channels: Vec<Channel>,
     pub body: Body,
     /// How the values that the body gives make up the entry's result.
     pub output: Output,
@@ -102,6 +106,11 @@ pub enum Input {
     Part { starts: Var, data: Var },
     /// In boxes: an array of boxes in each, those from its start on in `boxes`, which have one axis.
     Parts { starts: Var, boxes: Box<Input> },
+    /// A stream as a whole: `size` items, along the first axis of each array of `items`. It is there until
+    /// [`mod@crate::stream`] has made pieces of it.
+    Stream { size: Var, items: Box<Input> },
+    /// A stream that is pulled piece by piece. No array of it is a parameter, and `size` is unspecified.
+    Channel { channel: usize, size: Var },
 }
 
 impl Input {
@@ -126,6 +135,8 @@ impl Input {
                     out.push(starts);
                     open.push(boxes);
                 }
+                Input::Stream { items, .. } => open.push(items),
+                Input::Channel { .. } => {}
             }
         }
         out
@@ -147,9 +158,26 @@ impl Input {
                     out.push(*starts);
                     open.push(boxes);
                 }
+                Input::Stream { items, .. } => open.push(items),
+                Input::Channel { .. } => {}
             }
         }
         out
+    }
+
+    /// The size of a stream, a parameter of its own.
+    pub fn stream_size(&self) -> Option<Var> {
+        match self {
+            Input::Stream { size, .. } | Input::Channel { size, .. } => Some(*size),
+            _ => None,
+        }
+    }
+
+    pub fn stream_size_mut(&mut self) -> Option<&mut Var> {
+        match self {
+            Input::Stream { size, .. } | Input::Channel { size, .. } => Some(size),
+            _ => None,
+        }
     }
 }
 
@@ -367,6 +395,40 @@ pub enum Exp {
         cond: Atom,
         values: Vec<Atom>,
     },
+    /// The items of a channel from `at` on: binds how many they are, none at its end alone, then for each array of the
+    /// channel these of its items. What has been pulled before may be pulled again, from the first item on.
+    Pull {
+        channel: usize,
+        at: Atom,
+        take: Take,
+    },
+    /// Appends items to a channel, as many of each array. Binds nothing.
+    Push {
+        channel: usize,
+        arrays: Vec<Var>,
+    },
+}
+
+/// How many items are pulled, where there are as many; the last ones of a channel may be fewer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Take {
+    /// Some multiple of this positive number: which one is chosen when the program runs.
+    Multiple(Atom),
+    Exactly(Atom),
+    All,
+}
+
+/// What moves items: from an input, to a result, or from one part of the program to a later one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Channel {
+    /// For people.
+    pub name: Name,
+    /// Its arrays: the type of an element, and how many axes an item has.
+    pub arrays: Vec<(BaseTy, usize)>,
+    /// The parameter of the entry that it reads.
+    pub input: Option<usize>,
+    /// The result of the body that stands for its array: there it is how many items were pushed.
+    pub output: Option<usize>,
 }
 
 /// The operator of a reduction or scan: `λ` of the accumulators, then of the elements.
@@ -380,6 +442,9 @@ pub struct Combine {
     /// [`Combine::is_commutative`]). Otherwise the accumulators may be of other types than the elements,
     /// `start` is present, and the combination is serial.
     pub assoc: bool,
+    /// Associative, and yet one thread's: in which grouping parts are combined does not depend on how many reductions there
+    /// are beside this one.
+    pub alone: bool,
 }
 
 /// What a sort binds.

@@ -30,6 +30,8 @@ pub enum Illegal {
     Grade,
     /// It joins arrays.
     Join,
+    /// It reads or writes a stream.
+    Channel,
     /// It makes an array, bound to this variable, of a size that is only known inside.
     Size(Var),
 }
@@ -39,6 +41,7 @@ impl fmt::Display for Illegal {
         match self {
             Illegal::Grade => f.write_str("a sort"),
             Illegal::Join => f.write_str("a join"),
+            Illegal::Channel => f.write_str("what a stream has next"),
             Illegal::Size(v) => write!(f, "the array {v:?}, of a size that is only known inside"),
         }
     }
@@ -328,6 +331,9 @@ fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(
         }
         if matches!(s.exp, Exp::Join { .. }) {
             return Err(Illegal::Join);
+        }
+        if matches!(s.exp, Exp::Pull { .. } | Exp::Push { .. }) {
+            return Err(Illegal::Channel);
         }
         sizes.learn(s);
         for v in s.pat.iter().filter(|_| s.exp.makes_arrays()) {

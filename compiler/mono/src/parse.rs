@@ -122,6 +122,7 @@ pub fn parse_with<'t, T>(
     let types = Types::table(items.next("(types …)")?)?;
     let params = Items::form(items.next("(params …)")?, "params")?;
     let inputs = Items::form(items.next("(inputs …)")?, "inputs")?;
+    let channels = channels(&mut items)?;
     let mut output = Items::form(items.next("(output …)")?, "output")?;
     let mut read = Items::form(items.next("(body …)")?, "body")?;
     let (parts, unbound) = match items.rest.split_last() {
@@ -153,7 +154,7 @@ pub fn parse_with<'t, T>(
     }
     let vars = p.table(top)?;
     let whole =
-        Program { name: read_name, provs, vars, params, inputs, body: Body::default(), output: read_output };
+        Program { name: read_name, provs, vars, params, inputs, channels, body: Body::default(), output: read_output };
     Ok((whole, read_body))
 }
 
@@ -336,10 +337,11 @@ impl<'t> Parser<'t> {
 
     pub fn combine(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Combine> {
         let (head, mut items) = Items::headed(s)?;
-        let assoc = match head {
-            "assoc" => true,
-            "serial" => false,
-            _ => return fail(s, "(assoc …) or (serial …) was expected"),
+        let (assoc, alone) = match head {
+            "assoc" => (true, false),
+            "alone" => (true, true),
+            "serial" => (false, false),
+            _ => return fail(s, "(assoc …), (alone …) or (serial …) was expected"),
         };
         let params = self.binder_list(items.next("parameters")?)?;
         let start = match items.rest.first() {
@@ -352,7 +354,7 @@ impl<'t> Parser<'t> {
         };
         let body = self.inner(&mut items, below)?;
         items.end()?;
-        Ok(Combine { lambda: Lambda { params, body }, start, assoc })
+        Ok(Combine { lambda: Lambda { params, body }, start, assoc, alone })
     }
 
     pub fn exp(&mut self, s: &Sexp<'t>, below: &mut usize) -> Result<Exp> {
@@ -443,10 +445,23 @@ impl<'t> Parser<'t> {
                 cond: self.atom(items.next("a condition")?)?,
                 values: self.atoms(std::mem::take(&mut items.rest))?,
             },
+            "pull" | "push" => self.channelled(head, &mut items)?,
             _ => return fail(s, format!("unknown form of expression `{head}`")),
         };
         items.end()?;
         Ok(exp)
+    }
+
+    /// A pull or a push.
+    #[inline(never)]
+    fn channelled(&mut self, head: &str, items: &mut Items<'_, 't>) -> Result<Exp> {
+        let channel = number(items.next("a channel")?)?;
+        if head == "push" {
+            let arrays = std::mem::take(&mut items.rest);
+            return Ok(Exp::Push { channel, arrays: arrays.iter().map(|s| self.var(s)).collect::<Result<_>>()? });
+        }
+        let at = self.atom(items.next("a place")?)?;
+        Ok(Exp::Pull { channel, at, take: take(items.next("how many")?, &mut |s| self.atom(s))? })
     }
 
     /// By itself: a deep program must not need more stack for the forms that it does not have.
@@ -480,6 +495,59 @@ impl<'t> Parser<'t> {
         items.end()?;
         Ok(view)
     }
+}
+
+/// A number that is no atom.
+pub fn number(s: &Sexp) -> Result<usize> {
+    match numbers(std::slice::from_ref(s))?[..] {
+        [n] => Ok(n),
+        _ => fail(s, "a number was expected"),
+    }
+}
+
+/// What a pull takes.
+pub fn take<'t>(s: &Sexp<'t>, atom: &mut dyn FnMut(&Sexp<'t>) -> Result<Atom>) -> Result<Take> {
+    let (head, mut items) = Items::headed(s)?;
+    let take = match head {
+        "multiple" => Take::Multiple(atom(items.next("a number")?)?),
+        "exactly" => Take::Exactly(atom(items.next("a number")?)?),
+        "all" => Take::All,
+        _ => return fail(s, "(multiple …), (exactly …) or (all) was expected"),
+    };
+    items.end()?;
+    Ok(take)
+}
+
+/// The channels of a program, where the next form is of them.
+pub fn channels(items: &mut Items<'_, '_>) -> Result<Vec<Channel>> {
+    let is_it = |s: &Sexp| Items::headed(s).is_ok_and(|(head, _)| head == "channels");
+    if !items.rest.first().is_some_and(is_it) {
+        return Ok(Vec::new());
+    }
+    let all = Items::form(items.next("(channels …)")?, "channels")?;
+    let one = |s| {
+        let mut items = Items::list(s, "a channel")?;
+        let name = Name::new(string(items.next("a name")?)?);
+        let mut end = |word: &str| {
+            let is_it = |s: &Sexp| Items::headed(s).is_ok_and(|(head, _)| head == word);
+            if !items.rest.first().is_some_and(is_it) {
+                return Ok(None);
+            }
+            let mut number_of = Items::form(items.next(word)?, word)?;
+            let k = number(number_of.next("a number")?)?;
+            number_of.end()?;
+            Ok(Some(k))
+        };
+        let (input, output) = (end("input")?, end("output")?);
+        let array = |s| {
+            let mut items = Items::list(s, "the type of an array")?;
+            let array = (base(items.next("a base type")?)?, number(items.next("a number of axes")?)?);
+            items.end()?;
+            Ok(array)
+        };
+        Ok(Channel { name, arrays: items.rest.iter().map(array).collect::<Result<_>>()?, input, output })
+    };
+    all.rest.iter().map(one).collect()
 }
 
 pub fn base(s: &Sexp) -> Result<BaseTy> {

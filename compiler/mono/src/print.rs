@@ -14,10 +14,11 @@
 //!           | (map (axis …) body) | (filter axis body) | (grade axis body)
 //!           | (reduce axis body combine) | (scan kind axis body combine)
 //!           | (scatter axis (%x.1 …) body (combine (x …) body)?)
-//!           | (view v %x.1) | (check trap a a …)
+//!           | (view v %x.1) | (check trap a a …) | (pull k a take) | (push k %x.1 …)
+//! take    ::= (multiple a) | (exactly a) | (all)
 //! axis    ::= (%i.1 a)                           an int; else with its type, ((%i.1 base a …) a)
 //! state   ::= (x a)
-//! combine ::= (assoc (x …) (start a …)? body) | (serial (x …) (start a …)? body)
+//! combine ::= (alone (x …) (start a …)? body) | (assoc (x …) (start a …)? body) | (serial (x …) (start a …)? body)
 //! kind    ::= inclusive | exclusive | full
 //! v       ::= (reshape a …) | (permute k …) | (reverse) | (rotate a …) | (append %x.1)
 //!           | (slice (a …) (a …)) | (wrap (a …) (a …)) | (cycle a …) | (replicate a …)
@@ -73,11 +74,12 @@ pub fn print_with<'p>(head: &str, p: &'p Program, body: impl FnOnce(&mut Printer
     let provs = p.provs.print().replace('\n', "\n  ");
     let params = pr.binders(&p.params);
     let inputs: String = p.inputs.iter().map(|i| format!(" {}", pr.input(i, 0))).collect();
+    let channels = channels(&p.channels);
     let output = pr.output(&p.output, 0);
     body(&mut pr);
     pr.parts();
     let _ = write!(out, "\n  {provs}\n  (types{})", pr.types.rows());
-    let _ = write!(out, "\n  (params {params})\n  (inputs{inputs})\n  (output {output})");
+    let _ = write!(out, "\n  (params {params})\n  (inputs{inputs}){channels}\n  (output {output})");
     out += &pr.out;
     let unbound: Vec<Var> = p.vars.iter().map(|(v, _)| v).filter(|v| !pr.bound[v.index()]).collect();
     if !unbound.is_empty() {
@@ -88,6 +90,29 @@ pub fn print_with<'p>(head: &str, p: &'p Program, body: impl FnOnce(&mut Printer
         out.push(')');
     }
     out + ")\n"
+}
+
+/// The text of the channels of a program, if it has any: `(channels ("xs" (input 3)? (output 3)? (float 0) …) …)`.
+pub fn channels(all: &[Channel]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let one = |c: &Channel| {
+        let end = |word: &str, k: Option<usize>| k.map_or(String::new(), |k| format!(" ({word} {k})"));
+        let input = end("input", c.input) + &end("output", c.output);
+        let arrays: String = c.arrays.iter().map(|(base, rank)| format!(" ({base} {rank})")).collect();
+        format!("\n    ({}{input}{arrays})", quoted(c.name.as_str()))
+    };
+    format!("\n  (channels{})", all.iter().map(one).collect::<String>())
+}
+
+/// The text of what a pull takes.
+pub fn take(t: Take, atom: impl Fn(Atom) -> String) -> String {
+    match t {
+        Take::Multiple(n) => format!("(multiple {})", atom(n)),
+        Take::Exactly(n) => format!("(exactly {})", atom(n)),
+        Take::All => "(all)".to_owned(),
+    }
 }
 
 /// The text of a body of `p`, for people.
@@ -286,7 +311,11 @@ impl<'p> Printer<'p> {
             Some(start) => format!(" (start{})", self.atoms(start)),
             None => String::new(),
         };
-        let kind = if op.assoc { "assoc" } else { "serial" };
+        let kind = match (op.assoc, op.alone) {
+            (true, true) => "alone",
+            (true, false) => "assoc",
+            (false, _) => "serial",
+        };
         self.section(&format!("{kind} ({params}){start}"), &op.lambda.body, depth, margin);
     }
 
@@ -319,6 +348,13 @@ impl<'p> Printer<'p> {
             Exp::View { view, array } => format!("(view {} {}", self.view(view), self.var(*array)),
             Exp::Check { trap, cond, values } => {
                 format!("(check {} {}{}", trap.print(), self.atom(*cond), self.atoms(values))
+            }
+            Exp::Pull { channel, at, take: t } => {
+                format!("(pull {channel} {} {}", self.atom(*at), take(*t, |a| self.atom(a)))
+            }
+            Exp::Push { channel, arrays } => {
+                let arrays: String = arrays.iter().map(|v| format!(" {}", self.var(*v))).collect();
+                format!("(push {channel}{arrays}")
             }
         };
         self.out += &head;

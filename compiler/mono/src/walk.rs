@@ -41,6 +41,11 @@ impl Exp {
                 f(*cond);
                 values.iter().for_each(|a| f(*a));
             }
+            Exp::Pull { at, take, .. } => {
+                f(*at);
+                take.operand().into_iter().for_each(f);
+            }
+            Exp::Push { arrays, .. } => arrays.iter().for_each(|v| f(Atom::Var(*v))),
         }
     }
 
@@ -71,6 +76,7 @@ impl Exp {
         match self {
             Exp::Index { array, .. } => var(array),
             Exp::Scatter { dests, .. } => dests.iter_mut().for_each(&mut var),
+            Exp::Push { arrays, .. } => arrays.iter_mut().for_each(&mut var),
             Exp::View { view, array } => {
                 var(array);
                 if let View::Append { with } = view {
@@ -104,6 +110,13 @@ impl Exp {
                 f(cond);
                 values.iter_mut().for_each(f);
             }
+            Exp::Pull { at, take, .. } => {
+                f(at);
+                if let Take::Multiple(n) | Take::Exactly(n) = take {
+                    f(n);
+                }
+            }
+            Exp::Push { .. } => {}
         }
     }
 
@@ -187,9 +200,18 @@ impl Exp {
         !matches!(self, Exp::Atom(_) | Exp::Index { .. })
     }
 
-    /// Whether evaluating this can stop the program.
+    /// Whether evaluating this can stop the program, or is seen from outside of it: it is to be done where it stands.
     pub fn can_stop(&self) -> bool {
-        matches!(self, Exp::Check { .. }) || self.bodies().into_iter().any(Body::can_stop)
+        matches!(self, Exp::Check { .. } | Exp::Push { .. } | Exp::Pull { .. }) || self.bodies().into_iter().any(Body::can_stop)
+    }
+}
+
+impl Take {
+    pub fn operand(self) -> Option<Atom> {
+        match self {
+            Take::Multiple(n) | Take::Exactly(n) => Some(n),
+            Take::All => None,
+        }
     }
 }
 

@@ -357,6 +357,12 @@ pub enum TypeKind {
     /// `(Val i)`, as the type of a parameter alone: an `int` (a vector of `int`s) whose value is the
     /// dim (the shape) `i`, known when the function is applied. The argument itself is not passed.
     Val(IndexExpr),
+    /// `(Stream τ)`, `(Stream τ n)`, as the type of a parameter alone: items that are gone through once, from the first to
+    /// the last, as many as `n` if that is written.
+    Stream {
+        item: TypeExpr,
+        length: Option<IndexExpr>,
+    },
     Error,
 }
 

@@ -86,4 +86,5 @@ pub const SPELLINGS: [(&str, &str); 8] = [
 ];
 
 /// What a type in parentheses begins with.
-pub const TYPE_HEADS: [&str; 10] = ["→", "∀", "Π", "Σ", "A", "Arr", "Tuple", "Record", "Quot", "Val"];
+pub const TYPE_HEADS: [&str; 11] =
+    ["→", "∀", "Π", "Σ", "A", "Arr", "Tuple", "Record", "Quot", "Val", "Stream"];

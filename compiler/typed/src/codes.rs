@@ -69,6 +69,8 @@ codes! {
     ENTRY_FUNCTION = "E0416";
     /// One opening of a box of boxes.
     OPENED_ONCE = "E0417";
+    /// A stream where none can be.
+    STREAM_TYPE = "E0418";
     /// An unknown name.
     UNKNOWN_NAME = "E0501";
     /// An unknown type.

@@ -197,6 +197,8 @@ pub struct Definition {
 pub struct EntrySignature {
     pub indices: Vec<IVar>,
     pub params: Vec<(Name, ArrTy)>,
+    /// Which of the parameters are streams: arrays that need not be there as wholes, whose first axis is an index of its own.
+    pub streams: Vec<usize>,
     pub ret: ArrTy,
 }
 

@@ -419,8 +419,12 @@ impl<'t> Types<'t> {
         };
         let params = params.rest.iter().map(param).collect::<Result<_>>()?;
         let ret = self.arr(items.next("the result's type")?)?.0;
+        let streams = match items.rest.is_empty() {
+            true => Vec::new(),
+            false => Items::form(items.next("(streams …)")?, "streams")?.rest.iter().map(id).collect::<Result<_>>()?,
+        };
         items.end()?;
-        Ok(EntrySignature { indices, params, ret })
+        Ok(EntrySignature { indices, params, streams, ret })
     }
 
     fn arr(&self, s: &Sexp<'t>) -> Result<(ArrTy, Extent)> {

@@ -3,7 +3,7 @@
 //! ```text
 //! program    ::= (typed 1 definition …)
 //! definition ::= (definition module "name" (type τ) (types (tN t) …) (nodes node …) entry?)
-//! entry      ::= (entry (i …) (("name" τ) …) τ)
+//! entry      ::= (entry (i …) (("name" τ) …) τ (streams k …)?)
 //! node       ::= (eN origin τ form)             origin: the syntax node it came from
 //! child      ::= eN | (origin τ form)           elsewhere in the list, or in place
 //! form       ::= (var x) | (global module "name") | (scalar base v) | (int n) | (float bits)
@@ -250,7 +250,9 @@ impl TypeTexts {
         let params: Vec<_> =
             e.params.iter().map(|(n, t)| format!("({} {})", quoted(n.as_str()), self.arr(t))).collect();
         let ret = self.arr(&e.ret);
-        format!("(entry {} ({}) {ret})", list(e.indices.iter().map(ivar)), params.join(" "))
+        let streams: String = e.streams.iter().map(|k| format!(" {k}")).collect();
+        let streams = if streams.is_empty() { streams } else { format!(" (streams{streams})") };
+        format!("(entry {} ({}) {ret}{streams})", list(e.indices.iter().map(ivar)), params.join(" "))
     }
 
     /// A binder: the variable and its type.

@@ -48,6 +48,8 @@
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
 //! | `remc_sort_keys(ctx, type: u32, keys: *const u8, n: u64, out: *mut u8) -> i32` | writes `n` elements of the base type of this index in order, equal ones in the order they have; not 0: stopped |
+//! | `remc_pull(ctx, prov: u32, channel: u32, at: u64, take: u32, n: i64, out: *mut u64) -> i32` | the items of a channel from number `at` on: a multiple of `n` if `take` is 0, `n` if it is 1, all if it is 2; fewer at its end. Writes how many there are, and for each array of the channel the address of a buffer that is the plan's; not 0: stopped |
+//! | `remc_push(ctx, prov: u32, channel: u32, words: *const u64) -> i32` | appends items to a channel: of each of its arrays the address, the index of the base type in [`BaseTy::ALL`], the rank and as many dims; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
 //! | `remc_threshold(ctx, n: u32, value: i64, size: i64) -> i64` | the value of threshold number `n`, by which a version is chosen for this size: `value`, unless [`Kernels::thresholds`] has another one |
 //!
@@ -75,10 +77,12 @@ pub use pool::MOST_THREADS;
 pub use stats::{KernelStats, Size, Stats, Touched};
 
 use crate::heap::OutOfMemory;
+use crate::stream::{Channels, Pushed, Take};
 use error::read_values;
 use memory::{Buffer, Memory};
 use pool::Pool;
 use remc_base::{BaseTy, Scalar, Value};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -152,6 +156,8 @@ pub struct Kernels<'a> {
     pub thresholds: Option<&'a [i64]>,
     /// What ends the run before it is done.
     pub limit: Option<Limit<'a>>,
+    /// The channels of a program that streams.
+    pub channels: Option<&'a RefCell<Channels>>,
 }
 
 /// What ends a run before it is done ([`Stopped::Ended`]): when so much of its time has passed, or somebody says so. It is
@@ -184,6 +190,8 @@ pub fn symbols() -> Vec<(&'static str, usize)> {
         ("remc_stop", remc_stop as *const () as usize),
         ("remc_sort", remc_sort as *const () as usize),
         ("remc_sort_keys", remc_sort_keys as *const () as usize),
+        ("remc_pull", remc_pull as *const () as usize),
+        ("remc_push", remc_push as *const () as usize),
         ("remc_workers", remc_workers as *const () as usize),
         ("remc_threshold", remc_threshold as *const () as usize),
     ]
@@ -328,6 +336,75 @@ impl Context<'_> {
                 let shape: Vec<i64> = dims.iter().map(|n| *n as i64).collect();
                 self.stop(too_large(Some(prov), &shape, element_bytes, why));
                 std::ptr::null_mut()
+            }
+        }
+    }
+
+    /// Items of a channel, in buffers of the plan's: how many, and where those of each array are.
+    fn pull(&mut self, prov: u32, channel: u32, at: u64, take: Take) -> Option<Vec<u64>> {
+        let channels = self.kernels.channels?;
+        if self.is_over() {
+            return None;
+        }
+        let pulled = channels.borrow_mut().pull(channel as usize, at, take);
+        let layout = channels.borrow().layout(channel as usize);
+        let piece = match pulled {
+            Ok(piece) => piece,
+            Err(why) => {
+                self.stop(Stopped::Stream { why, prov });
+                return None;
+            }
+        };
+        let mut words = vec![piece.count as u64];
+        for (bytes, l) in piece.arrays.iter().zip(layout) {
+            let dims: Vec<u64> = std::iter::once(piece.count).chain(l.item).map(|n| n as u64).collect();
+            let address = self.allocate(prov, u64::from(l.base.bits() / 8), &dims);
+            if address.is_null() {
+                return None;
+            }
+            // SAFETY: the buffer is new, and of as many bytes as so many items have.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
+            words.push(address as u64);
+        }
+        Some(words)
+    }
+
+    /// # Safety
+    /// `words` are those of so many arrays.
+    unsafe fn push(&mut self, prov: u32, channel: u32, mut words: *const u64) -> i32 {
+        let Some(channels) = self.kernels.channels else { return 1 };
+        let mut channels = channels.borrow_mut();
+        let mut shapes = Vec::new();
+        for _ in 0..channels.arrays(channel as usize) {
+            // SAFETY: the caller's promise.
+            let (address, base, dims) = unsafe {
+                let rank = *words.add(2);
+                let dims = slice(words.add(3), rank).iter().map(|n| *n as usize).collect::<Vec<_>>();
+                let first = (*words as *const u8, *words.add(1) as usize, dims);
+                words = words.add(3 + rank as usize);
+                first
+            };
+            shapes.push((address, BaseTy::ALL.get(base).copied().unwrap_or(BaseTy::U8), dims));
+        }
+        let part = |(address, base, dims): &'_ (*const u8, BaseTy, Vec<usize>)| {
+            let bytes = dims.iter().product::<usize>() * (base.bits() as usize / 8);
+            // SAFETY: the caller's promise: there are as many elements.
+            let bytes = unsafe { if bytes == 0 { &[][..] } else { std::slice::from_raw_parts(*address, bytes) } };
+            (*base, bytes)
+        };
+        let parts: Vec<(BaseTy, &[u8])> = shapes.iter().map(part).collect();
+        let all: Vec<Pushed<'_>> = parts
+            .iter()
+            .zip(&shapes)
+            .map(|((base, bytes), (_, _, dims))| Pushed { base: *base, dims, bytes })
+            .collect();
+        let pushed = channels.push(channel as usize, &all);
+        drop(channels);
+        match pushed {
+            Ok(()) => 0,
+            Err(why) => {
+                self.stop(Stopped::Stream { why, prov });
+                1
             }
         }
     }
@@ -588,6 +665,31 @@ pub unsafe extern "C" fn remc_sort_keys(
     };
     // SAFETY: the caller's promise.
     if n == 0 { 0 } else { unsafe { (*context).sort_keys(ty, keys, n as usize, out) } }
+}
+
+/// # Safety
+/// `context` is what the plan was given, and `out` has room for a word, and one for each array of the channel.
+pub unsafe extern "C" fn remc_pull(
+    context: *mut Context,
+    prov: u32,
+    channel: u32,
+    at: u64,
+    take: u32,
+    n: i64,
+    out: *mut u64,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let Some(words) = (unsafe { (*context).pull(prov, channel, at, Take::of_words(take, n)) }) else { return 1 };
+    // SAFETY: the caller's promise.
+    unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), out, words.len()) };
+    0
+}
+
+/// # Safety
+/// `context` is what the plan was given, and `words` are those of each array of the channel.
+pub unsafe extern "C" fn remc_push(context: *mut Context, prov: u32, channel: u32, words: *const u64) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { (*context).push(prov, channel, words) }
 }
 
 /// # Safety

@@ -31,6 +31,7 @@ pub mod npz;
 pub mod output;
 pub mod raw;
 pub mod source;
+pub mod stream;
 pub mod zip;
 
 use crate::budget::{Budget, Room, TooMuch};

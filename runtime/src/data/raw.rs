@@ -48,6 +48,25 @@ impl RawType {
         Some(elements::bytes(self.ty, &dims?)? as u64)
     }
 
+    /// As the items of a stream: their type and dims, and how many there are, if that is known of a file of `len` bytes,
+    /// or of a pipe, which has none.
+    pub fn items(&self, len: Option<u64>) -> Result<(BaseTy, Vec<usize>, Option<u64>), String> {
+        let Some((first, item)) = self.dims.split_first() else {
+            return Err(format!("{self} is a single number, and no stream of items"));
+        };
+        if let Some(len) = len {
+            let shape = self.shape(len)?;
+            return Ok((self.ty, shape[1..].to_vec(), Some(shape[0] as u64)));
+        }
+        let Some(item) = item.iter().copied().collect::<Option<Vec<usize>>>() else {
+            return Err(format!("the items of {self} are of an open size: `_` is the first size of a stream"));
+        };
+        if first.is_none() && item.contains(&0) {
+            return Err(format!("the items of {self} take no bytes, so nobody knows how many there are"));
+        }
+        Ok((self.ty, item, first.map(|n| n as u64)))
+    }
+
     /// The shape of a file of `len` bytes, or the bytes that are wanted and found.
     fn shape(&self, len: u64) -> Result<Vec<usize>, String> {
         let width = self.ty.bits() as usize / 8;

@@ -59,6 +59,18 @@ impl<'m> Source<'m> {
         Ok(Source { bytes, len, meter, budget, room: budget.room() })
     }
 
+    /// A file, or a pipe of which these first bytes have been read.
+    pub fn begun(start: Vec<u8>, file: File, meter: &'m Meter, budget: &'m Budget) -> io::Result<Source<'m>> {
+        let metadata = file.metadata()?;
+        let len = metadata.is_file().then_some(metadata.len());
+        meter.total.store(len.unwrap_or(0), Ordering::Relaxed);
+        let bytes = match len {
+            Some(_) => Bytes::File(BufReader::new(file)),
+            None => Bytes::Stream { start: Cursor::new(start), rest: BufReader::new(file) },
+        };
+        Ok(Source { bytes, len, meter, budget, room: budget.room() })
+    }
+
     /// A file that is in memory, which somebody else accounts for.
     pub fn of_bytes(bytes: Vec<u8>, meter: &'m Meter, budget: &'m Budget) -> Source<'m> {
         let len = bytes.len() as u64;
@@ -83,6 +95,7 @@ impl<'m> Source<'m> {
         let mut first = Vec::new();
         match &mut self.bytes {
             Bytes::Stream { start, rest } => {
+                first.extend_from_slice(start.get_ref());
                 let mut some = [0; 64];
                 while (first.len() as u64) < most {
                     let wanted = (most as usize - first.len()).min(some.len());

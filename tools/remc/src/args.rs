@@ -334,6 +334,10 @@ pub struct Run {
     /// needs more stops with a message that says for what.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<u64>,
+    /// Items of a stream that are worked on at a time, instead of as many as turn out to be quick. What the program
+    /// gives is the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub chunk: Option<u64>,
     #[command(flatten)]
     pub versions: Versions,
     #[command(flatten)]

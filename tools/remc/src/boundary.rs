@@ -3,11 +3,18 @@
 
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
 use remc_base::{AtomTy, Dim, IVar, Scalar, Shape, Subst, Value};
-use remc_kernel::ir::{Program, Ty};
+use remc_kernel::ir::{Channel, Program, Ty};
 pub use remc_mono::input::arrays as leaves;
 use remc_mono::ir::{self as mono, Output, Witness};
 use remc_mono::output::{boxes, functions, shaped, tuples};
-use std::sync::Arc;
+use crate::inputs::Streams;
+use remc_runtime::budget::available;
+use remc_runtime::data::stream;
+use remc_runtime::stream::chunk::Chunk;
+use remc_runtime::stream::{Begin, Channels};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 /// Something that the compiler should have made impossible.
 pub type B<T> = Result<T, String>;
@@ -102,6 +109,53 @@ pub fn closing(indices: &[IVar], values: &[IndexValue]) -> Subst {
         }
     }
     s
+}
+
+/// The channels of a program that streams; a stream that is not given is its argument's items.
+pub fn channels(p: &Program, arguments: &[Value], streams: Streams) -> B<Option<Channels>> {
+    if p.channels.is_empty() {
+        return Ok(None);
+    }
+    let mut streams: HashMap<usize, _> = streams.into_iter().collect();
+    let begin = |c: &Channel| {
+        let Some(k) = c.input else { return Ok(Begin::Kept(c.arrays.clone())) };
+        if let Some(items) = streams.remove(&k) {
+            return Ok(Begin::Input(items));
+        }
+        let value = arguments.get(k).ok_or("a stream without an argument")?;
+        let opened = stream::of_value(value.clone()).map_err(|e| format!("a stream that is none: {e:?}"))?;
+        Ok(Begin::Input(opened.items))
+    };
+    let all = p.channels.iter().map(begin).collect::<B<_>>()?;
+    Ok(Some(Channels::new(all, chunk())))
+}
+
+/// How many items pieces have, which `--chunk` says, or the run itself chooses.
+fn chunk() -> Chunk {
+    Chunk::new(CHUNK.get().copied().flatten(), available())
+}
+
+/// What `--chunk` has said.
+pub static CHUNK: OnceLock<Option<u64>> = OnceLock::new();
+
+/// The results that a run has pushed.
+pub struct Pushed<'a> {
+    pub program: &'a Program,
+    pub channels: Option<&'a RefCell<Channels>>,
+}
+
+impl Pushed<'_> {
+    /// Whether the result at a position is one.
+    pub fn is_it(&self, position: usize) -> bool {
+        self.program.channels.iter().any(|c| c.output == Some(position))
+    }
+
+    /// The array at a position, if it was pushed.
+    pub fn array(&self, position: usize) -> Option<B<Value>> {
+        let channel = self.program.channels.iter().position(|c| c.output == Some(position))?;
+        let kept = self.channels.and_then(|all| all.borrow_mut().kept(channel));
+        Some(kept.ok_or_else(|| "a result that was not kept".to_owned()))
+    }
 }
 
 /// The bits of a scalar argument.

@@ -67,6 +67,11 @@ pub const UNKNOWN_TOPIC: Code = Code("U0020");
 /// The program has more parts than it may, with its functions written out where they are called.
 pub const PROGRAM_TOO_LARGE: Code = Code("E0505");
 
+/// What needs a stream as a whole.
+pub const UNSTREAMABLE: Code = Code("E0506");
+/// A stream that cannot be read on, or not be written to.
+pub const STREAM: Code = Code("R0016");
+
 // What is not compiled yet, by construct; see `limitations.toml`.
 
 // L0001 to L0006 were of what is compiled now: scans of boxes, functions that leave what they mention, functions as

@@ -11,6 +11,7 @@ use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Tuning, Wa
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_mono::limits::{Construct, Limitation, TooLarge};
+use remc_mono::stream::Unstreamable;
 use remc_runtime::files::{self, Protected};
 use remc_tune::file::structure;
 use std::cell::RefCell;
@@ -355,7 +356,7 @@ pub fn refuse<T>(session: &Session, reporter: &Reporter, e: CompileError) -> Out
         CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..) => {
             fail(refusal(session, e))
         }
-        CompileError::Limitation(_) | CompileError::TooLarge(_) => {
+        CompileError::Limitation(_) | CompileError::TooLarge(_) | CompileError::Unstreamable(..) => {
             reporter.show(session, &[refusal(session, e)]);
             Err(Failure::Refused)
         }
@@ -377,6 +378,7 @@ pub fn refusal(session: &Session, e: CompileError) -> Diagnostic<Span> {
             let d = usage(codes::THRESHOLD, format!("the numbers{of} cannot be together: {why}"));
             d.help("give another value by --threshold, or in the tuning file")
         }
+        CompileError::Unstreamable(e, at) => unstreamable(session, &e, &at),
         CompileError::TooLarge(t) => {
             too_large(session, &t).help("the reference interpreter runs it: `--device interp`")
         }
@@ -428,6 +430,20 @@ pub fn too_large(session: &Session, t: &TooLarge) -> Diagnostic<Span> {
     }
     d.help("call large functions from fewer places, map them over an array, or repeat them with `iterate`")
         .help(format!("`--size-limit {}` lets the program be four times as large", 4 * t.most))
+}
+
+/// What needs a stream as a whole.
+fn unstreamable(session: &Session, e: &Unstreamable, at: &[(remc_base::GlobalId, remc_base::NodeId)]) -> Diagnostic<Span> {
+    let stream = &e.stream;
+    let mut d = Diagnostic::error(
+        codes::UNSTREAMABLE,
+        format!("the stream `{stream}` is gone through from the left, a piece at a time: this {}", e.why.says()),
+    );
+    let user = at.iter().find(|(g, _)| g.module >= session.first_user_module());
+    if let Some(span) = user.or(at.first()).and_then(|(g, node)| session.node_span(g, *node)) {
+        d = d.primary(span, "here all items would have to be there");
+    }
+    d.help(format!("`(collect {stream})` keeps all of it in memory, and is an array as any other"))
 }
 
 /// A construct that is not compiled, as an error.

@@ -3,8 +3,9 @@
 //! What a run may not need is compiled when it turns out to: the versions that the sizes do not choose, say. See
 //! [`remc_kernel::parts`].
 
-use crate::boundary::{self, B, Results, assemble, leaves};
+use crate::boundary::{self, B, Pushed, Results, assemble, leaves};
 use crate::device::{Ran, explain};
+use crate::inputs::Streams;
 use crate::report::{Failure, Outcome};
 use remc_base::{IVar, IndexValue, Name, Scalar, Value};
 use remc_driver::compile::Compiled;
@@ -18,7 +19,9 @@ use remc_llvm::{EmitError, Host, Loaded, Pipeline};
 use remc_runtime::cpu::{
     Cpu, CpuOptions, EntryFn, Finished, Input, KernelFn, Kernels, Limit, Size, Stopped, Touched,
 };
+use remc_runtime::stream::Channels;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -181,6 +184,7 @@ pub struct Bound {
     slots: Vec<u64>,
     /// The memory that slots mention.
     buffers: Vec<Input>,
+    channels: Option<RefCell<Channels>>,
 }
 
 /// Puts arguments into the device's memory, each array as a whole, where it is not there twice.
@@ -190,8 +194,10 @@ pub fn bind(
     cpu: &Cpu,
     indices: &[IndexValue],
     arguments: Vec<Value>,
+    streams: Streams,
 ) -> Outcome<Result<Bound, RuntimeError>> {
     let wrong = |message: String| bug(Stage::Execute, message);
+    let channels = boundary::channels(&code.program, &arguments, streams).map_err(wrong)?.map(RefCell::new);
     let mut flat = Vec::new();
     for (input, value) in code.program.inputs.iter().zip(arguments) {
         leaves(input, Cow::Owned(value), &mut flat).map_err(wrong)?;
@@ -215,7 +221,7 @@ pub fn bind(
             },
         }
     }
-    Ok(Ok(Bound { slots, buffers }))
+    Ok(Ok(Bound { slots, buffers, channels }))
 }
 
 /// Runs the plan once. `thresholds` are values in place of the program's own, by their numbers.
@@ -257,7 +263,9 @@ pub fn within(
     let entry: EntryFn = unsafe { std::mem::transmute::<usize, EntryFn>(address) };
     let results = code.interface.results.iter().map(|s| s.result_slots()).sum();
     let late = |kernel| code.kernel(session, kernel).map_err(|e| e.to_string());
-    let kernels = Kernels { touched: &code.touched, late: Some(&late), thresholds, limit };
+    let channels = bound.channels.as_ref();
+    channels.into_iter().for_each(|c| c.borrow_mut().restart());
+    let kernels = Kernels { touched: &code.touched, late: Some(&late), thresholds, limit, channels };
     // SAFETY: the slots are those of the interface of this very program, the buffers live on, and so does
     // `code`, which gives the kernels.
     #[expect(unsafe_code, reason = "compiled code is called")]
@@ -281,19 +289,26 @@ pub fn run_under(
     arguments: Vec<Value>,
     thresholds: &[i64],
 ) -> Outcome<Result<Value, RuntimeError>> {
-    let bound = match bind(session, code, cpu, indices, arguments)? {
+    let bound = match bind(session, code, cpu, indices, arguments, Vec::new())? {
         Ok(bound) => bound,
         Err(stopped) => return Ok(Err(stopped)),
     };
     Ok(match once(session, code, cpu, &bound, Some(thresholds))? {
-        Ok(finished) => Ok(value(code, &finished, signature, indices)?),
+        Ok(finished) => Ok(value(code, &finished, &bound, signature, indices)?),
         Err(stopped) => Err(stopped),
     })
 }
 
 /// What a run has given.
-pub fn value(code: &Code, finished: &Finished, signature: &[IVar], indices: &[IndexValue]) -> Outcome<Value> {
-    let given = Given { finished, interface: &code.interface };
+pub fn value(
+    code: &Code,
+    finished: &Finished,
+    bound: &Bound,
+    signature: &[IVar],
+    indices: &[IndexValue],
+) -> Outcome<Value> {
+    let pushed = Pushed { program: &code.program, channels: bound.channels.as_ref() };
+    let given = Given { finished, interface: &code.interface, pushed };
     assemble(&code.program.output, &given, &boundary::closing(signature, indices))
         .map_err(|message| bug(Stage::Execute, message))
 }
@@ -303,14 +318,13 @@ pub fn run(
     session: &Session,
     code: &Code,
     cpu: &Cpu,
-    signature: &[IVar],
-    indices: &[IndexValue],
-    arguments: Vec<Value>,
+    (signature, indices): (&[IVar], &[IndexValue]),
+    (arguments, streams): (Vec<Value>, Streams),
     repeat: u32,
 ) -> Outcome<Result<Ran, RuntimeError>> {
     let _timed = session.db.timings().enter(Stage::Execute);
     let wrong = |message: String| bug(Stage::Execute, message);
-    let bound = match bind(session, code, cpu, indices, arguments)? {
+    let bound = match bind(session, code, cpu, indices, arguments, streams)? {
         Ok(bound) => bound,
         Err(stopped) => return Ok(Err(stopped)),
     };
@@ -328,7 +342,7 @@ pub fn run(
         }
     }
     let Some(finished) = last else { return Err(wrong("no run".into())) };
-    let value = value(code, &finished, signature, indices)?;
+    let value = value(code, &finished, &bound, signature, indices)?;
     Ok(Ok(Ran { value, runs, stats: finished.stats.clone() }))
 }
 
@@ -375,6 +389,7 @@ pub fn kernels(code: &Code) -> impl Iterator<Item = &str> {
 struct Given<'a> {
     finished: &'a Finished,
     interface: &'a Interface,
+    pushed: Pushed<'a>,
 }
 
 impl Given<'_> {
@@ -387,7 +402,7 @@ impl Given<'_> {
 
 impl Results for Given<'_> {
     fn is_scalar(&self, position: usize) -> bool {
-        matches!(self.slot(position), Ok((_, Slot::Scalar(_))))
+        !self.pushed.is_it(position) && matches!(self.slot(position), Ok((_, Slot::Scalar(_))))
     }
 
     fn scalar(&self, position: usize) -> B<Scalar> {
@@ -398,6 +413,9 @@ impl Results for Given<'_> {
     }
 
     fn array(&self, position: usize) -> B<Value> {
+        if let Some(pushed) = self.pushed.array(position) {
+            return pushed;
+        }
         match self.slot(position)? {
             (at, Slot::Buffer { base, rank }) => {
                 self.finished.array(at, base, rank).ok_or("a result of no buffer".into())

@@ -1,5 +1,6 @@
 //! What all devices that run compiled code have in common: what a run gave, or why it stopped.
 
+use crate::codes;
 use crate::report::{Failure, Outcome};
 use remc_base::{Prov, Stop, Trap, Value};
 use remc_driver::pipeline::Stage;
@@ -35,6 +36,10 @@ pub fn explain(
             None => return Err(bug(Stage::Execute, format!("there is no check {trap}"))),
         },
         Stopped::TooLarge { trap, prov, values } => (trap.report(&values), prov),
+        Stopped::Stream { why, prov } => {
+            let help = "what was written before stays; a stream that is gone through twice is a file, or kept by `collect`";
+            (Stop { code: codes::STREAM, message: why, help: vec![help.into()] }, Some(prov))
+        }
         Stopped::Device(why) | Stopped::Broken(why) => return Err(bug(Stage::Execute, why)),
         Stopped::Ended => return Err(bug(Stage::Execute, "the run was ended, and nobody wanted that")),
         Stopped::Unexplained => return Err(bug(Stage::Execute, "the program stopped and did not say why")),

@@ -147,7 +147,7 @@ impl Editor {
             }
             Ok(Stop::Kernel(kernels)) => self.compiled(program, &kernels, stop),
             Ok(_) => Err(bug("the pipeline ended early")),
-            Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => {
+            Err(CompileError::Limitation(_) | CompileError::TooLarge(_) | CompileError::Unstreamable(..)) => {
                 self.interpreted(program, file, target, stop)
             }
             Err(e) => Err(problem(session, &crate::compile::refusal(session, e))),
@@ -165,14 +165,14 @@ impl Editor {
         let session = &self.session;
         let code = cpu::kept(session, kernels).map_err(failed)?;
         let device = cpu::device(None, Some(MEMORY));
-        let bound = match cpu::bind(session, &code, &device, &[], Vec::new()).map_err(failed)? {
+        let bound = match cpu::bind(session, &code, &device, &[], Vec::new(), Vec::new()).map_err(failed)? {
             Ok(bound) => bound,
             Err(e) => return Err(problem(session, &stopped(session, &e))),
         };
         let limit = Limit { time: program.limit, ended: Some(stop) };
         match cpu::within(session, &code, &device, &bound, (None, Some(limit))).map_err(failed)? {
             Ok(finished) => {
-                let value = cpu::value(&code, &finished, &[], &[]).map_err(failed)?;
+                let value = cpu::value(&code, &finished, &bound, &[], &[]).map_err(failed)?;
                 shown(&value, program.elements)
             }
             Err(cpu::Ended::Over) if stop.load(Ordering::Relaxed) => Err(Failed::Cancelled),

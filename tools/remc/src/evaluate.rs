@@ -12,7 +12,8 @@ use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 #[cfg(feature = "llvm")]
 use crate::cpu;
 use crate::exhausted::{Doing, during};
-use crate::inputs;
+use crate::boundary;
+use crate::inputs::{self, Streams};
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
 use crate::tune::pick::Pick;
@@ -72,7 +73,7 @@ impl Evaluation<'_> {
         }
         let budget = Budget::of(self.args.memory_limit);
         let stopped = match self.compile(targets, &[], &mut dumps)? {
-            Ok(kernel) => match self.execute(kernel, (&[], &[]), Vec::new(), &budget)? {
+            Ok(kernel) => match self.execute(kernel, (&[], &[]), (Vec::new(), Vec::new()), &budget)? {
                 Ok((value, report)) => {
                     let Data::Tuple(tuples) = &value.data else {
                         return Err(bug("several values and no tuple of them".into()));
@@ -84,7 +85,12 @@ impl Evaluation<'_> {
                 Err(e) if e.code == TOO_LARGE => None,
                 Err(e) => Some(e),
             },
-            Err(e @ (CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..))) => {
+            Err(
+                e @ (CompileError::NoNumber(..)
+                | CompileError::NoSize(..)
+                | CompileError::Numbers(..)
+                | CompileError::Unstreamable(..)),
+            ) => {
                 return refuse(self.session, self.reporter, e);
             }
             Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
@@ -121,11 +127,16 @@ impl Evaluation<'_> {
             return Err(bug(format!("`{global}` was checked and has no definition")));
         };
         let budget = Budget::of(self.args.memory_limit);
-        let (indices, arguments) = match &definition.entry {
-            None => (Vec::new(), self.given.iter().map(|(_, value)| value.clone()).collect()),
-            Some(sig) => {
+        let (indices, arguments, streams) = match &definition.entry {
+            None => (Vec::new(), self.given.iter().map(|(_, value)| value.clone()).collect(), Vec::new()),
+            Some(sig) if !self.streams() => {
                 let arguments = inputs::read_all(&global.name, sig, &self.args.inputs, &budget)?;
-                (solve(sig, &arguments)?, arguments)
+                (solve(sig, &arguments)?, arguments, Vec::new())
+            }
+            Some(sig) => {
+                let (arguments, streams) =
+                    inputs::open_all(&global.name, sig, &self.args.inputs, &budget)?;
+                (solve(sig, &arguments)?, arguments, streams)
             }
         };
         if self.device == Device::Interp {
@@ -135,14 +146,17 @@ impl Evaluation<'_> {
                 Ok(kernel) => {
                     let signature = definition.entry.as_ref().map(|e| e.indices.as_slice());
                     let indices = (signature.unwrap_or_default(), indices.as_slice());
-                    let ran = self.execute(kernel, indices, arguments, &budget)?;
+                    let ran = self.execute(kernel, indices, (arguments, streams), &budget)?;
                     let (value, report) = ran.map_err(|e| self.stop(&e))?;
                     show(&value)?;
                     return Ok(report);
                 }
                 Err(e) if self.args.device.is_some() => return refuse(session, self.reporter, e),
                 Err(
-                    e @ (CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..)),
+                    e @ (CompileError::NoNumber(..)
+                    | CompileError::NoSize(..)
+                    | CompileError::Numbers(..)
+                    | CompileError::Unstreamable(..)),
                 ) => {
                     return refuse(session, self.reporter, e);
                 }
@@ -195,7 +209,9 @@ impl Evaluation<'_> {
         named.retain(|name, _| name.starts_with(&format!("{}/", target.name)) || !other(name));
         let stop_after = args.stop_after_pass;
         let given = self.given.iter().map(|(g, _)| g.clone()).collect();
-        let options = Options { stop_after, tuning, tuned, named, size_limit, given, ..Options::default() };
+        let streams = self.streams();
+        let options =
+            Options { stop_after, tuning, tuned, named, size_limit, given, streams, ..Options::default() };
         match dumps.compile(session, self.file, targets, ranks, options)? {
             Ok(Stop::Kernel(kernels)) => {
                 pick.show(&kernels.program.thresholds(), &kernels.numbers);
@@ -206,15 +222,21 @@ impl Evaluation<'_> {
         }
     }
 
+    /// Whether the device goes through streams piece by piece. For the others they are arrays.
+    fn streams(&self) -> bool {
+        self.device == Device::Cpu
+    }
+
     /// Runs kernels on the device.
     fn execute(
         &self,
         kernels: Arc<Compiled>,
         indices: (&[IVar], &[IndexValue]),
-        arguments: Vec<Value>,
+        (arguments, streams): (Vec<Value>, Streams),
         budget: &Budget,
     ) -> Outcome<Result<(Value, Report), RuntimeError>> {
         let (session, args) = (self.session, self.args);
+        let _ = boundary::CHUNK.set(args.chunk);
         match self.device {
             Device::Cuda => {
                 let _shown = Progress::of_running("the cuda device");
@@ -231,7 +253,7 @@ impl Evaluation<'_> {
                 Ok(ran.map(|value| (value, Report::default())))
             }
             // The inputs are in the limit, and go from there into the device's memory.
-            _ => on_cpu(session, &kernels, indices, arguments, args, budget.limit()),
+            _ => on_cpu(session, &kernels, indices, (arguments, streams), args, budget.limit()),
         }
     }
 
@@ -319,7 +341,7 @@ fn on_cpu(
     _: &Session,
     _: &Compiled,
     _: (&[IVar], &[IndexValue]),
-    _: Vec<Value>,
+    _: (Vec<Value>, Streams),
     _: &Run,
     _: u64,
 ) -> Outcome<Result<(Value, Report), RuntimeError>> {
@@ -331,8 +353,8 @@ fn on_cpu(
 fn on_cpu(
     session: &Session,
     kernels: &Compiled,
-    (signature, indices): (&[IVar], &[IndexValue]),
-    arguments: Vec<Value>,
+    indices: (&[IVar], &[IndexValue]),
+    arguments: (Vec<Value>, Streams),
     args: &Run,
     memory_limit: u64,
 ) -> Outcome<Result<(Value, Report), RuntimeError>> {
@@ -340,7 +362,7 @@ fn on_cpu(
     let device = cpu::device(args.threads, Some(memory_limit));
     let ran = {
         let _shown = Progress::of_running("the cpu device");
-        cpu::run(session, &code, &device, signature, indices, arguments, args.repeat)?
+        cpu::run(session, &code, &device, indices, arguments, args.repeat)?
     };
     let ran = match ran {
         Ok(ran) => ran,

@@ -8,8 +8,10 @@ use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, Name, Span, Value, visible};
 use remc_driver::render::{self, Sources, Style};
 use remc_runtime::budget::Budget;
 use remc_runtime::data::source::Meter;
+use remc_runtime::data::stream::Opened;
 use remc_runtime::data::{self, DataError, Help, Place};
 use remc_runtime::literal::{self, LiteralError};
+use remc_runtime::stream::items::Items;
 use remc_typed::ir::EntrySignature;
 use std::sync::Arc;
 
@@ -20,6 +22,20 @@ pub fn read_all(
     inputs: &[(String, String)],
     budget: &Budget,
 ) -> Outcome<Vec<Value>> {
+    let whole = EntrySignature { streams: Vec::new(), ..sig.clone() };
+    Ok(open_all(entry, &whole, inputs, budget)?.0)
+}
+
+/// Streams by the numbers of their parameters.
+pub type Streams = Vec<(usize, Box<dyn Items>)>;
+
+/// The same, but for streams, which are opened: their arguments have no items.
+pub fn open_all(
+    entry: &Name,
+    sig: &EntrySignature,
+    inputs: &[(String, String)],
+    budget: &Budget,
+) -> Outcome<(Vec<Value>, Streams)> {
     let names: Vec<&str> = sig.params.iter().map(|(name, _)| name.as_str()).collect();
     for (i, (name, _)) in inputs.iter().enumerate() {
         if inputs[..i].iter().any(|(earlier, _)| earlier == name) {
@@ -44,16 +60,43 @@ pub fn read_all(
         );
         return fail(d.help("give each as `--input NAME=VALUE`, a data file or a literal"));
     }
-    sig.params
-        .iter()
-        .map(|(name, ty)| match inputs.iter().find(|(given, _)| given == name.as_str()) {
-            Some((_, value)) => {
-                let _during = during(Doing::Reading(name.to_string()), Some(budget.left()));
-                read(name, ty, value, budget)
-            }
-            None => fail(usage(codes::MISSING_INPUT, format!("`{entry}` needs the input `{name}`"))),
-        })
-        .collect()
+    let mut streams = Vec::new();
+    let mut values = Vec::with_capacity(sig.params.len());
+    for (k, (name, ty)) in sig.params.iter().enumerate() {
+        let Some((_, value)) = inputs.iter().find(|(given, _)| given == name.as_str()) else {
+            return fail(usage(codes::MISSING_INPUT, format!("`{entry}` needs the input `{name}`")));
+        };
+        let _during = during(Doing::Reading(name.to_string()), Some(budget.left()));
+        if sig.streams.contains(&k) {
+            let Opened { items, none } = open(name, ty, value, budget)?;
+            streams.push((k, items));
+            values.push(none);
+        } else {
+            values.push(read(name, ty, value, budget)?);
+        }
+    }
+    Ok((values, streams))
+}
+
+/// A stream: a file or pipe whose items are read as they are wanted, or a literal.
+fn open(name: &Name, ty: &ArrTy, value: &str, budget: &Budget) -> Outcome<Opened> {
+    let meter = Arc::new(Meter::default());
+    let (path, opened) = match Place::of(value) {
+        Some(place) if literal::read(value, ty).is_err() => {
+            let path = visible(&place.path.display().to_string()).into_owned();
+            let opened = data::stream::open(&place, name.as_str(), ty, &meter, budget);
+            (Some(place).zip(Some(path)), opened)
+        }
+        _ => (None, data::stream::of_value(read(name, ty, value, budget)?)),
+    };
+    match (opened, path) {
+        (Ok(opened), _) => Ok(opened),
+        (Err(e), Some((place, path))) => fail(wrong_file(name, ty, &place, &path, e)),
+        (Err(DataError::Mismatch { found, help }), None) => {
+            fail(help.into_iter().fold(mismatch(name, ty, &found), |d, help| d.help(help)))
+        }
+        (Err(e), None) => fail(unreadable(name, value, &format!("{e:?}"))),
+    }
 }
 
 fn parameters(sig: &EntrySignature) -> String {
@@ -107,11 +150,15 @@ fn file(name: &Name, ty: &ArrTy, place: &Place, budget: &Budget) -> Outcome<Valu
         let _shown = Progress::of_reading(&path, name.as_str(), &meter);
         data::read(place, name.as_str(), ty, &meter, budget)
     };
+    read.or_else(|e| fail(wrong_file(name, ty, place, &path, e)))
+}
+
+/// Why a file is no value for a parameter.
+fn wrong_file(name: &Name, ty: &ArrTy, place: &Place, path: &str, e: DataError) -> Diagnostic<Span> {
     let about = |code, what: &str| usage(code, format!("the file `{path}` for the input `{name}`: {what}"));
-    let d = match read {
-        Ok(value) => return Ok(value),
-        Err(DataError::Unreadable(why)) => unreadable(name, &path, &why),
-        Err(DataError::UnknownFormat) => usage(
+    match e {
+        DataError::Unreadable(why) => unreadable(name, path, &why),
+        DataError::UnknownFormat => usage(
             codes::BAD_DATA_FILE,
             format!("the input `{name}` is the file `{path}`, of no known format"),
         )
@@ -120,38 +167,37 @@ fn file(name: &Name, ty: &ArrTy, place: &Place, budget: &Budget) -> Outcome<Valu
             "for another name say what it is: `{path}:csv`, `{path}:rd`, `{path}:text` for characters, or \
              `{path}:f32[1000,3]` for raw numbers"
         )),
-        Err(DataError::Selector(why)) => about(codes::SELECTOR, &why)
+        DataError::Selector(why) => about(codes::SELECTOR, &why)
             .help("after a file's name: csv, tsv, rd, text, or the type of raw numbers, such as f32[1000,3]")
             .help(format!("of tables also, one after the other: {}", data::csv::options::ALL)),
-        Err(DataError::Raw(why)) => about(codes::SELECTOR, &why)
+        DataError::Raw(why) => about(codes::SELECTOR, &why)
             .help(format!("say the type and shape of the bytes, for example `{path}:{}`; one size can be `_`, as many as there are",
             raw_type(ty)
         )),
-        Err(DataError::Table { what, help }) => {
+        DataError::Table { what, help } => {
             let d = about(codes::TABLE, &what).note(format!("{name} is of type {ty}"));
             help.iter().fold(d, |d, help| d.help(of_table(help, name, place)))
         }
-        Err(DataError::TooMuch(why)) => usage(
+        DataError::TooMuch(why) => usage(
             codes::INPUT_TOO_LARGE,
             format!("there is no memory for the file `{path}` for the input `{name}`: {why}"),
         ),
-        Err(DataError::Choose { kind, there, asked }) => choose(name, &path, kind, &there, asked.as_deref()),
-        Err(DataError::Mismatch { found, help }) => {
+        DataError::Choose { kind, there, asked } => choose(name, path, kind, &there, asked.as_deref()),
+        DataError::Mismatch { found, help } => {
             help.into_iter().fold(mismatch(name, ty, &found), |d, help| d.help(help))
         }
-        Err(DataError::Literal(_, LiteralError::NotALiteral(found) | LiteralError::Mismatch(found))) => {
+        DataError::Literal(_, LiteralError::NotALiteral(found) | LiteralError::Mismatch(found)) => {
             usage(
                 codes::BAD_LITERAL,
                 format!("the file `{path}` for the input `{name}` is no literal: found {found}"),
             )
             .note(format!("{name} is of type {ty}"))
         }
-        Err(DataError::Literal(text, LiteralError::Syntax(errors))) => {
+        DataError::Literal(text, LiteralError::Syntax(errors)) => {
             let what = format!("the file `{path}` for the input `{name}` does not read as a literal");
-            notes(usage(codes::BAD_LITERAL, what), &path, &text, &errors)
+            notes(usage(codes::BAD_LITERAL, what), path, &text, &errors)
         }
-    };
-    fail(d)
+    }
 }
 
 /// What may help with a table: an option is shown where it goes, behind those that are there.

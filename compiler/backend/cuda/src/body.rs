@@ -194,6 +194,7 @@ impl<'a> Body<'a> {
             StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { .. } => wrong("a sort by the runtime"),
+            StmtKind::Pull { .. } | StmtKind::Push { .. } => wrong("pieces of a stream"),
         }
     }
 

@@ -156,7 +156,8 @@ pub fn interface(p: &Program, taken: &[String]) -> Result<Interface, Error> {
 /// Whether boxes hide shapes of any rank in an input.
 fn takes_shapes(input: &Input) -> bool {
     match input {
-        Input::Array(_) | Input::Part { .. } => false,
+        Input::Array(_) | Input::Part { .. } | Input::Channel { .. } => false,
+        Input::Stream { items, .. } => takes_shapes(items),
         Input::Tuple(fields) => fields.iter().any(|(_, f)| takes_shapes(f)),
         Input::Boxes { witnesses, contents } => {
             witnesses.iter().any(|w| matches!(w, InputWitness::Shape { .. })) || takes_shapes(contents)

@@ -166,7 +166,8 @@ pub fn about(p: &Program, interface: &Interface, version: &str) -> String {
 
 fn describe_input(input: &Input, var: &dyn Fn(&Var) -> String, lines: &mut Vec<String>) {
     match input {
-        Input::Array(_) => {}
+        Input::Array(_) | Input::Channel { .. } => {}
+        Input::Stream { items, .. } => describe_input(items, var, lines),
         Input::Tuple(fields) => fields.iter().for_each(|(_, f)| describe_input(f, var, lines)),
         Input::Boxes { witnesses, contents } => {
             let lengths = witnesses.iter().filter_map(|w| match w {

@@ -562,7 +562,7 @@ impl<'p> Printer<'p> {
         }
         let bases: Vec<BaseTy> = dests.iter().map(|d| self.base(*d)).collect();
         let ops = combine.map(|lambda| {
-            let op = Combine { lambda: lambda.clone(), start: None, assoc: true };
+            let op = Combine { lambda: lambda.clone(), start: None, assoc: true, alone: false };
             let ops = op.component_ops().unwrap_or_default();
             ops.into_iter()
                 .zip(&bases)

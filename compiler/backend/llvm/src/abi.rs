@@ -43,6 +43,13 @@
 //! i32   remc_sort_keys(void *ctx, u32 type, const void *keys, u64 n, void *out);
 //!     fills out with the n elements of keys in order, of the base type of this index; equal ones stay in the order they
 //!     have. nonzero means stopped.
+//! i32   remc_pull(void *ctx, u32 prov, u32 channel, u64 at, u32 take, i64 n, u64 *out);
+//!     the items of a channel from number `at` on: a multiple of n of them if take is 0, n if it is 1, all if it is 2, and
+//!     fewer where there are no more. Fills out with how many there are, and the address of a buffer for each of the
+//!     channel's arrays, which is the plan's from then on; nonzero means stopped.
+//! i32   remc_push(void *ctx, u32 prov, u32 channel, const u64 *words);
+//!     appends items to a channel. words has for each of its arrays the address, the index of the base type in BaseTy::ALL,
+//!     the rank and as many dims; nonzero means stopped.
 //! u64   remc_workers(void *ctx);
 //! i64   remc_threshold(void *ctx, u32 n, i64 value, i64 size);
 //!     the value of threshold number n, by which a version is chosen for this size: `value`, unless the
@@ -68,6 +75,8 @@ pub const FREE: &str = "remc_free";
 pub const LAUNCH: &str = "remc_launch";
 pub const SORT: &str = "remc_sort";
 pub const SORT_KEYS: &str = "remc_sort_keys";
+pub const PULL: &str = "remc_pull";
+pub const PUSH: &str = "remc_push";
 pub const WORKERS: &str = "remc_workers";
 pub const THRESHOLD: &str = "remc_threshold";
 

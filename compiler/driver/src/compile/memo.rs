@@ -44,6 +44,9 @@ pub struct Unit<'db> {
     /// The definitions whose values are inputs.
     #[returns(deref)]
     pub given: Vec<GlobalId>,
+    /// Whether who runs it has its streams in pieces.
+    #[returns(copy)]
+    pub streams: bool,
 }
 
 impl<'db> Unit<'db> {
@@ -145,7 +148,7 @@ pub fn segmented<'db>(db: &'db dyn Db, unit: Unit<'db>, rows: RowsAre) -> C<Mono
     let Mono { program, passes } = mono(db, unit).clone()?;
     let mut steps = Steps::new(db, unit.size_limit(db));
     steps.number = passes;
-    let program = Arc::new(steps.segmented(program.as_ref().clone(), rows)?);
+    let program = Arc::new(steps.segmented(program.as_ref().clone(), rows, unit.streams(db))?);
     Ok(Mono { program, passes: steps.number })
 }
 

@@ -11,7 +11,7 @@ use remc_base::{GlobalId, Prov, Provenance};
 use remc_explicit::ir::Definition;
 use remc_kernel::schedule::Schedules;
 use remc_mono::limits::{BuildError, TooLarge};
-use remc_mono::opt;
+use remc_mono::{opt, stream};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -68,8 +68,28 @@ impl<'s> Steps<'s, '_> {
         &mut self,
         mut p: remc_mono::ir::Program,
         rows: opt::RowsAre,
+        streams: bool,
     ) -> C<remc_mono::ir::Program> {
+        match (stream::streams(&p), streams) {
+            (true, true) => p = self.streamed(p)?,
+            (true, false) => stream::whole(&mut p),
+            _ => {}
+        }
         self.optimised(&mut p, opt::Rounds::at_segment(rows), |_| true)?;
+        Ok(p)
+    }
+
+    /// Makes loops over pieces, and optimises what is in them as the whole was.
+    fn streamed(&mut self, mut p: remc_mono::ir::Program) -> C<remc_mono::ir::Program> {
+        self.step(Stage::Stream, || {
+            stream::stream(&mut p).map_err(|e| {
+                let at = if p.provs.contains(e.at) { p.provs.trace(e.at) } else { Vec::new() };
+                CompileError::Unstreamable(e, at)
+            })
+        })?;
+        self.verify("stream", || remc_mono::verify::verify(&p).map_err(|e| e.to_string()))?;
+        self.done(Stage::Stream, &|| remc_mono::print::print_program(&p));
+        self.optimised(&mut p, opt::Rounds::default(), |k| opt::PASSES[k].info != opt::segment::PASS)?;
         Ok(p)
     }
 

@@ -326,7 +326,7 @@ impl<'f> Stmts<'f> {
         let sum = self.op(ScalarOp::Add, params[0].into(), params[1].into());
         let added = Body { stmts: std::mem::replace(&mut self.stmts, outer), results: vec![sum] };
         let lambda = Lambda { params, body: added };
-        (body, Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true })
+        (body, Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true, alone: false })
     }
 
     /// A fresh variable like another.

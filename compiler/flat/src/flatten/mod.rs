@@ -162,7 +162,9 @@ impl Flattener {
             | E::Literal { .. }
             | E::Index { .. }
             | E::View { .. }
-            | E::Check { .. } => Exp::Host(s.exp.clone()),
+            | E::Check { .. }
+            | E::Pull { .. }
+            | E::Push { .. } => Exp::Host(s.exp.clone()),
             E::If { .. } | E::For { .. } | E::While { .. } if self.stays_serial(s) => self.point(s),
             E::If { cond, then, otherwise } => {
                 Exp::If { cond: *cond, then: self.body(then)?, otherwise: self.body(otherwise)? }

@@ -303,6 +303,7 @@ fn ends_of(made: &mut Stmts<'_>, axis: Axis, own: &OwnSizes, dims: &[Atom]) -> V
         lambda: Lambda { params: vec![a, b], body: sum },
         start: Some(vec![Atom::int(0)]),
         assoc: true,
+        alone: false,
     };
     let more = made.op(ScalarOp::Add, axis.size, Atom::int(1));
     let ends = made.vector("starts", more);
@@ -448,7 +449,7 @@ impl Rows {
         });
         let lambda = Lambda { params: [accs, elements].concat(), body: combined };
         let start = Some(ops.iter().map(|(.., start)| Atom::int(*start)).collect());
-        let op = Combine { lambda, start, assoc: true };
+        let op = Combine { lambda, start, assoc: true, alone: false };
         let found: Vec<Var> = ops.iter().map(|(_, name, _)| made.int(name)).collect();
         made.push(found.clone(), Exp::Reduce { axis: Axis { var: i, size: self.axis.size }, body, op });
         let stmts = made.take();

@@ -230,6 +230,7 @@ fn is_parallel(
             let own: FxHashSet<Var> = lambda.params.iter().copied().collect();
             let free = lambda.body.free_vars();
             op.assoc
+                && !op.alone
                 && !is_small(&[axis.size])
                 && is_size(&axis.size)
                 && op.start.iter().flatten().all(outside)

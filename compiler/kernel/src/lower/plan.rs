@@ -117,6 +117,7 @@ impl Plan {
             vars: IdVec::new(),
             params: Vec::new(),
             inputs: p.inputs.clone(),
+            channels: p.channels.clone(),
             output: p.output.clone(),
             kernels: IdVec::new(),
             plan: Vec::new(),
@@ -164,6 +165,12 @@ impl Plan {
         let mut inputs = std::mem::take(&mut self.out.inputs);
         for i in &mut inputs {
             self.input(i)?;
+            if let Some(size) = i.stream_size_mut() {
+                match self.bound(*size)? {
+                    Bound::Scalar(Atom::Var(v)) => *size = v,
+                    _ => return wrong("the size of a stream that is no scalar parameter"),
+                }
+            }
         }
         self.out.inputs = inputs;
         Ok(())
@@ -667,10 +674,43 @@ impl Plan {
                 }
             }
             E::View { view: mono::View::Append { with }, array } => self.append(one()?, *array, *with)?,
+            E::Pull { channel, at, take, .. } => {
+                let Some((count, arrays)) = pat.split_first() else { return wrong("a pull of nothing") };
+                let at = self.atom(*at)?;
+                let take = match take {
+                    Take::Multiple(n) => Take::Multiple(self.atom(*n)?),
+                    Take::Exactly(n) => Take::Exactly(self.atom(*n)?),
+                    Take::All => Take::All,
+                };
+                let count = match self.like(*count)? {
+                    v if self.out.buffer_ty(v).is_none() => v,
+                    _ => return wrong("a number of items that is an array"),
+                };
+                let buffers = arrays.iter().map(|v| self.like(*v)).collect::<L<Vec<_>>>()?;
+                self.emit(StmtKind::Pull { channel: *channel, at, take, count, buffers: buffers.clone() });
+                self.bind_results(arrays, buffers)?;
+            }
+            E::Push { channel, arrays } => {
+                let buffers = arrays.iter().map(|v| self.stored(*v)).collect::<L<Vec<_>>>()?;
+                self.emit(StmtKind::Push { channel: *channel, buffers });
+            }
             E::View { .. } | E::Literal { .. } => self.view_kernel(one()?, e)?,
             _ => return wrong("a statement with a body on the host"),
         }
         Ok(())
+    }
+
+    /// The buffer of an array that is alone in it: of others a copy.
+    fn stored(&mut self, v: mono::Var) -> L<Var> {
+        if let Bound::Array(place) = self.bound(v)?
+            && place.prefix.is_empty()
+            && !self.slices.contains(&place.buffer)
+        {
+            return Ok(place.buffer);
+        }
+        let to = self.alloc_for(v)?;
+        self.copy(v, &to)?;
+        Ok(to.buffer)
     }
 
     /// An array that one statement makes, by a kernel of one block.

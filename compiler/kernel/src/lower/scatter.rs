@@ -336,7 +336,7 @@ impl Plan {
         let body = mono::Body { stmts: vec![combined(q, a, b)], results: vec![q.into()] };
         let lambda = mono::Lambda { params: vec![a, b], body };
         let start = Some(vec![mono::Atom::Const(copies.none)]);
-        let reduction = mono::Combine { lambda, start, assoc: true };
+        let reduction = mono::Combine { lambda, start, assoc: true, alone: false };
         let there = self.fresh("there", ty.clone());
         self.set(there, Bound::Array(out.clone()));
         // A GPU has many parts, which all threads reduce; a processor has few.

@@ -161,6 +161,7 @@ impl Leaf<'_> {
                 self.check(trap, cond, &values);
                 Ok(())
             }
+            E::Pull { .. } | E::Push { .. } => wrong("a stream inside of a kernel"),
             E::If { cond, then, otherwise } => self.if_(pat, *cond, then, otherwise),
             E::For { axis, state, body } => self.for_(pat, *axis, state, body),
             E::While { state, cond, body } => self.while_(pat, state, cond, body),

@@ -109,6 +109,8 @@ rules! {
     Launch,
     /// What is sorted are buffers of one first dim; the permutation is a vector of `int`s of its own.
     Sort,
+    /// A channel of the program, and buffers that hold items of it.
+    Channel,
     /// A chain is a statement of a kernel's body itself, and hands on values of one type by memory that has
     /// a place for each block, at the grid's variables.
     Chain,

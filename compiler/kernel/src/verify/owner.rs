@@ -237,6 +237,17 @@ impl<'p> Owner<'p> {
                 self.whole(*out)?;
                 self.write(*out)
             }
+            StmtKind::Pull { buffers, .. } => {
+                self.own(buffers.iter().copied());
+                Ok(())
+            }
+            StmtKind::Push { buffers, .. } => {
+                for b in buffers {
+                    self.whole(*b)?;
+                    self.used(*b)?;
+                }
+                Ok(())
+            }
         }
     }
 

@@ -215,6 +215,27 @@ impl<'a> Build<'a> {
         (0..n).map(|i| self.index(array, &[Atom::int(i as i64)])).collect()
     }
 
+    /// Whether an input is a stream, and this is no iteration that could run beside others.
+    pub fn has_streams(&self) -> bool {
+        self.scopes.len() == 1 && self.program.inputs.iter().any(|i| matches!(i, Input::Stream { .. }))
+    }
+
+    /// An array, pushed to a channel and pulled as a whole.
+    pub fn all_of(&mut self, array: Var) -> R<Atom> {
+        let info = self.program.vars[array].clone();
+        let Some((_, item)) = info.ty.dims.split_first() else { return bug("a stream that is a scalar") };
+        let (channel, item) = (self.program.channels.len(), item.to_vec());
+        let arrays = vec![(info.ty.base, item.len())];
+        self.program.channels.push(Channel { name: info.name.clone(), arrays, input: None, output: None });
+        self.emit(Vec::new(), Exp::Push { channel, arrays: vec![array] })?;
+        let count = self.program.fresh("count", Ty::int());
+        let dims = std::iter::once(Atom::Var(count)).chain(item).collect();
+        let all = self.program.fresh(info.name.as_str(), Ty { base: info.ty.base, dims });
+        let pull = Exp::Pull { channel, at: Atom::int(0), take: Take::All };
+        self.emit(vec![count, all], pull)?;
+        self.view(View::Reshape { dims: info.ty.dims.clone() }, all.into(), info.ty)
+    }
+
     pub fn view(&mut self, view: View, array: Atom, ty: Ty) -> R<Atom> {
         let Atom::Var(array) = array else { return bug("a view of a scalar") };
         let name = self.program.vars[array].name.clone();

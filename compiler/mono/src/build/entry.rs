@@ -82,8 +82,17 @@ impl<'a> Build<'a> {
         }
         let mut args = Vec::with_capacity(sig.params.len());
         let mut inputs = Inputs::default();
-        for (name, ty) in &sig.params {
-            let (value, input) = self.input(name.as_str(), &env.arr(ty), &[], &mut inputs)?;
+        for (k, (name, ty)) in sig.params.iter().enumerate() {
+            let ty = env.arr(ty);
+            let (value, mut input) = self.input(name.as_str(), &ty, &[], &mut inputs)?;
+            if sig.streams.contains(&k) {
+                let size = match ty.shape.items().first() {
+                    Some(ShapeItem::Dim(d)) => self.size(d)?.as_var(),
+                    _ => None,
+                };
+                let Some(size) = size else { return bug("a stream of a length that is no index") };
+                input = Input::Stream { size, items: Box::new(input) };
+            }
             args.push(value);
             self.program.inputs.push(input);
         }

@@ -121,6 +121,7 @@ pub fn build_given(
             vars: IdVec::new(),
             params: Vec::new(),
             inputs: Vec::new(),
+            channels: Vec::new(),
             body: Body::default(),
             output: Output::Array(0),
         },

@@ -21,6 +21,7 @@ macro_rules! for_each_primitive {
             "with-shape" WithShape shape::with_shape;
             "append" Append shape::append;
             "reverse" Reverse shape::reverse;
+            "collect" Collect shape::collect;
             "rotate" Rotate shape::rotate;
             "transpose" Transpose shape::transpose;
             "indices-of" IndicesOf shape::indices_of;

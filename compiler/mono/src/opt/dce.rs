@@ -101,7 +101,7 @@ impl<'p> Live<'p> {
         for s in &body.stmts {
             let id = *next;
             *next += 1;
-            let mut stops = matches!(s.exp, Exp::Check { .. });
+            let mut stops = matches!(s.exp, Exp::Check { .. } | Exp::Pull { .. } | Exp::Push { .. });
             for b in s.exp.bodies() {
                 stops |= self.effects(b, next);
             }

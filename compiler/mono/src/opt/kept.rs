@@ -283,6 +283,6 @@ fn number(p: &mut Program, prov: remc_base::Prov, count: Var, axis: Axis, elemen
         params,
         body: Body { stmts: vec![Stmt { pat: vec![sum], exp, prov }], results: vec![sum.into()] },
     };
-    let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true };
+    let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true, alone: false };
     Stmt { pat: vec![count], exp: Exp::Reduce { axis, body, op }, prov }
 }

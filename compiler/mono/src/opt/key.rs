@@ -95,6 +95,7 @@ impl Writer<'_> {
             Exp::For { .. } => 3,
             Exp::While { .. } => 4,
             Exp::Map { .. } => 5,
+            Exp::Reduce { op, .. } if op.alone => 21,
             Exp::Reduce { op, .. } => 6 + usize::from(op.assoc),
             Exp::Scan { kind, op, .. } => 8 + 2 * (*kind as usize) + usize::from(op.assoc),
             Exp::Scatter { combine, .. } => 14 + usize::from(combine.is_some()),
@@ -104,6 +105,10 @@ impl Writer<'_> {
             Exp::Check { .. } => 18,
             Exp::View { .. } => 19,
             Exp::Join { regular, .. } => 400 + regular,
+            Exp::Pull { channel, take: Take::Multiple(_), .. } => 3 * channel + (1 << 20),
+            Exp::Pull { channel, take: Take::Exactly(_), .. } => 3 * channel + (1 << 20) + 1,
+            Exp::Pull { channel, take: Take::All, .. } => 3 * channel + (1 << 20) + 2,
+            Exp::Push { channel, .. } => channel + (1 << 30),
         };
         self.number(tag);
         match exp {

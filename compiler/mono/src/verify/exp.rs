@@ -90,7 +90,41 @@ impl Verifier<'_> {
                 }
                 Ok(())
             }
+            Exp::Pull { channel, at, take } => {
+                let rule = Rule::Pull;
+                self.ints(rule, &[*at])?;
+                self.ints(rule, take.operand().as_slice())?;
+                let arrays = self.channel(rule, *channel)?;
+                self.count(rule, "variables bound", pat.len(), arrays.len() + 1)?;
+                let Some((count, rest)) = pat.split_first() else { return Ok(()) };
+                self.agree(rule, "the number of items", self.declared(*count)?, &Ty::int())?;
+                rest.iter().zip(arrays).try_for_each(|(v, a)| self.items(rule, self.declared(*v)?, a, (*count).into()))
+            }
+            Exp::Push { channel, arrays } => {
+                let rule = Rule::Push;
+                self.count(rule, "variables bound", pat.len(), 0)?;
+                let types = self.channel(rule, *channel)?;
+                self.count(rule, "arrays", arrays.len(), types.len())?;
+                let first = arrays.iter().find_map(|v| self.p.vars.get(*v)?.ty.dims.first().copied());
+                let Some(count) = first else { return Ok(()) };
+                arrays.iter().zip(types).try_for_each(|(v, a)| self.items(rule, self.var(*v)?, a, count))
+            }
             _ => Ok(()),
+        }
+    }
+
+    fn channel(&self, rule: Rule, k: usize) -> Result<Vec<(BaseTy, usize)>> {
+        match self.p.channels.get(k) {
+            Some(c) => Ok(c.arrays.clone()),
+            None => self.broken(rule, format!("there is no channel {k}")),
+        }
+    }
+
+    /// An array of a channel's items.
+    fn items(&self, rule: Rule, ty: &Ty, (base, rank): (BaseTy, usize), count: Atom) -> Result {
+        match ty.dims.split_first() {
+            Some((n, item)) if ty.base == base && item.len() == rank && *n == count => Ok(()),
+            _ => self.broken(rule, "an array that is not of the channel's items"),
         }
     }
 

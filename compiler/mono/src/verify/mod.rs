@@ -83,6 +83,10 @@ rules! {
     Cycle,
     Replicate,
     Check,
+    /// A channel of the program, its arrays in the order and of the types that it has, with as many items; outside of
+    /// iterations that run at the same time.
+    Pull,
+    Push,
     /// An index variable is an `int`, and counts up to an `int` that is not negative.
     Axis,
     /// A λ has as many parameters as it is given arguments, of their types, and gives what it is to.
@@ -134,7 +138,8 @@ pub fn verify(p: &Program) -> Result {
         v.bind(*param)?;
     }
     v.inputs()?;
-    let results = v.body(&p.body)?;
+    let mut results = v.body(&p.body)?;
+    v.pushed(&mut results)?;
     v.output(&p.output, &results, 0)
 }
 
@@ -342,7 +347,7 @@ impl<'p> Verifier<'p> {
         self.exp(&s.exp, &s.pat)?;
         match (&s.exp, s.pat.as_slice()) {
             // These give sizes of their own.
-            (Exp::If { .. } | Exp::For { .. } | Exp::While { .. }, pat) => {
+            (Exp::If { .. } | Exp::For { .. } | Exp::While { .. } | Exp::Pull { .. }, pat) => {
                 self.bind_together(pat.iter().copied())?;
             }
             (_, pat) => pat.iter().try_for_each(|v| self.bind(*v))?,
@@ -386,6 +391,16 @@ impl<'p> Verifier<'p> {
             }
         }
         self.p.inputs.iter().try_for_each(|i| self.input(i, false))?;
+        for (k, i) in self.p.inputs.iter().enumerate() {
+            if i.stream_size().is_some_and(|v| !self.p.params.contains(&v) || given[v.index()]) {
+                return self.broken(Rule::Inputs, "the size of a stream is no size of the program");
+            }
+            if let Input::Channel { channel, .. } = i
+                && self.p.channels.get(*channel).is_none_or(|c| c.input != Some(k))
+            {
+                return self.broken(Rule::Inputs, format!("the input {k} is of no channel that reads it"));
+            }
+        }
         for v in &self.p.params {
             if !given[v.index()] && self.p.vars[*v].ty != Ty::int() {
                 return self.broken(Rule::Params, format!("{} is neither size nor input", name(self.p, *v)));
@@ -403,6 +418,8 @@ impl<'p> Verifier<'p> {
             }
         };
         match input {
+            Input::Stream { items, .. } if !boxed => self.input(items, false),
+            Input::Channel { .. } if !boxed => Ok(()),
             Input::Tuple(fields) => fields.iter().try_for_each(|(_, f)| self.input(f, boxed)),
             Input::Boxes { witnesses, contents } => {
                 for w in witnesses {
@@ -423,6 +440,20 @@ impl<'p> Verifier<'p> {
             }
             _ => self.broken(Rule::Inputs, "an input in boxes, or outside of them, where it may not be"),
         }
+    }
+
+    /// Where a result is how many items a channel was given, these items are the result.
+    fn pushed(&self, results: &mut [Ty]) -> Result {
+        for (k, c) in self.p.channels.iter().enumerate() {
+            let Some(at) = c.output else { continue };
+            match (results.get_mut(at), &c.arrays[..]) {
+                (Some(result), [(base, rank)]) if *result == Ty::int() && c.input.is_none() => {
+                    *result = Ty { base: *base, dims: vec![Atom::int(0); rank + 1] };
+                }
+                _ => return self.broken(Rule::Output, format!("the channel {k} is of no result")),
+            }
+        }
+        Ok(())
     }
 
     /// `frame` is the number of axes around.

@@ -135,6 +135,11 @@ impl Lowering<'_> {
             ("Quot", _) => self.wrong_type_form(s, "`(Quot t)`"),
             ("Val", [i]) => TypeKind::Val(self.index(i)),
             ("Val", _) => self.wrong_type_form(s, "`(Val i)`"),
+            ("Stream", [item]) => TypeKind::Stream { item: self.ty(item), length: None },
+            ("Stream", [item, length]) => {
+                TypeKind::Stream { item: self.ty(item), length: Some(self.index(length)) }
+            }
+            ("Stream", _) => self.wrong_type_form(s, "`(Stream τ)`, or `(Stream τ n)` where `n` names its length"),
             (head, [_, ..]) if BaseTy::from_name(head).is_some() => {
                 self.error(
                     codes::BAD_TYPE,

@@ -53,7 +53,12 @@ impl Checker<'_> {
             }
             Annotation::Rank(r) => self.cut_at_rank(&p.name, arg, *r, p.id),
             Annotation::Type(t) => {
-                let cell = self.param_array_type(t)?;
+                let cell = match &*t.kind {
+                    ast::TypeKind::Stream { item, length } => {
+                        self.stream_type(&p.name, t, item, length.as_ref())?
+                    }
+                    _ => self.param_array_type(t)?,
+                };
                 let mut arg = arg;
                 if self.scalar_box(&arg.expr).is_some() && !matches!(cell.atom, AtomTy::Sigma(_)) {
                     arg = Typed::new(self.open_box(arg.expr));

@@ -101,7 +101,12 @@ impl Checker<'_> {
                 ty
             }
             (Annotation::Type(t), want) => {
-                let ty = self.param_array_type(t)?;
+                let ty = match &*t.kind {
+                    ast::TypeKind::Stream { item, length } => {
+                        self.stream_type(&p.name, t, item, length.as_ref())?
+                    }
+                    _ => self.param_array_type(t)?,
+                };
                 if let Some(want) = want {
                     self.match_rank(&ty.shape, &want.shape);
                 }

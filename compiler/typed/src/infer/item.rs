@@ -166,6 +166,10 @@ impl Checker<'_> {
                 .help(format!("write its type, such as [{} [float n]] or [{0} int]", p.name)),
             );
         }
+        let is_stream = |p: &ast::Param| {
+            matches!(&p.ann, Annotation::Type(t) if matches!(&*t.kind, TypeKind::Stream { .. }))
+        };
+        let streams = (0..params.len()).filter(|k| is_stream(&params[*k])).collect();
         let t = self.infer_lambda(inner.id, params, ret.as_ref(), body, None)?;
         if let AtomTy::Fn(f) = self.s.zonk_atom(&t.expr.ty.atom) {
             for (p, ty) in params.iter().zip(&f.params) {
@@ -176,7 +180,7 @@ impl Checker<'_> {
         self.complete(global, t, out)?;
         // A function that is the value of a program is a value as any other.
         if let Some(definition) = out.definition.as_mut().and_then(Arc::get_mut) {
-            definition.entry = entry_signature(&definition.body);
+            definition.entry = entry_signature(&definition.body, streams);
         }
         Ok(())
     }
@@ -460,7 +464,7 @@ fn holds_functions(ty: &ArrTy) -> bool {
     }
 }
 
-fn entry_signature(e: &Expr) -> Option<EntrySignature> {
+fn entry_signature(e: &Expr, streams: Vec<usize>) -> Option<EntrySignature> {
     let (indices, lam) = match &*e.kind {
         ExprKind::ILam { params, body } => (params.clone(), body),
         _ => (Vec::new(), e),
@@ -469,6 +473,7 @@ fn entry_signature(e: &Expr) -> Option<EntrySignature> {
     Some(EntrySignature {
         indices,
         params: params.iter().map(|p| (p.name.clone(), p.ty.clone())).collect(),
+        streams,
         ret: body.ty.clone(),
     })
 }

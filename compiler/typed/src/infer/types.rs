@@ -178,8 +178,74 @@ impl Checker<'_> {
                     .help("write `int`"),
                 );
             }
+            TypeKind::Stream { .. } => {
+                return self.fail(
+                    Diagnostic::error(codes::STREAM_TYPE, "a stream is a parameter, and no part of another type")
+                        .primary(Loc::Node(t.id), "not here")
+                        .note("its items come one after the other: there is no array, box, tuple or stream of streams")
+                        .help("write `[xs (Stream τ)]` for a parameter; a result needs no annotation: what goes along a stream is written piece by piece"),
+                );
+            }
             TypeKind::Error => return Err(Reported),
         })
+    }
+
+    /// The type of the parameter `name`, a stream of these items: an array of one more axis, whose size nobody else
+    /// knows unless it has a name.
+    pub(super) fn stream_type(
+        &mut self,
+        name: &Name,
+        t: &TypeExpr,
+        item: &TypeExpr,
+        length: Option<&IndexExpr>,
+    ) -> Check<ArrTy> {
+        if matches!(&*item.kind, TypeKind::Stream { .. }) {
+            return self.fail(
+                Diagnostic::error(codes::STREAM_TYPE, "a stream of streams is none")
+                    .primary(Loc::Node(item.id), "the items are a stream themselves")
+                    .help("rows of different lengths are boxes: `(Stream (Σ (n) [float n]))`"),
+            );
+        }
+        let item = self.param_array_type(item)?;
+        let dim = match length {
+            Some(n) if !matches!(&*n.kind, IndexKind::Name(_)) => {
+                return self.fail(
+                    Diagnostic::error(codes::STREAM_TYPE, "the length of a stream is a name: nobody knows it before its end")
+                        .primary(Loc::Node(n.id), "no name")
+                        .help("streams whose lengths have one name keep step; leave it out, or write a name: `(Stream float n)`"),
+                );
+            }
+            Some(n) => {
+                let outside = std::mem::replace(&mut self.implicit, self.param_implicit);
+                let dim = self.dim(n);
+                self.implicit = outside;
+                dim?
+            }
+            None if self.param_implicit == Implicit::No => {
+                return self.fail(
+                    Diagnostic::error(
+                        codes::STREAM_TYPE,
+                        "where index variables are bound by name the length of a stream is one of them",
+                    )
+                    .primary(Loc::Node(t.id), "this stream's length has no name")
+                    .help("name it among the binders, and in the type: `(f{ | n} [xs (Stream float n)])`"),
+                );
+            }
+            None => {
+                let mut own = Name::new(format!("{name}-length"));
+                while self.find_index(&own).is_some() || self.find_value(&own).is_some() {
+                    own = Name::new(format!("{own}'"));
+                }
+                let outside = std::mem::replace(&mut self.implicit, self.param_implicit);
+                let index = self.named_index(&own, t.id);
+                self.implicit = outside;
+                match index? {
+                    Index::Dim(d) => d,
+                    Index::Shape(_) => return Err(Reported),
+                }
+            }
+        };
+        Ok(item.lifted(&Shape::of_dims(vec![dim])))
     }
 
     /// Binds type parameters as rigid variables in the current scope.

@@ -222,8 +222,14 @@ impl Printer<'_> {
         }
         let mut head = vec![self.binders(name, &[], indices)];
         self.unchecked(lambda);
-        for (local, (name, _)) in params.iter().zip(&entry.params) {
-            let ty = self.ty(&local.ty);
+        for (k, (local, (name, _))) in params.iter().zip(&entry.params).enumerate() {
+            let ty = match local.ty.shape.items().split_first() {
+                Some((ShapeItem::Dim(n), item)) if entry.streams.contains(&k) => {
+                    let item = self.ty(&ArrTy::new(local.ty.atom.clone(), Shape(item.iter().cloned().collect())));
+                    parens(2, vec![text("Stream"), item, self.index(&Index::Dim(n.clone()))])
+                }
+                _ => self.ty(&local.ty),
+            };
             let name = text(self.names.bind_value_as(local.var, name));
             head.push(brackets(Style::Head(2), vec![name, ty]));
         }

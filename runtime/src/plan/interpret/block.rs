@@ -575,7 +575,9 @@ impl<'a> Block<'a> {
             | StmtKind::Alias { .. }
             | StmtKind::Slice { .. }
             | StmtKind::Launch { .. }
-            | StmtKind::Sort { .. } => wrong("a statement of the plan in a kernel"),
+            | StmtKind::Sort { .. }
+            | StmtKind::Pull { .. }
+            | StmtKind::Push { .. } => wrong("a statement of the plan in a kernel"),
         }
     }
 

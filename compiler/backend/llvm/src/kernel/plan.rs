@@ -19,7 +19,7 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use remc_base::{BaseTy, Prov};
-use remc_kernel::ir::{Atom, KernelId, Var};
+use remc_kernel::ir::{Atom, KernelId, Take, Var};
 use remc_kernel::schedule::Field;
 use rustc_hash::FxHashMap;
 
@@ -276,6 +276,70 @@ impl<'ctx> Fun<'_, 'ctx> {
         let args: [Value<'ctx>; 5] =
             [self.ctx()?, self.i32(base as u32).into(), from.into(), self.size(items)?.into(), out.into()];
         let code = self.call_for(abi::SORT_KEYS, self.e.context.i32_type().into(), &args)?;
+        self.unless_nonzero(code)
+    }
+}
+
+impl<'ctx> Fun<'_, 'ctx> {
+    /// Has items of a channel put into buffers.
+    pub fn pull(
+        &mut self,
+        (channel, at, take): (usize, Atom, Take),
+        count: Var,
+        buffers: &[Var],
+        prov: Prov,
+    ) -> Result<(), EmitError> {
+        let none = self.i64(0).into();
+        let words = vec![none; buffers.len() + 1];
+        let out = self.slots(&words)?;
+        let (kind, n) = match take {
+            Take::Multiple(n) => (0, self.size(n)?),
+            Take::Exactly(n) => (1, self.size(n)?),
+            Take::All => (2, self.i64(0)),
+        };
+        let args: [Value<'ctx>; 7] = [
+            self.ctx()?,
+            self.i32(prov.0).into(),
+            self.i32(channel as u32).into(),
+            self.size(at)?.into(),
+            self.i32(kind).into(),
+            n.into(),
+            out.into(),
+        ];
+        let code = self.call_for(abi::PULL, self.e.context.i32_type().into(), &args)?;
+        self.unless_nonzero(code)?;
+        let word = |f: &Self, k: usize| {
+            let at = f.e.element(BaseTy::I64, out, f.i64(k as i64))?;
+            f.e.load(BaseTy::I64, None, at)
+        };
+        let items = word(self, 0)?;
+        self.bind(count, items);
+        for (k, b) in buffers.iter().enumerate() {
+            let address = word(self, k + 1)?;
+            let ptr = self.e.context.ptr_type(AddressSpace::default());
+            let address = self.e.builder.build_int_to_ptr(int(address)?, ptr, "")?;
+            self.bind(*b, address.into());
+        }
+        Ok(())
+    }
+
+    /// Appends what is in buffers to a channel.
+    pub fn push(&mut self, channel: usize, buffers: &[Var], prov: Prov) -> Result<(), EmitError> {
+        let mut slots = Vec::new();
+        for b in buffers {
+            let (ty, address) = self.buffer(*b)?;
+            let base = BaseTy::ALL.iter().position(|b| *b == ty.base).unwrap_or(0);
+            slots.push(self.to_slot(BaseTy::U64, address.into())?);
+            slots.push(self.i64(base as i64).into());
+            slots.push(self.i64(ty.dims.len() as i64).into());
+            for d in &ty.dims {
+                slots.push(self.size(*d)?.into());
+            }
+        }
+        let words = self.slots(&slots)?;
+        let args: [Value<'ctx>; 4] =
+            [self.ctx()?, self.i32(prov.0).into(), self.i32(channel as u32).into(), words.into()];
+        let code = self.call_for(abi::PUSH, self.e.context.i32_type().into(), &args)?;
         self.unless_nonzero(code)
     }
 }

@@ -65,6 +65,10 @@ impl<'ctx> Fun<'_, 'ctx> {
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out, gives: Gives::Places } => self.sort(keys, *out),
             StmtKind::Sort { keys, out, gives: Gives::Keys } => self.sort_keys(keys, *out),
+            StmtKind::Pull { channel, at, take, count, buffers } => {
+                self.pull((*channel, *at, *take), *count, buffers, s.prov)
+            }
+            StmtKind::Push { channel, buffers } => self.push(*channel, buffers, s.prov),
         }
     }
 

@@ -169,7 +169,7 @@ fn conjunction(made: &mut Stmts<'_>, beside: Option<&Combine>) -> Combine {
     });
     params.insert(params.len() / 2, a);
     params.push(b);
-    Combine { lambda: Lambda { params, body }, start, assoc: true }
+    Combine { lambda: Lambda { params, body }, start, assoc: true, alone: false }
 }
 
 /// Whether a statement may be done where a check before it would have stopped the program.

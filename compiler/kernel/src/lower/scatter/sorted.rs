@@ -174,7 +174,7 @@ impl Plan {
         let body =
             mono::Body { stmts, results: std::iter::once(any).chain(results).map(mono::Atom::Var).collect() };
         let lambda = mono::Lambda { params, body };
-        let op = mono::Combine { lambda, start: None, assoc: true };
+        let op = mono::Combine { lambda, start: None, assoc: true, alone: false };
         let index = self.fresh("j", mono::Ty::int());
         let mut leaf = mono::Body::default();
         for (v, base) in std::iter::once((starts, BaseTy::Bool))

@@ -177,7 +177,7 @@ fn combine_items<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>, form: Form, f: &Folded
     let results = b.atoms(&next[0])?;
     let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results } };
 
-    let op = Combine { lambda, start: start_atoms, assoc: !f.serial };
+    let op = Combine { lambda, start: start_atoms, assoc: !f.serial, alone: false };
     let mut pat = Vec::new();
     // Where it could stop the program it must not be combined with the last item: all prefixes of those before that.
     let held_back = form.leaves_the_last_out() && op.lambda.body.can_stop();

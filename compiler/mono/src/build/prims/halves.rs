@@ -49,7 +49,7 @@ pub(super) fn mean<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let next = b.op(ScalarOp::Add, &[Atom::Var(params[0]), Atom::Var(params[1])])?;
     let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results: vec![next] } };
     let start = Some(vec![Atom::Const(ops::zero(wide))]);
-    let op = Combine { lambda, start, assoc: true };
+    let op = Combine { lambda, start, assoc: true, alone: false };
     let total = b.bind("a", Ty::scalar(wide), Exp::Reduce { axis: axes[0], body, op })?;
     let count = b.cast(wide, n)?;
     let mean = b.op(ScalarOp::Div, &[total, count])?;

@@ -313,7 +313,7 @@ impl Round {
         let more = b.op(ScalarOp::Add, &[left, Atom::int(1)])?;
         let passed = b.op(ScalarOp::Select, &[takes_left, more, left])?;
         let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results: vec![passed] } };
-        let op = Combine { lambda, start: Some(vec![first]), assoc: false };
+        let op = Combine { lambda, start: Some(vec![first]), assoc: false, alone: false };
         let ty = Ty { base: BaseTy::I64, dims: vec![Atom::int(STRIP)] };
         b.bind("passed", ty, Exp::Scan { kind: ScanKind::Inclusive, axis: axes[0], body, op })
     }

@@ -149,6 +149,27 @@ pub(super) fn reverse<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     b.rearrange(c.arg(0)?, 1, &[n], &mut |_| View::Reverse)
 }
 
+/// Of what goes along a stream: what is pushed item by item is pulled as a whole, so that no pass puts the two together.
+/// The array itself where there is no stream.
+pub(super) fn collect<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let xs = c.arg(0)?.clone();
+    if !b.has_streams() {
+        return Ok(xs);
+    }
+    collected(b, &xs)
+}
+
+fn collected<'a>(b: &mut Build<'a>, xs: &Val<'a>) -> R<Val<'a>> {
+    Ok(match xs {
+        Val::Base(Atom::Var(v)) => Val::Base(b.all_of(*v)?),
+        Val::Tuple { frame, fields } => {
+            let fields = fields.iter().map(|f| collected(b, f)).collect::<R<Vec<_>>>()?;
+            Val::Tuple { frame: frame.clone(), fields: fields.into() }
+        }
+        _ => xs.clone(),
+    })
+}
+
 pub(super) fn rotate<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     if !c.is_ranked(1) {
         return super::unranked::rotate(b, c);

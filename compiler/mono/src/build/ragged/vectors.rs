@@ -32,7 +32,7 @@ impl<'a> Build<'a> {
         self.open();
         let sum = self.op(op, &[Atom::Var(params[0]), Atom::Var(params[1])])?;
         let lambda = Lambda { params, body: Body { stmts: self.close().stmts, results: vec![sum] } };
-        let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true };
+        let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true, alone: false };
         let ty = Ty { base: BaseTy::I64, dims: vec![size] };
         self.bind(name, ty, Exp::Scan { kind, axis: axes[0], body, op })
     }

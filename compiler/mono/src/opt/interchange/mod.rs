@@ -237,7 +237,7 @@ fn swap_reduce(
     inner.results = read_all(p, &body.results, &at, s.prov, &mut inner.stmts);
     let params = op.lambda.params.iter().map(|v| with.get(v).copied().unwrap_or(*v)).collect();
     let lambda = Lambda { params, body: e.body(&with) };
-    let op = Combine { lambda, start, assoc: op.assoc };
+    let op = Combine { lambda, start, assoc: op.assoc, alone: op.alone };
     let make = |_| match scan {
         None => Exp::Reduce { axis, body: inner, op },
         Some(kind) => Exp::Scan { kind, axis, body: inner, op },

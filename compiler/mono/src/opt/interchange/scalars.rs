@@ -80,7 +80,7 @@ fn combine(
     let start = op.start.as_ref().map(|start| parts(p, start, accs, &split, prov, before));
     let (params, lambda) = take_apart(p, lambda, params, &split, prov);
     let lambda = Lambda { params, body: lambda };
-    Some((accs.to_vec(), inner, Combine { lambda, start, assoc: op.assoc }))
+    Some((accs.to_vec(), inner, Combine { lambda, start, assoc: op.assoc, alone: op.alone }))
 }
 
 /// Whether literals for `arrays`, few elements in all, vanish when the body is unrolled, and reads of its

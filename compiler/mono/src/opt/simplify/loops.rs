@@ -107,7 +107,7 @@ impl Simplifier<'_> {
     }
 
     fn combine(&mut self, op: Combine) -> Combine {
-        Combine { lambda: self.lambda(op.lambda), start: op.start, assoc: op.assoc }
+        Combine { lambda: self.lambda(op.lambda), start: op.start, assoc: op.assoc, alone: op.alone }
     }
 }
 

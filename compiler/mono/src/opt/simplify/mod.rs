@@ -254,6 +254,7 @@ impl Simplifier<'_> {
                 Atom::Const(Scalar::Bool(true)) => Outcome::Gone,
                 _ => Outcome::Keep(Exp::Check { trap, cond, values }),
             },
+            Exp::Pull { .. } | Exp::Push { .. } => Outcome::Keep(exp),
         }
     }
 

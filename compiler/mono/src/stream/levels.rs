@@ -1,0 +1,484 @@
+//! Which statement is in which pass.
+//!
+//! A statement that goes along a stream is a *definition*, done in each pass that wants what it makes, or a *sink*, which
+//! leaves something behind at the stream's end. Everything else is *whole*. The level of a statement is the number of
+//! passes that have to be over before it: that of what it mentions, and one more for what is known at an end.
+//!
+//! ```text
+//! (let (%y) (map ((%i %n)) … %x …))           a definition, level 0
+//! (let (%s) (reduce (%i %n) … %y …))          a sink of pass 0: %s is of level 1
+//! (let (%m) (op / %s %n))                     whole, level 1
+//! (let (%z) (map ((%i %n)) … %y … %m …))      a definition, level 1: pass 1 computes %y again
+//! ```
+//!
+//! Whole statements of a level keep their order, and come before its loops.
+
+use super::fold::Fold;
+use super::*;
+use remc_base::ops::ScalarOp;
+
+/// What a pass leaves behind.
+#[derive(Clone)]
+pub(super) struct Sink {
+    /// The axis of the input that it goes along.
+    pub root: usize,
+    pub what: What,
+    pub prov: Prov,
+}
+
+#[derive(Clone)]
+pub(super) enum What {
+    Fold(Fold),
+    /// An array goes to a channel.
+    Push { channel: usize, array: Var },
+    /// How long an axis is.
+    Count(usize),
+    /// A definition by its number, for its checks.
+    Checks(usize),
+}
+
+/// What is of one level.
+#[derive(Default)]
+pub(super) struct Group {
+    pub whole: Vec<Stmt>,
+    pub sinks: Vec<Sink>,
+}
+
+/// Levels of a body's variables; those from outside are of level 0.
+#[derive(Default)]
+struct Levels {
+    of: FxHashMap<Var, usize>,
+    groups: Vec<Group>,
+    counted: FxHashSet<usize>,
+    /// After which level a channel has all that goes to it.
+    pushed: FxHashMap<usize, usize>,
+}
+
+impl Levels {
+    fn group(&mut self, level: usize) -> &mut Group {
+        while self.groups.len() <= level {
+            self.groups.push(Group::default());
+        }
+        &mut self.groups[level]
+    }
+}
+
+/// What a statement is.
+enum Kind {
+    Whole,
+    /// Along an axis.
+    Def(usize),
+    Fold(Fold),
+    Push(usize, Var),
+}
+
+impl Streamer<'_> {
+    /// The statements of a body by their levels. Results that are along a stream become sizes.
+    pub fn levels(&mut self, stmts: Vec<Stmt>, results: &mut [Atom], top: bool) -> S<Vec<Group>> {
+        let mut l = Levels::default();
+        let mut open: Vec<Stmt> = stmts;
+        open.reverse();
+        // A map is taken apart, and what comes of it looked at again.
+        while let Some(s) = open.pop() {
+            let outer = std::mem::replace(&mut self.prov, s.prov);
+            match self.apart(&s) {
+                Some(parts) => open.extend(parts.into_iter().rev()),
+                None => self.place(s, &mut l)?,
+            }
+            self.prov = outer;
+        }
+        for (at, r) in results.iter_mut().enumerate() {
+            let Some(v) = r.as_var() else { continue };
+            if let Some(along) = self.along.get(&v).copied() {
+                let (root, level) = (self.axes[along.axis].root, l.of.get(&v).copied().unwrap_or(0));
+                if let Some(prov) = self.def_of.get(&v).map(|k| self.defs[*k].prov) {
+                    self.prov = prov;
+                }
+                if !top {
+                    return self.no(Why::Carried, along.axis);
+                }
+                if along.dim != 0 {
+                    return self.no(Why::Across, along.axis);
+                }
+                let info = &self.p.vars[v];
+                let arrays = vec![(info.ty.base, info.ty.rank() - 1)];
+                let name = info.name.clone();
+                let channel = self.p.channels.len();
+                self.p.channels.push(Channel { name, arrays, input: None, output: Some(at) });
+                let what = What::Push { channel, array: v };
+                l.group(level).sinks.push(Sink { root, what, prov: self.prov });
+                *r = self.axes[along.axis].size.into();
+            }
+            if let Some(v) = r.as_var() {
+                self.needs_end(v, &mut l);
+            }
+        }
+        Ok(l.groups)
+    }
+
+    /// Puts a statement where it belongs.
+    fn place(&mut self, s: Stmt, l: &mut Levels) -> S {
+        let kind = self.kind(&s)?;
+        let mut level = 0;
+        let mut values = Vec::new();
+        self.values(&s, !matches!(kind, Kind::Def(_) | Kind::Fold(_)), &mut values);
+        for v in values {
+            let mut of = l.of.get(&v).copied().unwrap_or(0);
+            if let Some(at_end) = self.needs_end(v, l) {
+                of = of.max(at_end);
+            }
+            level = level.max(of);
+        }
+        if let Exp::Pull { channel, .. } = &s.exp {
+            level = level.max(l.pushed.get(channel).copied().unwrap_or(0));
+        }
+        match kind {
+            Kind::Whole => {
+                l.of.extend(s.pat.iter().map(|v| (*v, level)));
+                l.group(level).whole.push(s);
+            }
+            Kind::Push(channel, array) => {
+                let root = self.axes[self.along[&array].axis].root;
+                let prov = self.prov;
+                l.pushed.insert(channel, level + 1);
+                l.group(level).sinks.push(Sink { root, what: What::Push { channel, array }, prov });
+            }
+            Kind::Fold(fold) => {
+                l.of.extend(s.pat.iter().map(|v| (*v, level + 1)));
+                let (root, prov) = (self.axes[fold.along].root, self.prov);
+                l.group(level).sinks.push(Sink { root, what: What::Fold(fold), prov });
+            }
+            Kind::Def(axis) => {
+                l.of.extend(s.pat.iter().map(|v| (*v, level)));
+                let (k, root, prov) = (self.defs.len(), self.axes[axis].root, self.prov);
+                self.def_of.extend(s.pat.iter().map(|v| (*v, k)));
+                if s.exp.can_stop() {
+                    l.group(level).sinks.push(Sink { root, what: What::Checks(k), prov });
+                }
+                self.defs.push(s);
+            }
+        }
+        Ok(())
+    }
+
+    /// The level at which the size of an axis is known; it is counted then. `None` of what is no such size, or known.
+    fn needs_end(&mut self, v: Var, l: &mut Levels) -> Option<usize> {
+        let axis = *self.axis_of.get(&v)?;
+        if self.ends.contains_key(&v) || self.axes[axis].size != v {
+            return None;
+        }
+        let made = self.axes[axis].made_by.map(|k| self.defs[k].pat.first().and_then(|v| l.of.get(v)));
+        let level = made.flatten().copied().unwrap_or(0);
+        if l.counted.insert(axis) {
+            let (root, prov) = (self.axes[axis].root, self.prov);
+            l.group(level).sinks.push(Sink { root, what: What::Count(axis), prov });
+        }
+        Some(level + 1)
+    }
+
+    /// The variables that a statement has to have the values of: all of them, or all but sizes of axes.
+    fn values(&self, s: &Stmt, sizes: bool, out: &mut Vec<Var>) {
+        let axes = s.exp.axes().iter().map(|a| a.size).collect::<Vec<_>>();
+        let shape = matches!(s.exp, Exp::View { .. });
+        s.exp.for_each_operand(&mut |a| {
+            if let Some(v) = a.as_var()
+                && (sizes || !(self.axis_of.contains_key(&v) && (axes.contains(&a) || shape)))
+            {
+                out.push(v);
+            }
+        });
+        if sizes {
+            let bound = s.pat.iter().copied().chain(s.exp.inner_binders());
+            out.extend(bound.flat_map(|v| self.p.vars[v].ty.dims.clone()).filter_map(|a| a.as_var()));
+        }
+        for b in s.exp.bodies() {
+            b.stmts.iter().for_each(|s| self.values(s, sizes, out));
+            out.extend(b.results.iter().filter_map(|a| a.as_var()));
+        }
+    }
+
+    /// Whether a statement mentions an array of all items of a stream, which is along none: one that was collected.
+    fn mentions_whole(&self, s: &Stmt) -> bool {
+        let mut any = false;
+        let mut look = |a: Atom| {
+            let Some(v) = a.as_var() else { return };
+            let dims = &self.p.vars[v].ty.dims;
+            any |= self.collected.contains(&v) || dims.iter().any(|d| self.streamed(*d).is_some());
+        };
+        s.exp.for_each_operand(&mut look);
+        s.exp.bodies().into_iter().for_each(|b| {
+            b.free_vars().into_iter().for_each(|v| look(v.into()));
+        });
+        any
+    }
+
+    /// Whether a statement mentions an array along a stream.
+    pub fn is_along(&self, s: &Stmt) -> bool {
+        let mut any = false;
+        let mut look = |a: Atom| any |= a.as_var().is_some_and(|v| self.along.contains_key(&v));
+        s.exp.for_each_operand(&mut look);
+        s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
+        any
+    }
+
+    /// The streamed axis of that size, if its end is not known.
+    pub fn streamed(&self, size: Atom) -> Option<usize> {
+        size.as_var().and_then(|v| self.axis_of.get(&v)).copied()
+    }
+
+    /// A map over other axes, in which something is reduced along a stream, as the reductions by themselves and the rest.
+    fn apart(&mut self, s: &Stmt) -> Option<Vec<Stmt>> {
+        let Exp::Map { axes, body } = &s.exp else { return None };
+        if axes.iter().any(|a| self.streamed(a.size).is_some()) || Fold::of_map(self, s).is_some() {
+            return None;
+        }
+        let folds = |s: &Stmt| match &s.exp {
+            Exp::Reduce { axis, .. } | Exp::For { axis, .. } => self.streamed(axis.size).is_some(),
+            _ => false,
+        };
+        let at = body.stmts.iter().position(folds)?;
+        let (before, fold) = (&body.stmts[..at], &body.stmts[at]);
+        let dims: Vec<Atom> = axes.iter().map(|a| a.size).collect();
+        let mut e = self.emit();
+        let arrays = e.fresh_like(&fold.pat, &dims);
+        let alone = Body {
+            stmts: before.iter().chain([fold]).cloned().collect(),
+            results: fold.pat.iter().map(|v| Atom::Var(*v)).collect(),
+        };
+        let mut c = crate::walk::Copier::new(e.p);
+        let mut own = axes.clone();
+        for a in &mut own {
+            let v = c.program.fresh(c.program.vars[a.var].name.clone().as_str(), Ty::int());
+            c.with.insert(a.var, v.into());
+            a.var = v;
+        }
+        let alone = c.body(&alone);
+        let first = Stmt { pat: arrays.clone(), exp: Exp::Map { axes: own, body: alone }, prov: fold.prov };
+        let mut rest = body.clone();
+        let reads = fold.pat.iter().zip(&arrays).map(|(v, array)| {
+            let at = axes.iter().map(|a| a.var.into()).collect();
+            Stmt { pat: vec![*v], exp: Exp::Index { array: *array, at }, prov: fold.prov }
+        });
+        rest.stmts.splice(at..=at, reads);
+        let exp = Exp::Map { axes: axes.clone(), body: rest };
+        Some(vec![first, Stmt { pat: s.pat.clone(), exp, prov: s.prov }])
+    }
+
+    fn kind(&mut self, s: &Stmt) -> S<Kind> {
+        let along = |v: &Var| self.along.get(v).copied();
+        match &s.exp {
+            Exp::Pull { .. } => {
+                self.collected.extend(s.pat.iter().skip(1));
+                return Ok(Kind::Whole);
+            }
+            Exp::Push { channel, arrays } => {
+                return Ok(match arrays[..] {
+                    [array] if along(&array).is_some() => Kind::Push(*channel, array),
+                    _ => Kind::Whole,
+                });
+            }
+            Exp::Atom(Atom::Var(v)) => {
+                let Some(a) = along(v) else { return Ok(Kind::Whole) };
+                self.along.extend(s.pat.iter().map(|v| (*v, a)));
+                if let (Some(starts), [new]) = (self.starts.get(v).copied(), &s.pat[..]) {
+                    self.starts.insert(*new, starts);
+                }
+                return Ok(Kind::Def(a.axis));
+            }
+            Exp::Index { array, at } => {
+                let Some(a) = along(array) else { return Ok(Kind::Whole) };
+                if a.dim < at.len() {
+                    return self.no(Why::Elsewhere, a.axis);
+                }
+                let cell = Along { dim: a.dim - at.len(), ..a };
+                self.along.extend(s.pat.iter().map(|v| (*v, cell)));
+                return Ok(Kind::Def(a.axis));
+            }
+            Exp::View { view, array } => return self.view(s, view, *array),
+            _ if !self.is_along(s) && self.mentions_whole(s) => return Ok(Kind::Whole),
+            _ => {}
+        }
+        if let Some(fold) = Fold::of(self, s) {
+            self.reads(s, fold.along)?;
+            return Ok(Kind::Fold(fold));
+        }
+        let own: Vec<(usize, usize)> =
+            s.exp.axes().iter().enumerate().filter_map(|(k, a)| Some((k, self.streamed(a.size)?))).collect();
+        match (&s.exp, &own[..]) {
+            (Exp::If { .. } | Exp::For { .. } | Exp::While { .. }, _) => {
+                let mut carried = None;
+                s.exp.for_each_operand(&mut |a| carried = carried.or(a.as_var().and_then(|v| along(&v))));
+                match carried {
+                    Some(a) => self.no(Why::Carried, a.axis),
+                    None => Ok(Kind::Whole),
+                }
+            }
+            (_, []) => {
+                let mut any = None;
+                let mut look = |a: Atom| any = any.or(a.as_var().and_then(|v| along(&v)));
+                s.exp.for_each_operand(&mut look);
+                s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
+                let Some(a) = any else { return Ok(Kind::Whole) };
+                let scans = |s: &Stmt| match &s.exp {
+                    Exp::Scan { axis, .. } => self.streamed(axis.size).is_some(),
+                    _ => false,
+                };
+                let mut inside = false;
+                s.exp.bodies().into_iter().for_each(|b| b.for_each_stmt(&mut |s| inside |= scans(s)));
+                self.no(if inside { Why::Inside } else { Why::Whole }, a.axis)
+            }
+            (Exp::Grade { .. }, [(_, axis), ..]) => self.no(Why::Sorts, *axis),
+            (Exp::Map { .. }, [(dim, axis)]) => {
+                let (dim, axis) = (*dim, *axis);
+                self.reads(s, axis)?;
+                self.along.extend(s.pat.iter().map(|v| (*v, Along { axis, dim })));
+                Ok(Kind::Def(axis))
+            }
+            (Exp::Scan { kind: ScanKind::Full, .. }, [(_, axis)]) => self.no(Why::Whole, *axis),
+            (Exp::Scan { .. }, [(_, axis)]) => {
+                let axis = *axis;
+                self.reads(s, axis)?;
+                self.along.extend(s.pat.iter().map(|v| (*v, Along { axis, dim: 0 })));
+                Ok(Kind::Def(axis))
+            }
+            (Exp::Filter { .. }, [(_, axis)]) => {
+                let axis = *axis;
+                self.reads(s, axis)?;
+                let kept = self.axis(s.pat[0], Some(self.axes[axis].root), Some(self.defs.len()));
+                self.along.extend(s.pat[1..].iter().map(|v| (*v, Along { axis: kept, dim: 0 })));
+                Ok(Kind::Def(axis))
+            }
+            (Exp::Join { regular, .. }, [(_, axis)]) => {
+                let axis = *axis;
+                self.reads(s, axis)?;
+                let (maps, joined) = s.pat.split_at(*regular);
+                self.along.extend(maps.iter().map(|v| (*v, Along { axis, dim: 0 })));
+                for part in joined.chunks(3) {
+                    let all = self.axis(part[0], Some(self.axes[axis].root), Some(self.defs.len()));
+                    self.along.insert(part[1], Along { axis, dim: 0 });
+                    self.along.insert(part[2], Along { axis: all, dim: 0 });
+                    self.starts.insert(part[2], part[1]);
+                }
+                Ok(Kind::Def(axis))
+            }
+            (_, [(_, axis), ..]) => self.no(Why::Whole, *axis),
+        }
+    }
+
+    /// A view of an array along a stream, or one that repeats something along it.
+    fn view(&mut self, s: &Stmt, view: &View, array: Var) -> S<Kind> {
+        let mut others = Vec::new();
+        view.operands().iter().for_each(|a| others.extend(a.as_var().and_then(|v| self.along.get(&v).copied())));
+        let Some(a) = self.along.get(&array).copied() else {
+            if let Some(with) = others.first() {
+                return self.no(Why::Rearranges, with.axis);
+            }
+            let dims = &self.p.vars[s.pat[0]].ty.dims;
+            let axis = dims.iter().enumerate().find_map(|(k, d)| Some((k, self.streamed(*d)?)));
+            return match (view, axis) {
+                (View::Replicate { .. }, Some((dim, axis))) => {
+                    self.along.insert(s.pat[0], Along { axis, dim });
+                    Ok(Kind::Def(axis))
+                }
+                _ => Ok(Kind::Whole),
+            };
+        };
+        let size = Atom::Var(self.axes[a.axis].size);
+        let along = match view {
+            View::Permute { perm } => perm.iter().position(|p| *p == a.dim),
+            View::Replicate { dims } => Some(a.dim + dims.len()),
+            View::Reshape { dims } if a.dim == 0 && dims.first() == Some(&size) => Some(0),
+            View::Slice { start, dims } => {
+                let whole = |k: usize| start[k].as_int() == Some(0) && dims[k] == size;
+                (a.dim >= start.len() || whole(a.dim)).then_some(a.dim)
+            }
+            View::Reverse if a.dim > 0 => Some(a.dim),
+            View::Rotate { amounts } if a.dim >= amounts.len() => Some(a.dim),
+            _ => None,
+        };
+        let Some(dim) = along else { return self.no(Why::Rearranges, a.axis) };
+        self.along.insert(s.pat[0], Along { axis: a.axis, dim });
+        Ok(Kind::Def(a.axis))
+    }
+
+    /// That each array along a stream is read at the place where the statement is, along its own axis alone.
+    fn reads(&self, s: &Stmt, axis: usize) -> S {
+        let mut places: FxHashMap<Var, usize> = FxHashMap::default();
+        let mut found: FxHashMap<Var, &Exp> = FxHashMap::default();
+        let (mut wrong, mut rows) = (None, false);
+        let own = |a: &Axis| self.streamed(a.size);
+        places.extend(s.exp.axes().iter().filter_map(|a| Some((a.var, own(a)?))));
+        for b in s.exp.bodies() {
+            b.for_each_stmt(&mut |inner| {
+                places.extend(inner.exp.axes().iter().filter_map(|a| Some((a.var, own(a)?))));
+                if let [v] = inner.pat[..] {
+                    found.insert(v, &inner.exp);
+                }
+            });
+        }
+        // Along the stream again for each of its items.
+        if places.len() > 1 {
+            wrong = Some(Why::Whole);
+        }
+        let begins = |a: &Atom, data: Var| {
+            let Some(starts) = self.starts.get(&data) else { return false };
+            let is_start = |a: &Atom| match a.as_var().and_then(|v| found.get(&v)) {
+                Some(Exp::Index { array, .. }) => array == starts,
+                _ => false,
+            };
+            is_start(a)
+                || match a.as_var().and_then(|v| found.get(&v)) {
+                    Some(Exp::Op(ScalarOp::Add, args)) => args.iter().any(is_start),
+                    _ => false,
+                }
+        };
+        let mut look = |inner: &Stmt| {
+            let mut plain = true;
+            if let Exp::Index { array, at } = &inner.exp
+                && let Some(a) = self.along.get(array)
+            {
+                plain = false;
+                let here = at.get(a.dim).is_some_and(|i| {
+                    i.as_var().and_then(|v| places.get(&v)) == Some(&a.axis) || begins(i, *array)
+                });
+                let why = match at.len() > a.dim {
+                    _ if self.axes[a.axis].root != self.axes[axis].root => Some(Why::OutOfStep),
+                    _ if here => None,
+                    true => Some(Why::Elsewhere),
+                    false => Some(Why::Whole),
+                };
+                wrong = wrong.or(why);
+            }
+            if plain {
+                inner.exp.for_each_operand(&mut |a| {
+                    if a.as_var().is_some_and(|v| self.along.contains_key(&v)) {
+                        wrong = wrong.or(Some(Why::Whole));
+                    }
+                });
+            }
+        };
+        for b in s.exp.bodies() {
+            b.for_each_stmt(&mut look);
+            let mut results = |b: &Body| {
+                if b.results.iter().any(|a| a.as_var().is_some_and(|v| self.along.contains_key(&v))) {
+                    rows = true;
+                }
+            };
+            results(b);
+            b.for_each_stmt(&mut |s| s.exp.bodies().into_iter().for_each(&mut results));
+        }
+        if rows {
+            wrong = wrong.or(Some(Why::Whole));
+        }
+        // Neither starts nor destinations are along a stream.
+        s.exp.for_each_operand(&mut |a| {
+            if a.as_var().is_some_and(|v| self.along.contains_key(&v)) {
+                wrong = wrong.or(Some(Why::Whole));
+            }
+        });
+        match wrong {
+            Some(why) => self.no(why, axis),
+            None => Ok(()),
+        }
+    }
+}

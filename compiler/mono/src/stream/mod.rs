@@ -1,0 +1,340 @@
+//! Streams: what runs over all items of a stream becomes a loop over its pieces.
+//!
+//! ```text
+//! (inputs (stream %n %xs))                       (inputs (channel 0 %n)) (channels ("xs" (input 0) (float 0)))
+//! (let (%ys) (map ((%i %n)) … %xs …))            (let (%n' %go %s)
+//! (let (%s) (reduce (%i %n) … %ys … +))    ⟶       (while ((%at 0) (%go true) (%s 0.0)) (cond %go)
+//! (let (%m) (op / %s %n))                            (let (%c %x) (pull 0 %at (multiple 1)))
+//! (give %m)                                          (let (%y) (map ((%i %c)) … %x …))
+//!                                                    (let (%s') (reduce (%i %c) … %y … + from %s))
+//!                                                    (give (+ %at %c) (> %c 0) %s')))
+//!                                                (let (%m) (op / %s %n'))
+//!                                                (give %m)
+//! ```
+//!
+//! A third kind of axis, beside the regular and the ragged one: a *streamed* axis is gone through from the left, a piece
+//! of it at a time, and how long it is nobody knows before its end. Arrays along it are never there as wholes. The body of
+//! the loop is ordinary Mono over arrays of the piece's size, so fusion, flattening and all that follows know nothing of
+//! streams.
+//!
+//! | over the whole axis | in the loop |
+//! | --- | --- |
+//! | `map` | the same map over the piece |
+//! | `filter`, `join` | the same over the piece; what it gives is along a streamed axis of its own |
+//! | `reduce`, `for`, `scatter` | state: from the last piece's to the next ([`fold`]) |
+//! | `scan` | the piece's scan from the last prefix, which is state |
+//! | a result of the program | pushed piece by piece |
+//! | the size of the axis | how many items there were |
+//!
+//! Statements that need what comes at the end of a stream (a total, its length) come after the loop; where they go along
+//! the stream again, it is read again from its first item, and what is computed of it on the way is computed again. So a
+//! program is a number of *passes*, each of which has a loop for each stream that it goes along. [`levels`] says which
+//! statement is in which.
+//!
+//! **Chunks cannot be seen.** What an operator that rounds combines is cut into tiles of the axis' own positions, and the
+//! tiles are combined one after the other ([`fold`]); a piece of such a loop has whole tiles, but for the last.
+//!
+//! Madsen and Filinski, *Towards a streaming model for nested data parallelism*, FHPC 2013, is where it comes from that a
+//! sequence's type says that it is gone through once; the lifting of operators to pieces with state is that of Accelerate's
+//! irregular streams (Clifton-Everest et al., *Streaming irregular arrays*, Haskell 2017).
+//!
+//! What cannot be done so needs a whole stream, and is refused with its place ([`Unstreamable`]); `collect` keeps one.
+
+mod emit;
+mod fold;
+mod levels;
+mod piece;
+
+#[cfg(test)]
+mod tests;
+
+use crate::ir::*;
+use emit::Emit;
+use remc_base::Prov;
+use remc_base::pass::PassInfo;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub const PASS: PassInfo = PassInfo {
+    name: "stream",
+    from: "mono",
+    to: "mono",
+    summary: "makes loops over pieces of what goes along a stream",
+};
+
+/// What cannot be done piece by piece.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Unstreamable {
+    pub at: Prov,
+    pub why: Why,
+    /// The stream, as the program calls it.
+    pub stream: String,
+}
+
+/// Why something cannot be done piece by piece.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// It sorts.
+    Sorts,
+    /// It reads at a place that is not the one it is at.
+    Elsewhere,
+    /// It puts the items in another order, or repeats them.
+    Rearranges,
+    /// It goes along two streams that do not keep step.
+    OutOfStep,
+    /// It needs all items for each item.
+    Whole,
+    /// A loop or branch gives an array as long as the stream.
+    Carried,
+    /// An operator inside a map over other axes that carries something along the stream.
+    Inside,
+    /// The items are side by side, and not one after the other.
+    Across,
+}
+
+impl Why {
+    /// What it does, as the end of a sentence that begins with *this*.
+    pub fn says(self) -> &'static str {
+        match self {
+            Why::Sorts => "sorts it",
+            Why::Elsewhere => "reads it at a computed place",
+            Why::Rearranges => "puts its items in another order",
+            Why::OutOfStep => "reads two streams that need not keep step",
+            Why::Whole => "needs all of it for each of its items",
+            Why::Carried => "hands an array as long as the stream from one round to the next, or out of a branch",
+            Why::Inside => "scans along it inside of a map over other axes",
+            Why::Across => "gives a result along which the stream is not the first axis",
+        }
+    }
+}
+
+/// A streamed axis.
+struct StreamedAxis {
+    /// Its size: of arrays along it, and of iterations.
+    size: Var,
+    /// The axis of the input that its pieces come from.
+    root: usize,
+    /// What makes it, of one that a filter or join gives.
+    made_by: Option<usize>,
+}
+
+/// An array along a streamed axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Along {
+    axis: usize,
+    /// Which of its axes that is.
+    dim: usize,
+}
+
+/// An input that is a stream.
+struct SourceInput {
+    channel: usize,
+    axis: usize,
+    arrays: Vec<Var>,
+}
+
+struct Streamer<'p> {
+    p: &'p mut Program,
+    axes: Vec<StreamedAxis>,
+    /// The axis of each size, that of its end included.
+    axis_of: FxHashMap<Var, usize>,
+    along: FxHashMap<Var, Along>,
+    /// Where the elements of each item of an axis begin in a vector that holds those of all.
+    starts: FxHashMap<Var, Var>,
+    sources: Vec<SourceInput>,
+    /// Arrays of all items of a stream, which are along none.
+    collected: FxHashSet<Var>,
+    /// Statements along streams, in order, those of the bodies around first.
+    defs: Vec<Stmt>,
+    /// Which of them makes a variable.
+    def_of: FxHashMap<Var, usize>,
+    /// Sizes whose ends are known, and what they are.
+    ends: FxHashMap<Var, Atom>,
+    prov: Prov,
+}
+
+type S<T = ()> = Result<T, Unstreamable>;
+
+/// Makes loops over pieces, if an input is a stream.
+///
+/// # Errors
+/// What cannot be done piece by piece, with its place.
+pub fn stream(p: &mut Program) -> S {
+    if !p.inputs.iter().any(|i| matches!(i, Input::Stream { .. })) {
+        return Ok(());
+    }
+    let body = std::mem::take(&mut p.body);
+    let mut s = Streamer {
+        p,
+        axes: Vec::new(),
+        axis_of: FxHashMap::default(),
+        along: FxHashMap::default(),
+        starts: FxHashMap::default(),
+        sources: Vec::new(),
+        collected: FxHashSet::default(),
+        defs: Vec::new(),
+        def_of: FxHashMap::default(),
+        ends: FxHashMap::default(),
+        prov: Prov(0),
+    };
+    s.inputs();
+    let body = s.body(body, true)?;
+    s.p.body = body;
+    let streamed: FxHashSet<Var> = s.sources.iter().flat_map(|s| s.arrays.iter().copied()).collect();
+    s.p.params.retain(|v| !streamed.contains(v));
+    Ok(())
+}
+
+/// Whether a program has a stream whose pieces are still to be made.
+pub fn streams(p: &Program) -> bool {
+    p.inputs.iter().any(|i| matches!(i, Input::Stream { .. }))
+}
+
+/// Streams as the arrays that they are, for languages without them.
+pub fn whole(p: &mut Program) {
+    for i in &mut p.inputs {
+        if let Input::Stream { items, .. } = i {
+            *i = std::mem::replace(items, Input::Tuple(Vec::new()));
+        }
+    }
+    // What is pushed is what is pulled.
+    let mut pushed: FxHashMap<usize, Vec<Var>> = FxHashMap::default();
+    let mut stmts = Vec::with_capacity(p.body.stmts.len());
+    for s in std::mem::take(&mut p.body.stmts) {
+        match &s.exp {
+            Exp::Push { channel, arrays } => drop(pushed.insert(*channel, arrays.clone())),
+            Exp::Pull { channel, .. } => {
+                let arrays = pushed.remove(channel).unwrap_or_default();
+                let count = arrays.first().and_then(|v| p.vars[*v].ty.dims.first().copied());
+                let values = count.into_iter().chain(arrays.into_iter().map(Atom::Var));
+                let copies = s.pat.iter().zip(values);
+                stmts.extend(copies.map(|(v, a)| Stmt { pat: vec![*v], exp: Exp::Atom(a), prov: s.prov }));
+            }
+            _ => stmts.push(s),
+        }
+    }
+    p.body.stmts = stmts;
+    p.channels.clear();
+}
+
+impl Streamer<'_> {
+    /// Channels of the inputs that are streams, in the place of their arrays.
+    fn inputs(&mut self) {
+        for k in 0..self.p.inputs.len() {
+            let Input::Stream { size, items } = &self.p.inputs[k] else { continue };
+            let (size, arrays) = (*size, items.vars());
+            let axis = match self.axis_of.get(&size) {
+                Some(axis) => *axis,
+                None => self.axis(size, None, None),
+            };
+            let types = arrays.iter().map(|v| &self.p.vars[*v].ty).map(|t| (t.base, t.rank().saturating_sub(1)));
+            let types = types.collect();
+            let name = arrays.first().map(|v| self.p.vars[*v].name.clone()).unwrap_or_else(|| "stream".into());
+            for v in &arrays {
+                self.along.insert(*v, Along { axis, dim: 0 });
+            }
+            let channel = self.p.channels.len();
+            self.p.channels.push(Channel { name, arrays: types, input: Some(k), output: None });
+            self.p.inputs[k] = Input::Channel { channel, size };
+            self.sources.push(SourceInput { channel, axis, arrays });
+        }
+    }
+
+    fn axis(&mut self, size: Var, root: Option<usize>, made_by: Option<usize>) -> usize {
+        let axis = self.axes.len();
+        self.axes.push(StreamedAxis { size, root: root.unwrap_or(axis), made_by });
+        self.axis_of.insert(size, axis);
+        axis
+    }
+
+    /// A body that runs on the host: its statements in passes. Only at the top may results be along streams.
+    fn body(&mut self, body: Body, top: bool) -> S<Body> {
+        let outer = self.defs.len();
+        let mut results = body.results;
+        let plan = self.levels(body.stmts, &mut results, top)?;
+        let mut out = Vec::new();
+        for group in plan {
+            for s in group.whole {
+                let s = self.at_end(s);
+                let s = self.whole(s)?;
+                out.push(s);
+            }
+            for root in 0..self.axes.len() {
+                let sinks: Vec<_> = group.sinks.iter().filter(|s| s.root == root).cloned().collect();
+                if !sinks.is_empty() {
+                    self.pass(root, sinks, &mut out)?;
+                }
+            }
+        }
+        let results = results.into_iter().map(|a| self.end(a)).collect();
+        for s in self.defs.drain(outer..) {
+            s.pat.iter().for_each(|v| {
+                self.def_of.remove(v);
+            });
+        }
+        Ok(Body { stmts: out, results })
+    }
+
+    /// An atom after the streams' ends.
+    fn end(&self, a: Atom) -> Atom {
+        a.as_var().and_then(|v| self.ends.get(&v)).copied().unwrap_or(a)
+    }
+
+    /// A statement that is not along a stream, with the sizes of streams that have ended.
+    fn at_end(&mut self, mut s: Stmt) -> Stmt {
+        let ends = &self.ends;
+        let mut end = |a: &mut Atom| {
+            if let Some(e) = a.as_var().and_then(|v| ends.get(&v)) {
+                *a = *e;
+            }
+        };
+        s.exp.for_each_operand_mut(&mut end);
+        s.exp.bodies_mut().into_iter().for_each(|b| b.replace_atoms(&mut end));
+        let mut bound: Vec<Var> = s.pat.iter().copied().chain(s.exp.inner_binders()).collect();
+        s.exp.bodies().into_iter().for_each(|b| bound.extend(b.binders()));
+        for v in bound {
+            self.p.vars[v].ty.dims.iter_mut().for_each(&mut end);
+        }
+        s
+    }
+
+    /// The same of a statement along a stream: sizes of axes and arrays stay, which are those of pieces there.
+    fn values_at_end(&self, exp: &mut Exp) {
+        let sizes: Vec<Atom> = exp.axes().iter().map(|a| a.size).collect();
+        if !matches!(exp, Exp::View { .. }) {
+            exp.for_each_operand_mut(&mut |a| {
+                if !sizes.contains(a) {
+                    *a = self.end(*a);
+                }
+            });
+        }
+        for b in exp.bodies_mut() {
+            b.stmts.iter_mut().for_each(|s| self.values_at_end(&mut s.exp));
+            b.results.iter_mut().for_each(|a| *a = self.end(*a));
+        }
+    }
+
+    /// The same with what is in its bodies, if those go along streams.
+    fn whole(&mut self, mut s: Stmt) -> S<Stmt> {
+        if !self.is_along(&s) {
+            return Ok(s);
+        }
+        let kept = std::mem::replace(&mut self.prov, s.prov);
+        for b in s.exp.bodies_mut() {
+            *b = self.body(std::mem::take(b), false)?;
+        }
+        self.prov = kept;
+        Ok(s)
+    }
+
+    fn no<T>(&self, why: Why, axis: usize) -> S<T> {
+        let root = self.axes[axis].root;
+        let source = self.sources.iter().find(|s| s.axis == root);
+        let stream = source.map_or_else(String::new, |s| self.p.channels[s.channel].name.to_string());
+        Err(Unstreamable { at: self.prov, why, stream })
+    }
+
+    fn emit(&mut self) -> Emit<'_> {
+        let prov = self.prov;
+        Emit::new(self.p, prov)
+    }
+}
