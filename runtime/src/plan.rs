@@ -91,8 +91,8 @@ pub trait Machine {
     }
 }
 
-/// Items of a channel: how many, and the buffers of its arrays.
-pub type Pulled<B> = (usize, Vec<B>);
+/// Items of a channel: how many; and of each of its arrays how many items or elements it has, and the buffer of these.
+pub type Pulled<B> = (usize, Vec<(usize, B)>);
 
 /// What a parameter of a program or of a kernel is given.
 #[derive(Debug)]
@@ -466,7 +466,7 @@ impl<'a, M: Machine> Plan<'a, M> {
             }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out, gives } => self.sort(keys, *out, *gives),
-            StmtKind::Pull { channel, at, take, count, buffers } => {
+            StmtKind::Pull { channel, at, take, count, elements, buffers } => {
                 let at = u64::try_from(self.int(*at)?).unwrap_or(0);
                 let number = |n: i64| u64::try_from(n).unwrap_or(0);
                 let take = match take {
@@ -479,7 +479,13 @@ impl<'a, M: Machine> Plan<'a, M> {
                     return broken(format!("{} arrays of channel {channel}", all.len()));
                 }
                 self.bind(*count, Place::Scalar(Scalar::I64(n as i64)));
-                for (b, memory) in buffers.iter().zip(all) {
+                let arrays = self.p.channels.get(*channel).map(|c| c.arrays.as_slice()).unwrap_or_default();
+                let ragged = arrays.iter().zip(&all).filter(|(a, _)| a.starts.is_some());
+                let ragged: Vec<usize> = ragged.map(|(_, (many, _))| *many).collect();
+                for (n, many) in elements.iter().zip(ragged) {
+                    self.bind(*n, Place::Scalar(Scalar::I64(many as i64)));
+                }
+                for (b, (_, memory)) in buffers.iter().zip(all) {
                     let place = self.hold(Held::Owned(memory));
                     self.bind(*b, place);
                 }

@@ -15,7 +15,7 @@
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
 //!            | (launch kernel (a …)) | (grade (b …) b) | (sort (b) b)   each with its provenance
-//!            | (pull c a take x (x …)) | (push c (x …))
+//!            | (pull c a take x (x …) (x …)) | (push c (x …))
 //! exp      ::= a | (op o a …) | (cast t a) | (bits a) | (load buffer a …)
 //!            | (workers) | (test compare a threshold n)             the plan's alone
 //! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
@@ -102,7 +102,7 @@ use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
 pub use remc_flat::ir::{Compare, Test};
-pub use remc_mono::ir::{Atom, Channel, Gives, Input, InputWitness, Output, Take, Var, Witness};
+pub use remc_mono::ir::{Atom, Channel, ChannelArray, Gives, Input, InputWitness, Output, Take, Var, Witness};
 
 define_id! {
     /// A kernel of a program.
@@ -295,13 +295,15 @@ pub enum StmtKind {
         out: Var,
         gives: Gives,
     },
-    /// As in Mono: binds how many items of a channel there are, and buffers of these, one for each of its arrays, which
-    /// belong to the plan from then on. The plan's alone.
+    /// As in Mono: binds how many items of a channel there are; how many elements each of its arrays has that has any number
+    /// for each item; and buffers of these, one for each of its arrays, which belong to the plan from then on. The plan's
+    /// alone.
     Pull {
         channel: usize,
         at: Atom,
         take: Take,
         count: Var,
+        elements: Vec<Var>,
         buffers: Vec<Var>,
     },
     /// Appends the items in buffers, one for each of the channel's arrays. The plan's alone.

@@ -512,8 +512,10 @@ impl<'t> Parser<'t> {
                 let at = self.atom(items.next("a place")?)?;
                 let take = take(items.next("how many")?, &mut |s| self.atom(s))?;
                 let count = self.binder(items.next("the number of items")?)?;
+                let elements = Items::list(items.next("numbers of elements")?, "a list of scalars")?.rest;
+                let elements = self.binders(elements)?;
                 let buffers = self.binders(Items::list(items.next("buffers")?, "a list of buffers")?.rest)?;
-                StmtKind::Pull { channel, at, take, count, buffers }
+                StmtKind::Pull { channel, at, take, count, elements, buffers }
             }
             "push" => {
                 let channel = number(items.next("a channel")?)?;

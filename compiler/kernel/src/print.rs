@@ -387,10 +387,10 @@ impl<'p> Printer<'p> {
             StmtKind::Sort { keys, out, gives } => {
                 format!("({} {} {}", gives.word(), self.vars(keys), self.var(*out))
             }
-            StmtKind::Pull { channel, at, take: t, count, buffers } => {
+            StmtKind::Pull { channel, at, take: t, count, elements, buffers } => {
                 let (at, t) = (self.atom(*at), take(*t, |a| self.atom(a)));
-                let count = self.binder(*count);
-                format!("(pull {channel} {at} {t} {count} ({})", self.binders(buffers))
+                let (count, elements) = (self.binder(*count), self.binders(elements));
+                format!("(pull {channel} {at} {t} {count} ({elements}) ({})", self.binders(buffers))
             }
             StmtKind::Push { channel, buffers } => format!("(push {channel} {}", self.vars(buffers)),
         };

@@ -74,7 +74,7 @@ pub fn run_channels(
     watch: &mut dyn FnMut(Var, &Array),
 ) -> Result<Vec<Array>, Fault> {
     for c in p.channels.iter().skip(channels.items.len()) {
-        let none = |(base, rank): &(BaseTy, usize)| Array { base: *base, dims: vec![0; rank + 1], data: Rc::default() };
+        let none = |a: &ChannelArray| Array { base: a.base, dims: vec![0; a.rank + 1], data: Rc::default() };
         channels.items.push(c.arrays.iter().map(none).collect());
     }
     let mut e = Eval { p, vars: vec![None; p.vars.len()], channels: &mut *channels, watch };
@@ -127,6 +127,8 @@ pub fn arguments(p: &Program, indices: &[IndexValue], args: &[Value]) -> Result<
         });
         match length {
             Some(n) => out.push(Array::int(n as i64)),
+            // That of a stream, which is pulled.
+            None if !p.channels.is_empty() => out.push(Array::int(0)),
             None => return bug("a size that is no length of an input"),
         }
     }
@@ -507,13 +509,38 @@ impl Eval<'_, '_> {
                     Take::All => left,
                 };
                 let n = wanted.min(left);
-                let part = |a: &Array| {
-                    let item: usize = a.dims[1..].iter().product();
-                    let dims = std::iter::once(n).chain(a.dims[1..].iter().copied()).collect();
-                    Array { base: a.base, dims, data: Rc::new(a.data[at * item..(at + n) * item].to_vec()) }
-                };
                 let mut values = vec![Array::int(n as i64)];
-                values.extend(arrays.iter().map(part));
+                // Of each array where its part begins and ends.
+                let mut parts: Vec<(usize, usize)> = Vec::new();
+                for (k, a) in arrays.iter().enumerate() {
+                    let starts = self.p.channels[*channel].arrays[k].starts;
+                    let (from, to) = match starts.map(|s| (&arrays[s], parts[s])) {
+                        None => (at, at + n),
+                        Some((starts, (from, to))) => {
+                            let begin = |i: usize| match starts.data.get(i) {
+                                Some(Scalar::I64(at)) => *at as usize,
+                                _ => a.dims[0],
+                            };
+                            (begin(from), begin(to))
+                        }
+                    };
+                    parts.push((from, to));
+                    let item: usize = a.dims[1..].iter().product();
+                    let dims = std::iter::once(to - from).chain(a.dims[1..].iter().copied()).collect();
+                    let mut data = a.data[from * item..to * item].to_vec();
+                    let is_starts = self.p.channels[*channel].arrays.iter().any(|b| b.starts == Some(k));
+                    if is_starts && let Some(Scalar::I64(first)) = data.first().copied() {
+                        for s in &mut data {
+                            if let Scalar::I64(at) = s {
+                                *at -= first;
+                            }
+                        }
+                    }
+                    if starts.is_some() {
+                        values.push(Array::int((to - from) as i64));
+                    }
+                    values.push(Array { base: a.base, dims, data: data.into() });
+                }
                 self.bind_all(&s.pat, values)
             }
             Exp::Push { channel, arrays } => {

@@ -1,7 +1,7 @@
 //! The text of an entry's inputs and results, which every IR from Mono on writes alike.
 //!
 //! ```text
-//! input  ::= (stream x input) | (channel k x)
+//! input  ::= (stream x input) | (channel k x input)
 //!          | x | (tuple ("label"? input) …) | (boxes (hidden …) input) | (part x x) | (parts x input) | iN
 //! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output)
 //!          | (boxes (position …) τ (witness …) output) | (part position position) | (parts position output)
@@ -58,7 +58,9 @@ pub trait PrintInterface<'p> {
             Input::Stream { size, items } => {
                 format!("(stream {} {})", self.input_name(*size), self.input(items, depth + 1))
             }
-            Input::Channel { channel, size } => format!("(channel {channel} {})", self.input_name(*size)),
+            Input::Channel { channel, size, items } => {
+                format!("(channel {channel} {} {})", self.input_name(*size), self.input(items, depth + 1))
+            }
         }
     }
 
@@ -140,7 +142,9 @@ pub trait ReadInterface<'t> {
             }
             "channel" => {
                 let channel = id(items.next("a channel")?)?;
-                (Input::Channel { channel, size: self.input_var(items.next("a size")?)? }, 0)
+                let size = self.input_var(items.next("a size")?)?;
+                let (all, below) = self.input(items.next("its items")?)?;
+                (Input::Channel { channel, size, items: Box::new(all) }, below)
             }
             _ => {
                 return fail(

@@ -109,8 +109,9 @@ pub enum Input {
     /// A stream as a whole: `size` items, along the first axis of each array of `items`. It is there until
     /// [`mod@crate::stream`] has made pieces of it.
     Stream { size: Var, items: Box<Input> },
-    /// A stream that is pulled piece by piece. No array of it is a parameter, and `size` is unspecified.
-    Channel { channel: usize, size: Var },
+    /// A stream that is pulled piece by piece. No array of it is a parameter, and `size` is unspecified; it stands for all
+    /// variables in `items`, which say of what an item consists.
+    Channel { channel: usize, size: Var, items: Box<Input> },
 }
 
 impl Input {
@@ -171,6 +172,14 @@ impl Input {
             Input::Stream { size, .. } | Input::Channel { size, .. } => Some(*size),
             _ => None,
         }
+    }
+
+    /// The structure of items, without their variables.
+    #[must_use]
+    pub fn anonymous(&self, size: Var) -> Input {
+        let mut all = self.clone();
+        all.vars_mut().into_iter().for_each(|v| *v = size);
+        all
     }
 
     pub fn stream_size_mut(&mut self) -> Option<&mut Var> {
@@ -396,7 +405,7 @@ pub enum Exp {
         values: Vec<Atom>,
     },
     /// The items of a channel from `at` on: binds how many they are, none at its end alone, then for each array of the
-    /// channel these of its items. What has been pulled before may be pulled again, from the first item on.
+    /// channel these of its items, and before one that has any number for each how many elements that are. What has been pulled before may be pulled again, from the first item on.
     Pull {
         channel: usize,
         at: Atom,
@@ -418,13 +427,29 @@ pub enum Take {
     All,
 }
 
+/// An array of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChannelArray {
+    pub base: BaseTy,
+    /// How many axes an item has.
+    pub rank: usize,
+    /// Of an array that has any number of elements for each item, a vector: which array of the channel says where those of
+    /// each begin. Of a piece that is counted from its own first element.
+    pub starts: Option<usize>,
+}
+
+impl ChannelArray {
+    pub fn items(base: BaseTy, rank: usize) -> ChannelArray {
+        ChannelArray { base, rank, starts: None }
+    }
+}
+
 /// What moves items: from an input, to a result, or from one part of the program to a later one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Channel {
     /// For people.
     pub name: Name,
-    /// Its arrays: the type of an element, and how many axes an item has.
-    pub arrays: Vec<(BaseTy, usize)>,
+    pub arrays: Vec<ChannelArray>,
     /// The parameter of the entry that it reads.
     pub input: Option<usize>,
     /// The result of the body that stands for its array: there it is how many items were pushed.

@@ -541,9 +541,13 @@ pub fn channels(items: &mut Items<'_, '_>) -> Result<Vec<Channel>> {
         let (input, output) = (end("input")?, end("output")?);
         let array = |s| {
             let mut items = Items::list(s, "the type of an array")?;
-            let array = (base(items.next("a base type")?)?, number(items.next("a number of axes")?)?);
+            let (base, rank) = (base(items.next("a base type")?)?, number(items.next("a number of axes")?)?);
+            let starts = match items.rest.is_empty() {
+                true => None,
+                false => Some(number(items.next("the array of their starts")?)?),
+            };
             items.end()?;
-            Ok(array)
+            Ok(ChannelArray { base, rank, starts })
         };
         Ok(Channel { name, arrays: items.rest.iter().map(array).collect::<Result<_>>()?, input, output })
     };

@@ -92,15 +92,20 @@ pub fn print_with<'p>(head: &str, p: &'p Program, body: impl FnOnce(&mut Printer
     out + ")\n"
 }
 
-/// The text of the channels of a program, if it has any: `(channels ("xs" (input 3)? (output 3)? (float 0) …) …)`.
+/// The text of the channels of a program, if it has any: `(channels ("xs" (input 3)? (output 3)? (float 0) …) …)`; of an
+/// array with any number of elements for each item also the array that says where those begin.
 pub fn channels(all: &[Channel]) -> String {
     if all.is_empty() {
         return String::new();
     }
+    let array = |a: &ChannelArray| {
+        let starts = a.starts.map_or(String::new(), |k| format!(" {k}"));
+        format!(" ({} {}{starts})", a.base, a.rank)
+    };
     let one = |c: &Channel| {
         let end = |word: &str, k: Option<usize>| k.map_or(String::new(), |k| format!(" ({word} {k})"));
         let input = end("input", c.input) + &end("output", c.output);
-        let arrays: String = c.arrays.iter().map(|(base, rank)| format!(" ({base} {rank})")).collect();
+        let arrays: String = c.arrays.iter().map(array).collect();
         format!("\n    ({}{input}{arrays})", quoted(c.name.as_str()))
     };
     format!("\n  (channels{})", all.iter().map(one).collect::<String>())

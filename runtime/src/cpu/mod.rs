@@ -48,7 +48,7 @@
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
 //! | `remc_sort_keys(ctx, type: u32, keys: *const u8, n: u64, out: *mut u8) -> i32` | writes `n` elements of the base type of this index in order, equal ones in the order they have; not 0: stopped |
-//! | `remc_pull(ctx, prov: u32, channel: u32, at: u64, take: u32, n: i64, out: *mut u64) -> i32` | the items of a channel from number `at` on: a multiple of `n` if `take` is 0, `n` if it is 1, all if it is 2; fewer at its end. Writes how many there are, and for each array of the channel the address of a buffer that is the plan's; not 0: stopped |
+//! | `remc_pull(ctx, prov: u32, channel: u32, at: u64, take: u32, n: i64, out: *mut u64) -> i32` | the items of a channel from number `at` on: a multiple of `n` if `take` is 0, `n` if it is 1, all if it is 2; fewer at its end. Writes how many there are, and for each array of the channel how many items or elements it has, and the address of a buffer of these, which is the plan's; not 0: stopped |
 //! | `remc_push(ctx, prov: u32, channel: u32, words: *const u64) -> i32` | appends items to a channel: of each of its arrays the address, the index of the base type in [`BaseTy::ALL`], the rank and as many dims; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
 //! | `remc_threshold(ctx, n: u32, value: i64, size: i64) -> i64` | the value of threshold number `n`, by which a version is chosen for this size: `value`, unless [`Kernels::thresholds`] has another one |
@@ -340,7 +340,8 @@ impl Context<'_> {
         }
     }
 
-    /// Items of a channel, in buffers of the plan's: how many, and where those of each array are.
+    /// Items of a channel, in buffers of the plan's: how many, and of each array how many items or elements it has, and
+    /// where they are.
     fn pull(&mut self, prov: u32, channel: u32, at: u64, take: Take) -> Option<Vec<u64>> {
         let channels = self.kernels.channels?;
         if self.is_over() {
@@ -357,14 +358,16 @@ impl Context<'_> {
         };
         let mut words = vec![piece.count as u64];
         for (bytes, l) in piece.arrays.iter().zip(layout) {
-            let dims: Vec<u64> = std::iter::once(piece.count).chain(l.item).map(|n| n as u64).collect();
+            let width = l.bytes();
+            let many = if l.starts.is_some() { bytes.len().checked_div(width).unwrap_or(0) } else { piece.count };
+            let dims: Vec<u64> = std::iter::once(many).chain(l.item).map(|n| n as u64).collect();
             let address = self.allocate(prov, u64::from(l.base.bits() / 8), &dims);
             if address.is_null() {
                 return None;
             }
             // SAFETY: the buffer is new, and of as many bytes as so many items have.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
-            words.push(address as u64);
+            words.extend([many as u64, address as u64]);
         }
         Some(words)
     }
@@ -668,7 +671,7 @@ pub unsafe extern "C" fn remc_sort_keys(
 }
 
 /// # Safety
-/// `context` is what the plan was given, and `out` has room for a word, and one for each array of the channel.
+/// `context` is what the plan was given, and `out` has room for a word, and two for each array of the channel.
 pub unsafe extern "C" fn remc_pull(
     context: *mut Context,
     prov: u32,

@@ -15,7 +15,7 @@ use super::source::{Meter, Source};
 use super::{DataError, Format, Place, fit, fit_numpy, of_npy, raw, read_source};
 use crate::budget::Budget;
 use crate::npy;
-use crate::stream::items::{InFile, InMemory, InText, Items, Layout};
+use crate::stream::items::{InFile, InText, Items, Layout};
 use remc_base::value::Data;
 use remc_base::{ArrTy, AtomTy, BaseTy, Value};
 use std::fs::File;
@@ -23,9 +23,16 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 /// A stream that is open.
 pub struct Opened {
-    pub items: Box<dyn Items>,
+    pub given: Given,
     /// A value of no items, of the shape that the stream has but for their number.
     pub none: Value,
+}
+
+/// Where the items of a stream are.
+pub enum Given {
+    Items(Box<dyn Items>),
+    /// In memory.
+    Value(Value),
 }
 
 /// A file, or a pipe of which the first bytes have been read.
@@ -81,10 +88,10 @@ pub fn open(
         let none = fit(none, ty.name(), wanted, || {
             format!("if these bytes are of the wanted type, say so after the file's name instead of `{raw}`")
         })?;
-        let layout = Layout { base: ty, item };
+        let layout = Layout::items(ty, item);
         let is_file = len.is_some();
         let begun = Begun { start: Cursor::default(), rest: file, is_file };
-        return Ok(Opened { items: Box::new(InFile::new(begun, shown, layout, length, false)), none });
+        return Ok(Opened { given: Given::Items(Box::new(InFile::new(begun, shown, layout, length, false))), none });
     }
     let mut start = Vec::new();
     (&mut file).take(npy::MAGIC.len() as u64).read_to_end(&mut start).map_err(unreadable)?;
@@ -98,10 +105,10 @@ pub fn open(
         let header = npy::read_header(&mut begun).map_err(|e| of_npy(e, None))?;
         if let (Some((length, item)), false) = (header.shape.split_first(), header.fortran_order && header.shape.len() > 1) {
             let none = fit_numpy(empty(header.ty, item), name, wanted)?;
-            let layout = Layout { base: header.ty, item: item.to_vec() };
+            let layout = Layout::items(header.ty, item.to_vec());
             let swapped = header.big_endian && header.ty.bits() > 8;
             let items = InFile::new(begun, shown, layout, Some(*length as u64), swapped);
-            return Ok(Opened { items: Box::new(items), none });
+            return Ok(Opened { given: Given::Items(Box::new(items)), none });
         }
         if len.is_some() {
             begun.seek(SeekFrom::Start(0)).map_err(unreadable)?;
@@ -111,12 +118,12 @@ pub fn open(
     if is_text() {
         let none = Value { atom: AtomTy::CHAR, shape: vec![0], data: Data::Char(Vec::new()) };
         let none = fit(none, "char", wanted, || "`:text` reads a file's characters as a vector".into())?;
-        return Ok(Opened { items: Box::new(InText::new(begun, shown)), none });
+        return Ok(Opened { given: Given::Items(Box::new(InText::new(begun, shown))), none });
     }
     let Begun { start, rest, .. } = begun;
     let mut source = Source::begun(start.into_inner(), rest, meter, budget).map_err(unreadable)?;
     let value = read_source(&mut source, place, name, wanted)?;
-    of_value(value)
+    Ok(of_value(value))
 }
 
 fn is_text(place: &Place) -> bool {
@@ -124,28 +131,12 @@ fn is_text(place: &Place) -> bool {
 }
 
 /// An array as a stream.
-///
-/// # Errors
-/// One whose items are not of base type.
-pub fn of_value(value: Value) -> Result<Opened, DataError> {
-    let mut none = value.clone();
+pub fn of_value(value: Value) -> Opened {
+    let mut none = Value { atom: value.atom.clone(), shape: value.shape.clone(), data: value.data.gather(0..0) };
     if let Some(first) = none.shape.first_mut() {
         *first = 0;
     }
-    none.data = none.data.gather(0..0);
-    let parts = parts(value);
-    match InMemory::new(parts) {
-        Some(items) => Ok(Opened { items: Box::new(items), none }),
-        None => Err(DataError::Mismatch {
-            found: "items that are boxes".into(),
-            help: Some("a stream's items are numbers, truth values, characters, arrays of them, or tuples of these".into()),
-        }),
-    }
-}
-
-/// The arrays of an array of tuples, or the array itself.
-fn parts(value: Value) -> Vec<Value> {
-    vec![value]
+    Opened { given: Given::Value(value), none }
 }
 
 /// An array of no items.

@@ -1,7 +1,7 @@
 //! Items read ahead: while a program computes with one piece, a thread reads the next.
 
 use super::Piece;
-use super::items::{Items, Layout};
+use super::items::{Items, Layout, append, part};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -84,7 +84,7 @@ impl Ahead {
             self.begun = true;
             let piece = self.answer()?;
             self.ended = piece.count == 0;
-            self.append(piece);
+            append(&self.layout, &mut self.have, piece);
         }
         let piece = self.split(wanted);
         self.at += piece.count as u64;
@@ -115,31 +115,17 @@ impl Ahead {
         Ok(())
     }
 
-    fn append(&mut self, piece: Piece) {
-        if self.have.count == 0 && piece.count > 0 {
-            self.have = piece;
-            return;
-        }
-        self.have.count += piece.count;
-        for (to, from) in self.have.arrays.iter_mut().zip(piece.arrays) {
-            to.extend_from_slice(&from);
-        }
-    }
-
     /// The first items of what has come.
     fn split(&mut self, wanted: usize) -> Piece {
         let n = wanted.min(self.have.count);
-        if n == self.have.count {
-            let none = Piece { count: 0, arrays: vec![Vec::new(); self.layout.len()] };
-            return std::mem::replace(&mut self.have, none);
+        let none = Piece { count: 0, arrays: vec![Vec::new(); self.layout.len()] };
+        let all = std::mem::replace(&mut self.have, none);
+        if n == all.count {
+            return all;
         }
-        let mut arrays = Vec::with_capacity(self.layout.len());
-        for (all, l) in self.have.arrays.iter_mut().zip(&self.layout) {
-            let rest = all.split_off(n * l.bytes());
-            arrays.push(std::mem::replace(all, rest));
-        }
-        self.have.count -= n;
-        Piece { count: n, arrays }
+        let arrays: Vec<&[u8]> = all.arrays.iter().map(Vec::as_slice).collect();
+        self.have = part(&self.layout, &arrays, all.count, (n, all.count));
+        part(&self.layout, &arrays, all.count, (0, n))
     }
 }
 

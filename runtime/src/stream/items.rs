@@ -10,12 +10,82 @@ use std::io::{Read, Seek, SeekFrom};
 pub struct Layout {
     pub base: BaseTy,
     pub item: Vec<usize>,
+    /// Of a vector with any number of elements for each item: which of the arrays says where those of each begin, as
+    /// numbers of 64 bits. In a piece that is counted from its own first element.
+    pub starts: Option<usize>,
 }
 
 impl Layout {
-    /// Bytes of an item.
+    /// An array of items of these dims.
+    pub fn items(base: BaseTy, item: Vec<usize>) -> Layout {
+        Layout { base, item, starts: None }
+    }
+
+    /// Bytes of an item, or of an element.
     pub fn bytes(&self) -> usize {
         self.item.iter().product::<usize>() * (self.base.bits() as usize / 8)
+    }
+}
+
+/// The items `from..to` of arrays that hold `count` of them.
+pub fn part(layout: &[Layout], arrays: &[&[u8]], count: usize, (from, to): (usize, usize)) -> Piece {
+    let mut ranges: Vec<(usize, usize)> = Vec::with_capacity(layout.len());
+    let mut out = Vec::with_capacity(layout.len());
+    for (k, (l, all)) in layout.iter().zip(arrays).enumerate() {
+        let (from, to) = match l.starts {
+            None => (from, to),
+            Some(s) => {
+                let elements = all.len().checked_div(l.bytes()).unwrap_or(0);
+                let begin = |i: usize| start(arrays[s], i).unwrap_or(elements);
+                (begin(ranges[s].0), begin(ranges[s].1))
+            }
+        };
+        let width = l.bytes();
+        ranges.push((from, to));
+        let mut bytes = match width * count {
+            0 if l.starts.is_none() => Vec::new(),
+            _ => all[from * width..to * width].to_vec(),
+        };
+        if layout.iter().any(|other| other.starts == Some(k)) {
+            let first = start(&bytes, 0).unwrap_or(0);
+            shift(&mut bytes, 0, -(first as i64));
+        }
+        out.push(bytes);
+    }
+    Piece { count: to - from, arrays: out }
+}
+
+/// Number `i` of a vector of places.
+fn start(bytes: &[u8], i: usize) -> Option<usize> {
+    let word = bytes.as_chunks::<8>().0.get(i)?;
+    usize::try_from(i64::from_le_bytes(*word)).ok()
+}
+
+/// Adds to the places from number `from` on.
+fn shift(bytes: &mut [u8], from: usize, by: i64) {
+    for word in bytes.as_chunks_mut::<8>().0.iter_mut().skip(from) {
+        *word = (i64::from_le_bytes(*word) + by).to_le_bytes();
+    }
+}
+
+/// Puts more items behind those of a piece.
+pub fn append(layout: &[Layout], to: &mut Piece, more: Piece) {
+    if to.count == 0 {
+        if more.count > 0 {
+            *to = more;
+        }
+        return;
+    }
+    to.count += more.count;
+    for (k, bytes) in more.arrays.into_iter().enumerate() {
+        // Places are those of the elements that are there already, and then.
+        let delimited = (0..layout.len()).find(|j| layout[*j].starts == Some(k));
+        let elements = delimited.map(|j| to.arrays[j].len().checked_div(layout[j].bytes()).unwrap_or(0));
+        let known = to.arrays[k].len() / 8;
+        to.arrays[k].extend_from_slice(&bytes);
+        if let Some(n) = elements {
+            shift(&mut to.arrays[k], known, n as i64);
+        }
     }
 }
 
@@ -45,19 +115,20 @@ pub trait Items: Send {
 pub struct InMemory {
     arrays: Vec<Value>,
     layout: Vec<Layout>,
+    count: usize,
     at: usize,
 }
 
 impl InMemory {
-    /// `None` of arrays that are no items: scalars, or of anything but numbers, truth values and characters.
-    pub fn new(arrays: Vec<Value>) -> Option<InMemory> {
-        let layout = |v: &Value| Some(Layout { base: v.data.base()?, item: v.shape.get(1..)?.to_vec() });
-        let layout = arrays.iter().map(layout).collect::<Option<_>>()?;
-        Some(InMemory { arrays, layout, at: 0 })
-    }
-
-    fn count(&self) -> usize {
-        self.arrays.first().map_or(0, |v| v.shape[0])
+    /// Arrays, and of each that has any number of elements for each item which of them says where those begin. `None` of
+    /// arrays that are no items: scalars, or of anything but numbers, truth values and characters.
+    pub fn new(arrays: Vec<Value>, starts: Vec<Option<usize>>) -> Option<InMemory> {
+        let layout = |(v, starts): (&Value, Option<usize>)| {
+            Some(Layout { base: v.data.base()?, item: v.shape.get(1..)?.to_vec(), starts })
+        };
+        let layout = arrays.iter().zip(starts).map(layout).collect::<Option<Vec<_>>>()?;
+        let count = arrays.first().map_or(0, |v| v.shape[0]);
+        Some(InMemory { arrays, layout, count, at: 0 })
     }
 }
 
@@ -67,14 +138,12 @@ impl Items for InMemory {
     }
 
     fn read(&mut self, most: usize) -> Result<Piece, String> {
-        let n = most.min(self.count() - self.at);
-        let part = |(v, l): (&Value, &Layout)| {
-            let all = bytes::of(v).unwrap_or_default();
-            all[self.at * l.bytes()..(self.at + n) * l.bytes()].to_vec()
-        };
-        let arrays = self.arrays.iter().zip(&self.layout).map(part).collect();
-        self.at += n;
-        Ok(Piece { count: n, arrays })
+        let to = self.at + most.min(self.count - self.at);
+        let arrays: Vec<_> = self.arrays.iter().map(|v| bytes::of(v).unwrap_or_default()).collect();
+        let arrays: Vec<&[u8]> = arrays.iter().map(|b| &**b).collect();
+        let piece = part(&self.layout, &arrays, self.count, (self.at, to));
+        self.at = to;
+        Ok(piece)
     }
 
     fn rewind(&mut self) -> Result<(), String> {
@@ -83,7 +152,7 @@ impl Items for InMemory {
     }
 
     fn length(&self) -> Option<u64> {
-        Some(self.count() as u64)
+        Some(self.count as u64)
     }
 }
 
@@ -101,7 +170,7 @@ pub struct InText<R> {
 impl<R: Read + Seek + Send> InText<R> {
     pub fn new(mut from: R, name: String) -> InText<R> {
         let start = from.stream_position().ok();
-        let layout = [Layout { base: BaseTy::Char, item: Vec::new() }];
+        let layout = [Layout::items(BaseTy::Char, Vec::new())];
         InText { from, name, layout, open: Vec::new(), at: 0, start }
     }
 }

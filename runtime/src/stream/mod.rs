@@ -107,7 +107,7 @@ impl Channels {
         match self.all.get(channel) {
             Some(Channel::Input(a)) => a.layout().to_vec(),
             Some(Channel::Kept(all)) => {
-                all.iter().map(|k| Layout { base: k.base, item: k.dims[1..].to_vec() }).collect()
+                all.iter().map(|k| Layout::items(k.base, k.dims[1..].to_vec())).collect()
             }
             _ => Vec::new(),
         }

@@ -3,15 +3,17 @@
 
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
 use remc_base::{AtomTy, Dim, IVar, Scalar, Shape, Subst, Value};
-use remc_kernel::ir::{Channel, Program, Ty};
+use remc_kernel::ir::{Channel, Input, Program, Ty};
 pub use remc_mono::input::arrays as leaves;
 use remc_mono::ir::{self as mono, Output, Witness};
 use remc_mono::output::{boxes, functions, shaped, tuples};
 use crate::inputs::Streams;
 use remc_runtime::budget::available;
-use remc_runtime::data::stream;
+use remc_runtime::data::stream::Given;
+use remc_runtime::stream::items::InMemory;
 use remc_runtime::stream::chunk::Chunk;
 use remc_runtime::stream::{Begin, Channels};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -118,13 +120,21 @@ pub fn channels(p: &Program, arguments: &[Value], streams: Streams) -> B<Option<
     }
     let mut streams: HashMap<usize, _> = streams.into_iter().collect();
     let begin = |c: &Channel| {
-        let Some(k) = c.input else { return Ok(Begin::Kept(c.arrays.clone())) };
-        if let Some(items) = streams.remove(&k) {
-            return Ok(Begin::Input(items));
-        }
-        let value = arguments.get(k).ok_or("a stream without an argument")?;
-        let opened = stream::of_value(value.clone()).map_err(|e| format!("a stream that is none: {e:?}"))?;
-        Ok(Begin::Input(opened.items))
+        let Some(k) = c.input else {
+            return Ok(Begin::Kept(c.arrays.iter().map(|a| (a.base, a.rank)).collect()));
+        };
+        let value = match streams.remove(&k) {
+            Some(Given::Items(items)) => return Ok(Begin::Input(items)),
+            Some(Given::Value(value)) => Cow::Owned(value),
+            None => Cow::Borrowed(arguments.get(k).ok_or("a stream without an argument")?),
+        };
+        let Some(input) = p.inputs.get(k) else { return Err("a stream of no input".into()) };
+        let Input::Channel { items, .. } = input else { return Err("a stream that is none".into()) };
+        let mut arrays = Vec::new();
+        leaves(items, value, &mut arrays)?;
+        let starts = c.arrays.iter().map(|a| a.starts).collect();
+        let items = InMemory::new(arrays, starts).ok_or("a stream of no items")?;
+        Ok(Begin::Input(Box::new(items)))
     };
     let all = p.channels.iter().map(begin).collect::<B<_>>()?;
     Ok(Some(Channels::new(all, chunk())))
@@ -178,11 +188,14 @@ pub fn sizes(p: &Program, indices: &[IndexValue], leaves: &[Value]) -> B<Vec<u64
     }
     let count = p.params.len().checked_sub(leaves.len()).ok_or("a program with fewer parameters")?;
     let (lengths, arrays) = p.params.split_at(count);
+    // How long the parts of a stream are its pieces say.
+    let streams = p.inputs.iter().any(|i| matches!(i, Input::Channel { .. }));
     for v in lengths.get(sizes.len()..).ok_or("a program with fewer sizes than its entry")? {
         let length = arrays.iter().zip(leaves).find_map(|(array, value)| match p.ty(*array) {
             Ty::Buffer(b) => b.dims.iter().position(|d| *d == mono::Atom::Var(*v)).map(|k| value.shape[k]),
             Ty::Scalar(_) => None,
         });
+        let length = length.or(streams.then_some(0));
         sizes.push(length.ok_or("a size that is no length of an input")? as u64);
     }
     Ok(sizes)

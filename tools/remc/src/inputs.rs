@@ -8,10 +8,9 @@ use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, Name, Span, Value, visible};
 use remc_driver::render::{self, Sources, Style};
 use remc_runtime::budget::Budget;
 use remc_runtime::data::source::Meter;
-use remc_runtime::data::stream::Opened;
+use remc_runtime::data::stream::{Given, Opened};
 use remc_runtime::data::{self, DataError, Help, Place};
 use remc_runtime::literal::{self, LiteralError};
-use remc_runtime::stream::items::Items;
 use remc_typed::ir::EntrySignature;
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ pub fn read_all(
 }
 
 /// Streams by the numbers of their parameters.
-pub type Streams = Vec<(usize, Box<dyn Items>)>;
+pub type Streams = Vec<(usize, Given)>;
 
 /// The same, but for streams, which are opened: their arguments have no items.
 pub fn open_all(
@@ -68,8 +67,8 @@ pub fn open_all(
         };
         let _during = during(Doing::Reading(name.to_string()), Some(budget.left()));
         if sig.streams.contains(&k) {
-            let Opened { items, none } = open(name, ty, value, budget)?;
-            streams.push((k, items));
+            let Opened { given, none } = open(name, ty, value, budget)?;
+            streams.push((k, given));
             values.push(none);
         } else {
             values.push(read(name, ty, value, budget)?);
@@ -81,21 +80,13 @@ pub fn open_all(
 /// A stream: a file or pipe whose items are read as they are wanted, or a literal.
 fn open(name: &Name, ty: &ArrTy, value: &str, budget: &Budget) -> Outcome<Opened> {
     let meter = Arc::new(Meter::default());
-    let (path, opened) = match Place::of(value) {
+    match Place::of(value) {
         Some(place) if literal::read(value, ty).is_err() => {
             let path = visible(&place.path.display().to_string()).into_owned();
             let opened = data::stream::open(&place, name.as_str(), ty, &meter, budget);
-            (Some(place).zip(Some(path)), opened)
+            opened.or_else(|e| fail(wrong_file(name, ty, &place, &path, e)))
         }
-        _ => (None, data::stream::of_value(read(name, ty, value, budget)?)),
-    };
-    match (opened, path) {
-        (Ok(opened), _) => Ok(opened),
-        (Err(e), Some((place, path))) => fail(wrong_file(name, ty, &place, &path, e)),
-        (Err(DataError::Mismatch { found, help }), None) => {
-            fail(help.into_iter().fold(mismatch(name, ty, &found), |d, help| d.help(help)))
-        }
-        (Err(e), None) => fail(unreadable(name, value, &format!("{e:?}"))),
+        _ => Ok(data::stream::of_value(read(name, ty, value, budget)?)),
     }
 }
 

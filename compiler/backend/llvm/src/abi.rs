@@ -45,8 +45,9 @@
 //!     have. nonzero means stopped.
 //! i32   remc_pull(void *ctx, u32 prov, u32 channel, u64 at, u32 take, i64 n, u64 *out);
 //!     the items of a channel from number `at` on: a multiple of n of them if take is 0, n if it is 1, all if it is 2, and
-//!     fewer where there are no more. Fills out with how many there are, and the address of a buffer for each of the
-//!     channel's arrays, which is the plan's from then on; nonzero means stopped.
+//!     fewer where there are no more. Fills out with how many there are, and for each of the channel's arrays how many
+//!     items or elements it has and the address of a buffer of these, which is the plan's from then on; nonzero means
+//!     stopped.
 //! i32   remc_push(void *ctx, u32 prov, u32 channel, const u64 *words);
 //!     appends items to a channel. words has for each of its arrays the address, the index of the base type in BaseTy::ALL,
 //!     the rank and as many dims; nonzero means stopped.

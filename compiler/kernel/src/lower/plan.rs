@@ -171,6 +171,9 @@ impl Plan {
                     _ => return wrong("the size of a stream that is no scalar parameter"),
                 }
             }
+            if let Input::Channel { size, items, .. } = i {
+                **items = items.anonymous(*size);
+            }
         }
         self.out.inputs = inputs;
         Ok(())
@@ -675,20 +678,25 @@ impl Plan {
             }
             E::View { view: mono::View::Append { with }, array } => self.append(one()?, *array, *with)?,
             E::Pull { channel, at, take, .. } => {
-                let Some((count, arrays)) = pat.split_first() else { return wrong("a pull of nothing") };
+                let Some((count, rest)) = pat.split_first() else { return wrong("a pull of nothing") };
                 let at = self.atom(*at)?;
                 let take = match take {
                     Take::Multiple(n) => Take::Multiple(self.atom(*n)?),
                     Take::Exactly(n) => Take::Exactly(self.atom(*n)?),
                     Take::All => Take::All,
                 };
-                let count = match self.like(*count)? {
-                    v if self.out.buffer_ty(v).is_none() => v,
-                    _ => return wrong("a number of items that is an array"),
-                };
+                let count = self.like(*count)?;
+                let (mut elements, mut arrays) = (Vec::new(), Vec::new());
+                for v in rest {
+                    match self.flat.vars[*v].ty.is_scalar() {
+                        true => elements.push(self.like(*v)?),
+                        false => arrays.push(*v),
+                    }
+                }
                 let buffers = arrays.iter().map(|v| self.like(*v)).collect::<L<Vec<_>>>()?;
-                self.emit(StmtKind::Pull { channel: *channel, at, take, count, buffers: buffers.clone() });
-                self.bind_results(arrays, buffers)?;
+                let channel = *channel;
+                self.emit(StmtKind::Pull { channel, at, take, count, elements, buffers: buffers.clone() });
+                self.bind_results(&arrays, buffers)?;
             }
             E::Push { channel, arrays } => {
                 let buffers = arrays.iter().map(|v| self.stored(*v)).collect::<L<Vec<_>>>()?;

@@ -193,30 +193,37 @@ impl<'p> Verifier<'p> {
             StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
             StmtKind::Sort { keys, out, gives } => self.sort(keys, *out, *gives),
-            StmtKind::Pull { channel, at, take, count, buffers } => {
+            StmtKind::Pull { channel, at, take, count, elements, buffers } => {
                 self.of_type(*at, BaseTy::I64, Rule::Channel)?;
                 take.operand().map_or(Ok(()), |n| self.of_type(n, BaseTy::I64, Rule::Channel))?;
                 self.bind(*count)?;
                 self.of_type((*count).into(), BaseTy::I64, Rule::Channel)?;
+                for n in elements {
+                    self.bind(*n)?;
+                    self.of_type((*n).into(), BaseTy::I64, Rule::Channel)?;
+                }
                 buffers.iter().try_for_each(|b| self.bind(*b))?;
-                self.items(*channel, buffers, Some((*count).into()))
+                self.items(*channel, buffers, Some((*count, elements)))
             }
             StmtKind::Push { channel, buffers } => self.items(*channel, buffers, None),
         }
     }
 
     /// That buffers are of a channel's items, as many in each.
-    fn items(&self, channel: usize, buffers: &[Var], count: Option<Atom>) -> Result {
+    fn items(&self, channel: usize, buffers: &[Var], pulled: Option<(Var, &[Var])>) -> Result {
         let Some(c) = self.p.channels.get(channel) else {
             return self.broken(Rule::Channel, format!("there is no channel {channel}"));
         };
         self.ensure(c.arrays.len() == buffers.len(), Rule::Channel, || {
             format!("{} buffers for a channel of {} arrays", buffers.len(), c.arrays.len())
         })?;
-        for (b, (base, rank)) in buffers.iter().zip(&c.arrays) {
+        let mut elements = pulled.map(|(_, all)| all.iter());
+        for (b, a) in buffers.iter().zip(&c.arrays) {
             let ty = self.buffer(*b, Rule::Channel)?;
-            let many = count.is_none_or(|n| ty.dims.first() == Some(&n));
-            let fits = (ty.base, ty.dims.len(), ty.space) == (*base, rank + 1, Space::Global);
+            let own = a.starts.and_then(|_| elements.as_mut()?.next()).copied();
+            let count = own.or(pulled.map(|(n, _)| n));
+            let many = count.is_none_or(|n| ty.dims.first() == Some(&n.into()));
+            let fits = (ty.base, ty.dims.len(), ty.space) == (a.base, a.rank + 1, Space::Global);
             self.ensure(fits && many, Rule::Channel, || format!("{} is not of the channel's items", self.name(*b)))?;
         }
         Ok(())

@@ -225,7 +225,7 @@ impl<'a> Build<'a> {
         let info = self.program.vars[array].clone();
         let Some((_, item)) = info.ty.dims.split_first() else { return bug("a stream that is a scalar") };
         let (channel, item) = (self.program.channels.len(), item.to_vec());
-        let arrays = vec![(info.ty.base, item.len())];
+        let arrays = vec![ChannelArray::items(info.ty.base, item.len())];
         self.program.channels.push(Channel { name: info.name.clone(), arrays, input: None, output: None });
         self.emit(Vec::new(), Exp::Push { channel, arrays: vec![array] })?;
         let count = self.program.fresh("count", Ty::int());

@@ -54,7 +54,14 @@ pub fn compact(p: &mut Program) {
     p.provs = kept;
     p.params.iter_mut().for_each(|v| vars.var(v));
     p.inputs.iter_mut().for_each(|i| input(i, &vars));
-    p.inputs.iter_mut().filter_map(Input::stream_size_mut).for_each(|v| vars.var(v));
+    for i in &mut p.inputs {
+        if let Some(size) = i.stream_size_mut() {
+            vars.var(size);
+        }
+        if let Input::Channel { size, items, .. } = i {
+            **items = items.anonymous(*size);
+        }
+    }
     p.body.replace_atoms(&mut |a| vars.atom(a));
     rename(&mut p.body, &vars, &places);
 }

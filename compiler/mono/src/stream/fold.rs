@@ -41,8 +41,8 @@ pub(super) struct Fold {
     pub inner: Exp,
     /// What it leaves: arrays of the outer axes.
     pub pat: Vec<Var>,
-    /// Whether it reduces by an operator whose parts may be combined in any grouping, to the bit.
-    exact: bool,
+    /// Whether parts may be combined in any grouping, to the bit.
+    pub exact: bool,
 }
 
 /// A piece of a stream.
@@ -55,34 +55,95 @@ pub(super) struct Piece {
     /// The axis of the input, and how many items a tile of it has.
     pub root: usize,
     pub tile: Option<Atom>,
+    /// Of each shorter axis the one that it is shorter than, and how far its first item in the piece is from the first of
+    /// those in `ahead`.
+    pub windows: FxHashMap<usize, (usize, Atom)>,
+    /// The last items before the piece and those of it, of arrays that are looked ahead in.
+    pub ahead: FxHashMap<Var, Atom>,
+    /// How many those are.
+    pub there: FxHashMap<Var, (Atom, Var)>,
 }
 
 impl Piece {
     /// A body along an axis, and the variable that stands in it for the item's place in the piece where that reads an
     /// array: elsewhere its index is the place in the stream.
-    pub fn local(&self, e: &mut Emit<'_>, body: &Body, index: Var) -> (Body, Var) {
+    pub fn local(&self, e: &mut Emit<'_>, body: &Body, index: Var, axis: usize) -> (Body, Var) {
         let place = e.p.fresh("at", Ty::int());
         let mut body = body.clone();
-        self.places(&mut body, index, place);
+        self.places(&mut body, index, place, axis);
+        if let Some((of, off)) = self.windows.get(&axis) {
+            let first = e.p.fresh("first", Ty::int());
+            let mut sums = FxHashMap::default();
+            body.for_each_stmt(&mut |s| {
+                if let (Exp::Op(ScalarOp::Add, args), [v]) = (&s.exp, &s.pat[..])
+                    && let Some(k) = args.iter().position(|a| *a == Atom::Var(index))
+                {
+                    sums.insert(*v, args[1 - k]);
+                }
+            });
+            self.looks(e, &mut body, *of, (index, first), &sums);
+            let sum = Exp::Op(ScalarOp::Add, vec![place.into(), *off]);
+            body.stmts.insert(0, Stmt { pat: vec![first], exp: sum, prov: e.prov });
+        }
         (body, place)
     }
 
-    fn places(&self, body: &mut Body, index: Var, place: Var) {
+    /// What a statement along an axis stands for what in.
+    pub fn with(&self, axis: usize) -> FxHashMap<Var, Atom> {
+        let mut with = self.with.clone();
+        if let Some((of, _)) = self.windows.get(&axis) {
+            let own = self.ahead.iter().filter(|(v, _)| self.along.get(v).is_some_and(|a| a.axis == *of));
+            with.extend(own.map(|(v, a)| (*v, *a)));
+        }
+        with
+    }
+
+    /// Reads of arrays along `of` are of what is there of them, from `first` on.
+    fn looks(
+        &self,
+        e: &mut Emit<'_>,
+        body: &mut Body,
+        of: usize,
+        (index, first): (Var, Var),
+        sums: &FxHashMap<Var, Atom>,
+    ) {
+        let mut stmts = Vec::with_capacity(body.stmts.len());
+        for mut s in std::mem::take(&mut body.stmts) {
+            if let Exp::Index { array, at } = &mut s.exp
+                && let Some(i) = self.along.get(array).filter(|a| a.axis == of).and_then(|a| at.get_mut(a.dim))
+            {
+                if *i == Atom::Var(index) {
+                    *i = first.into();
+                } else if let Some(by) = i.as_var().and_then(|v| sums.get(&v)) {
+                    let place = e.p.fresh("at", Ty::int());
+                    let sum = Exp::Op(ScalarOp::Add, vec![first.into(), *by]);
+                    stmts.push(Stmt { pat: vec![place], exp: sum, prov: s.prov });
+                    *i = place.into();
+                }
+            }
+            s.exp.bodies_mut().into_iter().for_each(|b| self.looks(e, b, of, (index, first), sums));
+            stmts.push(s);
+        }
+        body.stmts = stmts;
+    }
+
+    fn places(&self, body: &mut Body, index: Var, place: Var, axis: usize) {
         for s in &mut body.stmts {
             if let Exp::Index { array, at } = &mut s.exp
-                && let Some(i) = self.along.get(array).and_then(|a| at.get_mut(a.dim))
-                && *i == Atom::Var(index)
+                && let Some(a) = self.along.get(array)
+                && let Some(i) = at.get_mut(a.dim).filter(|i| **i == Atom::Var(index))
+                && !self.windows.get(&axis).is_some_and(|(of, _)| a.axis == *of)
             {
                 *i = place.into();
             }
-            s.exp.bodies_mut().into_iter().for_each(|b| self.places(b, index, place));
+            s.exp.bodies_mut().into_iter().for_each(|b| self.places(b, index, place, axis));
         }
     }
 }
 
 /// The items of a fold in a piece.
 struct Items<'a> {
-    piece: &'a Piece,
+    with: FxHashMap<Var, Atom>,
     fold: &'a Fold,
     body: Body,
     index: Var,
@@ -125,6 +186,22 @@ impl Fold {
         }
     }
 
+    /// The scan along a stream that a statement is, or that is all that a map over other axes gives.
+    pub fn scan(s: &Streamer<'_>, stmt: &Stmt) -> Option<Fold> {
+        let (outer, last, before) = match &stmt.exp {
+            Exp::Map { axes, body } => {
+                let (last, before) = body.stmts.split_last()?;
+                let given = last.pat.iter().map(|v| Atom::Var(*v)).eq(body.results.iter().copied());
+                let plain = axes.iter().all(|a| s.streamed(a.size).is_none());
+                (axes.clone(), (given && plain).then_some(last)?, before.to_vec())
+            }
+            _ => (Vec::new(), stmt, Vec::new()),
+        };
+        let Exp::Scan { axis, .. } = &last.exp else { return None };
+        let (along, exact) = (s.streamed(axis.size)?, is_exact(&last.exp, s.p));
+        Some(Fold { along, outer, before, inner: last.exp.clone(), pat: stmt.pat.clone(), exact })
+    }
+
     /// That of a map which gives nothing but what is folded at each of its points.
     pub fn of_map(s: &Streamer<'_>, stmt: &Stmt) -> Option<Fold> {
         let Exp::Map { axes, body } = &stmt.exp else { return None };
@@ -148,7 +225,7 @@ impl Fold {
     /// What is the state before the first item.
     pub fn first(&self, e: &mut Emit<'_>) -> Vec<Atom> {
         let start: Option<Vec<Atom>> = match &self.inner {
-            Exp::Reduce { op, .. } => op.start.clone(),
+            Exp::Reduce { op, .. } | Exp::Scan { op, .. } => op.start.clone(),
             Exp::For { state, .. } => Some(state.iter().map(|(_, a)| *a).collect()),
             Exp::Scatter { dests, .. } => Some(dests.iter().map(|v| Atom::Var(*v)).collect()),
             _ => None,
@@ -158,8 +235,16 @@ impl Fold {
             Some(start) => self.points(e, &FxHashMap::default(), |e, with, _| {
                 e.copy(&Body { stmts: Vec::new(), results: start }, with)
             }),
-            None => self.pat.iter().map(|v| nothing(e, *v)).collect(),
+            None => self.state(e).into_iter().map(|v| nothing(e, v)).collect(),
         }
+    }
+
+    /// Variables of the types of what goes from piece to piece.
+    pub fn state(&self, e: &mut Emit<'_>) -> Vec<Var> {
+        let Exp::Scan { op, .. } = &self.inner else { return e.fresh_like(&self.pat, &[]) };
+        let dims: Vec<Atom> = self.outer.iter().map(|a| a.size).collect();
+        let accs = op.lambda.params[..op.lambda.body.results.len()].to_vec();
+        e.fresh_like(&accs, &dims)
     }
 
     /// What `f` gives at each point, which it is given; itself without points.
@@ -169,13 +254,12 @@ impl Fold {
         with: &FxHashMap<Var, Atom>,
         f: impl FnOnce(&mut Emit<'_>, &FxHashMap<Var, Atom>, &[Atom]) -> Vec<Atom>,
     ) -> Vec<Atom> {
-        let dims: Vec<Atom> = Vec::new();
-        let pat = self.pat.clone();
-        self.points_over(e, with, (&[], &dims), &pat, |e, with, at, _| f(e, with, at))
+        let like = self.state(e);
+        self.points_over(e, with, (&[], &[]), &like, |e, with, at, _| f(e, with, at))
     }
 
     /// The same with more axes behind the points; `like` are arrays of the results' types without those.
-    fn points_over(
+    pub fn points_over(
         &self,
         e: &mut Emit<'_>,
         with: &FxHashMap<Var, Atom>,
@@ -228,8 +312,9 @@ impl Fold {
             }
             _ => return state.to_vec(),
         };
-        let (body, place) = piece.local(e, body, index);
-        let items = Items { piece, fold: self, body, index, place, before };
+        let (body, place) = piece.local(e, body, index, self.along);
+        let with = piece.with(self.along);
+        let items = Items { with, fold: self, body, index, place, before };
         match &self.inner {
             Exp::Scatter { dests, combine, .. } => items.scatter(e, dests, combine.as_ref(), count, state),
             Exp::For { state: own, .. } => items.loop_(e, own, count, state),
@@ -279,8 +364,8 @@ impl Items<'_> {
         state: &[Atom],
     ) -> Vec<Atom> {
         let i = e.p.fresh("i", Ty::int());
-        let body = e.body(|e| self.item(e, &self.piece.with, i.into()));
-        let combine = combine.map(|l| lambda(e, l, &self.piece.with));
+        let body = e.body(|e| self.item(e, &self.with, i.into()));
+        let combine = combine.map(|l| lambda(e, l, &self.with));
         let pat = e.fresh_like(dests, &[]);
         let dests = state.iter().filter_map(|a| a.as_var()).collect();
         e.push(pat.clone(), Exp::Scatter { dests, axis: Axis { var: i, size: count }, body, combine });
@@ -289,7 +374,7 @@ impl Items<'_> {
 
     fn loop_(&self, e: &mut Emit<'_>, own: &[(Var, Atom)], count: Atom, state: &[Atom]) -> Vec<Atom> {
         let like: Vec<Var> = own.iter().map(|(v, _)| *v).collect();
-        self.fold.points(e, &self.piece.with, |e, with, at| {
+        self.fold.points(e, &self.with, |e, with, at| {
             let now: Vec<Atom> = state.iter().map(|s| e.at(*s, at)).collect();
             let i = e.p.fresh("i", Ty::int());
             let carried = e.fresh_like(&like, &[]);
@@ -311,7 +396,7 @@ impl Items<'_> {
         (first, count): (Atom, Atom),
         state: Option<&[Atom]>,
     ) -> Vec<Atom> {
-        self.fold.points(e, &self.piece.with, |e, with, at| {
+        self.fold.points(e, &self.with, |e, with, at| {
             let start = state.map(|s| s.iter().map(|a| e.at(*a, at)).collect());
             self.reduced(e, with, op, (first, count), start)
         })
@@ -382,7 +467,7 @@ impl Items<'_> {
             let op = Combine { assoc: false, ..op.clone() };
             return self.reduce(e, &op, (Atom::int(0), count), Some(state));
         };
-        self.fold.points(e, &self.piece.with, |e, with, at| {
+        self.fold.points(e, &self.with, |e, with, at| {
             let now: Vec<Atom> = state.iter().map(|s| e.at(*s, at)).collect();
             let i = e.p.fresh("i", Ty::int());
             let carried = accumulators(e, op, with);
@@ -414,11 +499,11 @@ impl Items<'_> {
         let full = e.op("full", ScalarOp::Mul, &[tiles, tile]);
         let rest = e.op("rest", ScalarOp::Sub, &[count, full]);
         let alone = Combine { alone: true, ..op.clone() };
-        let each = self.fold.points_over(e, &self.piece.with, (&["t"], &[tiles]), like, |e, with, _, t| {
+        let each = self.fold.points_over(e, &self.with, (&["t"], &[tiles]), like, |e, with, _, t| {
             let first = e.op("first", ScalarOp::Mul, &[t[0], tile]);
             self.reduced(e, with, &alone, (first, tile), None)
         });
-        let sum = self.fold.points(e, &self.piece.with, |e, with, at| {
+        let sum = self.fold.points(e, &self.with, |e, with, at| {
             let now: Vec<Atom> = state.iter().map(|s| e.at(*s, at)).collect();
             let t = e.p.fresh("t", Ty::int());
             let carried = accumulators(e, op, with);
@@ -442,7 +527,7 @@ impl Items<'_> {
             like,
             |e| {
                 let last = self.reduce(e, op, (full, rest), None);
-                let with = &self.piece.with;
+                let with = &self.with;
                 let both = |e: &mut Emit<'_>| {
                     self.fold.points(e, with, |e, with, at| {
                         let a: Vec<Atom> = sum.iter().map(|s| e.at(*s, at)).collect();

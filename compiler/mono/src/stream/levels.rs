@@ -83,14 +83,17 @@ impl Streamer<'_> {
             let outer = std::mem::replace(&mut self.prov, s.prov);
             match self.apart(&s) {
                 Some(parts) => open.extend(parts.into_iter().rev()),
-                None => self.place(s, &mut l)?,
+                None => {
+                    let s = self.without_full(s);
+                    self.place(s, &mut l)?;
+                }
             }
             self.prov = outer;
         }
         for (at, r) in results.iter_mut().enumerate() {
             let Some(v) = r.as_var() else { continue };
-            if let Some(along) = self.along.get(&v).copied() {
-                let (root, level) = (self.axes[along.axis].root, l.of.get(&v).copied().unwrap_or(0));
+            if let Some(along) = self.t.along.get(&v).copied() {
+                let (root, level) = (self.t.axes[along.axis].root, l.of.get(&v).copied().unwrap_or(0));
                 if let Some(prov) = self.def_of.get(&v).map(|k| self.defs[*k].prov) {
                     self.prov = prov;
                 }
@@ -101,13 +104,13 @@ impl Streamer<'_> {
                     return self.no(Why::Across, along.axis);
                 }
                 let info = &self.p.vars[v];
-                let arrays = vec![(info.ty.base, info.ty.rank() - 1)];
+                let arrays = vec![ChannelArray::items(info.ty.base, info.ty.rank() - 1)];
                 let name = info.name.clone();
                 let channel = self.p.channels.len();
                 self.p.channels.push(Channel { name, arrays, input: None, output: Some(at) });
                 let what = What::Push { channel, array: v };
                 l.group(level).sinks.push(Sink { root, what, prov: self.prov });
-                *r = self.axes[along.axis].size.into();
+                *r = self.t.axes[along.axis].size.into();
             }
             if let Some(v) = r.as_var() {
                 self.needs_end(v, &mut l);
@@ -116,8 +119,62 @@ impl Streamer<'_> {
         Ok(l.groups)
     }
 
+    /// A full scan along a stream as an exclusive one, whose last prefix is read as what it is: the reduction. Where that
+    /// sums up how many elements each item has, it is how many there are.
+    fn without_full(&mut self, mut s: Stmt) -> Stmt {
+        if let Exp::Scan { kind: kind @ ScanKind::Full, axis, .. } = &mut s.exp
+            && axis.size.as_var().is_some_and(|v| self.t.axis_of.contains_key(&v))
+        {
+            *kind = ScanKind::Exclusive;
+            let size = axis.size;
+            for v in &s.pat {
+                self.p.vars[*v].ty.dims.first_mut().into_iter().for_each(|d| *d = size);
+            }
+            for (k, v) in s.pat.iter().enumerate() {
+                self.full.insert(*v, (s.clone(), k));
+            }
+            return s;
+        }
+        let Exp::Index { array, at } = &s.exp else { return s };
+        let Some((scan, k)) = self.full.get(array).cloned() else { return s };
+        let Exp::Scan { axis, body, op, .. } = &scan.exp else { return s };
+        if at.first() != Some(&axis.size) || at.len() != 1 {
+            return s;
+        }
+        let summed = match (&body.stmts[..], &body.results[..]) {
+            ([Stmt { pat, exp: Exp::Index { array, at }, .. }], [r])
+                if at[..] == [axis.var.into()] && pat.first().map(|v| Atom::Var(*v)) == Some(*r) =>
+            {
+                self.lengths.get(array).copied()
+            }
+            _ => None,
+        };
+        let is_sum = op.component_ops().is_some_and(|ops| ops == [ScalarOp::Add])
+            && op.start.as_deref() == Some(&[Atom::int(0)]);
+        if let Some(of) = summed.filter(|_| is_sum) {
+            self.t.axis_of.insert(s.pat[0], of);
+            self.aliases.push((s.pat[0], of));
+            s.exp = Exp::Atom(self.t.axes[of].size.into());
+            return s;
+        }
+        let named = s.pat[0];
+        let mut e = Emit::new(self.p, s.prov);
+        let mut pat = e.fresh_like(&scan.pat, &[]);
+        for v in &pat {
+            e.p.vars[*v].ty.dims.remove(0);
+        }
+        pat[k] = named;
+        let whole = Exp::Reduce { axis: *axis, body: body.clone(), op: op.clone() };
+        let mut c = crate::walk::Copier::new(e.p);
+        let one = c.body(&Body { stmts: vec![Stmt { pat: Vec::new(), exp: whole, prov: s.prov }], results: Vec::new() });
+        s.exp = one.stmts.into_iter().next().map_or(s.exp.clone(), |s| s.exp);
+        s.pat = pat;
+        s
+    }
+
     /// Puts a statement where it belongs.
     fn place(&mut self, s: Stmt, l: &mut Levels) -> S {
+        self.shorter(&s);
         let kind = self.kind(&s)?;
         let mut level = 0;
         let mut values = Vec::new();
@@ -138,19 +195,19 @@ impl Streamer<'_> {
                 l.group(level).whole.push(s);
             }
             Kind::Push(channel, array) => {
-                let root = self.axes[self.along[&array].axis].root;
+                let root = self.t.axes[self.t.along[&array].axis].root;
                 let prov = self.prov;
                 l.pushed.insert(channel, level + 1);
                 l.group(level).sinks.push(Sink { root, what: What::Push { channel, array }, prov });
             }
             Kind::Fold(fold) => {
                 l.of.extend(s.pat.iter().map(|v| (*v, level + 1)));
-                let (root, prov) = (self.axes[fold.along].root, self.prov);
+                let (root, prov) = (self.t.axes[fold.along].root, self.prov);
                 l.group(level).sinks.push(Sink { root, what: What::Fold(fold), prov });
             }
             Kind::Def(axis) => {
                 l.of.extend(s.pat.iter().map(|v| (*v, level)));
-                let (k, root, prov) = (self.defs.len(), self.axes[axis].root, self.prov);
+                let (k, root, prov) = (self.defs.len(), self.t.axes[axis].root, self.prov);
                 self.def_of.extend(s.pat.iter().map(|v| (*v, k)));
                 if s.exp.can_stop() {
                     l.group(level).sinks.push(Sink { root, what: What::Checks(k), prov });
@@ -163,14 +220,18 @@ impl Streamer<'_> {
 
     /// The level at which the size of an axis is known; it is counted then. `None` of what is no such size, or known.
     fn needs_end(&mut self, v: Var, l: &mut Levels) -> Option<usize> {
-        let axis = *self.axis_of.get(&v)?;
-        if self.ends.contains_key(&v) || self.axes[axis].size != v {
+        let axis = *self.t.axis_of.get(&v)?;
+        if self.ends.contains_key(&v) {
             return None;
         }
-        let made = self.axes[axis].made_by.map(|k| self.defs[k].pat.first().and_then(|v| l.of.get(v)));
+        // What another name of the size is bound to waits for it.
+        if self.t.axes[axis].size != v || self.t.axes[axis].window.is_some() {
+            return None;
+        }
+        let made = self.t.axes[axis].made_by.map(|k| self.defs[k].pat.first().and_then(|v| l.of.get(v)));
         let level = made.flatten().copied().unwrap_or(0);
         if l.counted.insert(axis) {
-            let (root, prov) = (self.axes[axis].root, self.prov);
+            let (root, prov) = (self.t.axes[axis].root, self.prov);
             l.group(level).sinks.push(Sink { root, what: What::Count(axis), prov });
         }
         Some(level + 1)
@@ -182,7 +243,7 @@ impl Streamer<'_> {
         let shape = matches!(s.exp, Exp::View { .. });
         s.exp.for_each_operand(&mut |a| {
             if let Some(v) = a.as_var()
-                && (sizes || !(self.axis_of.contains_key(&v) && (axes.contains(&a) || shape)))
+                && (sizes || !(self.t.axis_of.contains_key(&v) && (axes.contains(&a) || shape)))
             {
                 out.push(v);
             }
@@ -215,7 +276,7 @@ impl Streamer<'_> {
     /// Whether a statement mentions an array along a stream.
     pub fn is_along(&self, s: &Stmt) -> bool {
         let mut any = false;
-        let mut look = |a: Atom| any |= a.as_var().is_some_and(|v| self.along.contains_key(&v));
+        let mut look = |a: Atom| any |= a.as_var().is_some_and(|v| self.t.along.contains_key(&v));
         s.exp.for_each_operand(&mut look);
         s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
         any
@@ -223,17 +284,20 @@ impl Streamer<'_> {
 
     /// The streamed axis of that size, if its end is not known.
     pub fn streamed(&self, size: Atom) -> Option<usize> {
-        size.as_var().and_then(|v| self.axis_of.get(&v)).copied()
+        self.t.streamed(size)
     }
 
     /// A map over other axes, in which something is reduced along a stream, as the reductions by themselves and the rest.
     fn apart(&mut self, s: &Stmt) -> Option<Vec<Stmt>> {
         let Exp::Map { axes, body } = &s.exp else { return None };
-        if axes.iter().any(|a| self.streamed(a.size).is_some()) || Fold::of_map(self, s).is_some() {
+        let is_one = || Fold::of_map(self, s).is_some() || Fold::scan(self, s).is_some();
+        if axes.iter().any(|a| self.streamed(a.size).is_some()) || is_one() {
             return None;
         }
         let folds = |s: &Stmt| match &s.exp {
-            Exp::Reduce { axis, .. } | Exp::For { axis, .. } => self.streamed(axis.size).is_some(),
+            Exp::Reduce { axis, .. } | Exp::For { axis, .. } | Exp::Scan { axis, .. } => {
+                self.streamed(axis.size).is_some()
+            }
             _ => false,
         };
         let at = body.stmts.iter().position(folds)?;
@@ -265,7 +329,7 @@ impl Streamer<'_> {
     }
 
     fn kind(&mut self, s: &Stmt) -> S<Kind> {
-        let along = |v: &Var| self.along.get(v).copied();
+        let along = |v: &Var| self.t.along.get(v).copied();
         match &s.exp {
             Exp::Pull { .. } => {
                 self.collected.extend(s.pat.iter().skip(1));
@@ -279,9 +343,9 @@ impl Streamer<'_> {
             }
             Exp::Atom(Atom::Var(v)) => {
                 let Some(a) = along(v) else { return Ok(Kind::Whole) };
-                self.along.extend(s.pat.iter().map(|v| (*v, a)));
-                if let (Some(starts), [new]) = (self.starts.get(v).copied(), &s.pat[..]) {
-                    self.starts.insert(*new, starts);
+                self.t.along.extend(s.pat.iter().map(|v| (*v, a)));
+                if let (Some(starts), [new]) = (self.t.starts.get(v).copied(), &s.pat[..]) {
+                    self.t.starts.insert(*new, starts);
                 }
                 return Ok(Kind::Def(a.axis));
             }
@@ -291,7 +355,7 @@ impl Streamer<'_> {
                     return self.no(Why::Elsewhere, a.axis);
                 }
                 let cell = Along { dim: a.dim - at.len(), ..a };
-                self.along.extend(s.pat.iter().map(|v| (*v, cell)));
+                self.t.along.extend(s.pat.iter().map(|v| (*v, cell)));
                 return Ok(Kind::Def(a.axis));
             }
             Exp::View { view, array } => return self.view(s, view, *array),
@@ -301,6 +365,15 @@ impl Streamer<'_> {
         if let Some(fold) = Fold::of(self, s) {
             self.reads(s, fold.along)?;
             return Ok(Kind::Fold(fold));
+        }
+        if let Some(scan) = Fold::scan(self, s) {
+            self.reads(s, scan.along)?;
+            if let Exp::Scan { kind: ScanKind::Full, .. } = scan.inner {
+                return self.no(Why::Whole, scan.along);
+            }
+            let along = Along { axis: scan.along, dim: scan.outer.len() };
+            self.t.along.extend(s.pat.iter().map(|v| (*v, along)));
+            return Ok(Kind::Def(scan.along));
         }
         let own: Vec<(usize, usize)> =
             s.exp.axes().iter().enumerate().filter_map(|(k, a)| Some((k, self.streamed(a.size)?))).collect();
@@ -331,33 +404,38 @@ impl Streamer<'_> {
             (Exp::Map { .. }, [(dim, axis)]) => {
                 let (dim, axis) = (*dim, *axis);
                 self.reads(s, axis)?;
-                self.along.extend(s.pat.iter().map(|v| (*v, Along { axis, dim })));
-                Ok(Kind::Def(axis))
-            }
-            (Exp::Scan { kind: ScanKind::Full, .. }, [(_, axis)]) => self.no(Why::Whole, *axis),
-            (Exp::Scan { .. }, [(_, axis)]) => {
-                let axis = *axis;
-                self.reads(s, axis)?;
-                self.along.extend(s.pat.iter().map(|v| (*v, Along { axis, dim: 0 })));
+                self.t.along.extend(s.pat.iter().map(|v| (*v, Along { axis, dim })));
                 Ok(Kind::Def(axis))
             }
             (Exp::Filter { .. }, [(_, axis)]) => {
                 let axis = *axis;
                 self.reads(s, axis)?;
-                let kept = self.axis(s.pat[0], Some(self.axes[axis].root), Some(self.defs.len()));
-                self.along.extend(s.pat[1..].iter().map(|v| (*v, Along { axis: kept, dim: 0 })));
+                let kept = self.axis(s.pat[0], Some(self.t.axes[axis].root), Some(self.defs.len()));
+                self.t.along.extend(s.pat[1..].iter().map(|v| (*v, Along { axis: kept, dim: 0 })));
                 Ok(Kind::Def(axis))
             }
             (Exp::Join { regular, .. }, [(_, axis)]) => {
                 let axis = *axis;
                 self.reads(s, axis)?;
                 let (maps, joined) = s.pat.split_at(*regular);
-                self.along.extend(maps.iter().map(|v| (*v, Along { axis, dim: 0 })));
+                self.t.along.extend(maps.iter().map(|v| (*v, Along { axis, dim: 0 })));
                 for part in joined.chunks(3) {
-                    let all = self.axis(part[0], Some(self.axes[axis].root), Some(self.defs.len()));
-                    self.along.insert(part[1], Along { axis, dim: 0 });
-                    self.along.insert(part[2], Along { axis: all, dim: 0 });
-                    self.starts.insert(part[2], part[1]);
+                    let all = self.axis(part[0], Some(self.t.axes[axis].root), Some(self.defs.len()));
+                    self.t.along.insert(part[1], Along { axis, dim: 0 });
+                    self.t.along.insert(part[2], Along { axis: all, dim: 0 });
+                    self.t.starts.insert(part[2], part[1]);
+                }
+                if let Exp::Join { body, .. } = &s.exp {
+                    let (counts, made) = body.results.split_at(*regular);
+                    for (r, part) in made.iter().zip(joined.chunks(3)) {
+                        let Some(v) = r.as_var() else { continue };
+                        for (n, known) in counts.iter().zip(maps) {
+                            if self.p.vars[v].ty.dims[..] == [*n] {
+                                let all = self.t.axis_of[&part[0]];
+                                self.lengths.insert(*known, all);
+                            }
+                        }
+                    }
                 }
                 Ok(Kind::Def(axis))
             }
@@ -368,8 +446,8 @@ impl Streamer<'_> {
     /// A view of an array along a stream, or one that repeats something along it.
     fn view(&mut self, s: &Stmt, view: &View, array: Var) -> S<Kind> {
         let mut others = Vec::new();
-        view.operands().iter().for_each(|a| others.extend(a.as_var().and_then(|v| self.along.get(&v).copied())));
-        let Some(a) = self.along.get(&array).copied() else {
+        view.operands().iter().for_each(|a| others.extend(a.as_var().and_then(|v| self.t.along.get(&v).copied())));
+        let Some(a) = self.t.along.get(&array).copied() else {
             if let Some(with) = others.first() {
                 return self.no(Why::Rearranges, with.axis);
             }
@@ -377,17 +455,22 @@ impl Streamer<'_> {
             let axis = dims.iter().enumerate().find_map(|(k, d)| Some((k, self.streamed(*d)?)));
             return match (view, axis) {
                 (View::Replicate { .. }, Some((dim, axis))) => {
-                    self.along.insert(s.pat[0], Along { axis, dim });
+                    self.t.along.insert(s.pat[0], Along { axis, dim });
                     Ok(Kind::Def(axis))
                 }
                 _ => Ok(Kind::Whole),
             };
         };
-        let size = Atom::Var(self.axes[a.axis].size);
+        let size = Atom::Var(self.t.axes[a.axis].size);
         let along = match view {
             View::Permute { perm } => perm.iter().position(|p| *p == a.dim),
             View::Replicate { dims } => Some(a.dim + dims.len()),
             View::Reshape { dims } if a.dim == 0 && dims.first() == Some(&size) => Some(0),
+            View::Slice { start, dims } if a.dim == 0 && self.t.window_slice(a.axis, start, dims).is_some() => {
+                let (axis, _) = self.t.window_slice(a.axis, start, dims).unwrap_or((a.axis, 0));
+                self.t.along.insert(s.pat[0], Along { axis, dim: 0 });
+                return Ok(Kind::Def(axis));
+            }
             View::Slice { start, dims } => {
                 let whole = |k: usize| start[k].as_int() == Some(0) && dims[k] == size;
                 (a.dim >= start.len() || whole(a.dim)).then_some(a.dim)
@@ -397,7 +480,7 @@ impl Streamer<'_> {
             _ => None,
         };
         let Some(dim) = along else { return self.no(Why::Rearranges, a.axis) };
-        self.along.insert(s.pat[0], Along { axis: a.axis, dim });
+        self.t.along.insert(s.pat[0], Along { axis: a.axis, dim });
         Ok(Kind::Def(a.axis))
     }
 
@@ -405,12 +488,15 @@ impl Streamer<'_> {
     fn reads(&self, s: &Stmt, axis: usize) -> S {
         let mut places: FxHashMap<Var, usize> = FxHashMap::default();
         let mut found: FxHashMap<Var, &Exp> = FxHashMap::default();
+        let mut sizes: FxHashMap<Var, i64> = FxHashMap::default();
         let (mut wrong, mut rows) = (None, false);
         let own = |a: &Axis| self.streamed(a.size);
         places.extend(s.exp.axes().iter().filter_map(|a| Some((a.var, own(a)?))));
+        sizes.extend(s.exp.axes().iter().filter_map(|a| Some((a.var, a.size.as_int()?))));
         for b in s.exp.bodies() {
             b.for_each_stmt(&mut |inner| {
                 places.extend(inner.exp.axes().iter().filter_map(|a| Some((a.var, own(a)?))));
+                sizes.extend(inner.exp.axes().iter().filter_map(|a| Some((a.var, a.size.as_int()?))));
                 if let [v] = inner.pat[..] {
                     found.insert(v, &inner.exp);
                 }
@@ -421,7 +507,7 @@ impl Streamer<'_> {
             wrong = Some(Why::Whole);
         }
         let begins = |a: &Atom, data: Var| {
-            let Some(starts) = self.starts.get(&data) else { return false };
+            let Some(starts) = self.t.starts.get(&data) else { return false };
             let is_start = |a: &Atom| match a.as_var().and_then(|v| found.get(&v)) {
                 Some(Exp::Index { array, .. }) => array == starts,
                 _ => false,
@@ -435,14 +521,16 @@ impl Streamer<'_> {
         let mut look = |inner: &Stmt| {
             let mut plain = true;
             if let Exp::Index { array, at } = &inner.exp
-                && let Some(a) = self.along.get(array)
+                && let Some(a) = self.t.along.get(array)
             {
                 plain = false;
                 let here = at.get(a.dim).is_some_and(|i| {
-                    i.as_var().and_then(|v| places.get(&v)) == Some(&a.axis) || begins(i, *array)
+                    i.as_var().and_then(|v| places.get(&v)) == Some(&a.axis)
+                        || begins(i, *array)
+                        || places.iter().any(|(v, w)| self.t.looks_ahead(*w, a.axis, *v, *i, &found, &sizes))
                 });
                 let why = match at.len() > a.dim {
-                    _ if self.axes[a.axis].root != self.axes[axis].root => Some(Why::OutOfStep),
+                    _ if self.t.axes[a.axis].root != self.t.axes[axis].root => Some(Why::OutOfStep),
                     _ if here => None,
                     true => Some(Why::Elsewhere),
                     false => Some(Why::Whole),
@@ -451,7 +539,7 @@ impl Streamer<'_> {
             }
             if plain {
                 inner.exp.for_each_operand(&mut |a| {
-                    if a.as_var().is_some_and(|v| self.along.contains_key(&v)) {
+                    if a.as_var().is_some_and(|v| self.t.along.contains_key(&v)) {
                         wrong = wrong.or(Some(Why::Whole));
                     }
                 });
@@ -460,7 +548,7 @@ impl Streamer<'_> {
         for b in s.exp.bodies() {
             b.for_each_stmt(&mut look);
             let mut results = |b: &Body| {
-                if b.results.iter().any(|a| a.as_var().is_some_and(|v| self.along.contains_key(&v))) {
+                if b.results.iter().any(|a| a.as_var().is_some_and(|v| self.t.along.contains_key(&v))) {
                     rows = true;
                 }
             };
@@ -472,7 +560,7 @@ impl Streamer<'_> {
         }
         // Neither starts nor destinations are along a stream.
         s.exp.for_each_operand(&mut |a| {
-            if a.as_var().is_some_and(|v| self.along.contains_key(&v)) {
+            if a.as_var().is_some_and(|v| self.t.along.contains_key(&v)) {
                 wrong = wrong.or(Some(Why::Whole));
             }
         });

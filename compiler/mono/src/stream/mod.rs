@@ -26,6 +26,9 @@
 //! | a result of the program | pushed piece by piece |
 //! | the size of the axis | how many items there were |
 //!
+//! What looks a bounded number of places ahead (`(- (tail xs) (curtail xs))`, a moving average) goes along a shorter axis:
+//! the last items of a piece are state, and stand before those of the next ([`window`]).
+//!
 //! Statements that need what comes at the end of a stream (a total, its length) come after the loop; where they go along
 //! the stream again, it is read again from its first item, and what is computed of it on the way is computed again. So a
 //! program is a number of *passes*, each of which has a loop for each stream that it goes along. [`levels`] says which
@@ -44,6 +47,7 @@ mod emit;
 mod fold;
 mod levels;
 mod piece;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -115,6 +119,16 @@ struct StreamedAxis {
     root: usize,
     /// What makes it, of one that a filter or join gives.
     made_by: Option<usize>,
+    /// Of one that is so many items shorter than another one: item `i` is made of what the other has at `i`, and at up to so
+    /// many places behind.
+    window: Option<Window>,
+}
+
+/// A bounded look ahead along an axis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Window {
+    of: usize,
+    width: i64,
 }
 
 /// An array along a streamed axis.
@@ -130,19 +144,63 @@ struct SourceInput {
     channel: usize,
     axis: usize,
     arrays: Vec<Var>,
+    /// Of each array the axis that it is along: its own where it has any number of elements for each item.
+    axes: Vec<usize>,
 }
 
-struct Streamer<'p> {
-    p: &'p mut Program,
+/// The arrays of an input in order, and of each that has any number of elements for each item the number of that which says
+/// where they begin.
+fn delimited(input: &Input, starts: Option<usize>, out: &mut Vec<(Var, Option<usize>)>) {
+    match input {
+        Input::Array(v) => out.push((*v, starts)),
+        Input::Tuple(fields) => fields.iter().for_each(|(_, f)| delimited(f, starts, out)),
+        Input::Boxes { witnesses, contents } => {
+            for w in witnesses {
+                match w {
+                    InputWitness::Dim(v) => out.push((*v, starts)),
+                    InputWitness::Shape { ranks, starts: begin, dims } => {
+                        out.extend([(*ranks, starts), (*begin, starts)]);
+                        out.push((*dims, Some(out.len() - 1)));
+                    }
+                }
+            }
+            delimited(contents, starts, out);
+        }
+        Input::Part { starts: begin, data } => {
+            out.push((*begin, starts));
+            out.push((*data, Some(out.len() - 1)));
+        }
+        Input::Parts { starts: begin, boxes } => {
+            out.push((*begin, starts));
+            delimited(boxes, Some(out.len() - 1), out);
+        }
+        Input::Stream { items, .. } | Input::Channel { items, .. } => delimited(items, starts, out),
+    }
+}
+
+/// The streamed axes, and what is along them.
+#[derive(Default)]
+struct Tables {
     axes: Vec<StreamedAxis>,
     /// The axis of each size, that of its end included.
     axis_of: FxHashMap<Var, usize>,
     along: FxHashMap<Var, Along>,
     /// Where the elements of each item of an axis begin in a vector that holds those of all.
     starts: FxHashMap<Var, Var>,
+}
+
+struct Streamer<'p> {
+    p: &'p mut Program,
+    t: Tables,
     sources: Vec<SourceInput>,
     /// Arrays of all items of a stream, which are along none.
     collected: FxHashSet<Var>,
+    /// Prefixes along a stream whose scan was a full one: the scan, and which of its results.
+    full: FxHashMap<Var, (Stmt, usize)>,
+    /// Arrays that say how many elements each item has, and the axis of the elements of all.
+    lengths: FxHashMap<Var, usize>,
+    /// Other names of the sizes of axes.
+    aliases: Vec<(Var, usize)>,
     /// Statements along streams, in order, those of the bodies around first.
     defs: Vec<Stmt>,
     /// Which of them makes a variable.
@@ -165,12 +223,12 @@ pub fn stream(p: &mut Program) -> S {
     let body = std::mem::take(&mut p.body);
     let mut s = Streamer {
         p,
-        axes: Vec::new(),
-        axis_of: FxHashMap::default(),
-        along: FxHashMap::default(),
-        starts: FxHashMap::default(),
+        t: Tables::default(),
         sources: Vec::new(),
         collected: FxHashSet::default(),
+        full: FxHashMap::default(),
+        lengths: FxHashMap::default(),
+        aliases: Vec::new(),
         defs: Vec::new(),
         def_of: FxHashMap::default(),
         ends: FxHashMap::default(),
@@ -216,33 +274,56 @@ pub fn whole(p: &mut Program) {
     p.channels.clear();
 }
 
+impl Tables {
+    /// The streamed axis of that size.
+    fn streamed(&self, size: Atom) -> Option<usize> {
+        size.as_var().and_then(|v| self.axis_of.get(&v)).copied()
+    }
+}
+
 impl Streamer<'_> {
     /// Channels of the inputs that are streams, in the place of their arrays.
     fn inputs(&mut self) {
         for k in 0..self.p.inputs.len() {
             let Input::Stream { size, items } = &self.p.inputs[k] else { continue };
-            let (size, arrays) = (*size, items.vars());
-            let axis = match self.axis_of.get(&size) {
+            let (size, items) = (*size, items.clone());
+            let axis = match self.t.axis_of.get(&size) {
                 Some(axis) => *axis,
                 None => self.axis(size, None, None),
             };
-            let types = arrays.iter().map(|v| &self.p.vars[*v].ty).map(|t| (t.base, t.rank().saturating_sub(1)));
-            let types = types.collect();
-            let name = arrays.first().map(|v| self.p.vars[*v].name.clone()).unwrap_or_else(|| "stream".into());
-            for v in &arrays {
-                self.along.insert(*v, Along { axis, dim: 0 });
+            let mut found = Vec::new();
+            delimited(&items, None, &mut found);
+            let (mut arrays, mut types, mut axes) = (Vec::new(), Vec::new(), Vec::new());
+            for (v, starts) in found {
+                let ty = self.p.vars[v].ty.clone();
+                let own = match starts {
+                    None => axis,
+                    Some(s) => {
+                        self.t.starts.insert(v, arrays[s]);
+                        let Some(total) = ty.dims.first().and_then(|d| d.as_var()) else { continue };
+                        let known = self.t.axis_of.get(&total).copied();
+                        known.unwrap_or_else(|| self.axis(total, Some(axis), None))
+                    }
+                };
+                self.t.along.insert(v, Along { axis: own, dim: 0 });
+                axes.push(own);
+                arrays.push(v);
+                types.push(ChannelArray { base: ty.base, rank: ty.rank().saturating_sub(1), starts });
             }
+            let name = arrays.first().map(|v| self.p.vars[*v].name.clone()).unwrap_or_else(|| "stream".into());
+            let name = name.as_str().split('.').next().unwrap_or_default().into();
             let channel = self.p.channels.len();
             self.p.channels.push(Channel { name, arrays: types, input: Some(k), output: None });
-            self.p.inputs[k] = Input::Channel { channel, size };
-            self.sources.push(SourceInput { channel, axis, arrays });
+            let items = Box::new(items.anonymous(size));
+            self.p.inputs[k] = Input::Channel { channel, size, items };
+            self.sources.push(SourceInput { channel, axis, arrays, axes });
         }
     }
 
     fn axis(&mut self, size: Var, root: Option<usize>, made_by: Option<usize>) -> usize {
-        let axis = self.axes.len();
-        self.axes.push(StreamedAxis { size, root: root.unwrap_or(axis), made_by });
-        self.axis_of.insert(size, axis);
+        let axis = self.t.axes.len();
+        self.t.axes.push(StreamedAxis { size, root: root.unwrap_or(axis), made_by, window: None });
+        self.t.axis_of.insert(size, axis);
         axis
     }
 
@@ -258,7 +339,7 @@ impl Streamer<'_> {
                 let s = self.whole(s)?;
                 out.push(s);
             }
-            for root in 0..self.axes.len() {
+            for root in 0..self.t.axes.len() {
                 let sinks: Vec<_> = group.sinks.iter().filter(|s| s.root == root).cloned().collect();
                 if !sinks.is_empty() {
                     self.pass(root, sinks, &mut out)?;
@@ -327,7 +408,7 @@ impl Streamer<'_> {
     }
 
     fn no<T>(&self, why: Why, axis: usize) -> S<T> {
-        let root = self.axes[axis].root;
+        let root = self.t.axes[axis].root;
         let source = self.sources.iter().find(|s| s.axis == root);
         let stream = source.map_or_else(String::new, |s| self.p.channels[s.channel].name.to_string());
         Err(Unstreamable { at: self.prov, why, stream })

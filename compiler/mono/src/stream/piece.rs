@@ -1,8 +1,9 @@
 //! The loop of a pass: pieces of a stream pulled one after the other, what is made of each, and what is left at the end.
 
 use super::emit::Emit;
-use super::fold::{Fold, Piece, TRUE, apply, is_exact, lambda, nothing};
+use super::fold::{Fold, Piece, TRUE, apply, lambda};
 use super::levels::{Sink, What};
+use super::window::{Tail, placed};
 use super::*;
 use crate::walk::Copier;
 use remc_base::BaseTy;
@@ -26,6 +27,8 @@ enum Carried {
     Scan(usize),
     /// How many items of an axis there were; of a stream's own that is the loop's place.
     Count(usize),
+    /// The last items of an array.
+    Tail(Tail),
 }
 
 impl Streamer<'_> {
@@ -58,15 +61,17 @@ impl Streamer<'_> {
         // What goes from piece to piece.
         let mut carried: Vec<Carried> = Vec::new();
         for k in &defs {
-            let axes = (0..self.axes.len()).filter(|a| self.axes[*a].made_by == Some(*k));
+            let axes = (0..self.t.axes.len()).filter(|a| self.t.axes[*a].made_by == Some(*k));
             carried.extend(axes.map(Carried::Count));
-            if matches!(self.defs[*k].exp, Exp::Scan { .. }) {
+            if Fold::scan(self, &self.defs[*k]).is_some() {
                 carried.push(Carried::Scan(*k));
             }
         }
-        let tiled = folds.iter().any(|f| f.is_tiled(root));
-        carried.extend(folds.into_iter().map(Carried::Fold));
-
+        for k in &channels {
+            let ragged = self.sources[*k].axes.iter().filter(|a| **a != root);
+            let ragged: std::collections::BTreeSet<usize> = ragged.copied().collect();
+            carried.extend(ragged.into_iter().map(Carried::Count));
+        }
         let at_end: Vec<Stmt> = defs
             .iter()
             .map(|k| {
@@ -75,7 +80,16 @@ impl Streamer<'_> {
                 s
             })
             .collect();
+        for tail in self.tails(&at_end, &folds) {
+            let mut e = self.emit();
+            carried.push(Carried::Tail(Tail::new(&mut e, tail)));
+        }
+        let tiled = folds.iter().any(|f| f.is_tiled(root));
+        carried.extend(folds.into_iter().map(Carried::Fold));
+
+        let scans: Vec<Option<Fold>> = at_end.iter().map(|s| Fold::scan(self, s)).collect();
         let mut made = std::mem::take(out);
+        let t = &self.t;
         let mut e = Emit::new(self.p, self.prov);
         e.stmts = std::mem::take(&mut made);
         let tile = if tiled { Some(tile_of(&mut e, &self.sources[channels[0]])) } else { None };
@@ -87,10 +101,21 @@ impl Streamer<'_> {
                     first: vec![Atom::int(0)],
                     last: vec![e.p.fresh("length", Ty::int())],
                 },
-                Carried::Scan(k) => {
-                    let (vars, first) = first_prefix(&mut e, &at_end[defs.iter().position(|d| d == k).unwrap_or(0)].exp);
-                    let last = e.fresh_like(&vars, &[]);
-                    State { vars, first, last }
+                Carried::Scan(k) => match defs.iter().position(|d| d == k).and_then(|n| scans[n].as_ref()) {
+                    Some(scan) => {
+                        let (vars, first) = (scan.state(&mut e), scan.first(&mut e));
+                        let last = e.fresh_like(&vars, &[]);
+                        State { vars, first, last }
+                    }
+                    None => State { vars: Vec::new(), first: Vec::new(), last: Vec::new() },
+                },
+                Carried::Tail(t) => {
+                    let first = vec![Atom::int(0), t.first(&mut e)];
+                    let mut info = e.p.vars[t.items].clone();
+                    let kept = e.p.fresh("kept", Ty::int());
+                    info.ty.dims.first_mut().into_iter().for_each(|d| *d = kept.into());
+                    let last = vec![kept, e.p.vars.push(info)];
+                    State { vars: vec![t.count, t.items], first, last }
                 }
                 Carried::Fold(f) => {
                     let first = f.first(&mut e);
@@ -104,12 +129,16 @@ impl Streamer<'_> {
         let mut piece = Piece {
             with: FxHashMap::default(),
             at: FxHashMap::default(),
-            along: self.along.clone(),
+            along: self.t.along.clone(),
             root,
             tile,
+            windows: FxHashMap::default(),
+            ahead: FxHashMap::default(),
+            there: FxHashMap::default(),
         };
         let outer = std::mem::take(&mut e.stmts);
         let mut count: Option<Atom> = None;
+        let mut elements: FxHashMap<usize, Atom> = FxHashMap::default();
         for k in &channels {
             let source = &self.sources[*k];
             let take = match count {
@@ -119,16 +148,44 @@ impl Streamer<'_> {
             };
             let n = e.p.fresh("items", Ty::int());
             let mut pat = vec![n];
-            for v in &source.arrays {
+            let mut counts: FxHashMap<usize, Atom> = FxHashMap::default();
+            let mut same = Vec::new();
+            for (v, axis) in source.arrays.iter().zip(&source.axes) {
+                let mut many = n;
+                if *axis != root {
+                    many = e.p.fresh("elements", Ty::int());
+                    pat.push(many);
+                }
                 let mut info = e.p.vars[*v].clone();
                 if let Some(d) = info.ty.dims.first_mut() {
-                    *d = n.into();
+                    *d = many.into();
                 }
                 let part = e.p.vars.push(info);
                 piece.with.insert(*v, part.into());
                 pat.push(part);
+                // Arrays along one axis have as many elements.
+                match counts.get(axis) {
+                    Some(first) if *axis != root => same.push((*v, part, *first)),
+                    _ => {
+                        counts.insert(*axis, many.into());
+                    }
+                }
+            }
+            for (axis, many) in counts {
+                if axis != root {
+                    piece.with.insert(self.t.axes[axis].size, many);
+                    elements.insert(axis, many);
+                }
             }
             e.push(pat, Exp::Pull { channel: source.channel, at: at.into(), take });
+            for (v, part, first) in same {
+                let mut info = e.p.vars[part].clone();
+                let dims = vec![first];
+                info.ty.dims.clone_from(&dims);
+                let view = e.p.vars.push(info);
+                e.push(vec![view], Exp::View { view: View::Reshape { dims }, array: part });
+                piece.with.insert(v, view.into());
+            }
             match count {
                 None => count = Some(n.into()),
                 Some(first) => {
@@ -141,7 +198,7 @@ impl Streamer<'_> {
                     };
                     e.push(Vec::new(), Exp::Check { trap, cond: same, values: vec![first, n.into()] });
                     // From here on they are one.
-                    for v in &source.arrays {
+                    for (v, _) in source.arrays.iter().zip(&source.axes).filter(|(_, a)| **a == root) {
                         if let Some(Atom::Var(part)) = piece.with.get(v).copied() {
                             let mut info = e.p.vars[part].clone();
                             let dims = std::iter::once(first).chain(info.ty.dims[1..].iter().copied()).collect::<Vec<_>>();
@@ -155,22 +212,23 @@ impl Streamer<'_> {
             }
         }
         let count = count.unwrap_or(Atom::int(0));
-        piece.with.insert(self.axes[root].size, count);
+        piece.with.insert(self.t.axes[root].size, count);
         piece.at.insert(root, (at.into(), count));
         for (c, s) in carried.iter().zip(&states) {
             if let Carried::Count(axis) = c {
-                piece.at.insert(*axis, (s.vars[0].into(), Atom::int(0)));
+                let many = elements.get(axis).copied().unwrap_or(Atom::int(0));
+                piece.at.insert(*axis, (s.vars[0].into(), many));
             }
         }
         let mut scanned: FxHashMap<usize, Vec<Atom>> = FxHashMap::default();
-        for (k, def) in defs.iter().zip(&at_end) {
+        for ((k, def), own) in defs.iter().zip(&at_end).zip(&scans) {
             e.prov = def.prov;
+            let axes = t.axes_of(def, own.as_ref());
+            axes.iter().for_each(|axis| t.open(&mut e, &mut piece, &carried, *axis));
             let state = carried.iter().position(|c| matches!(c, Carried::Scan(d) if d == k));
-            let axis = def.exp.axes().iter().find_map(|a| a.size.as_var()).and_then(|v| self.axis_of.get(&v));
-            match (state, axis) {
-                (Some(place), Some(axis)) => {
-                    let exact = is_exact(&def.exp, e.p);
-                    let next = scan(&mut e, &mut piece, def, *axis, &states[place], exact);
+            match (state, own) {
+                (Some(place), Some(own)) => {
+                    let next = scan(&mut e, &mut piece, own, &states[place].vars);
                     scanned.insert(*k, next);
                 }
                 _ => {
@@ -179,12 +237,24 @@ impl Streamer<'_> {
                         .axes()
                         .iter()
                         .enumerate()
-                        .filter_map(|(n, a)| Some((n, *self.axis_of.get(&a.size.as_var()?)?)))
+                        .filter_map(|(n, a)| Some((n, *self.t.axis_of.get(&a.size.as_var()?)?)))
                         .collect();
-                    copied(&mut e, &mut piece, def, &places);
+                    let short = match &def.exp {
+                        Exp::View { view: View::Slice { start, dims }, array } => {
+                            let along = self.t.along.get(array);
+                            along.and_then(|a| t.window_slice(a.axis, start, dims))
+                        }
+                        _ => None,
+                    };
+                    copied(&mut e, &mut piece, def, &places, short);
                 }
             }
-            for (axis, a) in self.axes.iter().enumerate().filter(|(_, a)| a.made_by == Some(*k)) {
+            for (alias, axis) in &self.aliases {
+                if let Some(n) = piece.with.get(&self.t.axes[*axis].size).copied() {
+                    piece.with.insert(*alias, n);
+                }
+            }
+            for (axis, a) in self.t.axes.iter().enumerate().filter(|(_, a)| a.made_by == Some(*k)) {
                 let n = piece.with.get(&a.size).copied().unwrap_or(Atom::int(0));
                 if let Some(at) = piece.at.get_mut(&axis) {
                     at.1 = n;
@@ -195,13 +265,23 @@ impl Streamer<'_> {
         let next_at = e.op("next", ScalarOp::Add, &[at.into(), count]);
         let mut results = vec![next_at, more];
         for (c, s) in carried.iter().zip(&states) {
+            let tails = piece.there.clone();
             match c {
                 Carried::Count(axis) => {
                     let (before, n) = piece.at.get(axis).copied().unwrap_or((Atom::int(0), Atom::int(0)));
                     results.push(e.op("before", ScalarOp::Add, &[before, n]));
                 }
                 Carried::Scan(k) => results.extend(scanned.remove(k).unwrap_or_default()),
+                Carried::Tail(t) => {
+                    let of = self.t.along[&t.array].axis;
+                    let all = match tails.get(&t.array) {
+                        Some(all) => Some(*all),
+                        None => t.all(&mut e, &piece, of),
+                    };
+                    results.extend(all.map(|all| t.next(&mut e, all)).into_iter().flatten());
+                }
                 Carried::Fold(f) => {
+                    t.open(&mut e, &mut piece, &carried, f.along);
                     let state: Vec<Atom> = s.vars.iter().map(|v| Atom::Var(*v)).collect();
                     results.extend(f.piece(&mut e, &piece, &state));
                 }
@@ -212,7 +292,7 @@ impl Streamer<'_> {
             e.prov = s.prov;
             let part = piece.with.get(&array).and_then(|a| a.as_var());
             // Where the elements of a row begin is said for the whole stream.
-            let part = part.map(|v| absolute(&mut e, &piece, array, v, &self.starts, &self.along));
+            let part = part.map(|v| absolute(&mut e, &piece, array, v, &self.t.starts, &self.t.along));
             e.push(Vec::new(), Exp::Push { channel, arrays: part.into_iter().collect() });
         }
         let body = Body { stmts: std::mem::replace(&mut e.stmts, outer), results };
@@ -238,9 +318,9 @@ impl Streamer<'_> {
 
     /// An axis has been gone along to its end: this is how long it is.
     fn ended(&mut self, axis: usize, length: Var) {
-        let size = self.axes[axis].size;
+        let size = self.t.axes[axis].size;
         self.ends.entry(size).or_insert(length.into());
-        self.axis_of.insert(length, axis);
+        self.t.axis_of.insert(length, axis);
     }
 
     /// A fold that mentions what is known by now.
@@ -264,7 +344,7 @@ impl Streamer<'_> {
             match &s.what {
                 What::Fold(f) => fold_uses(f, &mut |v| made(v, &mut open)),
                 What::Push { array, .. } => made(*array, &mut open),
-                What::Count(axis) => open.extend(self.axes[*axis].made_by),
+                What::Count(axis) => open.extend(self.t.axes[*axis].made_by),
                 What::Checks(k) => open.push(*k),
             }
         }
@@ -274,7 +354,7 @@ impl Streamer<'_> {
                 stmt_uses(self.p, &self.defs[k], &mut |v| {
                     made(v, &mut open);
                     // The size of an axis is made with it.
-                    open.extend(self.axis_of.get(&v).and_then(|a| self.axes[*a].made_by));
+                    open.extend(self.t.axis_of.get(&v).and_then(|a| self.t.axes[*a].made_by));
                 });
             }
         }
@@ -296,6 +376,47 @@ impl Streamer<'_> {
             }
         }
         used
+    }
+}
+
+impl Tables {
+    /// The streamed axes that a definition goes along.
+    fn axes_of(&self, def: &Stmt, scan: Option<&Fold>) -> Vec<usize> {
+        let own = def.exp.axes().iter().filter_map(|a| self.streamed(a.size));
+        let viewed = match &def.exp {
+            Exp::View { .. } => def.pat.first().and_then(|v| self.along.get(v)).map(|a| a.axis),
+            _ => None,
+        };
+        own.chain(scan.map(|s| s.along)).chain(viewed).collect()
+    }
+
+    /// Makes what is there of a shorter axis in a piece known, when a statement goes along it first.
+    fn open(&self, e: &mut Emit<'_>, piece: &mut Piece, carried: &[Carried], axis: usize) {
+        let Some(w) = self.axes[axis].window else { return };
+        let tails = carried.iter().filter_map(|c| match c {
+            Carried::Tail(t) if self.along.get(&t.array).is_some_and(|a| a.axis == w.of) => Some(t),
+            _ => None,
+        });
+        let mut kept = None;
+        for t in tails {
+            // All of one axis have as many, those of the widest.
+            kept = kept.or(Some(t.count));
+            if !piece.there.contains_key(&t.array)
+                && let Some((total, all)) = t.all(e, piece, w.of)
+            {
+                piece.there.insert(t.array, (total, all));
+                piece.ahead.insert(t.array, all.into());
+            }
+        }
+        if piece.windows.contains_key(&axis) {
+            return;
+        }
+        let kept = kept.map_or(Atom::int(0), Atom::Var);
+        if let Some((at, many, off)) = placed(e, piece, w, kept) {
+            piece.at.insert(axis, (at, many));
+            piece.with.insert(self.axes[axis].size, many);
+            piece.windows.insert(axis, (w.of, off));
+        }
     }
 }
 
@@ -332,9 +453,24 @@ fn tile_of(e: &mut Emit<'_>, source: &SourceInput) -> Atom {
 }
 
 /// A statement along a stream over a piece: `places` are its own axes that are streamed.
-fn copied(e: &mut Emit<'_>, piece: &mut Piece, def: &Stmt, places: &[(usize, usize)]) {
+fn copied(
+    e: &mut Emit<'_>,
+    piece: &mut Piece,
+    def: &Stmt,
+    places: &[(usize, usize)],
+    short: Option<(usize, i64)>,
+) {
     let mut s = def.clone();
-    let mut with = piece.with.clone();
+    let mut with = match (places.first().copied(), short) {
+        (Some((_, axis)), _) | (None, Some((axis, _))) => piece.with(axis),
+        (None, None) => piece.with.clone(),
+    };
+    // A slice of a shorter axis begins where that does.
+    if let (Some((axis, first)), Exp::View { view: View::Slice { start, .. }, .. }) = (&short, &mut s.exp)
+        && let Some((_, off)) = piece.windows.get(axis)
+    {
+        start[0] = e.op("first", ScalarOp::Add, &[*off, Atom::int(*first)]);
+    }
     let mut before = Vec::new();
     for (n, axis) in places {
         let index = s.exp.axes()[*n].var;
@@ -342,7 +478,7 @@ fn copied(e: &mut Emit<'_>, piece: &mut Piece, def: &Stmt, places: &[(usize, usi
         // In the body the index is the place in the piece where that reads an array along the stream.
         let (item, place) = (e.p.fresh("i", Ty::int()), e.p.fresh("at", Ty::int()));
         for b in s.exp.bodies_mut() {
-            let (local, own) = piece.local(e, b, index);
+            let (local, own) = piece.local(e, b, index, *axis);
             *b = local;
             with.insert(own, place.into());
         }
@@ -404,131 +540,130 @@ fn set_axis(exp: &mut Exp, n: usize, var: Var) {
     }
 }
 
-/// The variables of a scan's last prefix, and what it is before the first item. Without a start nothing is.
-fn first_prefix(e: &mut Emit<'_>, exp: &Exp) -> (Vec<Var>, Vec<Atom>) {
-    let Exp::Scan { op, .. } = exp else { return (Vec::new(), Vec::new()) };
-    let count = op.lambda.body.results.len();
-    let vars = e.fresh_like(&op.lambda.params[..count], &[]);
-    let first = match &op.start {
-        Some(start) => start.clone(),
-        None => vars.iter().map(|v| nothing(e, *v)).collect(),
-    };
-    (vars, first)
-}
-
 /// A scan over a piece, from the last prefix of the piece before; what is the last one now.
-fn scan(
-    e: &mut Emit<'_>,
-    piece: &mut Piece,
-    def: &Stmt,
-    axis: usize,
-    state: &State,
-    exact: bool,
-) -> Vec<Atom> {
-    let Exp::Scan { kind, axis: own, body, op } = &def.exp else { return Vec::new() };
-    let Some((before, count)) = piece.at.get(&axis).copied() else { return Vec::new() };
-    let (body, place) = piece.local(e, body, own.var);
-    let with = piece.with.clone();
-    let element = |e: &mut Emit<'_>, k: Var| {
-        let mut with = with.clone();
-        let i = e.op("i", ScalarOp::Add, &[before, k.into()]);
-        with.insert(own.var, i);
-        with.insert(place, k.into());
-        e.copy(&body, &with)
-    };
-    let now: Vec<Atom> = state.vars.iter().map(|v| Atom::Var(*v)).collect();
-    let over = |e: &mut Emit<'_>, n: Atom| -> Vec<Var> {
-        let vars = e.fresh_like(&state.vars, &[n]);
-        for (v, d) in vars.iter().zip(&def.pat) {
-            e.p.vars[*v].name = e.p.vars[*d].name.clone();
-        }
-        vars
-    };
-    let scan_of = |e: &mut Emit<'_>, kind: ScanKind, n: Atom, start: Option<Vec<Atom>>| -> Vec<Var> {
-        let k = e.p.fresh("k", Ty::int());
-        let body = e.body(|e| element(e, k));
-        let lambda = lambda(e, &op.lambda, &with);
-        let pat = over(e, n);
-        // What rounds would depend on where a piece ends if parts of it were put together.
-        let op = Combine { lambda, start, assoc: op.assoc && exact, alone: false };
-        e.push(pat.clone(), Exp::Scan { kind, axis: Axis { var: k, size: count }, body, op });
-        pat
-    };
-    let last = |e: &mut Emit<'_>, all: &[Var], at: Atom| -> Vec<Atom> {
-        all.iter().map(|v| e.at((*v).into(), &[at])).collect()
-    };
-    let any = e.op("any", ScalarOp::Gt, &[count, Atom::int(0)]);
-    let (prefixes, next) = match (kind, &op.start) {
-        (ScanKind::Exclusive | ScanKind::Full, _) => {
-            let n = e.op("ends", ScalarOp::Add, &[count, Atom::int(1)]);
-            let all = scan_of(e, ScanKind::Full, n, Some(now));
-            let next = last(e, &all, count);
-            let prefixes = over(e, count);
-            for (to, from) in prefixes.iter().zip(&all) {
-                let view = View::Slice { start: vec![Atom::int(0)], dims: vec![count] };
-                e.push(vec![*to], Exp::View { view, array: *from });
+fn scan(e: &mut Emit<'_>, piece: &mut Piece, scan: &Fold, state: &[Var]) -> Vec<Atom> {
+    let Exp::Scan { kind, axis: own, body, op } = &scan.inner else { return Vec::new() };
+    let Some((before, count)) = piece.at.get(&scan.along).copied() else { return Vec::new() };
+    let (body, place) = piece.local(e, body, own.var, scan.along);
+    let now: Vec<Atom> = state.iter().map(|v| Atom::Var(*v)).collect();
+    let rank = scan.outer.len();
+    // The prefixes of all points; those of one are behind the outer axes.
+    let over = |e: &mut Emit<'_>, n: Atom, outer: bool| -> Vec<Var> {
+        let infos: Vec<VarInfo> = state.iter().map(|v| e.p.vars[*v].clone()).collect();
+        let infos = infos.into_iter().zip(&scan.pat).map(|(mut info, named)| {
+            info.ty.dims.insert(rank, n);
+            if !outer {
+                info.ty.dims.drain(..rank);
             }
-            (prefixes, next)
-        }
-        (ScanKind::Inclusive, Some(_)) => {
-            let all = scan_of(e, ScanKind::Inclusive, count, Some(now.clone()));
-            let next = after(e, any, &state.vars, &all, count, &now);
-            (all, next)
-        }
-        (ScanKind::Inclusive, None) if exact => {
-            let some = e.op("some", ScalarOp::Gt, &[before, Atom::int(0)]);
-            let then = e.body(|e| scan_of(e, ScanKind::Inclusive, count, Some(now.clone())).into_iter().map(Atom::Var).collect());
-            let otherwise = e.body(|e| scan_of(e, ScanKind::Inclusive, count, None).into_iter().map(Atom::Var).collect());
-            let all = over(e, count);
-            e.push(all.clone(), Exp::If { cond: some, then, otherwise });
-            let next = after(e, any, &state.vars, &all, count, &now);
-            (all, next)
-        }
-        (ScanKind::Inclusive, None) => {
-            // Whether there is anything before is one more accumulator.
-            let some = e.op("some", ScalarOp::Gt, &[before, Atom::int(0)]);
+            info.name = e.p.vars[*named].name.clone();
+            info
+        });
+        infos.collect::<Vec<_>>().into_iter().map(|info| e.p.vars.push(info)).collect()
+    };
+    let with = piece.with(scan.along);
+    let some = e.op("some", ScalarOp::Gt, &[before, Atom::int(0)]);
+    let ends = match kind {
+        ScanKind::Inclusive => count,
+        ScanKind::Exclusive | ScanKind::Full => e.op("ends", ScalarOp::Add, &[count, Atom::int(1)]),
+    };
+    let like = over(e, ends, true);
+    let all = scan.points_over(e, &with, (&[], &[]), &like, |e, with, at, _| {
+        let now: Vec<Atom> = now.iter().map(|s| e.at(*s, at)).collect();
+        let element = |e: &mut Emit<'_>, k: Var| {
+            let mut with = with.clone();
+            let i = e.op("i", ScalarOp::Add, &[before, k.into()]);
+            with.insert(own.var, i);
+            with.insert(place, k.into());
+            e.copy(&body, &with)
+        };
+        // What rounds would depend on where a piece ends if parts of it were put together.
+        let assoc = op.assoc && scan.exact;
+        let plain = |e: &mut Emit<'_>, start: Option<Vec<Atom>>| -> Vec<Atom> {
             let k = e.p.fresh("k", Ty::int());
             let body = e.body(|e| element(e, k));
-            let items = &op.lambda.params[state.vars.len()..];
-            let (accs, elems) = (e.fresh_like(&state.vars, &[]), e.fresh_like(items, &[]));
-            let flag = e.p.fresh("some", Ty::scalar(BaseTy::Bool));
-            let inside = e.body(|e| {
-                let of = |vars: &[Var]| vars.iter().map(|v| Atom::Var(*v)).collect::<Vec<_>>();
-                let (a, b) = (of(&accs), of(&elems));
-                let mut next = e.branch(flag.into(), &accs, |e| apply(e, op, &with, &a, &b), |_| b.clone());
-                next.push(TRUE);
-                next
-            });
-            let params = accs.iter().chain([&flag]).chain(&elems).copied().collect();
-            let lambda = Lambda { params, body: inside };
-            let start = Some(now.iter().copied().chain([some]).collect());
-            let all = over(e, count);
-            let flags = e.p.fresh("some", Ty::scalar(BaseTy::Bool).over(&[count]));
-            let pat = all.iter().copied().chain([flags]).collect();
-            let (kind, axis) = (ScanKind::Inclusive, Axis { var: k, size: count });
-            e.push(pat, Exp::Scan { kind, axis, body, op: Combine { lambda, start, assoc: false, alone: false } });
-            let next = after(e, any, &state.vars, &all, count, &now);
+            let combine = Combine { lambda: lambda(e, &op.lambda, with), start, assoc, alone: false };
+            let pat = over(e, ends, false);
+            let kind = if *kind == ScanKind::Inclusive { *kind } else { ScanKind::Full };
+            e.push(pat.clone(), Exp::Scan { kind, axis: Axis { var: k, size: count }, body, op: combine });
+            pat.into_iter().map(Atom::Var).collect()
+        };
+        if op.start.is_some() {
+            return plain(e, Some(now));
+        }
+        if assoc {
+            let like = over(e, ends, false);
+            return e.branch(some, &like, |e| plain(e, Some(now.clone())), |e| plain(e, None));
+        }
+        // Whether there is anything before is one more accumulator.
+        let k = e.p.fresh("k", Ty::int());
+        let body = e.body(|e| element(e, k));
+        let (accs, items) = op.lambda.params.split_at(op.lambda.body.results.len());
+        let (accs, items) = (fresh_in(e, accs, with), fresh_in(e, items, with));
+        let flag = e.p.fresh("some", Ty::scalar(BaseTy::Bool));
+        let inside = e.body(|e| {
+            let of = |vars: &[Var]| vars.iter().map(|v| Atom::Var(*v)).collect::<Vec<_>>();
+            let (a, b) = (of(&accs), of(&items));
+            let mut next = e.branch(flag.into(), &accs, |e| apply(e, op, with, &a, &b), |_| b.clone());
+            next.push(TRUE);
+            next
+        });
+        let params = accs.iter().chain([&flag]).chain(&items).copied().collect();
+        let lambda = Lambda { params, body: inside };
+        let start = Some(now.into_iter().chain([some]).collect());
+        let pat = over(e, count, false);
+        let flags = e.p.fresh("some", Ty::scalar(BaseTy::Bool).over(&[count]));
+        let all = pat.iter().copied().chain([flags]).collect();
+        let (kind, axis) = (ScanKind::Inclusive, Axis { var: k, size: count });
+        e.push(all, Exp::Scan { kind, axis, body, op: Combine { lambda, start, assoc: false, alone: false } });
+        pat.into_iter().map(Atom::Var).collect()
+    });
+    let last = |e: &mut Emit<'_>, at: Atom| {
+        scan.points_over(e, &with, (&[], &[]), state, |e, _, outer, _| {
+            let places: Vec<Atom> = outer.iter().copied().chain([at]).collect();
+            all.iter().map(|a| e.at(*a, &places)).collect()
+        })
+    };
+    let (prefixes, next) = match kind {
+        ScanKind::Inclusive => {
+            let any = e.op("any", ScalarOp::Gt, &[count, Atom::int(0)]);
+            let next = e.branch(
+                any,
+                state,
+                |e| {
+                    let at = e.op("last", ScalarOp::Sub, &[count, Atom::int(1)]);
+                    last(e, at)
+                },
+                |_| now.clone(),
+            );
             (all, next)
         }
+        ScanKind::Exclusive | ScanKind::Full => {
+            let next = last(e, count);
+            let firsts = over(e, count, true);
+            for (to, from) in firsts.iter().zip(&all) {
+                let Some(from) = from.as_var() else { continue };
+                let dims = e.p.vars[*to].ty.dims[..=rank].to_vec();
+                let view = View::Slice { start: vec![Atom::int(0); rank + 1], dims };
+                e.push(vec![*to], Exp::View { view, array: from });
+            }
+            (firsts.into_iter().map(Atom::Var).collect(), next)
+        }
     };
-    for (d, v) in def.pat.iter().zip(prefixes) {
-        piece.with.insert(*d, v.into());
+    for (d, a) in scan.pat.iter().zip(prefixes) {
+        piece.with.insert(*d, a);
     }
     next
 }
 
-/// The last of prefixes, or what was before where there are none.
-fn after(e: &mut Emit<'_>, any: Atom, like: &[Var], all: &[Var], count: Atom, now: &[Atom]) -> Vec<Atom> {
-    let all = all.to_vec();
-    e.branch(
-        any,
-        like,
-        |e| {
-            let at = e.op("last", ScalarOp::Sub, &[count, Atom::int(1)]);
-            all.iter().map(|v| e.at((*v).into(), &[at])).collect()
-        },
-        |_| now.to_vec(),
-    )
+/// Variables of these types, with sizes replaced.
+fn fresh_in(e: &mut Emit<'_>, vars: &[Var], with: &FxHashMap<Var, Atom>) -> Vec<Var> {
+    let end = |a: &Atom| a.as_var().and_then(|v| with.get(&v)).copied().unwrap_or(*a);
+    let infos: Vec<VarInfo> = vars.iter().map(|v| e.p.vars[*v].clone()).collect();
+    let fresh = |i: VarInfo| {
+        let ty = Ty { base: i.ty.base, dims: i.ty.dims.iter().map(end).collect() };
+        e.p.fresh(i.name.as_str(), ty)
+    };
+    infos.into_iter().map(fresh).collect()
 }
 
 /// An array of a piece as it is in the whole stream: where the elements of its items begin is said from the beginning.

@@ -95,10 +95,24 @@ impl Verifier<'_> {
                 self.ints(rule, &[*at])?;
                 self.ints(rule, take.operand().as_slice())?;
                 let arrays = self.channel(rule, *channel)?;
-                self.count(rule, "variables bound", pat.len(), arrays.len() + 1)?;
-                let Some((count, rest)) = pat.split_first() else { return Ok(()) };
-                self.agree(rule, "the number of items", self.declared(*count)?, &Ty::int())?;
-                rest.iter().zip(arrays).try_for_each(|(v, a)| self.items(rule, self.declared(*v)?, a, (*count).into()))
+                let counts = arrays.iter().filter(|a| a.starts.is_some()).count();
+                self.count(rule, "variables bound", pat.len(), arrays.len() + counts + 1)?;
+                let Some(count) = pat.first().copied() else { return Ok(()) };
+                self.agree(rule, "the number of items", self.declared(count)?, &Ty::int())?;
+                let count = Atom::Var(count);
+                let mut rest = pat[1..].iter().copied();
+                for a in arrays {
+                    let own = match a.starts {
+                        Some(_) => rest.next(),
+                        None => None,
+                    };
+                    if let Some(n) = own {
+                        self.agree(rule, "the number of elements", self.declared(n)?, &Ty::int())?;
+                    }
+                    let Some(v) = rest.next() else { return Ok(()) };
+                    self.items(rule, self.declared(v)?, a, own.map_or(count, Atom::Var))?;
+                }
+                Ok(())
             }
             Exp::Push { channel, arrays } => {
                 let rule = Rule::Push;
@@ -113,7 +127,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn channel(&self, rule: Rule, k: usize) -> Result<Vec<(BaseTy, usize)>> {
+    fn channel(&self, rule: Rule, k: usize) -> Result<Vec<ChannelArray>> {
         match self.p.channels.get(k) {
             Some(c) => Ok(c.arrays.clone()),
             None => self.broken(rule, format!("there is no channel {k}")),
@@ -121,9 +135,9 @@ impl Verifier<'_> {
     }
 
     /// An array of a channel's items.
-    fn items(&self, rule: Rule, ty: &Ty, (base, rank): (BaseTy, usize), count: Atom) -> Result {
+    fn items(&self, rule: Rule, ty: &Ty, a: ChannelArray, count: Atom) -> Result {
         match ty.dims.split_first() {
-            Some((n, item)) if ty.base == base && item.len() == rank && *n == count => Ok(()),
+            Some((n, item)) if ty.base == a.base && item.len() == a.rank && *n == count => Ok(()),
             _ => self.broken(rule, "an array that is not of the channel's items"),
         }
     }

@@ -447,8 +447,8 @@ impl<'p> Verifier<'p> {
         for (k, c) in self.p.channels.iter().enumerate() {
             let Some(at) = c.output else { continue };
             match (results.get_mut(at), &c.arrays[..]) {
-                (Some(result), [(base, rank)]) if *result == Ty::int() && c.input.is_none() => {
-                    *result = Ty { base: *base, dims: vec![Atom::int(0); rank + 1] };
+                (Some(result), [a]) if *result == Ty::int() && c.input.is_none() => {
+                    *result = Ty { base: a.base, dims: vec![Atom::int(0); a.rank + 1] };
                 }
                 _ => return self.broken(Rule::Output, format!("the channel {k} is of no result")),
             }

@@ -285,12 +285,11 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn pull(
         &mut self,
         (channel, at, take): (usize, Atom, Take),
-        count: Var,
-        buffers: &[Var],
+        (count, elements, buffers): (Var, &[Var], &[Var]),
         prov: Prov,
     ) -> Result<(), EmitError> {
         let none = self.i64(0).into();
-        let words = vec![none; buffers.len() + 1];
+        let words = vec![none; 2 * buffers.len() + 1];
         let out = self.slots(&words)?;
         let (kind, n) = match take {
             Take::Multiple(n) => (0, self.size(n)?),
@@ -314,8 +313,14 @@ impl<'ctx> Fun<'_, 'ctx> {
         };
         let items = word(self, 0)?;
         self.bind(count, items);
+        let arrays = self.p.channels.get(channel).map(|c| c.arrays.as_slice()).unwrap_or_default();
+        let ragged: Vec<usize> = (0..buffers.len()).filter(|k| arrays.get(*k).is_some_and(|a| a.starts.is_some())).collect();
+        for (n, k) in elements.iter().zip(ragged) {
+            let many = word(self, 2 * k + 1)?;
+            self.bind(*n, many);
+        }
         for (k, b) in buffers.iter().enumerate() {
-            let address = word(self, k + 1)?;
+            let address = word(self, 2 * k + 2)?;
             let ptr = self.e.context.ptr_type(AddressSpace::default());
             let address = self.e.builder.build_int_to_ptr(int(address)?, ptr, "")?;
             self.bind(*b, address.into());

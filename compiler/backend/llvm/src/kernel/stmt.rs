@@ -65,8 +65,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
             StmtKind::Sort { keys, out, gives: Gives::Places } => self.sort(keys, *out),
             StmtKind::Sort { keys, out, gives: Gives::Keys } => self.sort_keys(keys, *out),
-            StmtKind::Pull { channel, at, take, count, buffers } => {
-                self.pull((*channel, *at, *take), *count, buffers, s.prov)
+            StmtKind::Pull { channel, at, take, count, elements, buffers } => {
+                self.pull((*channel, *at, *take), (*count, elements, buffers), s.prov)
             }
             StmtKind::Push { channel, buffers } => self.push(*channel, buffers, s.prov),
         }

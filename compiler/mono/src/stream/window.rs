@@ -1,0 +1,182 @@
+//! Axes that are a few items shorter than another one, where what is made of an item looks so many places ahead.
+//!
+//! ```text
+//! (let (%m) (op - %n 1))                              in the loop
+//! (let (%d) (map ((%i %m))                            (let (%all) (append %last %x))        %last: an item, or none
+//!   (let (%a) (index %x %i))                   ⟶      (let (%m) (op - (+ %b %c) 1))         at least 0
+//!   (let (%j) (op + %i 1))                            (let (%d) (map ((%i %m)) … (index %all %i) … (index %all (+ %i 1)) …))
+//!   (let (%b) (index %x %j)) …))                      (let (%last') (view slice … %all))    for the next piece
+//! ```
+//!
+//! The state is the last items of what has been there, as many as the widest look ahead needs, fewer at first.
+
+use super::emit::Emit;
+use super::fold::{Fold, Piece};
+use super::*;
+use remc_base::ops::ScalarOp;
+
+/// The most places that are looked ahead: so many items stay from piece to piece.
+const WIDEST: i64 = 1 << 16;
+
+impl Streamer<'_> {
+    /// Whether a statement computes the size of a shorter axis, which is one from then on.
+    pub fn shorter(&mut self, s: &Stmt) {
+        let ([v], Exp::Op(op @ (ScalarOp::Add | ScalarOp::Sub), args)) = (&s.pat[..], &s.exp) else { return };
+        let by = match (op, args[0], args[1]) {
+            (ScalarOp::Add, n, c) | (ScalarOp::Add, c, n) if c.as_int().is_some_and(|c| c < 0) => {
+                c.as_int().map(|c| (n, -c))
+            }
+            (ScalarOp::Sub, n, c) => c.as_int().filter(|c| *c > 0).map(|c| (n, c)),
+            _ => None,
+        };
+        let Some((n, width)) = by else { return };
+        let Some(of) = self.streamed(n).filter(|_| width <= WIDEST) else { return };
+        // From a shorter axis on to a still shorter one.
+        let Window { of, width } = match self.t.axes[of].window {
+            Some(w) => Window { of: w.of, width: w.width + width },
+            None => Window { of, width },
+        };
+        let axis = self.axis(*v, Some(self.t.axes[of].root), None);
+        self.t.axes[axis].window = Some(Window { of, width });
+    }
+
+    /// The arrays of which the last items stay, for these definitions and folds, and how many.
+    pub fn tails(&self, defs: &[Stmt], folds: &[Fold]) -> Vec<(Var, i64)> {
+        let mut wanted: std::collections::BTreeMap<Var, i64> = std::collections::BTreeMap::new();
+        let mut look = |exp: &Exp, axis: usize| {
+            let Some(w) = self.t.axes[axis].window else { return };
+            let mut see = |a: Atom| {
+                if let Some(v) = a.as_var()
+                    && self.t.along.get(&v).is_some_and(|a| a.axis == w.of)
+                {
+                    let most = wanted.entry(v).or_insert(0);
+                    *most = w.width.max(*most);
+                }
+            };
+            exp.for_each_operand(&mut see);
+            exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut see));
+        };
+        for s in defs {
+            match &s.exp {
+                Exp::View { .. } => {
+                    s.pat.iter().filter_map(|v| self.t.along.get(v)).for_each(|a| look(&s.exp, a.axis));
+                }
+                exp => exp.axes().iter().filter_map(|a| self.streamed(a.size)).for_each(|a| look(exp, a)),
+            }
+            if let Some(scan) = Fold::scan(self, s) {
+                look(&scan.inner, scan.along);
+            }
+        }
+        for f in folds {
+            look(&f.inner, f.along);
+        }
+        // Of all arrays along one axis as many stay.
+        let axis = |v: &Var| self.t.along[v].axis;
+        let most = |v: &Var| wanted.iter().filter(|(x, _)| axis(x) == axis(v)).map(|(_, n)| *n).max();
+        wanted.keys().filter_map(|v| Some((*v, most(v)?))).collect()
+    }
+}
+
+impl Tables {
+    /// The axis of a slice of an array along `axis` that leaves out some first and last items, and how many first ones.
+    pub fn window_slice(&self, axis: usize, start: &[Atom], dims: &[Atom]) -> Option<(usize, i64)> {
+        let short = self.streamed(*dims.first()?)?;
+        let w = self.axes[short].window.filter(|w| w.of == axis)?;
+        let first = start.first()?.as_int()?;
+        let rest = start.len() == 1;
+        (rest && (0..=w.width).contains(&first)).then_some((short, first))
+    }
+
+    /// Whether an array along `of` is read no further than it may be from the item `i` of a shorter axis.
+    pub fn looks_ahead(
+        &self,
+        short: usize,
+        of: usize,
+        i: Var,
+        at: Atom,
+        found: &FxHashMap<Var, &Exp>,
+        sizes: &FxHashMap<Var, i64>,
+    ) -> bool {
+        let Some(w) = self.axes[short].window.filter(|w| w.of == of) else { return false };
+        if at == Atom::Var(i) {
+            return true;
+        }
+        let Some(Exp::Op(ScalarOp::Add, args)) = at.as_var().and_then(|v| found.get(&v)) else { return false };
+        let far = |a: Atom| match a {
+            Atom::Const(_) => a.as_int().filter(|c| *c >= 0),
+            Atom::Var(v) => sizes.get(&v).map(|n| n - 1),
+        };
+        let other = if args[0] == Atom::Var(i) { args[1] } else { args[0] };
+        args.contains(&Atom::Var(i)) && far(other).is_some_and(|d| d <= w.width)
+    }
+}
+
+/// The last items of an array from piece to piece.
+pub(super) struct Tail {
+    pub array: Var,
+    pub width: i64,
+    /// How many there are, and what they are.
+    pub count: Var,
+    pub items: Var,
+}
+
+impl Tail {
+    /// The state of a loop, whose variables are bound by it.
+    pub fn new(e: &mut Emit<'_>, (array, width): (Var, i64)) -> Tail {
+        let count = e.p.fresh("kept", Ty::int());
+        let mut info = e.p.vars[array].clone();
+        info.ty.dims.first_mut().into_iter().for_each(|d| *d = count.into());
+        let items = e.p.vars.push(info);
+        Tail { array, width, count, items }
+    }
+
+    /// No items.
+    pub fn first(&self, e: &mut Emit<'_>) -> Atom {
+        let mut ty = e.p.vars[self.items].ty.clone();
+        ty.dims.first_mut().into_iter().for_each(|d| *d = Atom::int(0));
+        let axes = ty.dims.iter().map(|d| Axis { var: e.p.fresh("i", Ty::int()), size: *d }).collect();
+        let none = Atom::Const(remc_base::ops::zero(ty.base));
+        e.let_("none", ty, Exp::Map { axes, body: Body { stmts: Vec::new(), results: vec![none] } })
+    }
+
+    /// The items before those of a piece, and these: how many, and which.
+    pub fn all(&self, e: &mut Emit<'_>, piece: &Piece, axis: usize) -> Option<(Atom, Var)> {
+        let part = piece.with.get(&self.array)?.as_var()?;
+        let (_, count) = piece.at.get(&axis).copied()?;
+        let total = e.op("there", ScalarOp::Add, &[self.count.into(), count]);
+        let mut info = e.p.vars[part].clone();
+        info.ty.dims.first_mut().into_iter().for_each(|d| *d = total);
+        let all = e.p.vars.push(info);
+        e.push(vec![all], Exp::View { view: View::Append { with: part }, array: self.items });
+        Some((total, all))
+    }
+
+    /// The last items now: how many, and which.
+    pub fn next(&self, e: &mut Emit<'_>, (total, all): (Atom, Var)) -> [Atom; 2] {
+        let kept = e.op("kept", ScalarOp::Min2, &[total, Atom::int(self.width)]);
+        let first = e.op("first", ScalarOp::Sub, &[total, kept]);
+        let mut info = e.p.vars[all].clone();
+        info.ty.dims.first_mut().into_iter().for_each(|d| *d = kept);
+        let last = e.p.vars.push(info);
+        let view = View::Slice { start: vec![first], dims: vec![kept] };
+        e.push(vec![last], Exp::View { view, array: all });
+        [kept, last.into()]
+    }
+}
+
+/// Of a shorter axis in a piece: how many items were before and are in it, and how far the first of these is from the first
+/// of the items that are there.
+pub(super) fn placed(e: &mut Emit<'_>, piece: &Piece, w: Window, kept: Atom) -> Option<(Atom, Atom, Atom)> {
+    let (before, count) = piece.at.get(&w.of).copied()?;
+    let width = Atom::int(w.width);
+    let zero = Atom::int(0);
+    let short = e.op("before", ScalarOp::Sub, &[before, width]);
+    let at = e.op("before", ScalarOp::Max2, &[short, zero]);
+    let end = e.op("end", ScalarOp::Add, &[before, count]);
+    let end = e.op("end", ScalarOp::Sub, &[end, width]);
+    let end = e.op("end", ScalarOp::Max2, &[end, zero]);
+    let many = e.op("items", ScalarOp::Sub, &[end, at]);
+    let there = e.op("there", ScalarOp::Sub, &[before, kept]);
+    let off = e.op("off", ScalarOp::Sub, &[at, there]);
+    Some((at, many, off))
+}
