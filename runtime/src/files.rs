@@ -120,6 +120,61 @@ impl Staged {
     }
 }
 
+/// A file that is written bit by bit, and has its name when it is whole. A stream gets what comes at once.
+pub struct Growing {
+    out: io::BufWriter<File>,
+    staged: Option<(Temporary, PathBuf, Option<Metadata>)>,
+}
+
+impl Growing {
+    /// Begins a file of that name.
+    pub fn new(path: &Path) -> io::Result<Growing> {
+        let (to, old) = match Target::of(path)? {
+            Target::Stream(file) => {
+                let file = File::options().append(true).open(file)?;
+                return Ok(Growing { out: io::BufWriter::new(file), staged: None });
+            }
+            Target::File { path, old } => (path, old),
+        };
+        let mode = if old.is_some() { 0o600 } else { 0o666 };
+        let (temporary, file) = Temporary::file(folder(&to), mode)?;
+        let out = io::BufWriter::with_capacity(1 << 18, file);
+        Ok(Growing { out, staged: Some((temporary, to, old)) })
+    }
+
+    /// Whether its beginning may be written last.
+    pub fn seeks(&self) -> bool {
+        self.staged.is_some()
+    }
+
+    /// Gives it its name.
+    pub fn finish(self) -> io::Result<()> {
+        let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let Some((temporary, to, old)) = self.staged else { return Ok(()) };
+        if let Some(old) = &old {
+            keep_rights(&file, old)?;
+        }
+        file.sync_all()?;
+        temporary.rename(|from| fs::rename(from, &to))
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl io::Seek for Growing {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        self.out.seek(to)
+    }
+}
+
 /// Says now why a file could not be written later. That it says nothing is no promise.
 pub fn can_write(path: &Path) -> io::Result<()> {
     match Target::of(path)? {

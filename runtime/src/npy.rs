@@ -354,26 +354,31 @@ pub fn can_write(value: &Value) -> bool {
 /// Writes an array of a base type that [`can_write`] allows; other values are an error of kind
 /// `InvalidInput`.
 pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
-    let descr = match value.atom {
-        AtomTy::Base(ty) => descr(ty),
-        _ => None,
-    }
-    .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut shape: String = value.shape.iter().map(|n| format!("{n}, ")).collect();
+    let AtomTy::Base(ty) = value.atom else { return Err(io::ErrorKind::InvalidInput.into()) };
+    write_header(ty, &value.shape, false, out)?;
+    elements::write(&value.data, out)
+}
+
+/// Writes a header; if `grows`, one that is as long whatever the first size is.
+pub fn write_header(ty: BaseTy, sizes: &[usize], grows: bool, out: &mut dyn Write) -> io::Result<()> {
+    let descr = descr(ty).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut shape: String = sizes.iter().map(|n| format!("{n}, ")).collect();
     // `(3,)` for one axis, `(3, 4)` for more, `()` for none.
-    shape.truncate(shape.len().saturating_sub(if value.shape.len() == 1 { 1 } else { 2 }));
+    shape.truncate(shape.len().saturating_sub(if sizes.len() == 1 { 1 } else { 2 }));
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
     // The data begins at a multiple of 64, and the header ends in a line end.
     let (version, width) = if header.len() + 1 + 10 + 63 < 1 << 16 { (1, 2) } else { (2, 4) };
     let preamble = MAGIC.len() + 2 + width;
-    let total = (preamble + header.len() + 1).next_multiple_of(64);
+    let digits = |n: usize| n.checked_ilog10().unwrap_or(0) as usize + 1;
+    let more = if grows { digits(usize::MAX) - digits(sizes.first().copied().unwrap_or(0)) } else { 0 };
+    let total = (preamble + header.len() + more + 1).next_multiple_of(64);
     header.push_str(&" ".repeat(total - preamble - header.len() - 1));
     header.push('\n');
     out.write_all(MAGIC)?;
     out.write_all(&[version, 0])?;
     out.write_all(&(header.len() as u32).to_le_bytes()[..width])?;
     out.write_all(header.as_bytes())?;
-    elements::write(&value.data, out)
+    Ok(())
 }
 
 #[cfg(test)]

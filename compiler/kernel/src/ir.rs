@@ -405,6 +405,30 @@ impl Program {
     }
 }
 
+impl Program {
+    /// The places where a channel is gone through from its first item on, one after the other; twice where that is done
+    /// again and again.
+    pub fn passes(&self, channel: usize) -> Vec<Prov> {
+        fn of(stmts: &[Stmt], channel: usize, loops: usize, out: &mut Vec<Prov>) {
+            for s in stmts {
+                match &s.kind {
+                    // The loop over the pieces is one itself.
+                    StmtKind::Pull { channel: c, .. } if *c == channel => {
+                        out.extend(std::iter::repeat_n(s.prov, if loops > 1 { 2 } else { 1 }));
+                    }
+                    StmtKind::For { .. } | StmtKind::While { .. } => {
+                        s.kind.blocks().into_iter().for_each(|b| of(b, channel, loops + 1, out));
+                    }
+                    kind => kind.blocks().into_iter().for_each(|b| of(b, channel, loops, out)),
+                }
+            }
+        }
+        let mut found = Vec::new();
+        of(&self.plan, channel, 0, &mut found);
+        found
+    }
+}
+
 /// How the iterations of a loop run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {

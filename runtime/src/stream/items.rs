@@ -105,6 +105,11 @@ pub trait Items: Send {
     /// Why that cannot be, for people.
     fn rewind(&mut self) -> Result<(), String>;
 
+    /// Whether that can be: not of a pipe.
+    fn rewinds(&self) -> bool {
+        true
+    }
+
     /// How many there are in all, if that is known.
     fn length(&self) -> Option<u64> {
         None
@@ -220,10 +225,14 @@ impl<R: Read + Seek + Send> Items for InText<R> {
         self.at = 0;
         Ok(())
     }
+
+    fn rewinds(&self) -> bool {
+        self.start.is_some()
+    }
 }
 
 fn read_once(name: &str) -> String {
-    format!("`{name}` is a pipe, which is read once, and the program goes through it again")
+    format!("`{name}` is a pipe, which is read once, and is gone through again")
 }
 
 /// The bytes of one array of numbers, one item after the other.
@@ -296,6 +305,10 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
         self.rewind_to(start).map_err(|e| format!("`{}` cannot be read again: {e}", self.name))?;
         self.at = 0;
         Ok(())
+    }
+
+    fn rewinds(&self) -> bool {
+        self.start.is_some()
     }
 
     fn length(&self) -> Option<u64> {

@@ -10,6 +10,7 @@
 pub mod ahead;
 pub mod chunk;
 pub mod items;
+pub mod written;
 
 use ahead::Ahead;
 use chunk::Chunk;
@@ -186,6 +187,11 @@ impl Channels {
             Some(Channel::Input(_)) => Err("an input is not written to".into()),
             None => Err(format!("there is no channel {channel}")),
         }
+    }
+
+    /// Whether a result is written as it comes.
+    pub fn writes(&self) -> bool {
+        self.all.iter().any(|c| matches!(c, Channel::Result(_)))
     }
 
     /// What a channel of one array has kept; `None` of any other.

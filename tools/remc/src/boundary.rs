@@ -12,6 +12,7 @@ use remc_runtime::budget::available;
 use remc_runtime::data::stream::Given;
 use remc_runtime::stream::items::InMemory;
 use remc_runtime::stream::chunk::Chunk;
+use remc_runtime::stream::written::Shared;
 use remc_runtime::stream::{Begin, Channels};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -114,12 +115,20 @@ pub fn closing(indices: &[IVar], values: &[IndexValue]) -> Subst {
 }
 
 /// The channels of a program that streams; a stream that is not given is its argument's items.
-pub fn channels(p: &Program, arguments: &[Value], streams: Streams) -> B<Option<Channels>> {
+pub fn channels(
+    p: &Program,
+    arguments: &[Value],
+    streams: Streams,
+    mut result: Option<Shared>,
+) -> B<Option<Channels>> {
     if p.channels.is_empty() {
         return Ok(None);
     }
     let mut streams: HashMap<usize, _> = streams.into_iter().collect();
-    let begin = |c: &Channel| {
+    let mut begin = |c: &Channel| {
+        if let Some(result) = result.take_if(|_| c.output.is_some()) {
+            return Ok(Begin::Result(Box::new(result)));
+        }
         let Some(k) = c.input else {
             return Ok(Begin::Kept(c.arrays.iter().map(|a| (a.base, a.rank)).collect()));
         };
@@ -136,7 +145,7 @@ pub fn channels(p: &Program, arguments: &[Value], streams: Streams) -> B<Option<
         let items = InMemory::new(arrays, starts).ok_or("a stream of no items")?;
         Ok(Begin::Input(Box::new(items)))
     };
-    let all = p.channels.iter().map(begin).collect::<B<_>>()?;
+    let all = p.channels.iter().map(&mut begin).collect::<B<_>>()?;
     Ok(Some(Channels::new(all, chunk())))
 }
 

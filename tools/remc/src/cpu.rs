@@ -19,7 +19,9 @@ use remc_llvm::{EmitError, Host, Loaded, Pipeline};
 use remc_runtime::cpu::{
     Cpu, CpuOptions, EntryFn, Finished, Input, KernelFn, Kernels, Limit, Size, Stopped, Touched,
 };
+use remc_runtime::data::stream::Given as Stream;
 use remc_runtime::stream::Channels;
+use remc_runtime::stream::written::Shared;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -194,10 +196,13 @@ pub fn bind(
     cpu: &Cpu,
     indices: &[IndexValue],
     arguments: Vec<Value>,
-    streams: Streams,
+    streams: (Streams, Option<Shared>),
 ) -> Outcome<Result<Bound, RuntimeError>> {
     let wrong = |message: String| bug(Stage::Execute, message);
-    let channels = boundary::channels(&code.program, &arguments, streams).map_err(wrong)?.map(RefCell::new);
+    if let Some(stopped) = read_twice(session, &code.program, &streams.0) {
+        return Ok(Err(stopped));
+    }
+    let channels = boundary::channels(&code.program, &arguments, streams.0, streams.1).map_err(wrong)?.map(RefCell::new);
     let mut flat = Vec::new();
     for (input, value) in code.program.inputs.iter().zip(arguments) {
         leaves(input, Cow::Owned(value), &mut flat).map_err(wrong)?;
@@ -222,6 +227,32 @@ pub fn bind(
         }
     }
     Ok(Ok(Bound { slots, buffers, channels }))
+}
+
+/// Why a stream that is read once cannot be what the program needs: before anything of it has been read.
+fn read_twice(session: &Session, p: &Program, streams: &Streams) -> Option<RuntimeError> {
+    for (k, given) in streams {
+        let Stream::Items(items) = given else { continue };
+        let Some((channel, c)) = p.channels.iter().enumerate().find(|(_, c)| c.input == Some(*k)) else { continue };
+        let passes = p.passes(channel);
+        let (false, Some(again)) = (items.rewinds(), passes.get(1)) else { continue };
+        let trace = if p.provs.contains(*again) { p.provs.trace(*again) } else { Vec::new() };
+        let user = trace.iter().find(|(g, _)| g.module >= session.first_user_module());
+        return Some(RuntimeError {
+            code: crate::codes::STREAM,
+            message: format!(
+                "the stream `{}` is a pipe, which is read once, and this needs it again from its first item on",
+                c.name
+            ),
+            help: vec![format!(
+                "write it to a file, which can be read twice; or keep all of it in memory: `(collect {})`",
+                c.name
+            )],
+            at: user.or(trace.first()).cloned(),
+            trace: trace.into(),
+        });
+    }
+    None
 }
 
 /// Runs the plan once. `thresholds` are values in place of the program's own, by their numbers.
@@ -289,7 +320,7 @@ pub fn run_under(
     arguments: Vec<Value>,
     thresholds: &[i64],
 ) -> Outcome<Result<Value, RuntimeError>> {
-    let bound = match bind(session, code, cpu, indices, arguments, Vec::new())? {
+    let bound = match bind(session, code, cpu, indices, arguments, (Vec::new(), None))? {
         Ok(bound) => bound,
         Err(stopped) => return Ok(Err(stopped)),
     };
@@ -319,7 +350,7 @@ pub fn run(
     code: &Code,
     cpu: &Cpu,
     (signature, indices): (&[IVar], &[IndexValue]),
-    (arguments, streams): (Vec<Value>, Streams),
+    (arguments, streams): (Vec<Value>, (Streams, Option<Shared>)),
     repeat: u32,
 ) -> Outcome<Result<Ran, RuntimeError>> {
     let _timed = session.db.timings().enter(Stage::Execute);
@@ -342,7 +373,11 @@ pub fn run(
         }
     }
     let Some(finished) = last else { return Err(wrong("no run".into())) };
-    let value = value(code, &finished, &bound, signature, indices)?;
+    // What is written as it comes is not there in the end.
+    let value = match bound.channels.as_ref().is_some_and(|c| c.borrow().writes()) {
+        true => Value::scalar(Scalar::Bool(true)),
+        false => value(code, &finished, &bound, signature, indices)?,
+    };
     Ok(Ok(Ran { value, runs, stats: finished.stats.clone() }))
 }
 

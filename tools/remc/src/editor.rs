@@ -165,7 +165,7 @@ impl Editor {
         let session = &self.session;
         let code = cpu::kept(session, kernels).map_err(failed)?;
         let device = cpu::device(None, Some(MEMORY));
-        let bound = match cpu::bind(session, &code, &device, &[], Vec::new(), Vec::new()).map_err(failed)? {
+        let bound = match cpu::bind(session, &code, &device, &[], Vec::new(), (Vec::new(), None)).map_err(failed)? {
             Ok(bound) => bound,
             Err(e) => return Err(problem(session, &stopped(session, &e))),
         };

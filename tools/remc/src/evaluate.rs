@@ -13,6 +13,7 @@ use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 use crate::cpu;
 use crate::exhausted::{Doing, during};
 use crate::boundary;
+use crate::output::Output;
 use crate::inputs::{self, Streams};
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
@@ -27,6 +28,8 @@ use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
 use remc_runtime::budget::Budget;
 use remc_typed::ir::EntrySignature;
+use remc_mono::ir as mono;
+use remc_runtime::stream::written::{CLOSED, Shared};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +42,8 @@ pub struct Evaluation<'a> {
     /// The names of all that is run.
     pub expressions: Vec<Name>,
     pub reporter: &'a Reporter,
+    /// Where the value goes, if that may be written as it comes.
+    pub output: Option<&'a Output<'a>>,
     /// Definitions that what is run needs, and whose values are known already. Their types are closed.
     pub given: &'a [(GlobalId, Value)],
 }
@@ -73,7 +78,7 @@ impl Evaluation<'_> {
         }
         let budget = Budget::of(self.args.memory_limit);
         let stopped = match self.compile(targets, &[], &mut dumps)? {
-            Ok(kernel) => match self.execute(kernel, (&[], &[]), (Vec::new(), Vec::new()), &budget)? {
+            Ok(kernel) => match self.execute(kernel, (&[], &[]), (Vec::new(), (Vec::new(), None)), &budget)? {
                 Ok((value, report)) => {
                     let Data::Tuple(tuples) = &value.data else {
                         return Err(bug("several values and no tuple of them".into()));
@@ -146,9 +151,17 @@ impl Evaluation<'_> {
                 Ok(kernel) => {
                     let signature = definition.entry.as_ref().map(|e| e.indices.as_slice());
                     let indices = (signature.unwrap_or_default(), indices.as_slice());
+                    let written = self.written(&kernel.program)?;
+                    let streams = (streams, written.clone());
                     let ran = self.execute(kernel, indices, (arguments, streams), &budget)?;
-                    let (value, report) = ran.map_err(|e| self.stop(&e))?;
-                    show(&value)?;
+                    let (value, report) = match ran {
+                        Err(e) if e.message == CLOSED => return Ok(Report::default()),
+                        ran => ran.map_err(|e| self.stop(&e))?,
+                    };
+                    match (written, self.output) {
+                        (Some(written), Some(output)) => output.finish(&written)?,
+                        _ => show(&value)?,
+                    }
                     return Ok(report);
                 }
                 Err(e) if self.args.device.is_some() => return refuse(session, self.reporter, e),
@@ -222,6 +235,22 @@ impl Evaluation<'_> {
         }
     }
 
+    /// The result, if it is written piece by piece.
+    fn written(&self, p: &remc_kernel::ir::Program) -> Outcome<Option<Shared>> {
+        let mut pushed = p.channels.iter().filter(|c| c.output.is_some());
+        let (Some(c), None, Some(output)) = (pushed.next(), pushed.next(), self.output) else { return Ok(None) };
+        let of_result = |o: &mono::Output| matches!(o, mono::Output::Array(k) if c.output == Some(*k));
+        let boxed = match &p.output {
+            o if of_result(o) => false,
+            mono::Output::Box { contents, .. } if of_result(contents) => true,
+            _ => return Ok(None),
+        };
+        match c.arrays[..] {
+            [a] if self.args.repeat == 1 => output.growing(a.base, a.rank, boxed),
+            _ => Ok(None),
+        }
+    }
+
     /// Whether the device goes through streams piece by piece. For the others they are arrays.
     fn streams(&self) -> bool {
         self.device == Device::Cpu
@@ -232,7 +261,7 @@ impl Evaluation<'_> {
         &self,
         kernels: Arc<Compiled>,
         indices: (&[IVar], &[IndexValue]),
-        (arguments, streams): (Vec<Value>, Streams),
+        (arguments, streams): (Vec<Value>, (Streams, Option<Shared>)),
         budget: &Budget,
     ) -> Outcome<Result<(Value, Report), RuntimeError>> {
         let (session, args) = (self.session, self.args);
@@ -341,7 +370,7 @@ fn on_cpu(
     _: &Session,
     _: &Compiled,
     _: (&[IVar], &[IndexValue]),
-    _: (Vec<Value>, Streams),
+    _: (Vec<Value>, (Streams, Option<Shared>)),
     _: &Run,
     _: u64,
 ) -> Outcome<Result<(Value, Report), RuntimeError>> {
@@ -354,7 +383,7 @@ fn on_cpu(
     session: &Session,
     kernels: &Compiled,
     indices: (&[IVar], &[IndexValue]),
-    arguments: (Vec<Value>, Streams),
+    arguments: (Vec<Value>, (Streams, Option<Shared>)),
     args: &Run,
     memory_limit: u64,
 ) -> Outcome<Result<(Value, Report), RuntimeError>> {

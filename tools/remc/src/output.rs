@@ -8,9 +8,10 @@ use crate::codes;
 use crate::commands::{cannot_write, destination, may_write};
 use crate::report::{Outcome, fail, stream_to_stdout, usage};
 use clap::ValueEnum;
-use remc_base::Value;
+use remc_base::{BaseTy, Value};
 use remc_runtime::data::{Format, output};
 use remc_runtime::files::{self, Protected};
+use remc_runtime::stream::written::{Shared, To, Written, can_write};
 use remc_runtime::table::{self, Limits};
 use remc_runtime::text::Style;
 use std::cell::Cell;
@@ -111,6 +112,37 @@ impl Output<'_> {
             None => stream_to_stdout(|out| output::write(value, format, self.style, out)),
         }
     }
+
+    /// A result of these elements, whose items have `rank` axes, that is written as its items come, if it can be. `boxed`
+    /// says that its length is part of its value.
+    pub fn growing(&self, base: BaseTy, rank: usize, boxed: bool) -> Outcome<Option<Shared>> {
+        let How::Format(format) = self.format else { return Ok(None) };
+        let told = boxed && matches!(format, Format::Remora | Format::Json);
+        if told || self.style.max_elements.is_some() {
+            return Ok(None);
+        }
+        let to = match self.to {
+            Some(path) => match files::Growing::new(path) {
+                Ok(file) => To::File(file),
+                Err(e) => return Err(cannot_write(path, &e)),
+            },
+            None => To::Out(Box::new(std::io::BufWriter::with_capacity(1 << 16, std::io::stdout()))),
+        };
+        let seeks = matches!(&to, To::File(f) if f.seeks());
+        Ok(can_write(format, base, rank, seeks).then(|| Shared::new(Written::new(to, format, self.style))))
+    }
+
+    /// Ends such a result.
+    pub fn finish(&self, written: &Shared) -> Outcome {
+        let Some(written) = written.take() else { return Ok(()) };
+        let ended = written.finish();
+        match (ended, self.to) {
+            (Ok(()), _) => Ok(()),
+            (Err(e), Some(path)) => Err(cannot_write(path, &e)),
+            (Err(e), None) => stream_to_stdout(|_| Err(e)),
+        }
+    }
+
     fn table(&self, value: &Value, limits: Limits) -> Outcome {
         match self.to {
             Some(path) => files::write_atomically(path, |out| table::write(value, limits, out))

@@ -183,6 +183,7 @@ impl<'a> Forms<'a> {
             device,
             expressions: Vec::new(),
             reporter: &keeping,
+            output: None,
             given: &[],
         };
         let one = |def: &Option<Def<'a>>| -> Outcome<Found> {
@@ -293,6 +294,7 @@ fn printed(
                 device: args.device,
                 expressions,
                 reporter: &keeping,
+                output: None,
                 given: &[],
             };
             let show = &mut |v: &_| {
