@@ -369,6 +369,7 @@ impl Context<'_> {
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
             words.extend([many as u64, address as u64]);
         }
+        channels.borrow_mut().take_back(channel as usize, piece);
         Some(words)
     }
 

@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 enum Ask {
-    Read(usize),
+    /// So many items, into the memory of a piece.
+    Read(usize, Piece),
     Rewind,
 }
 
@@ -26,6 +27,8 @@ pub struct Ahead {
     at: u64,
     /// Whether anything has been read.
     begun: bool,
+    /// Pieces whose memory can be used again.
+    used: Vec<Piece>,
 }
 
 impl Ahead {
@@ -37,7 +40,7 @@ impl Ahead {
         let work = move || {
             while let Ok(ask) = asked.recv() {
                 let answer = match ask {
-                    Ask::Read(n) => items.read(n),
+                    Ask::Read(n, used) => items.read(n, used),
                     Ask::Rewind => items.rewind().map(|()| Piece::default()),
                 };
                 if give.send(answer).is_err() {
@@ -48,7 +51,7 @@ impl Ahead {
         let thread = std::thread::Builder::new().name("stream".into()).spawn(work).ok();
         let have = Piece { count: 0, arrays: vec![Vec::new(); layout.len()] };
         let (open, ended, at, begun) = (false, false, 0, false);
-        Ahead { layout, item_bytes, asks: Some(asks), given, thread, open, have, ended, at, begun }
+        Ahead { layout, item_bytes, asks: Some(asks), given, thread, open, have, ended, at, begun, used: Vec::new() }
     }
 
     pub fn layout(&self) -> &[Layout] {
@@ -79,7 +82,8 @@ impl Ahead {
         while self.have.count < wanted && !self.ended {
             if !std::mem::take(&mut self.open) {
                 let more = (wanted - self.have.count).min(MOST_ITEMS);
-                self.ask(Ask::Read(more))?;
+                let used = self.used.pop().unwrap_or_default();
+                self.ask(Ask::Read(more, used))?;
             }
             self.begun = true;
             let piece = self.answer()?;
@@ -90,10 +94,18 @@ impl Ahead {
         self.at += piece.count as u64;
         // The next one is likely to be as long.
         if !self.ended && self.have.count == 0 && piece.count > 0 && !self.open {
-            self.ask(Ask::Read(piece.count))?;
+            let used = self.used.pop().unwrap_or_default();
+            self.ask(Ask::Read(piece.count, used))?;
             self.open = true;
         }
         Ok(piece)
+    }
+
+    /// Takes back a piece that nobody needs any more.
+    pub fn take_back(&mut self, piece: Piece) {
+        if self.used.len() < 2 {
+            self.used.push(piece);
+        }
     }
 
     /// Goes back to the first item.

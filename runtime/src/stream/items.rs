@@ -3,7 +3,7 @@
 use super::Piece;
 use crate::bytes;
 use remc_base::{BaseTy, Value};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
 /// An array of a stream: what its elements are, and the dims of an item.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,11 +93,12 @@ pub fn append(layout: &[Layout], to: &mut Piece, more: Piece) {
 pub trait Items: Send {
     fn layout(&self) -> &[Layout];
 
-    /// Reads at most so many more, fewer only at their end, or where more would have to be waited for.
+    /// Reads at most so many more, fewer only at their end, or where more would have to be waited for; into the memory of
+    /// `used`, a piece that nobody needs any more, where that is of use.
     ///
     /// # Errors
     /// Why there are none, for people.
-    fn read(&mut self, most: usize) -> Result<Piece, String>;
+    fn read(&mut self, most: usize, used: Piece) -> Result<Piece, String>;
 
     /// Begins again with the first.
     ///
@@ -142,7 +143,7 @@ impl Items for InMemory {
         &self.layout
     }
 
-    fn read(&mut self, most: usize) -> Result<Piece, String> {
+    fn read(&mut self, most: usize, _: Piece) -> Result<Piece, String> {
         let to = self.at + most.min(self.count - self.at);
         let arrays: Vec<_> = self.arrays.iter().map(|v| bytes::of(v).unwrap_or_default()).collect();
         let arrays: Vec<&[u8]> = arrays.iter().map(|b| &**b).collect();
@@ -185,7 +186,7 @@ impl<R: Read + Seek + Send> Items for InText<R> {
         &self.layout
     }
 
-    fn read(&mut self, most: usize) -> Result<Piece, String> {
+    fn read(&mut self, most: usize, used: Piece) -> Result<Piece, String> {
         // A character has at least one byte.
         let mut bytes = std::mem::take(&mut self.open);
         let read = (&mut self.from).take(most.max(4) as u64).read_to_end(&mut bytes);
@@ -212,7 +213,7 @@ impl<R: Read + Seek + Send> Items for InText<R> {
         self.open = rest.to_vec();
         self.at += count as u64;
         if count == 0 && n > 0 {
-            return self.read(most);
+            return self.read(most, used);
         }
         Ok(Piece { count, arrays: vec![all] })
     }
@@ -267,15 +268,25 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
         &self.layout
     }
 
-    fn read(&mut self, most: usize) -> Result<Piece, String> {
+    fn read(&mut self, most: usize, mut used: Piece) -> Result<Piece, String> {
         let left = self.length.map_or(u64::MAX, |n| n - self.at);
         let want = (most as u64).min(left) as usize;
         let item = self.layout[0].bytes();
         let bytes = want.checked_mul(item).ok_or_else(|| format!("{want} items of {item} bytes are too many"))?;
-        let mut all = Vec::new();
-        all.try_reserve_exact(bytes).map_err(|_| format!("there is no memory for {want} items of `{}`", self.name))?;
-        let read = (&mut self.from).take(bytes as u64).read_to_end(&mut all);
-        read.map_err(|e| format!("`{}` cannot be read on, after {} items: {e}", self.name, self.at))?;
+        let mut all = used.arrays.pop().unwrap_or_default();
+        all.try_reserve_exact(bytes.saturating_sub(all.len())).map_err(|_| format!("there is no memory for {want} items of `{}`", self.name))?;
+        // What was there before is overwritten, and need not be zero.
+        all.resize(bytes, 0);
+        let mut filled = 0;
+        while filled < bytes {
+            match self.from.read(&mut all[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(format!("`{}` cannot be read on, after {} items: {e}", self.name, self.at)),
+            }
+        }
+        all.truncate(filled);
         let count = if item == 0 { want } else { all.len() / item };
         if item > 0 && all.len() % item != 0 {
             let (have, at) = (all.len() % item, self.at + count as u64);

@@ -167,6 +167,13 @@ impl Channels {
         }
     }
 
+    /// Takes back a piece whose bytes have been copied.
+    pub fn take_back(&mut self, channel: usize, piece: Piece) {
+        if let Some(Channel::Input(ahead)) = self.all.get_mut(channel) {
+            ahead.take_back(piece);
+        }
+    }
+
     /// Appends items to a channel.
     ///
     /// # Errors

@@ -55,9 +55,9 @@ pub(super) struct Piece {
     /// The axis of the input, and how many items a tile of it has.
     pub root: usize,
     pub tile: Option<Atom>,
-    /// Of each shorter axis the one that it is shorter than, and how far its first item in the piece is from the first of
+    /// Of each shorter axis those that it is shorter than, and how far its first item in the piece is from the first of
     /// those in `ahead`.
-    pub windows: FxHashMap<usize, (usize, Atom)>,
+    pub windows: FxHashMap<usize, Vec<(usize, Atom)>>,
     /// The last items before the piece and those of it, of arrays that are looked ahead in.
     pub ahead: FxHashMap<Var, Atom>,
     /// How many those are.
@@ -71,7 +71,7 @@ impl Piece {
         let place = e.p.fresh("at", Ty::int());
         let mut body = body.clone();
         self.places(&mut body, index, place, axis);
-        if let Some((of, off)) = self.windows.get(&axis) {
+        for (of, off) in self.windows.get(&axis).into_iter().flatten() {
             let first = e.p.fresh("first", Ty::int());
             let mut sums = FxHashMap::default();
             body.for_each_stmt(&mut |s| {
@@ -91,7 +91,7 @@ impl Piece {
     /// What a statement along an axis stands for what in.
     pub fn with(&self, axis: usize) -> FxHashMap<Var, Atom> {
         let mut with = self.with.clone();
-        if let Some((of, _)) = self.windows.get(&axis) {
+        for (of, _) in self.windows.get(&axis).into_iter().flatten() {
             let own = self.ahead.iter().filter(|(v, _)| self.along.get(v).is_some_and(|a| a.axis == *of));
             with.extend(own.map(|(v, a)| (*v, *a)));
         }
@@ -132,7 +132,7 @@ impl Piece {
             if let Exp::Index { array, at } = &mut s.exp
                 && let Some(a) = self.along.get(array)
                 && let Some(i) = at.get_mut(a.dim).filter(|i| **i == Atom::Var(index))
-                && !self.windows.get(&axis).is_some_and(|(of, _)| a.axis == *of)
+                && !self.windows.get(&axis).into_iter().flatten().any(|(of, _)| a.axis == *of)
             {
                 *i = place.into();
             }

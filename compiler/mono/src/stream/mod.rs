@@ -49,9 +49,6 @@ mod levels;
 mod piece;
 mod window;
 
-#[cfg(test)]
-mod tests;
-
 use crate::ir::*;
 use emit::Emit;
 use remc_base::Prov;

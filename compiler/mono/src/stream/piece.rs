@@ -392,30 +392,42 @@ impl Tables {
 
     /// Makes what is there of a shorter axis in a piece known, when a statement goes along it first.
     fn open(&self, e: &mut Emit<'_>, piece: &mut Piece, carried: &[Carried], axis: usize) {
-        let Some(w) = self.axes[axis].window else { return };
-        let tails = carried.iter().filter_map(|c| match c {
-            Carried::Tail(t) if self.along.get(&t.array).is_some_and(|a| a.axis == w.of) => Some(t),
-            _ => None,
-        });
-        let mut kept = None;
-        for t in tails {
-            // All of one axis have as many, those of the widest.
-            kept = kept.or(Some(t.count));
+        let Some(direct) = self.axes[axis].window else { return };
+        self.open(e, piece, carried, direct.of);
+        let mut known: Vec<(usize, Var)> = Vec::new();
+        for c in carried {
+            let Carried::Tail(t) = c else { continue };
+            let Some(longer) = self.along.get(&t.array).map(|a| a.axis) else { continue };
+            if self.shorter_by(axis, longer).is_none() {
+                continue;
+            }
+            self.open(e, piece, carried, longer);
+            // Of all arrays along one axis as many stay.
+            if known.iter().all(|(axis, _)| *axis != longer) {
+                known.push((longer, t.count));
+            }
             if !piece.there.contains_key(&t.array)
-                && let Some((total, all)) = t.all(e, piece, w.of)
+                && let Some((total, all)) = t.all(e, piece, longer)
             {
                 piece.there.insert(t.array, (total, all));
                 piece.ahead.insert(t.array, all.into());
             }
         }
-        if piece.windows.contains_key(&axis) {
-            return;
-        }
-        let kept = kept.map_or(Atom::int(0), Atom::Var);
-        if let Some((at, many, off)) = placed(e, piece, w, kept) {
+        if !piece.at.contains_key(&axis) {
+            let Some((at, many)) = placed(e, piece, direct) else { return };
             piece.at.insert(axis, (at, many));
             piece.with.insert(self.axes[axis].size, many);
-            piece.windows.insert(axis, (w.of, off));
+        }
+        if let Some((at, _)) = piece.at.get(&axis).copied()
+            && !piece.windows.contains_key(&axis)
+        {
+            let mut offs = Vec::new();
+            for (longer, kept) in known {
+                let Some((before, _)) = piece.at.get(&longer).copied() else { continue };
+                let there = e.op("there", ScalarOp::Sub, &[before, kept.into()]);
+                offs.push((longer, e.op("off", ScalarOp::Sub, &[at, there])));
+            }
+            piece.windows.insert(axis, offs);
         }
     }
 }
@@ -467,7 +479,9 @@ fn copied(
     };
     // A slice of a shorter axis begins where that does.
     if let (Some((axis, first)), Exp::View { view: View::Slice { start, .. }, .. }) = (&short, &mut s.exp)
-        && let Some((_, off)) = piece.windows.get(axis)
+        && let Exp::View { array, .. } = &def.exp
+        && let Some(a) = piece.along.get(array)
+        && let Some((_, off)) = piece.windows.get(axis).into_iter().flatten().find(|(of, _)| a.axis == *of)
     {
         start[0] = e.op("first", ScalarOp::Add, &[*off, Atom::int(*first)]);
     }

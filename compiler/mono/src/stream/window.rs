@@ -31,11 +31,6 @@ impl Streamer<'_> {
         };
         let Some((n, width)) = by else { return };
         let Some(of) = self.streamed(n).filter(|_| width <= WIDEST) else { return };
-        // From a shorter axis on to a still shorter one.
-        let Window { of, width } = match self.t.axes[of].window {
-            Some(w) => Window { of: w.of, width: w.width + width },
-            None => Window { of, width },
-        };
         let axis = self.axis(*v, Some(self.t.axes[of].root), None);
         self.t.axes[axis].window = Some(Window { of, width });
     }
@@ -44,13 +39,12 @@ impl Streamer<'_> {
     pub fn tails(&self, defs: &[Stmt], folds: &[Fold]) -> Vec<(Var, i64)> {
         let mut wanted: std::collections::BTreeMap<Var, i64> = std::collections::BTreeMap::new();
         let mut look = |exp: &Exp, axis: usize| {
-            let Some(w) = self.t.axes[axis].window else { return };
             let mut see = |a: Atom| {
                 if let Some(v) = a.as_var()
-                    && self.t.along.get(&v).is_some_and(|a| a.axis == w.of)
+                    && let Some(width) = self.t.along.get(&v).and_then(|a| self.t.shorter_by(axis, a.axis))
                 {
                     let most = wanted.entry(v).or_insert(0);
-                    *most = w.width.max(*most);
+                    *most = width.max(*most);
                 }
             };
             exp.for_each_operand(&mut see);
@@ -78,13 +72,29 @@ impl Streamer<'_> {
 }
 
 impl Tables {
+    /// By how many items an axis is shorter than another one.
+    pub fn shorter_by(&self, short: usize, of: usize) -> Option<i64> {
+        let ((a, by), (b, than)) = (self.longest(short), self.longest(of));
+        (a == b && by > than).then_some(by - than)
+    }
+
+    /// The axis that is shorter than no other one and that this one is part of, and by how much this one is shorter.
+    fn longest(&self, mut axis: usize) -> (usize, i64) {
+        let mut width = 0;
+        while let Some(w) = self.axes[axis].window {
+            width += w.width;
+            axis = w.of;
+        }
+        (axis, width)
+    }
+
     /// The axis of a slice of an array along `axis` that leaves out some first and last items, and how many first ones.
     pub fn window_slice(&self, axis: usize, start: &[Atom], dims: &[Atom]) -> Option<(usize, i64)> {
         let short = self.streamed(*dims.first()?)?;
-        let w = self.axes[short].window.filter(|w| w.of == axis)?;
+        let width = self.shorter_by(short, axis)?;
         let first = start.first()?.as_int()?;
         let rest = start.len() == 1;
-        (rest && (0..=w.width).contains(&first)).then_some((short, first))
+        (rest && (0..=width).contains(&first)).then_some((short, first))
     }
 
     /// Whether an array along `of` is read no further than it may be from the item `i` of a shorter axis.
@@ -97,7 +107,7 @@ impl Tables {
         found: &FxHashMap<Var, &Exp>,
         sizes: &FxHashMap<Var, i64>,
     ) -> bool {
-        let Some(w) = self.axes[short].window.filter(|w| w.of == of) else { return false };
+        let Some(width) = self.shorter_by(short, of) else { return false };
         if at == Atom::Var(i) {
             return true;
         }
@@ -107,7 +117,7 @@ impl Tables {
             Atom::Var(v) => sizes.get(&v).map(|n| n - 1),
         };
         let other = if args[0] == Atom::Var(i) { args[1] } else { args[0] };
-        args.contains(&Atom::Var(i)) && far(other).is_some_and(|d| d <= w.width)
+        args.contains(&Atom::Var(i)) && far(other).is_some_and(|d| d <= width)
     }
 }
 
@@ -164,19 +174,14 @@ impl Tail {
     }
 }
 
-/// Of a shorter axis in a piece: how many items were before and are in it, and how far the first of these is from the first
-/// of the items that are there.
-pub(super) fn placed(e: &mut Emit<'_>, piece: &Piece, w: Window, kept: Atom) -> Option<(Atom, Atom, Atom)> {
+/// Of a shorter axis in a piece: how many items were before, and are in it.
+pub(super) fn placed(e: &mut Emit<'_>, piece: &Piece, w: Window) -> Option<(Atom, Atom)> {
     let (before, count) = piece.at.get(&w.of).copied()?;
-    let width = Atom::int(w.width);
-    let zero = Atom::int(0);
+    let (width, zero) = (Atom::int(w.width), Atom::int(0));
     let short = e.op("before", ScalarOp::Sub, &[before, width]);
     let at = e.op("before", ScalarOp::Max2, &[short, zero]);
     let end = e.op("end", ScalarOp::Add, &[before, count]);
     let end = e.op("end", ScalarOp::Sub, &[end, width]);
     let end = e.op("end", ScalarOp::Max2, &[end, zero]);
-    let many = e.op("items", ScalarOp::Sub, &[end, at]);
-    let there = e.op("there", ScalarOp::Sub, &[before, kept]);
-    let off = e.op("off", ScalarOp::Sub, &[at, there]);
-    Some((at, many, off))
+    Some((at, e.op("items", ScalarOp::Sub, &[end, at])))
 }

@@ -74,7 +74,7 @@ impl<'s, 'm> Fields<'s, 'm> {
             end: 0,
             text: Vec::new(),
             room,
-            line: 1,
+            line: 1 + options.before,
             column: 0,
             idle: 0,
         };

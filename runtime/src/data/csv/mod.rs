@@ -44,6 +44,16 @@ pub fn read(
     options: &Options,
     wanted: &ArrTy,
 ) -> Result<Value, DataError> {
+    Ok(read_headed(source, separator, options, wanted)?.0)
+}
+
+/// The same, and whether its first line names the columns.
+pub fn read_headed(
+    source: &mut super::source::Source<'_>,
+    separator: u8,
+    options: &Options,
+    wanted: &ArrTy,
+) -> Result<(Value, bool), DataError> {
     let Some(plan) = wanted::of(wanted) else {
         return Err(DataError::Mismatch {
             found: "a table, which holds numbers, booleans and texts".into(),
@@ -113,7 +123,7 @@ pub fn read(
         }
     }
     sink_room.keep();
-    Ok(value)
+    Ok((value, header))
 }
 
 /// A first line that names the columns.

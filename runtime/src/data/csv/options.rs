@@ -23,6 +23,8 @@ pub struct Options {
     pub missing: Vec<String>,
     /// Which columns, in which order; all, if none.
     pub columns: Vec<String>,
+    /// How many lines were before these, for messages.
+    pub before: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

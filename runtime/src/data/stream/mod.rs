@@ -5,14 +5,17 @@
 //! | NumPy's array, `.npy`, in row-major order | along its first axis |
 //! | raw numbers, `f32[_,3]` | along its first axis |
 //! | characters, `:text` | characters |
+//! | a table, `.csv` or `.tsv` | its lines ([`table`]) |
 //! | anything else | read as a whole, and gone through from there |
 //!
 //! A pipe is read once, from the first item to the last; whether there is a way back the items say themselves
 //! ([`Items::rewind`]).
 
+pub mod table;
+
 use super::elements::reason;
 use super::source::{Meter, Source};
-use super::{DataError, Format, Place, fit, fit_numpy, of_npy, raw, read_source};
+use super::{DataError, Format, Place, fit, fit_numpy, of_npy, raw, read_source, said};
 use crate::budget::Budget;
 use crate::npy;
 use crate::stream::items::{InFile, InText, Items, Layout};
@@ -120,10 +123,51 @@ pub fn open(
         let none = fit(none, "char", wanted, || "`:text` reads a file's characters as a vector".into())?;
         return Ok(Opened { given: Given::Items(Box::new(InText::new(begun, shown))), none });
     }
+    let mut begun = begun;
+    if let Some(how) = table_of(place, selector, begins, wanted)? {
+        match table::InTable::open(begun, shown, how)? {
+            table::Opened::Lines(lines, none) => return Ok(Opened { given: Given::Items(lines), none }),
+            table::Opened::Other(from, read) => {
+                begun = from;
+                match begun.is_file {
+                    true => drop(begun.seek(SeekFrom::Start(0)).map_err(unreadable)?),
+                    false => begun.start = Cursor::new(read),
+                }
+            }
+        }
+    }
     let Begun { start, rest, .. } = begun;
     let mut source = Source::begun(start.into_inner(), rest, meter, budget).map_err(unreadable)?;
     let value = read_source(&mut source, place, name, wanted)?;
     Ok(of_value(value))
+}
+
+/// How a table is written, if the file is one whose lines are items.
+fn table_of(
+    place: &Place,
+    selector: Option<&str>,
+    begins: Option<Format>,
+    wanted: &ArrTy,
+) -> Result<Option<table::How>, DataError> {
+    let (format, options) = match selector {
+        Some(s) => said(s, &place.path)?,
+        None if begins.is_none() => match Format::of_name(&place.path) {
+            Some(format) => (format, None),
+            None => return Ok(None),
+        },
+        None => return Ok(None),
+    };
+    let separator = match format {
+        Format::Csv => b',',
+        Format::Tsv => b'\t',
+        _ => return Ok(None),
+    };
+    // The first line of an open rank may be all there is.
+    if wanted.shape.items().len() != wanted.shape.least_rank() {
+        return Ok(None);
+    }
+    let options = options.unwrap_or_default();
+    Ok(Some(table::How { separator, options, wanted: wanted.clone() }))
 }
 
 fn is_text(place: &Place) -> bool {
