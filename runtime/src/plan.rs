@@ -73,12 +73,23 @@ pub trait Machine {
     ) -> Result<(), Stopped>;
 
     /// Items of a channel: how many, and a buffer of them for each of its arrays.
-    fn pull(&mut self, _: Prov, channel: usize, _: u64, _: stream::Take) -> Result<Pulled<Self::Buffer>, Stopped> {
+    fn pull(
+        &mut self,
+        _: Prov,
+        channel: usize,
+        _: u64,
+        _: stream::Take,
+    ) -> Result<Pulled<Self::Buffer>, Stopped> {
         broken(format!("a device without streams is asked for items of channel {channel}"))
     }
 
     /// Appends items to a channel: the buffer, the base type and the dims of each of its arrays.
-    fn push(&mut self, _: Prov, channel: usize, _: &[(&Self::Buffer, BaseTy, Vec<usize>)]) -> Result<(), Stopped> {
+    fn push(
+        &mut self,
+        _: Prov,
+        channel: usize,
+        _: &[(&Self::Buffer, BaseTy, Vec<usize>)],
+    ) -> Result<(), Stopped> {
         broken(format!("a device without streams is given items of channel {channel}"))
     }
 

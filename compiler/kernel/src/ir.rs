@@ -102,7 +102,9 @@ use remc_base::ops::ScalarOp;
 pub use remc_base::ops::neutral;
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
 pub use remc_flat::ir::{Compare, Test};
-pub use remc_mono::ir::{Atom, Channel, ChannelArray, Gives, Input, InputWitness, Output, Take, Var, Witness};
+pub use remc_mono::ir::{
+    Atom, Channel, ChannelArray, Gives, Input, InputWitness, Output, Take, Var, Witness,
+};
 
 define_id! {
     /// A kernel of a program.

@@ -520,7 +520,10 @@ impl<'t> Parser<'t> {
             "push" => {
                 let channel = number(items.next("a channel")?)?;
                 let buffers = Items::list(items.next("buffers")?, "a list of buffers")?.rest;
-                StmtKind::Push { channel, buffers: buffers.iter().map(|s| self.var(s)).collect::<Result<_>>()? }
+                StmtKind::Push {
+                    channel,
+                    buffers: buffers.iter().map(|s| self.var(s)).collect::<Result<_>>()?,
+                }
             }
             _ => return fail(s, format!("unknown form of statement `{head}`")),
         };

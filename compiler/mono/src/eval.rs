@@ -500,7 +500,9 @@ impl Eval<'_, '_> {
             }
             Exp::Pull { channel, at, take } => {
                 let at = self.size(*at)?;
-                let Some(arrays) = self.channels.items.get(*channel) else { return bug("a channel that is not there") };
+                let Some(arrays) = self.channels.items.get(*channel) else {
+                    return bug("a channel that is not there");
+                };
                 let left = arrays.first().map_or(0, |a| a.dims[0]).saturating_sub(at);
                 let chunk = if self.channels.chunk == 0 { left } else { self.channels.chunk };
                 let wanted = match take {
@@ -545,7 +547,9 @@ impl Eval<'_, '_> {
             }
             Exp::Push { channel, arrays } => {
                 let pieces = arrays.iter().map(|v| self.atom((*v).into())).collect::<R<Vec<_>>>()?;
-                let Some(all) = self.channels.items.get_mut(*channel) else { return bug("a channel that is not there") };
+                let Some(all) = self.channels.items.get_mut(*channel) else {
+                    return bug("a channel that is not there");
+                };
                 for (to, piece) in all.iter_mut().zip(pieces) {
                     let n = to.dims[0] + piece.dims[0];
                     to.dims = std::iter::once(n).chain(piece.dims[1..].iter().copied()).collect();

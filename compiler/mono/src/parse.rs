@@ -153,8 +153,16 @@ pub fn parse_with<'t, T>(
         return fail(top, format!("`{unused}` is part of nothing"));
     }
     let vars = p.table(top)?;
-    let whole =
-        Program { name: read_name, provs, vars, params, inputs, channels, body: Body::default(), output: read_output };
+    let whole = Program {
+        name: read_name,
+        provs,
+        vars,
+        params,
+        inputs,
+        channels,
+        body: Body::default(),
+        output: read_output,
+    };
     Ok((whole, read_body))
 }
 
@@ -458,7 +466,10 @@ impl<'t> Parser<'t> {
         let channel = number(items.next("a channel")?)?;
         if head == "push" {
             let arrays = std::mem::take(&mut items.rest);
-            return Ok(Exp::Push { channel, arrays: arrays.iter().map(|s| self.var(s)).collect::<Result<_>>()? });
+            return Ok(Exp::Push {
+                channel,
+                arrays: arrays.iter().map(|s| self.var(s)).collect::<Result<_>>()?,
+            });
         }
         let at = self.atom(items.next("a place")?)?;
         Ok(Exp::Pull { channel, at, take: take(items.next("how many")?, &mut |s| self.atom(s))? })

@@ -202,7 +202,8 @@ impl Exp {
 
     /// Whether evaluating this can stop the program, or is seen from outside of it: it is to be done where it stands.
     pub fn can_stop(&self) -> bool {
-        matches!(self, Exp::Check { .. } | Exp::Push { .. } | Exp::Pull { .. }) || self.bodies().into_iter().any(Body::can_stop)
+        matches!(self, Exp::Check { .. } | Exp::Push { .. } | Exp::Pull { .. })
+            || self.bodies().into_iter().any(Body::can_stop)
     }
 }
 

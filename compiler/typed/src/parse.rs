@@ -421,7 +421,11 @@ impl<'t> Types<'t> {
         let ret = self.arr(items.next("the result's type")?)?.0;
         let streams = match items.rest.is_empty() {
             true => Vec::new(),
-            false => Items::form(items.next("(streams …)")?, "streams")?.rest.iter().map(id).collect::<Result<_>>()?,
+            false => Items::form(items.next("(streams …)")?, "streams")?
+                .rest
+                .iter()
+                .map(id)
+                .collect::<Result<_>>()?,
         };
         items.end()?;
         Ok(EntrySignature { indices, params, streams, ret })

@@ -347,8 +347,12 @@ fn term(ty: ArrTy, i: &[IVar], n: &str, d: Dim, s: Shape) -> Definition {
     let check = ExprKind::Check { fact: Fact::Equal(d.clone(), d.clone()), why: n.into(), body: e(unbox) };
     let iapp = ExprKind::IApp { func: e(check), args: vec![Index::Dim(d.clone()), Index::Shape(s.clone())] };
     let body = e(ExprKind::Frame { dims: vec![d.clone()], elems: vec![e(iapp), e(ExprKind::ReifyShape(s))] });
-    let entry =
-        EntrySignature { indices: i.to_vec(), params: vec![(Name::new(n), ty.clone())], ret: ty.clone() };
+    let entry = EntrySignature {
+        indices: i.to_vec(),
+        params: vec![(Name::new(n), ty.clone())],
+        streams: Vec::new(),
+        ret: ty.clone(),
+    };
     Definition { entry: Some(entry), ..def(ty.clone(), e(ExprKind::Lam { params: vec![local(2)], body })) }
 }
 

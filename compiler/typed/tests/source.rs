@@ -175,7 +175,7 @@ fn an_entry_keeps_the_names_of_its_parameters() {
     let body = lam(vec![xs.clone(), index], app(global("index"), vec![var(&xs)], ty.clone()));
     let body = node(ExprKind::ILam { params: vec![n.clone()], body }, int());
     let params = vec![(Name::new("xs"), ty.clone()), (Name::new("index"), int())];
-    let entry = EntrySignature { indices: vec![n], params, ret: ty };
+    let entry = EntrySignature { indices: vec![n], params, streams: Vec::new(), ret: ty };
     let name = GlobalId { module: ModuleId(9), name: Name::new("main") };
     let d = Definition { name, ty: body.ty.clone(), body, entry: Some(entry) };
     let text = definition(&d, Item::Entry, &Prelude);

@@ -359,7 +359,8 @@ impl Context<'_> {
         let mut words = vec![piece.count as u64];
         for (bytes, l) in piece.arrays.iter().zip(layout) {
             let width = l.bytes();
-            let many = if l.starts.is_some() { bytes.len().checked_div(width).unwrap_or(0) } else { piece.count };
+            let many =
+                if l.starts.is_some() { bytes.len().checked_div(width).unwrap_or(0) } else { piece.count };
             let dims: Vec<u64> = std::iter::once(many).chain(l.item).map(|n| n as u64).collect();
             let address = self.allocate(prov, u64::from(l.base.bits() / 8), &dims);
             if address.is_null() {
@@ -393,7 +394,8 @@ impl Context<'_> {
         let part = |(address, base, dims): &'_ (*const u8, BaseTy, Vec<usize>)| {
             let bytes = dims.iter().product::<usize>() * (base.bits() as usize / 8);
             // SAFETY: the caller's promise: there are as many elements.
-            let bytes = unsafe { if bytes == 0 { &[][..] } else { std::slice::from_raw_parts(*address, bytes) } };
+            let bytes =
+                unsafe { if bytes == 0 { &[][..] } else { std::slice::from_raw_parts(*address, bytes) } };
             (*base, bytes)
         };
         let parts: Vec<(BaseTy, &[u8])> = shapes.iter().map(part).collect();
@@ -683,7 +685,9 @@ pub unsafe extern "C" fn remc_pull(
     out: *mut u64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    let Some(words) = (unsafe { (*context).pull(prov, channel, at, Take::of_words(take, n)) }) else { return 1 };
+    let Some(words) = (unsafe { (*context).pull(prov, channel, at, Take::of_words(take, n)) }) else {
+        return 1;
+    };
     // SAFETY: the caller's promise.
     unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), out, words.len()) };
     0

@@ -514,7 +514,8 @@ fn a_kernel_that_is_compiled_late_is_asked_for_once_and_waiting_is_no_run_time()
         Ok(bump as KernelFn)
     };
     let touched = vec![Vec::new(); 4];
-    let kernels = Kernels { touched: &touched, late: Some(&late), thresholds: None, limit: None, channels: None };
+    let kernels =
+        Kernels { touched: &touched, late: Some(&late), thresholds: None, limit: None, channels: None };
     // SAFETY: the entry keeps to the ABI, and the words outlive the call.
     let done = unsafe { cpu.run(launches_late, &params, 0, kernels) }.unwrap();
     assert_eq!(*asked.borrow(), [3]);
@@ -567,7 +568,8 @@ fn a_run_is_ended_by_its_limit() {
             let mut within = |time| {
                 states.fill(0);
                 let limit = Some(Limit { time, ended: Some(&ended) });
-                let kernels = Kernels { touched: &[Vec::new()], late: None, thresholds: None, limit, channels: None };
+                let kernels =
+                    Kernels { touched: &[Vec::new()], late: None, thresholds: None, limit, channels: None };
                 let start = Instant::now();
                 // SAFETY: the entry keeps to the ABI, and the states outlive the call.
                 let done = unsafe { cpu.run(slow_chains, &params, 0, kernels) };

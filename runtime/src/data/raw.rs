@@ -59,7 +59,9 @@ impl RawType {
             return Ok((self.ty, shape[1..].to_vec(), Some(shape[0] as u64)));
         }
         let Some(item) = item.iter().copied().collect::<Option<Vec<usize>>>() else {
-            return Err(format!("the items of {self} are of an open size: `_` is the first size of a stream"));
+            return Err(format!(
+                "the items of {self} are of an open size: `_` is the first size of a stream"
+            ));
         };
         if first.is_none() && item.contains(&0) {
             return Err(format!("the items of {self} take no bytes, so nobody knows how many there are"));

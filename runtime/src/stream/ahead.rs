@@ -51,7 +51,19 @@ impl Ahead {
         let thread = std::thread::Builder::new().name("stream".into()).spawn(work).ok();
         let have = Piece { count: 0, arrays: vec![Vec::new(); layout.len()] };
         let (open, ended, at, begun) = (false, false, 0, false);
-        Ahead { layout, item_bytes, asks: Some(asks), given, thread, open, have, ended, at, begun, used: Vec::new() }
+        Ahead {
+            layout,
+            item_bytes,
+            asks: Some(asks),
+            given,
+            thread,
+            open,
+            have,
+            ended,
+            at,
+            begun,
+            used: Vec::new(),
+        }
     }
 
     pub fn layout(&self) -> &[Layout] {

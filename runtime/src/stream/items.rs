@@ -186,11 +186,12 @@ impl<R: Read + Seek + Send> Items for InText<R> {
         &self.layout
     }
 
-    fn read(&mut self, most: usize, used: Piece) -> Result<Piece, String> {
-        // A character has at least one byte.
+    fn read(&mut self, most: usize, _: Piece) -> Result<Piece, String> {
+        // A character has at least one byte, and at most four.
         let mut bytes = std::mem::take(&mut self.open);
-        let read = (&mut self.from).take(most.max(4) as u64).read_to_end(&mut bytes);
-        let n = read.map_err(|e| format!("`{}` cannot be read on, after {} characters: {e}", self.name, self.at))?;
+        let read = (&mut self.from).take(most.saturating_add(4) as u64).read_to_end(&mut bytes);
+        let n = read
+            .map_err(|e| format!("`{}` cannot be read on, after {} characters: {e}", self.name, self.at))?;
         let (text, rest) = match std::str::from_utf8(&bytes) {
             Ok(text) => (text, &[][..]),
             // What is cut off within a character comes with the next piece.
@@ -212,9 +213,6 @@ impl<R: Read + Seek + Send> Items for InText<R> {
         }
         self.open = rest.to_vec();
         self.at += count as u64;
-        if count == 0 && n > 0 {
-            return self.read(most, used);
-        }
         Ok(Piece { count, arrays: vec![all] })
     }
 
@@ -272,9 +270,11 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
         let left = self.length.map_or(u64::MAX, |n| n - self.at);
         let want = (most as u64).min(left) as usize;
         let item = self.layout[0].bytes();
-        let bytes = want.checked_mul(item).ok_or_else(|| format!("{want} items of {item} bytes are too many"))?;
+        let bytes =
+            want.checked_mul(item).ok_or_else(|| format!("{want} items of {item} bytes are too many"))?;
         let mut all = used.arrays.pop().unwrap_or_default();
-        all.try_reserve_exact(bytes.saturating_sub(all.len())).map_err(|_| format!("there is no memory for {want} items of `{}`", self.name))?;
+        all.try_reserve_exact(bytes.saturating_sub(all.len()))
+            .map_err(|_| format!("there is no memory for {want} items of `{}`", self.name))?;
         // What was there before is overwritten, and need not be zero.
         all.resize(bytes, 0);
         let mut filled = 0;
@@ -283,12 +283,14 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(format!("`{}` cannot be read on, after {} items: {e}", self.name, self.at)),
+                Err(e) => {
+                    return Err(format!("`{}` cannot be read on, after {} items: {e}", self.name, self.at));
+                }
             }
         }
         all.truncate(filled);
-        let count = if item == 0 { want } else { all.len() / item };
-        if item > 0 && all.len() % item != 0 {
+        let count = all.len().checked_div(item).unwrap_or(want);
+        if item > 0 && !all.len().is_multiple_of(item) {
             let (have, at) = (all.len() % item, self.at + count as u64);
             return Err(format!("`{}` ends within item {at}: it has {have} of its {item} bytes", self.name));
         }
@@ -296,14 +298,20 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
             && let Some(length) = self.length
         {
             let there = self.at + count as u64;
-            return Err(format!("`{}` is cut off: its header says {length} items, and there are {there}", self.name));
+            return Err(format!(
+                "`{}` is cut off: its header says {length} items, and there are {there}",
+                self.name
+            ));
         }
         if self.swapped {
             let size = self.layout[0].base.bits() as usize / 8;
             all.chunks_exact_mut(size).for_each(<[u8]>::reverse);
         }
         if self.layout[0].base == BaseTy::Bool && all.iter().any(|b| *b > 1) {
-            return Err(format!("`{}` has a byte that is no truth value, among the items from {} on", self.name, self.at));
+            return Err(format!(
+                "`{}` has a byte that is no truth value, among the items from {} on",
+                self.name, self.at
+            ));
         }
         self.at += count as u64;
         Ok(Piece { count, arrays: vec![all] })

@@ -96,7 +96,8 @@ impl Channels {
             Begin::Input(items) => Channel::Input(Ahead::new(items)),
             Begin::Result(sink) => Channel::Result(sink),
             Begin::Kept(arrays) => {
-                let none = |(base, rank): (BaseTy, usize)| Kept { base, dims: vec![0; rank + 1], bytes: Vec::new() };
+                let none =
+                    |(base, rank): (BaseTy, usize)| Kept { base, dims: vec![0; rank + 1], bytes: Vec::new() };
                 Channel::Kept(arrays.into_iter().map(none).collect())
             }
         });
@@ -223,7 +224,9 @@ pub fn value(base: BaseTy, shape: Vec<usize>, bytes: &[u8]) -> Option<Value> {
         BaseTy::Bool => Data::Bool(bytes.iter().map(|b| *b != 0).collect()),
         BaseTy::Char => {
             let codes: Vec<u32> = numbers!(u32);
-            Data::Char(codes.into_iter().map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+            Data::Char(
+                codes.into_iter().map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER)).collect(),
+            )
         }
         BaseTy::I8 => Data::I8(numbers!(i8)),
         BaseTy::I16 => Data::I16(numbers!(i16)),

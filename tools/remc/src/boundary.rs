@@ -1,17 +1,17 @@
 //! Values across the boundary of compiled code: arrays of tuples become several arrays on the way in, and
 //! several arrays become one value on the way out.
 
+use crate::inputs::Streams;
 use remc_base::value::{Atom, BoxValue, Data, IndexValue};
 use remc_base::{AtomTy, Dim, IVar, Scalar, Shape, Subst, Value};
 use remc_kernel::ir::{Channel, Input, Program, Ty};
 pub use remc_mono::input::arrays as leaves;
 use remc_mono::ir::{self as mono, Output, Witness};
 use remc_mono::output::{boxes, functions, shaped, tuples};
-use crate::inputs::Streams;
 use remc_runtime::budget::available;
 use remc_runtime::data::stream::Given;
-use remc_runtime::stream::items::InMemory;
 use remc_runtime::stream::chunk::Chunk;
+use remc_runtime::stream::items::InMemory;
 use remc_runtime::stream::written::Shared;
 use remc_runtime::stream::{Begin, Channels};
 use std::borrow::Cow;

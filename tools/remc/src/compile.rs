@@ -433,11 +433,18 @@ pub fn too_large(session: &Session, t: &TooLarge) -> Diagnostic<Span> {
 }
 
 /// What needs a stream as a whole.
-fn unstreamable(session: &Session, e: &Unstreamable, at: &[(remc_base::GlobalId, remc_base::NodeId)]) -> Diagnostic<Span> {
+fn unstreamable(
+    session: &Session,
+    e: &Unstreamable,
+    at: &[(remc_base::GlobalId, remc_base::NodeId)],
+) -> Diagnostic<Span> {
     let stream = &e.stream;
     let mut d = Diagnostic::error(
         codes::UNSTREAMABLE,
-        format!("the stream `{stream}` is gone through from the left, a piece at a time: this {}", e.why.says()),
+        format!(
+            "the stream `{stream}` is gone through from the left, a piece at a time: this {}",
+            e.why.says()
+        ),
     );
     let user = at.iter().find(|(g, _)| g.module >= session.first_user_module());
     if let Some(span) = user.or(at.first()).and_then(|(g, node)| session.node_span(g, *node)) {

@@ -202,7 +202,8 @@ pub fn bind(
     if let Some(stopped) = read_twice(session, &code.program, &streams.0) {
         return Ok(Err(stopped));
     }
-    let channels = boundary::channels(&code.program, &arguments, streams.0, streams.1).map_err(wrong)?.map(RefCell::new);
+    let channels =
+        boundary::channels(&code.program, &arguments, streams.0, streams.1).map_err(wrong)?.map(RefCell::new);
     let mut flat = Vec::new();
     for (input, value) in code.program.inputs.iter().zip(arguments) {
         leaves(input, Cow::Owned(value), &mut flat).map_err(wrong)?;
@@ -233,7 +234,9 @@ pub fn bind(
 fn read_twice(session: &Session, p: &Program, streams: &Streams) -> Option<RuntimeError> {
     for (k, given) in streams {
         let Stream::Items(items) = given else { continue };
-        let Some((channel, c)) = p.channels.iter().enumerate().find(|(_, c)| c.input == Some(*k)) else { continue };
+        let Some((channel, c)) = p.channels.iter().enumerate().find(|(_, c)| c.input == Some(*k)) else {
+            continue;
+        };
         let passes = p.passes(channel);
         let (false, Some(again)) = (items.rewinds(), passes.get(1)) else { continue };
         let trace = if p.provs.contains(*again) { p.provs.trace(*again) } else { Vec::new() };

@@ -165,10 +165,11 @@ impl Editor {
         let session = &self.session;
         let code = cpu::kept(session, kernels).map_err(failed)?;
         let device = cpu::device(None, Some(MEMORY));
-        let bound = match cpu::bind(session, &code, &device, &[], Vec::new(), (Vec::new(), None)).map_err(failed)? {
-            Ok(bound) => bound,
-            Err(e) => return Err(problem(session, &stopped(session, &e))),
-        };
+        let bound =
+            match cpu::bind(session, &code, &device, &[], Vec::new(), (Vec::new(), None)).map_err(failed)? {
+                Ok(bound) => bound,
+                Err(e) => return Err(problem(session, &stopped(session, &e))),
+            };
         let limit = Limit { time: program.limit, ended: Some(stop) };
         match cpu::within(session, &code, &device, &bound, (None, Some(limit))).map_err(failed)? {
             Ok(finished) => {

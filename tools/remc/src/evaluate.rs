@@ -7,14 +7,14 @@
 //! itself. The interpreter has no need of that: it computes a definition once and keeps its value.
 
 use crate::args::{Device, Run};
+use crate::boundary;
 use crate::codes;
 use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 #[cfg(feature = "llvm")]
 use crate::cpu;
 use crate::exhausted::{Doing, during};
-use crate::boundary;
-use crate::output::Output;
 use crate::inputs::{self, Streams};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
 use crate::tune::pick::Pick;
@@ -26,10 +26,10 @@ use remc_driver::pipeline::Stage;
 use remc_driver::program::together;
 use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
-use remc_runtime::budget::Budget;
-use remc_typed::ir::EntrySignature;
 use remc_mono::ir as mono;
+use remc_runtime::budget::Budget;
 use remc_runtime::stream::written::{CLOSED, Shared};
+use remc_typed::ir::EntrySignature;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,18 +78,20 @@ impl Evaluation<'_> {
         }
         let budget = Budget::of(self.args.memory_limit);
         let stopped = match self.compile(targets, &[], &mut dumps)? {
-            Ok(kernel) => match self.execute(kernel, (&[], &[]), (Vec::new(), (Vec::new(), None)), &budget)? {
-                Ok((value, report)) => {
-                    let Data::Tuple(tuples) = &value.data else {
-                        return Err(bug("several values and no tuple of them".into()));
-                    };
-                    tuples.iter().flat_map(|parts| parts.iter()).try_for_each(show)?;
-                    return Ok(report);
+            Ok(kernel) => {
+                match self.execute(kernel, (&[], &[]), (Vec::new(), (Vec::new(), None)), &budget)? {
+                    Ok((value, report)) => {
+                        let Data::Tuple(tuples) = &value.data else {
+                            return Err(bug("several values and no tuple of them".into()));
+                        };
+                        tuples.iter().flat_map(|parts| parts.iter()).try_for_each(show)?;
+                        return Ok(report);
+                    }
+                    // One after the other they may have room.
+                    Err(e) if e.code == TOO_LARGE => None,
+                    Err(e) => Some(e),
                 }
-                // One after the other they may have room.
-                Err(e) if e.code == TOO_LARGE => None,
-                Err(e) => Some(e),
-            },
+            }
             Err(
                 e @ (CompileError::NoNumber(..)
                 | CompileError::NoSize(..)
@@ -139,8 +141,7 @@ impl Evaluation<'_> {
                 (solve(sig, &arguments)?, arguments, Vec::new())
             }
             Some(sig) => {
-                let (arguments, streams) =
-                    inputs::open_all(&global.name, sig, &self.args.inputs, &budget)?;
+                let (arguments, streams) = inputs::open_all(&global.name, sig, &self.args.inputs, &budget)?;
                 (solve(sig, &arguments)?, arguments, streams)
             }
         };
@@ -238,7 +239,9 @@ impl Evaluation<'_> {
     /// The result, if it is written piece by piece.
     fn written(&self, p: &remc_kernel::ir::Program) -> Outcome<Option<Shared>> {
         let mut pushed = p.channels.iter().filter(|c| c.output.is_some());
-        let (Some(c), None, Some(output)) = (pushed.next(), pushed.next(), self.output) else { return Ok(None) };
+        let (Some(c), None, Some(output)) = (pushed.next(), pushed.next(), self.output) else {
+            return Ok(None);
+        };
         let of_result = |o: &mono::Output| matches!(o, mono::Output::Array(k) if c.output == Some(*k));
         let boxed = match &p.output {
             o if of_result(o) => false,

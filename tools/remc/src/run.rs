@@ -44,17 +44,16 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     };
     session.verify(&session.link(file, &targets), file)?;
     let expressions = targets.iter().map(|d| d.name(&session.db).clone()).collect();
-    let evaluation =
-        Evaluation {
-            session: &session,
-            file,
-            args,
-            device: device(args),
-            expressions,
-            reporter,
-            output: plot.is_none().then_some(&output),
-            given: &[],
-        };
+    let evaluation = Evaluation {
+        session: &session,
+        file,
+        args,
+        device: device(args),
+        expressions,
+        reporter,
+        output: plot.is_none().then_some(&output),
+        given: &[],
+    };
     // What a device has to say comes before the values.
     let evaluated = evaluation.run(&targets, dumps, &mut |value| {
         reporter.show(&session, &session.notices());

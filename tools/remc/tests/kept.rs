@@ -27,7 +27,14 @@ fn run(session: &Session, file: SourceFile, entry: &str, numbers: &[i64]) -> Res
     let arguments = vec![Value::of_scalars(BaseTy::I64, vec![numbers.len()], scalars)];
     let indices = remc_interp::solve_indices(&signature, &arguments).expect("it fits");
     let cpu = remc::cpu::device(Some(1), None);
-    let ran = remc::cpu::run(session, &code, &cpu, &signature.indices, &indices, arguments, 1);
+    let ran = remc::cpu::run(
+        session,
+        &code,
+        &cpu,
+        (&signature.indices, &indices),
+        (arguments, (Vec::new(), None)),
+        1,
+    );
     match ran.unwrap_or_else(|e| panic!("{e:?}")) {
         Ok(ran) => Ok(ran.value),
         Err(stopped) => {

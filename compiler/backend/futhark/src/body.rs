@@ -258,9 +258,11 @@ impl<'p> Printer<'p> {
             }
             Exp::Grade { axis, body, gives } => self.grade(axis, body, *gives),
             Exp::View { view, array } => self.view(view, *array, &s.pat),
-            Exp::Filter { .. } | Exp::Join { .. } | Exp::Check { .. } | Exp::Pull { .. } | Exp::Push { .. } => {
-                Err(Error("a statement that binds by itself".into()))
-            }
+            Exp::Filter { .. }
+            | Exp::Join { .. }
+            | Exp::Check { .. }
+            | Exp::Pull { .. }
+            | Exp::Push { .. } => Err(Error("a statement that binds by itself".into())),
         }
     }
 

@@ -225,6 +225,7 @@ fn entry() -> (Prog, Definition) {
     let signature = EntrySignature {
         indices: vec![n, s],
         params: vec![("xs".into(), xs.clone()), ("ys".into(), ys)],
+        streams: Vec::new(),
         ret: xs,
     };
     let d = Definition { name: global(1, "main"), ty: fn_ty(), body, entry: Some(signature) };
@@ -263,7 +264,12 @@ fn a_dim_is_solved_from_what_is_in_boxes() {
     let body = ArrTy::new(INT, Shape::of_dims([Dim::rigid(n.clone()), Dim::rigid(m.clone())]));
     let sigma = AtomTy::sigma(vec![n], body);
     let xs = ArrTy::new(sigma.clone(), Shape::of_dims([Dim::rigid(k.clone())]));
-    let sig = EntrySignature { indices: vec![m, k], params: vec![("xs".into(), xs)], ret: ty(INT, &[]) };
+    let sig = EntrySignature {
+        indices: vec![m, k],
+        params: vec![("xs".into(), xs)],
+        streams: Vec::new(),
+        ret: ty(INT, &[]),
+    };
     let boxes = |all: &[(i64, [usize; 2])]| {
         let one = |(n, shape): &(i64, [usize; 2])| {
             let value = val(shape, &vec![0; shape.iter().product()]);
@@ -286,7 +292,8 @@ fn a_dim_is_solved_from_what_is_in_boxes() {
 fn a_dim_is_solved_from_a_sum() {
     let (n, t) = (IVar::dim(1, "n"), ty(INT, &[]));
     let xs = ArrTy::new(INT, Shape::of_dims([Dim::rigid(n.clone()).scale(2).add(&Dim::from(1))]));
-    let sig = EntrySignature { indices: vec![n], params: vec![("xs".into(), xs)], ret: t };
+    let sig =
+        EntrySignature { indices: vec![n], params: vec![("xs".into(), xs)], streams: Vec::new(), ret: t };
     assert_eq!(solve_indices(&sig, &[val(&[5], &[0; 5])]).unwrap(), vec![IndexValue::Dim(2)]);
     let e = solve_indices(&sig, &[val(&[4], &[0; 4])]).unwrap_err();
     assert_eq!(e.reason, "axis 0: no n makes (+ (* 2 n) 1) equal to 4");
@@ -295,7 +302,8 @@ fn a_dim_is_solved_from_a_sum() {
 #[test]
 fn an_entry_without_parameters() {
     for body in [int(3), lam(&[], int(3))] {
-        let entry = EntrySignature { indices: vec![], params: vec![], ret: ty(INT, &[]) };
+        let entry =
+            EntrySignature { indices: vec![], params: vec![], streams: Vec::new(), ret: ty(INT, &[]) };
         let d = Definition { name: global(1, "m"), ty: ty(INT, &[]), body, entry: Some(entry) };
         let p = Prog::default();
         assert_eq!(Interp::new(&p, ModuleId(1)).call_entry(&d, &[], vec![]).unwrap(), val(&[], &[3]));

@@ -153,7 +153,12 @@ impl Plan {
         let leaf = body(c, mono::Exp::Index { array: from, at: vec![i.into()] });
         let sum = body(q, mono::Exp::Op(ScalarOp::Add, vec![x.into(), y.into()]));
         let lambda = mono::Lambda { params: vec![x, y], body: sum };
-        let op = mono::Combine { lambda, start: Some(vec![mono::Atom::Const(Scalar::I64(0))]), assoc: true, alone: false };
+        let op = mono::Combine {
+            lambda,
+            start: Some(vec![mono::Atom::Const(Scalar::I64(0))]),
+            assoc: true,
+            alone: false,
+        };
         let scan = Scan { index: i, kind: mono::ScanKind::Full, op: &op, leaf: &leaf, epilogue: None };
         self.seg_scan(&[to], &[], size, scan)?;
         self.place(to)

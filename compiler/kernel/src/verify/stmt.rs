@@ -224,7 +224,9 @@ impl<'p> Verifier<'p> {
             let count = own.or(pulled.map(|(n, _)| n));
             let many = count.is_none_or(|n| ty.dims.first() == Some(&n.into()));
             let fits = (ty.base, ty.dims.len(), ty.space) == (a.base, a.rank + 1, Space::Global);
-            self.ensure(fits && many, Rule::Channel, || format!("{} is not of the channel's items", self.name(*b)))?;
+            self.ensure(fits && many, Rule::Channel, || {
+                format!("{} is not of the channel's items", self.name(*b))
+            })?;
         }
         Ok(())
     }

@@ -455,11 +455,9 @@ fn movable(exp: &Exp) -> Movable {
     match exp {
         Exp::Op(..) | Exp::Cast(..) => Movable::Free,
         // A copy is for the simplifier.
-        Exp::Atom(_)
-        | Exp::Check { .. }
-        | Exp::While { .. }
-        | Exp::Pull { .. }
-        | Exp::Push { .. } => Movable::No,
+        Exp::Atom(_) | Exp::Check { .. } | Exp::While { .. } | Exp::Pull { .. } | Exp::Push { .. } => {
+            Movable::No
+        }
         Exp::Index { .. } | Exp::Literal { .. } | Exp::View { .. } => Movable::IfSafe,
         Exp::Map { body, .. } if is_cheap(&body.stmts) => Movable::No,
         _ => {

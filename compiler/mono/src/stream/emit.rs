@@ -75,7 +75,11 @@ impl<'p> Emit<'p> {
         match array.as_var() {
             Some(v) if !at.is_empty() => {
                 let info = self.p.vars[v].clone();
-                self.let_(info.name.as_str(), info.ty.cell(at.len()), Exp::Index { array: v, at: at.to_vec() })
+                self.let_(
+                    info.name.as_str(),
+                    info.ty.cell(at.len()),
+                    Exp::Index { array: v, at: at.to_vec() },
+                )
             }
             _ => array,
         }

@@ -26,8 +26,8 @@ use super::emit::Emit;
 use super::{Along, Streamer};
 use crate::ir::*;
 use crate::walk::Copier;
-use remc_base::ops::{ScalarOp, zero};
 use remc_base::Scalar;
+use remc_base::ops::{ScalarOp, zero};
 use rustc_hash::FxHashMap;
 
 /// A reduction, loop or scatter along a stream, by itself or at each point of a map.
@@ -110,7 +110,8 @@ impl Piece {
         let mut stmts = Vec::with_capacity(body.stmts.len());
         for mut s in std::mem::take(&mut body.stmts) {
             if let Exp::Index { array, at } = &mut s.exp
-                && let Some(i) = self.along.get(array).filter(|a| a.axis == of).and_then(|a| at.get_mut(a.dim))
+                && let Some(i) =
+                    self.along.get(array).filter(|a| a.axis == of).and_then(|a| at.get_mut(a.dim))
             {
                 if *i == Atom::Var(index) {
                     *i = first.into();
@@ -307,9 +308,9 @@ impl Fold {
     pub fn piece(&self, e: &mut Emit<'_>, piece: &Piece, state: &[Atom]) -> Vec<Atom> {
         let Some((before, count)) = piece.at.get(&self.along).copied() else { return state.to_vec() };
         let (body, index) = match &self.inner {
-            Exp::Reduce { body, axis, .. } | Exp::For { body, axis, .. } | Exp::Scatter { body, axis, .. } => {
-                (body, axis.var)
-            }
+            Exp::Reduce { body, axis, .. }
+            | Exp::For { body, axis, .. }
+            | Exp::Scatter { body, axis, .. } => (body, axis.var),
             _ => return state.to_vec(),
         };
         let (body, place) = piece.local(e, body, index, self.along);
@@ -337,9 +338,9 @@ impl Fold {
 pub(super) fn is_exact(exp: &Exp, p: &Program) -> bool {
     let (Exp::Reduce { op, .. } | Exp::Scan { op, .. }) = exp else { return false };
     let Some(ops) = op.component_ops() else { return false };
-    ops.iter().zip(&op.lambda.params).all(|(op, v)| {
-        !p.vars[*v].ty.base.is_float() || matches!(op, ScalarOp::Min2 | ScalarOp::Max2)
-    })
+    ops.iter()
+        .zip(&op.lambda.params)
+        .all(|(op, v)| !p.vars[*v].ty.base.is_float() || matches!(op, ScalarOp::Min2 | ScalarOp::Max2))
 }
 
 /// A value that is never read.

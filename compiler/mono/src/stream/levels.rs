@@ -30,7 +30,10 @@ pub(super) struct Sink {
 pub(super) enum What {
     Fold(Fold),
     /// An array goes to a channel.
-    Push { channel: usize, array: Var },
+    Push {
+        channel: usize,
+        array: Var,
+    },
     /// How long an axis is.
     Count(usize),
     /// A definition by its number, for its checks.
@@ -166,7 +169,10 @@ impl Streamer<'_> {
         pat[k] = named;
         let whole = Exp::Reduce { axis: *axis, body: body.clone(), op: op.clone() };
         let mut c = crate::walk::Copier::new(e.p);
-        let one = c.body(&Body { stmts: vec![Stmt { pat: Vec::new(), exp: whole, prov: s.prov }], results: Vec::new() });
+        let one = c.body(&Body {
+            stmts: vec![Stmt { pat: Vec::new(), exp: whole, prov: s.prov }],
+            results: Vec::new(),
+        });
         s.exp = one.stmts.into_iter().next().map_or(s.exp.clone(), |s| s.exp);
         s.pat = pat;
         s
@@ -446,7 +452,9 @@ impl Streamer<'_> {
     /// A view of an array along a stream, or one that repeats something along it.
     fn view(&mut self, s: &Stmt, view: &View, array: Var) -> S<Kind> {
         let mut others = Vec::new();
-        view.operands().iter().for_each(|a| others.extend(a.as_var().and_then(|v| self.t.along.get(&v).copied())));
+        view.operands()
+            .iter()
+            .for_each(|a| others.extend(a.as_var().and_then(|v| self.t.along.get(&v).copied())));
         let Some(a) = self.t.along.get(&array).copied() else {
             if let Some(with) = others.first() {
                 return self.no(Why::Rearranges, with.axis);
@@ -466,7 +474,9 @@ impl Streamer<'_> {
             View::Permute { perm } => perm.iter().position(|p| *p == a.dim),
             View::Replicate { dims } => Some(a.dim + dims.len()),
             View::Reshape { dims } if a.dim == 0 && dims.first() == Some(&size) => Some(0),
-            View::Slice { start, dims } if a.dim == 0 && self.t.window_slice(a.axis, start, dims).is_some() => {
+            View::Slice { start, dims }
+                if a.dim == 0 && self.t.window_slice(a.axis, start, dims).is_some() =>
+            {
                 let (axis, _) = self.t.window_slice(a.axis, start, dims).unwrap_or((a.axis, 0));
                 self.t.along.insert(s.pat[0], Along { axis, dim: 0 });
                 return Ok(Kind::Def(axis));

@@ -101,7 +101,9 @@ impl Why {
             Why::Rearranges => "puts its items in another order",
             Why::OutOfStep => "reads two streams that need not keep step",
             Why::Whole => "needs all of it for each of its items",
-            Why::Carried => "hands an array as long as the stream from one round to the next, or out of a branch",
+            Why::Carried => {
+                "hands an array as long as the stream from one round to the next, or out of a branch"
+            }
             Why::Inside => "scans along it inside of a map over other axes",
             Why::Across => "gives a result along which the stream is not the first axis",
         }
@@ -307,7 +309,8 @@ impl Streamer<'_> {
                 arrays.push(v);
                 types.push(ChannelArray { base: ty.base, rank: ty.rank().saturating_sub(1), starts });
             }
-            let name = arrays.first().map(|v| self.p.vars[*v].name.clone()).unwrap_or_else(|| "stream".into());
+            let name =
+                arrays.first().map(|v| self.p.vars[*v].name.clone()).unwrap_or_else(|| "stream".into());
             let name = name.as_str().split('.').next().unwrap_or_default().into();
             let channel = self.p.channels.len();
             self.p.channels.push(Channel { name, arrays: types, input: Some(k), output: None });

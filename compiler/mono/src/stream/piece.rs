@@ -201,7 +201,9 @@ impl Streamer<'_> {
                     for (v, _) in source.arrays.iter().zip(&source.axes).filter(|(_, a)| **a == root) {
                         if let Some(Atom::Var(part)) = piece.with.get(v).copied() {
                             let mut info = e.p.vars[part].clone();
-                            let dims = std::iter::once(first).chain(info.ty.dims[1..].iter().copied()).collect::<Vec<_>>();
+                            let dims = std::iter::once(first)
+                                .chain(info.ty.dims[1..].iter().copied())
+                                .collect::<Vec<_>>();
                             info.ty.dims = dims.clone();
                             let same = e.p.vars.push(info);
                             e.push(vec![same], Exp::View { view: View::Reshape { dims }, array: part });
@@ -364,12 +366,16 @@ impl Streamer<'_> {
     /// The variables that definitions and sinks mention.
     fn used(&self, defs: &[usize], folds: &[Fold], sinks: &[Sink]) -> FxHashSet<Var> {
         let mut used = FxHashSet::default();
-        defs.iter().for_each(|k| stmt_uses(self.p, &self.defs[*k], &mut |v| {
-            used.insert(v);
-        }));
-        folds.iter().for_each(|f| fold_uses(f, &mut |v| {
-            used.insert(v);
-        }));
+        defs.iter().for_each(|k| {
+            stmt_uses(self.p, &self.defs[*k], &mut |v| {
+                used.insert(v);
+            })
+        });
+        folds.iter().for_each(|f| {
+            fold_uses(f, &mut |v| {
+                used.insert(v);
+            })
+        });
         for s in sinks {
             if let What::Push { array, .. } = s.what {
                 used.insert(array);
@@ -505,10 +511,13 @@ fn copied(
     let mut operand = |a: &mut Atom| *a = c.atom(*a);
     s.exp.for_each_operand_mut(&mut operand);
     // The places in the piece are new already.
-    let own: FxHashSet<Var> = before.iter().filter_map(|s| match &s.exp {
-        Exp::Op(_, args) => args[1].as_var(),
-        _ => None,
-    }).collect();
+    let own: FxHashSet<Var> = before
+        .iter()
+        .filter_map(|s| match &s.exp {
+            Exp::Op(_, args) => args[1].as_var(),
+            _ => None,
+        })
+        .collect();
     for v in s.exp.inner_binders_mut() {
         if !own.contains(v) {
             let mut info = c.program.vars[*v].clone();
@@ -628,7 +637,10 @@ fn scan(e: &mut Emit<'_>, piece: &mut Piece, scan: &Fold, state: &[Var]) -> Vec<
         let flags = e.p.fresh("some", Ty::scalar(BaseTy::Bool).over(&[count]));
         let all = pat.iter().copied().chain([flags]).collect();
         let (kind, axis) = (ScanKind::Inclusive, Axis { var: k, size: count });
-        e.push(all, Exp::Scan { kind, axis, body, op: Combine { lambda, start, assoc: false, alone: false } });
+        e.push(
+            all,
+            Exp::Scan { kind, axis, body, op: Combine { lambda, start, assoc: false, alone: false } },
+        );
         pat.into_iter().map(Atom::Var).collect()
     });
     let last = |e: &mut Emit<'_>, at: Atom| {
@@ -681,7 +693,14 @@ fn fresh_in(e: &mut Emit<'_>, vars: &[Var], with: &FxHashMap<Var, Atom>) -> Vec<
 }
 
 /// An array of a piece as it is in the whole stream: where the elements of its items begin is said from the beginning.
-fn absolute(e: &mut Emit<'_>, piece: &Piece, array: Var, part: Var, starts: &FxHashMap<Var, Var>, along: &FxHashMap<Var, Along>) -> Var {
+fn absolute(
+    e: &mut Emit<'_>,
+    piece: &Piece,
+    array: Var,
+    part: Var,
+    starts: &FxHashMap<Var, Var>,
+    along: &FxHashMap<Var, Along>,
+) -> Var {
     let Some((data, _)) = starts.iter().find(|(_, s)| **s == array) else { return part };
     let Some((before, _)) = along.get(data).and_then(|a| piece.at.get(&a.axis)) else { return part };
     let Some(count) = e.p.vars[part].ty.dims.first().copied() else { return part };

@@ -111,7 +111,9 @@ impl Tables {
         if at == Atom::Var(i) {
             return true;
         }
-        let Some(Exp::Op(ScalarOp::Add, args)) = at.as_var().and_then(|v| found.get(&v)) else { return false };
+        let Some(Exp::Op(ScalarOp::Add, args)) = at.as_var().and_then(|v| found.get(&v)) else {
+            return false;
+        };
         let far = |a: Atom| match a {
             Atom::Const(_) => a.as_int().filter(|c| *c >= 0),
             Atom::Var(v) => sizes.get(&v).map(|n| n - 1),

@@ -139,7 +139,9 @@ impl Lowering<'_> {
             ("Stream", [item, length]) => {
                 TypeKind::Stream { item: self.ty(item), length: Some(self.index(length)) }
             }
-            ("Stream", _) => self.wrong_type_form(s, "`(Stream τ)`, or `(Stream τ n)` where `n` names its length"),
+            ("Stream", _) => {
+                self.wrong_type_form(s, "`(Stream τ)`, or `(Stream τ n)` where `n` names its length")
+            }
             (head, [_, ..]) if BaseTy::from_name(head).is_some() => {
                 self.error(
                     codes::BAD_TYPE,

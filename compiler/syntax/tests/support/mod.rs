@@ -184,6 +184,9 @@ pub fn ty(t: &TypeExpr) -> String {
         TypeKind::Record(fs) => list("record", fs.iter().map(|(l, t)| format!("({} {})", l.name, ty(t)))),
         TypeKind::Quot(t) => list("quot", [ty(t)]),
         TypeKind::Val(i) => list("val", [index(i)]),
+        TypeKind::Stream { item, length } => {
+            list("stream", [ty(item)].into_iter().chain(length.iter().map(index)))
+        }
         TypeKind::Error => "ERROR".into(),
     }
 }

@@ -166,9 +166,7 @@ impl Checker<'_> {
                 .help(format!("write its type, such as [{} [float n]] or [{0} int]", p.name)),
             );
         }
-        let is_stream = |p: &ast::Param| {
-            matches!(&p.ann, Annotation::Type(t) if matches!(&*t.kind, TypeKind::Stream { .. }))
-        };
+        let is_stream = |p: &ast::Param| matches!(&p.ann, Annotation::Type(t) if matches!(&*t.kind, TypeKind::Stream { .. }));
         let streams = (0..params.len()).filter(|k| is_stream(&params[*k])).collect();
         let t = self.infer_lambda(inner.id, params, ret.as_ref(), body, None)?;
         if let AtomTy::Fn(f) = self.s.zonk_atom(&t.expr.ty.atom) {

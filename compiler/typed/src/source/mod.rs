@@ -225,7 +225,7 @@ impl Printer<'_> {
         for (k, (local, (name, _))) in params.iter().zip(&entry.params).enumerate() {
             let ty = match local.ty.shape.items().split_first() {
                 Some((ShapeItem::Dim(n), item)) if entry.streams.contains(&k) => {
-                    let item = self.ty(&ArrTy::new(local.ty.atom.clone(), Shape(item.iter().cloned().collect())));
+                    let item = self.ty(&ArrTy::new(local.ty.atom.clone(), Shape(item.to_vec())));
                     parens(2, vec![text("Stream"), item, self.index(&Index::Dim(n.clone()))])
                 }
                 _ => self.ty(&local.ty),

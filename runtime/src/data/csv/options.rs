@@ -189,6 +189,7 @@ mod tests {
             skip: 2,
             missing: vec!["NA".into(), "n/a".into()],
             columns: vec!["low".into(), "high".into()],
+            before: 0,
         };
         assert_eq!(all, expected);
         assert_eq!(parse("noheader").unwrap().header, Some(false));

@@ -94,7 +94,10 @@ pub fn open(
         let layout = Layout::items(ty, item);
         let is_file = len.is_some();
         let begun = Begun { start: Cursor::default(), rest: file, is_file };
-        return Ok(Opened { given: Given::Items(Box::new(InFile::new(begun, shown, layout, length, false))), none });
+        return Ok(Opened {
+            given: Given::Items(Box::new(InFile::new(begun, shown, layout, length, false))),
+            none,
+        });
     }
     let mut start = Vec::new();
     (&mut file).take(npy::MAGIC.len() as u64).read_to_end(&mut start).map_err(unreadable)?;
@@ -106,7 +109,9 @@ pub fn open(
     let mut begun = Begun { start: Cursor::new(start), rest: file, is_file: len.is_some() };
     if begins == Some(Format::Npy) && matches!(selector, None | Some("npy")) {
         let header = npy::read_header(&mut begun).map_err(|e| of_npy(e, None))?;
-        if let (Some((length, item)), false) = (header.shape.split_first(), header.fortran_order && header.shape.len() > 1) {
+        if let (Some((length, item)), false) =
+            (header.shape.split_first(), header.fortran_order && header.shape.len() > 1)
+        {
             let none = fit_numpy(empty(header.ty, item), name, wanted)?;
             let layout = Layout::items(header.ty, item.to_vec());
             let swapped = header.big_endian && header.ty.bits() > 8;
@@ -176,7 +181,8 @@ fn is_text(place: &Place) -> bool {
 
 /// An array as a stream.
 pub fn of_value(value: Value) -> Opened {
-    let mut none = Value { atom: value.atom.clone(), shape: value.shape.clone(), data: value.data.gather(0..0) };
+    let mut none =
+        Value { atom: value.atom.clone(), shape: value.shape.clone(), data: value.data.gather(0..0) };
     if let Some(first) = none.shape.first_mut() {
         *first = 0;
     }

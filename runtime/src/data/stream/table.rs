@@ -118,7 +118,8 @@ impl<R: Read + Seek + Send> InTable<R> {
                 return Ok(all);
             }
             let read = (&mut self.from).take(BLOCK as u64).read_to_end(&mut all);
-            let n = read.map_err(|e| format!("`{}` cannot be read on, after line {}: {e}", self.name, self.lines))?;
+            let n = read
+                .map_err(|e| format!("`{}` cannot be read on, after line {}: {e}", self.name, self.lines))?;
             self.ended = n == 0;
         }
     }
@@ -155,9 +156,14 @@ impl<R: Read + Seek + Send> Items for InTable<R> {
                 return Ok(Piece { count: 0, arrays: vec![Vec::new(); self.layout.len()] });
             }
             let said = |e: DataError| match e {
-                DataError::Table { what, .. } | DataError::Unreadable(what) => format!("`{}`: {what}", self.name),
+                DataError::Table { what, .. } | DataError::Unreadable(what) => {
+                    format!("`{}`: {what}", self.name)
+                }
                 DataError::Mismatch { found, .. } => {
-                    format!("`{}`: behind line {} it has {found}, and other lines before", self.name, self.lines)
+                    format!(
+                        "`{}`: behind line {} it has {found}, and other lines before",
+                        self.name, self.lines
+                    )
                 }
                 e => format!("`{}`: {e:?}", self.name),
             };
@@ -165,7 +171,10 @@ impl<R: Read + Seek + Send> Items for InTable<R> {
             let parts = parts(&value).unwrap_or_default();
             let same = parts.iter().zip(&self.layout).all(|(v, l)| v.shape.get(1..) == Some(&l.item[..]));
             if !same {
-                return Err(format!("`{}`: lines behind line {} have another number of fields", self.name, self.lines));
+                return Err(format!(
+                    "`{}`: lines behind line {} have another number of fields",
+                    self.name, self.lines
+                ));
             }
             self.lines += lines(&block);
             let piece = piece(&parts);

@@ -145,9 +145,12 @@ fn in_session(
             Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
             Err(CompileError::Limitation(told)) => Err(Ran::Limited(format!("{told:?}"))),
             Err(CompileError::TooLarge(told)) => Err(Ran::Limited(told.to_string())),
-            Err(e @ (CompileError::NoNumber(..) | CompileError::NoSize(..) | CompileError::Numbers(..))) => {
-                Err(Ran::Bug(format!("{e:?}")))
-            }
+            Err(
+                e @ (CompileError::NoNumber(..)
+                | CompileError::NoSize(..)
+                | CompileError::Numbers(..)
+                | CompileError::Unstreamable(..)),
+            ) => Err(Ran::Bug(format!("{e:?}"))),
             Err(CompileError::Bug(bug)) => Err(Ran::Bug(format!("{}: {}", bug.stage, bug.message))),
         }
     };
@@ -176,7 +179,14 @@ fn in_session(
     let mut found = vec![];
     let mut parallel = false;
     for (threads, device) in devices {
-        match cpu::run(session, &code, device, &signature.indices, &indices, inputs.clone(), 1) {
+        match cpu::run(
+            session,
+            &code,
+            device,
+            (&signature.indices, &indices),
+            (inputs.clone(), (Vec::new(), None)),
+            1,
+        ) {
             Ok(Ok(ran)) => {
                 parallel |= ran.stats.kernels.iter().any(|k| k.blocks > k.launches);
                 found.push((*threads, Ok(ran.value)));

@@ -216,7 +216,8 @@ impl Served {
         let given = &given[..];
         let device = crate::run::device(args);
         let expressions = vec![target.name(&session.db).clone()];
-        let evaluation = Evaluation { session, file, args, device, expressions, reporter, output: None, given };
+        let evaluation =
+            Evaluation { session, file, args, device, expressions, reporter, output: None, given };
         let ran = evaluation.run(&[target], Dumps::default(), &mut |value| {
             reporter.show(session, &session.notices());
             show(value)

@@ -14,13 +14,15 @@ pub const WAYS: [Way; 3] =
     [threads(&["--threads", "1"]), threads(&["--threads", "2"]), threads(&["--threads", "5"])];
 
 /// Pieces of a stream of any size.
-const CHUNKS: [Way; 3] = [threads(&["--chunk", "1"]), threads(&["--chunk", "2"]), threads(&["--chunk", "1000"])];
+const CHUNKS: [Way; 3] =
+    [threads(&["--chunk", "1"]), threads(&["--chunk", "2"]), threads(&["--chunk", "1000"])];
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = compiled::programs(|path, code| {
         Trial::test(format!("cpu::{}", stem(&path)), move || match &code {
             None if std::fs::read_to_string(&path)?.contains("(Stream ") => {
-                compiled::gives_its_value(&path, &WAYS).and_then(|()| compiled::gives_its_value(&path, &CHUNKS))
+                compiled::gives_its_value(&path, &WAYS)
+                    .and_then(|()| compiled::gives_its_value(&path, &CHUNKS))
             }
             None => compiled::gives_its_value(&path, &WAYS),
             Some(code) => compiled::is_refused(&path, code, &WAYS[1]),

@@ -109,7 +109,8 @@ fn compile(path: &Path) -> Result<Option<Compiled>, String> {
             e @ (CompileError::Bug(_)
             | CompileError::NoNumber(..)
             | CompileError::NoSize(..)
-            | CompileError::Numbers(..)),
+            | CompileError::Numbers(..)
+            | CompileError::Unstreamable(..)),
         ) => {
             return Err(format!("{e:?}"));
         }

@@ -232,5 +232,7 @@ fn kind(p: &Program, s: &Stmt) -> Option<String> {
         StmtKind::Slice { .. } => "slice".into(),
         StmtKind::Launch { .. } => "launch".into(),
         StmtKind::Sort { .. } => "sort".into(),
+        StmtKind::Pull { .. } => "pull".into(),
+        StmtKind::Push { .. } => "push".into(),
     })
 }

@@ -314,7 +314,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         let items = word(self, 0)?;
         self.bind(count, items);
         let arrays = self.p.channels.get(channel).map(|c| c.arrays.as_slice()).unwrap_or_default();
-        let ragged: Vec<usize> = (0..buffers.len()).filter(|k| arrays.get(*k).is_some_and(|a| a.starts.is_some())).collect();
+        let ragged: Vec<usize> =
+            (0..buffers.len()).filter(|k| arrays.get(*k).is_some_and(|a| a.starts.is_some())).collect();
         for (n, k) in elements.iter().zip(ragged) {
             let many = word(self, 2 * k + 1)?;
             self.bind(*n, many);

@@ -307,7 +307,12 @@ impl Flat<'_> {
         });
         let params = accs.into_iter().chain(elems).collect();
         let start = all.iter().map(|t| Atom::Const(zero(t.base))).collect();
-        let combine = Combine { lambda: Lambda { params, body: combined }, start: Some(start), assoc: true, alone: false };
+        let combine = Combine {
+            lambda: Lambda { params, body: combined },
+            start: Some(start),
+            assoc: true,
+            alone: false,
+        };
         let pat: Vec<Var> = all.iter().map(|t| self.p.fresh("data", t.over(&[space.points.total]))).collect();
         let axis = Axis { var: point, size: space.points.total };
         let exp = Exp::Scan { kind: ScanKind::Inclusive, axis, body: elements, op: combine };

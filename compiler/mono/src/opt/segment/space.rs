@@ -71,7 +71,12 @@ impl Flat<'_> {
     pub(super) fn combine(&mut self, op: ScalarOp) -> Combine {
         let params = vec![self.int("acc"), self.int("x")];
         let body = self.body_of(|this| vec![this.op(op, params[0].into(), params[1].into())]);
-        Combine { lambda: Lambda { params, body }, start: Some(vec![Atom::int(0)]), assoc: true, alone: false }
+        Combine {
+            lambda: Lambda { params, body },
+            start: Some(vec![Atom::int(0)]),
+            assoc: true,
+            alone: false,
+        }
     }
 
     /// The running sums or maxima of a vector of `n` ints that are not negative, `size` of them.
