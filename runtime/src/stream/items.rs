@@ -202,7 +202,7 @@ impl<R: Read + Seek + Send> Items for InText<R> {
             Err(e) => {
                 let whole = std::str::from_utf8(&bytes[..e.valid_up_to()]).unwrap_or_default();
                 let at = self.at + whole.chars().count() as u64;
-                return Err(format!("`{}` is no text in UTF-8: behind character {at}", self.name));
+                return Err(format!("`{}` is no text in UTF-8, after its first {at} characters", self.name));
             }
         };
         let mut all = Vec::with_capacity(4 * text.len());

@@ -37,8 +37,7 @@ pub fn explain(
         },
         Stopped::TooLarge { trap, prov, values } => (trap.report(&values), prov),
         Stopped::Stream { why, prov } => {
-            let help = "what was written before stays; a stream that is gone through twice is a file, or kept by `collect`";
-            (Stop { code: codes::STREAM, message: why, help: vec![help.into()] }, Some(prov))
+            (Stop { code: codes::STREAM, message: why, help: Vec::new() }, Some(prov))
         }
         Stopped::Device(why) | Stopped::Broken(why) => return Err(bug(Stage::Execute, why)),
         Stopped::Ended => return Err(bug(Stage::Execute, "the run was ended, and nobody wanted that")),

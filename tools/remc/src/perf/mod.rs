@@ -22,7 +22,7 @@ pub fn of(session: &Session, file: SourceFile, target: Def<'_>) -> Outcome<Resul
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
     let ranks = ranks(session, &program, &[target], &[])?.remove(0);
-    let options = Options { to: Some("flat"), ..Options::default() };
+    let options = Options { to: Some("flat"), streams: true, ..Options::default() };
     let flat = match session.compile(file, &[target], &ranks, options) {
         Ok(Stop::Flat(flat)) => flat,
         Ok(_) => {
@@ -69,7 +69,9 @@ pub fn loaded(session: &Session, file: SourceFile, args: &ExplainPerf, reporter:
         let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
         let read = Some(&read as &dyn Fn(&[Number]));
         let named = named.clone();
-        let options = Options { to: Some(to), tuning, tuned, named, read, size_limit, ..Options::default() };
+        let streams = !tuning.target.threads;
+        let options =
+            Options { to: Some(to), tuning, tuned, named, read, size_limit, streams, ..Options::default() };
         session.compile(file, &[target], &ranks, options).or_else(|e| refuse(session, reporter, e))
     };
     let stop = compiled("flat")?;

@@ -122,8 +122,14 @@ fn beside(
     }
     let tuning = if tuned.device == "cuda" { Tuning::gpu() } else { machine::tuning() };
     let flat = |named: Named| {
-        let options =
-            Options { to: Some("flat"), tuning, named, size_limit: args.size.limit, ..Options::default() };
+        let options = Options {
+            to: Some("flat"),
+            streams: !tuning.target.threads,
+            tuning,
+            named,
+            size_limit: args.size.limit,
+            ..Options::default()
+        };
         match session.compile(file, &[*target], &tuned.ranks, options) {
             Ok(Stop::Flat(flat)) => Ok(flat),
             Ok(_) => Err(Failure::Bug(InternalBug { stage: "tune", message: "another language".into() })),
@@ -144,8 +150,15 @@ fn beside(
         *numbers.borrow_mut() = all.iter().map(|n| (n.name(&tuned.entry), n.value)).collect::<Vec<_>>();
     };
     let (size_limit, named) = (args.size.limit, versions.clone());
-    let options =
-        Options { to: Some("kernel"), tuning, named, read: Some(&read), size_limit, ..Options::default() };
+    let options = Options {
+        to: Some("kernel"),
+        streams: !tuning.target.threads,
+        tuning,
+        named,
+        read: Some(&read),
+        size_limit,
+        ..Options::default()
+    };
     let compiled = session.compile(file, &[*target], &tuned.ranks, options);
     compiled.or_else(|e| refuse(session, reporter, e))?;
     let mut all: Vec<(String, i64)> =
