@@ -12,6 +12,9 @@ pub mod chunk;
 pub mod items;
 pub mod written;
 
+#[cfg(test)]
+mod tests;
+
 use ahead::Ahead;
 use chunk::Chunk;
 use items::{Items, Layout};

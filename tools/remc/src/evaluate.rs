@@ -181,6 +181,15 @@ impl Evaluation<'_> {
                 }
             }
         }
+        // What was opened to be read piece by piece is read as a whole.
+        let (indices, arguments) = match &definition.entry {
+            Some(sig) if !streams.is_empty() => {
+                let given = (arguments, streams);
+                let all = inputs::collected(&global.name, sig, &self.args.inputs, given, &budget)?;
+                (solve(sig, &all)?, all)
+            }
+            _ => (indices, arguments),
+        };
         let interp = Interp::new(&program, session.first_user_module());
         let value = self.interpret(&budget, || match &definition.entry {
             None => {

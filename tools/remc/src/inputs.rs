@@ -11,6 +11,8 @@ use remc_runtime::data::source::Meter;
 use remc_runtime::data::stream::{Given, Opened};
 use remc_runtime::data::{self, DataError, Help, Place};
 use remc_runtime::literal::{self, LiteralError};
+use remc_runtime::stream::items::Items;
+use remc_runtime::stream::{self, Piece};
 use remc_typed::ir::EntrySignature;
 use std::sync::Arc;
 
@@ -75,6 +77,55 @@ pub fn open_all(
         }
     }
     Ok((values, streams))
+}
+
+/// The arguments with all items of streams that were opened: of those of several arrays, which are tables, a file is read
+/// again.
+pub fn collected(
+    entry: &Name,
+    sig: &EntrySignature,
+    inputs: &[(String, String)],
+    (mut arguments, streams): (Vec<Value>, Streams),
+    budget: &Budget,
+) -> Outcome<Vec<Value>> {
+    let mut again = None;
+    for (k, given) in streams {
+        let name = &sig.params[k].0;
+        let whole = match given {
+            Given::Value(value) => Some(value),
+            Given::Items(items) => match all_of(items) {
+                Ok(whole) => whole,
+                Err(why) => return fail(unreadable(name, name.as_str(), &why)),
+            },
+        };
+        arguments[k] = match whole {
+            Some(value) => value,
+            None => {
+                let all = match again.take() {
+                    Some(all) => all,
+                    None => read_all(entry, sig, inputs, budget)?,
+                };
+                again.insert(all)[k].clone()
+            }
+        };
+    }
+    Ok(arguments)
+}
+
+/// The items of a stream of one array.
+fn all_of(mut items: Box<dyn Items>) -> Result<Option<Value>, String> {
+    let [layout] = items.layout() else { return Ok(None) };
+    let layout = layout.clone();
+    let (mut count, mut bytes) = (0, Vec::new());
+    loop {
+        let piece = items.read(1 << 16, Piece::default())?;
+        if piece.count == 0 {
+            let shape = std::iter::once(count).chain(layout.item).collect();
+            return Ok(stream::value(layout.base, shape, &bytes));
+        }
+        count += piece.count;
+        bytes.extend(piece.arrays.into_iter().flatten());
+    }
 }
 
 /// A stream: a file or pipe whose items are read as they are wanted, or a literal.

@@ -48,6 +48,21 @@ impl<'p> Emit<'p> {
         all.into_iter().map(|i| self.p.fresh(i.name.as_str(), i.ty.over(axes))).collect()
     }
 
+    /// A variable like an array of another number of items.
+    pub fn resized(&mut self, array: Var, items: Atom) -> Var {
+        let mut info = self.p.vars[array].clone();
+        info.ty.dims.first_mut().into_iter().for_each(|d| *d = items);
+        self.p.vars.push(info)
+    }
+
+    /// The same array by another name of its number of items.
+    pub fn reshaped(&mut self, array: Var, items: Atom) -> Var {
+        let view = self.resized(array, items);
+        let dims = self.p.vars[view].ty.dims.clone();
+        self.push(vec![view], Exp::View { view: View::Reshape { dims }, array });
+        view
+    }
+
     /// A branch that gives values of the types of `like`.
     pub fn branch(
         &mut self,

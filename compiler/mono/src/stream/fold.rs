@@ -65,6 +65,13 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// A piece of which nothing is known yet.
+    pub fn new(along: FxHashMap<Var, Along>, root: usize, tile: Option<Atom>) -> Piece {
+        let (with, at) = (FxHashMap::default(), FxHashMap::default());
+        let (windows, ahead, there) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        Piece { with, at, along, root, tile, windows, ahead, there }
+    }
+
     /// A body along an axis, and the variable that stands in it for the item's place in the piece where that reads an
     /// array: elsewhere its index is the place in the stream.
     pub fn local(&self, e: &mut Emit<'_>, body: &Body, index: Var, axis: usize) -> (Body, Var) {
@@ -548,9 +555,13 @@ impl Items<'_> {
 
 /// Variables of the types of an operator's accumulators.
 fn accumulators(e: &mut Emit<'_>, op: &Combine, with: &FxHashMap<Var, Atom>) -> Vec<Var> {
-    let params = &op.lambda.params[..op.lambda.body.results.len()];
+    fresh_in(e, &op.lambda.params[..op.lambda.body.results.len()], with)
+}
+
+/// Variables of these types, with sizes replaced.
+pub(super) fn fresh_in(e: &mut Emit<'_>, vars: &[Var], with: &FxHashMap<Var, Atom>) -> Vec<Var> {
     let end = |a: &Atom| a.as_var().and_then(|v| with.get(&v)).copied().unwrap_or(*a);
-    let infos: Vec<VarInfo> = params.iter().map(|v| e.p.vars[*v].clone()).collect();
+    let infos: Vec<VarInfo> = vars.iter().map(|v| e.p.vars[*v].clone()).collect();
     let fresh = |i: VarInfo| {
         let ty = Ty { base: i.ty.base, dims: i.ty.dims.iter().map(end).collect() };
         e.p.fresh(i.name.as_str(), ty)

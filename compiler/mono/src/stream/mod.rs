@@ -22,7 +22,7 @@
 //! | `map` | the same map over the piece |
 //! | `filter`, `join` | the same over the piece; what it gives is along a streamed axis of its own |
 //! | `reduce`, `for`, `scatter` | state: from the last piece's to the next ([`fold`]) |
-//! | `scan` | the piece's scan from the last prefix, which is state |
+//! | `scan` | the piece's scan from the last prefix, which is state ([`scan`]) |
 //! | a result of the program | pushed piece by piece |
 //! | the size of the axis | how many items there were |
 //!
@@ -43,10 +43,12 @@
 //!
 //! What cannot be done so needs a whole stream, and is refused with its place ([`Unstreamable`]); `collect` keeps one.
 
+mod copied;
 mod emit;
 mod fold;
 mod levels;
-mod piece;
+mod pass;
+mod scan;
 mod window;
 
 use crate::ir::*;
@@ -342,7 +344,7 @@ impl Streamer<'_> {
             for root in 0..self.t.axes.len() {
                 let sinks: Vec<_> = group.sinks.iter().filter(|s| s.root == root).cloned().collect();
                 if !sinks.is_empty() {
-                    self.pass(root, sinks, &mut out)?;
+                    self.pass(root, &sinks, &mut out);
                 }
             }
         }
@@ -400,8 +402,11 @@ impl Streamer<'_> {
             return Ok(s);
         }
         let kept = std::mem::replace(&mut self.prov, s.prov);
+        // What is counted in a branch or round is known there alone.
+        let ends = self.ends.clone();
         for b in s.exp.bodies_mut() {
             *b = self.body(std::mem::take(b), false)?;
+            self.ends.clone_from(&ends);
         }
         self.prov = kept;
         Ok(s)

@@ -36,7 +36,7 @@ impl Streamer<'_> {
     }
 
     /// The arrays of which the last items stay, for these definitions and folds, and how many.
-    pub fn tails(&self, defs: &[Stmt], folds: &[Fold]) -> Vec<(Var, i64)> {
+    pub fn tails(&self, defs: &[&Stmt], folds: &[Fold]) -> Vec<(Var, i64)> {
         let mut wanted: std::collections::BTreeMap<Var, i64> = std::collections::BTreeMap::new();
         let mut look = |exp: &Exp, axis: usize| {
             let mut see = |a: Atom| {
@@ -136,9 +136,7 @@ impl Tail {
     /// The state of a loop, whose variables are bound by it.
     pub fn new(e: &mut Emit<'_>, (array, width): (Var, i64)) -> Tail {
         let count = e.p.fresh("kept", Ty::int());
-        let mut info = e.p.vars[array].clone();
-        info.ty.dims.first_mut().into_iter().for_each(|d| *d = count.into());
-        let items = e.p.vars.push(info);
+        let items = e.resized(array, count.into());
         Tail { array, width, count, items }
     }
 
@@ -156,9 +154,7 @@ impl Tail {
         let part = piece.with.get(&self.array)?.as_var()?;
         let (_, count) = piece.at.get(&axis).copied()?;
         let total = e.op("there", ScalarOp::Add, &[self.count.into(), count]);
-        let mut info = e.p.vars[part].clone();
-        info.ty.dims.first_mut().into_iter().for_each(|d| *d = total);
-        let all = e.p.vars.push(info);
+        let all = e.resized(part, total);
         e.push(vec![all], Exp::View { view: View::Append { with: part }, array: self.items });
         Some((total, all))
     }
@@ -167,9 +163,7 @@ impl Tail {
     pub fn next(&self, e: &mut Emit<'_>, (total, all): (Atom, Var)) -> [Atom; 2] {
         let kept = e.op("kept", ScalarOp::Min2, &[total, Atom::int(self.width)]);
         let first = e.op("first", ScalarOp::Sub, &[total, kept]);
-        let mut info = e.p.vars[all].clone();
-        info.ty.dims.first_mut().into_iter().for_each(|d| *d = kept);
-        let last = e.p.vars.push(info);
+        let last = e.resized(all, kept);
         let view = View::Slice { start: vec![first], dims: vec![kept] };
         e.push(vec![last], Exp::View { view, array: all });
         [kept, last.into()]

@@ -1,0 +1,498 @@
+//! The loop of a pass: pieces of a stream pulled one after the other, what is made of each, and what is left at the end.
+//!
+//! ```text
+//! (while ((%at 0) (%going true) (state …)) (cond %going)
+//!   pull the next piece                                       [`Round::pull`]
+//!   each definition that is wanted, over the piece            [`Round::define`]
+//!   the state after it                                        [`Round::next`]
+//!   what goes out                                             [`Round::push`]
+//!   (give (+ %at items) (> items 0) state …))
+//! ```
+//!
+//! The last round has a piece of no items, in which nothing changes.
+
+use super::copied::copied;
+use super::emit::Emit;
+use super::fold::{Fold, Piece, TRUE};
+use super::levels::{Sink, What};
+use super::scan::scan;
+use super::window::{Tail, placed};
+use super::*;
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Trap};
+use std::collections::BTreeSet;
+
+/// The most items of a tile, and how many elements they have together at most.
+const TILE: i64 = 1024;
+const TILE_ELEMENTS: i64 = 1 << 18;
+
+/// What a pass does.
+struct Pass {
+    root: usize,
+    /// The sources that it pulls, by their numbers; at least one.
+    sources: Vec<usize>,
+    defs: Vec<Def>,
+    /// Arrays that go to channels.
+    pushes: Vec<(usize, Var, Prov)>,
+    carried: Vec<Carried>,
+    tiled: bool,
+}
+
+/// A definition that is wanted, with what is known at ends by now; the scan that it is.
+struct Def {
+    number: usize,
+    stmt: Stmt,
+    scan: Option<Fold>,
+}
+
+/// What a loop carries.
+enum Carried {
+    Fold(Fold),
+    /// The last prefix of the scan that is this definition.
+    Scan(usize, Fold),
+    /// How many items of an axis there were; of a stream's own that is the loop's place.
+    Count(usize),
+    /// The last items of an array.
+    Tail(Tail),
+}
+
+/// State of a loop: the variables in the body, what they are at first, and what binds their last values.
+struct State {
+    vars: Vec<Var>,
+    first: Vec<Atom>,
+    last: Vec<Var>,
+}
+
+impl Carried {
+    fn state(&self, e: &mut Emit<'_>) -> State {
+        match self {
+            Carried::Count(_) => State {
+                vars: vec![e.p.fresh("before", Ty::int())],
+                first: vec![Atom::int(0)],
+                last: vec![e.p.fresh("length", Ty::int())],
+            },
+            Carried::Scan(_, scan) => {
+                let (vars, first) = (scan.state(e), scan.first(e));
+                let last = e.fresh_like(&vars, &[]);
+                State { vars, first, last }
+            }
+            Carried::Tail(t) => {
+                let first = vec![Atom::int(0), t.first(e)];
+                let kept = e.p.fresh("kept", Ty::int());
+                let last = vec![kept, e.resized(t.items, kept.into())];
+                State { vars: vec![t.count, t.items], first, last }
+            }
+            Carried::Fold(f) => {
+                let first = f.first(e);
+                State { vars: e.fresh_like(&f.pat, &[]), first, last: f.pat.clone() }
+            }
+        }
+    }
+}
+
+/// The body of a loop in the making.
+struct Round<'a> {
+    t: &'a Tables,
+    sources: &'a [SourceInput],
+    aliases: &'a [(Var, usize)],
+    e: Emit<'a>,
+    piece: Piece,
+    /// How many items were before.
+    at: Var,
+    /// What the scans of it leave for the next round.
+    prefixes: FxHashMap<usize, Vec<Atom>>,
+}
+
+impl Streamer<'_> {
+    /// Emits a loop along the stream of the axis `root`, for what it leaves behind.
+    pub fn pass(&mut self, root: usize, sinks: &[Sink], out: &mut Vec<Stmt>) {
+        if let Some(first) = sinks.first() {
+            self.prov = first.prov;
+        }
+        let pass = self.gathered(root, sinks);
+        let mut e = Emit::new(self.p, self.prov);
+        e.stmts = std::mem::take(out);
+        let tile = pass.tiled.then(|| tile_of(&mut e, &self.sources[pass.sources[0]]));
+        let states: Vec<State> = pass.carried.iter().map(|c| c.state(&mut e)).collect();
+        let (at, going) = (e.p.fresh("at", Ty::int()), e.p.fresh("going", Ty::scalar(BaseTy::Bool)));
+        let before = std::mem::take(&mut e.stmts);
+        let piece = Piece::new(self.t.along.clone(), root, tile);
+        let (t, sources, aliases) = (&self.t, &self.sources[..], &self.aliases[..]);
+        let mut round = Round { t, sources, aliases, e, piece, at, prefixes: FxHashMap::default() };
+        let count = round.pull(&pass, &states);
+        for def in &pass.defs {
+            round.define(&pass, &states, def);
+        }
+        let more = round.e.op("more", ScalarOp::Gt, &[count, Atom::int(0)]);
+        let next = round.e.op("next", ScalarOp::Add, &[at.into(), count]);
+        let mut results = vec![next, more];
+        for (c, s) in pass.carried.iter().zip(&states) {
+            results.extend(round.next(&pass, c, s));
+        }
+        for push in &pass.pushes {
+            round.push(*push);
+        }
+        let mut e = round.e;
+        let body = Body { stmts: std::mem::replace(&mut e.stmts, before), results };
+
+        let (length, done) = (e.p.fresh("length", Ty::int()), e.p.fresh("done", Ty::scalar(BaseTy::Bool)));
+        let mut state = vec![(at, Atom::int(0)), (going, TRUE)];
+        let mut pat = vec![length, done];
+        for s in &states {
+            state.extend(s.vars.iter().copied().zip(s.first.iter().copied()));
+            pat.extend(&s.last);
+        }
+        let cond = Body { stmts: Vec::new(), results: vec![going.into()] };
+        e.push(pat, Exp::While { state, cond, body });
+        *out = e.stmts;
+        self.ended(root, length);
+        for (c, s) in pass.carried.iter().zip(&states) {
+            if let Carried::Count(axis) = c {
+                self.ended(*axis, s.last[0]);
+            }
+        }
+    }
+
+    /// What there is to do for sinks.
+    fn gathered(&mut self, root: usize, sinks: &[Sink]) -> Pass {
+        let wanted = self.wanted(sinks);
+        let mut folds = Vec::new();
+        let mut pushes = Vec::new();
+        for s in sinks {
+            match &s.what {
+                What::Fold(f) => folds.push(self.fold_at_end(f)),
+                What::Push { channel, array } => pushes.push((*channel, *array, s.prov)),
+                What::Count(_) | What::Checks(_) => {}
+            }
+        }
+        let used = self.used(&wanted, &folds, &pushes);
+        let along = |s: &SourceInput| s.axis == root;
+        let read = |s: &SourceInput| along(s) && s.arrays.iter().any(|v| used.contains(v));
+        let mut sources: Vec<usize> = (0..self.sources.len()).filter(|k| read(&self.sources[*k])).collect();
+        // A length alone is that of any of them.
+        if sources.is_empty() {
+            sources.extend(self.sources.iter().position(along));
+        }
+        let mut carried = Vec::new();
+        let mut defs = Vec::new();
+        for number in wanted {
+            let mut stmt = self.defs[number].clone();
+            self.values_at_end(&mut stmt.exp);
+            let axes = (0..self.t.axes.len()).filter(|a| self.t.axes[*a].made_by == Some(number));
+            carried.extend(axes.map(Carried::Count));
+            let scan = Fold::scan(self, &stmt);
+            carried.extend(scan.clone().map(|scan| Carried::Scan(number, scan)));
+            defs.push(Def { number, stmt, scan });
+        }
+        for k in &sources {
+            let ragged: BTreeSet<usize> =
+                self.sources[*k].axes.iter().copied().filter(|a| *a != root).collect();
+            carried.extend(ragged.into_iter().map(Carried::Count));
+        }
+        let stmts: Vec<&Stmt> = defs.iter().map(|d| &d.stmt).collect();
+        for tail in self.tails(&stmts, &folds) {
+            carried.push(Carried::Tail(Tail::new(&mut self.emit(), tail)));
+        }
+        let tiled = folds.iter().any(|f| f.is_tiled(root));
+        carried.extend(folds.into_iter().map(Carried::Fold));
+        Pass { root, sources, defs, pushes, carried, tiled }
+    }
+
+    /// An axis has been gone along to its end: this is how long it is.
+    fn ended(&mut self, axis: usize, length: Var) {
+        let size = self.t.axes[axis].size;
+        self.ends.entry(size).or_insert(length.into());
+        self.t.axis_of.insert(length, axis);
+    }
+
+    /// A fold that mentions what is known by now.
+    fn fold_at_end(&mut self, f: &Fold) -> Fold {
+        let mut f = f.clone();
+        self.values_at_end(&mut f.inner);
+        f.before.iter_mut().for_each(|s| self.values_at_end(&mut s.exp));
+        for v in &f.pat {
+            let ends = &self.ends;
+            let end = |a: &Atom| a.as_var().and_then(|v| ends.get(&v)).copied().unwrap_or(*a);
+            self.p.vars[*v].ty.dims = self.p.vars[*v].ty.dims.iter().map(end).collect();
+        }
+        f
+    }
+
+    /// The definitions that sinks want, in order.
+    fn wanted(&self, sinks: &[Sink]) -> Vec<usize> {
+        let mut open: Vec<usize> = Vec::new();
+        let made = |v: Var, open: &mut Vec<usize>| open.extend(self.def_of.get(&v));
+        for s in sinks {
+            match &s.what {
+                What::Fold(f) => fold_uses(f, &mut |v| made(v, &mut open)),
+                What::Push { array, .. } => made(*array, &mut open),
+                What::Count(axis) => open.extend(self.t.axes[*axis].made_by),
+                What::Checks(k) => open.push(*k),
+            }
+        }
+        let mut all = std::collections::BTreeSet::new();
+        while let Some(k) = open.pop() {
+            if all.insert(k) {
+                stmt_uses(self.p, &self.defs[k], &mut |v| {
+                    made(v, &mut open);
+                    // The size of an axis is made with it.
+                    open.extend(self.t.axis_of.get(&v).and_then(|a| self.t.axes[*a].made_by));
+                });
+            }
+        }
+        all.into_iter().collect()
+    }
+
+    /// The variables that definitions, folds and what is pushed mention.
+    fn used(&self, defs: &[usize], folds: &[Fold], pushes: &[(usize, Var, Prov)]) -> FxHashSet<Var> {
+        let mut used: FxHashSet<Var> = pushes.iter().map(|(_, array, _)| *array).collect();
+        let mut see = |v: Var| _ = used.insert(v);
+        defs.iter().for_each(|k| stmt_uses(self.p, &self.defs[*k], &mut see));
+        folds.iter().for_each(|f| fold_uses(f, &mut see));
+        used
+    }
+}
+
+impl Round<'_> {
+    /// Pulls the next items of each source; how many they are.
+    fn pull(&mut self, pass: &Pass, states: &[State]) -> Atom {
+        let mut count: Option<Atom> = None;
+        let mut elements: FxHashMap<usize, Atom> = FxHashMap::default();
+        for k in &pass.sources {
+            let source = &self.sources[*k];
+            let take = match count {
+                None => Take::Multiple(self.piece.tile.unwrap_or(Atom::int(1))),
+                // Where one stream has ended another one has to have, too.
+                Some(n) => Take::Exactly(self.e.op("wanted", ScalarOp::Max2, &[n, Atom::int(1)])),
+            };
+            let n = self.e.p.fresh("items", Ty::int());
+            let mut pat = vec![n];
+            let mut parts = Vec::new();
+            for (v, axis) in source.arrays.iter().zip(&source.axes) {
+                let mut many = n;
+                if *axis != pass.root {
+                    many = self.e.p.fresh("elements", Ty::int());
+                    pat.push(many);
+                }
+                let part = self.e.resized(*v, many.into());
+                pat.push(part);
+                parts.push((*v, *axis, part, Atom::Var(many)));
+            }
+            self.e.push(pat, Exp::Pull { channel: source.channel, at: self.at.into(), take });
+            let first = *count.get_or_insert(n.into());
+            if first != Atom::Var(n) {
+                self.same(pass, *k, first, n.into());
+            }
+            for (v, axis, part, many) in parts {
+                // Arrays along one axis have as many elements: from here on by one name.
+                let size = match axis == pass.root {
+                    true => first,
+                    false => *elements.entry(axis).or_insert(many),
+                };
+                let part = if size == many { part } else { self.e.reshaped(part, size) };
+                self.piece.with.insert(v, part.into());
+            }
+        }
+        let count = count.unwrap_or(Atom::int(0));
+        self.piece.with.insert(self.t.axes[pass.root].size, count);
+        self.piece.at.insert(pass.root, (self.at.into(), count));
+        for (c, s) in pass.carried.iter().zip(states) {
+            if let Carried::Count(axis) = c {
+                let many = elements.get(axis).copied();
+                self.piece.with.extend(many.map(|n| (self.t.axes[*axis].size, n)));
+                self.piece.at.insert(*axis, (s.vars[0].into(), many.unwrap_or(Atom::int(0))));
+            }
+        }
+        self.name_aliases();
+        count
+    }
+
+    /// Stops where another stream of one length has another number of items.
+    fn same(&mut self, pass: &Pass, other: usize, first: Atom, n: Atom) {
+        let name = |k: usize| self.e.p.channels[self.sources[k].channel].name.to_string();
+        let trap = Trap::Unequal {
+            why: "streams of one length are".into(),
+            left: format!("the length of the next piece of `{}`", name(pass.sources[0])).into(),
+            right: format!("that of `{}`", name(other)).into(),
+        };
+        let cond = self.e.op("same", ScalarOp::Eq, &[first, n]);
+        self.e.push(Vec::new(), Exp::Check { trap, cond, values: vec![first, n] });
+    }
+
+    /// Other names of sizes that are known.
+    fn name_aliases(&mut self) {
+        for (alias, axis) in self.aliases {
+            if let Some(n) = self.piece.with.get(&self.t.axes[*axis].size).copied() {
+                self.piece.with.insert(*alias, n);
+            }
+        }
+    }
+
+    /// A definition over the piece.
+    fn define(&mut self, pass: &Pass, states: &[State], def: &Def) {
+        let (t, e, piece) = (self.t, &mut self.e, &mut self.piece);
+        e.prov = def.stmt.prov;
+        for axis in t.axes_of(&def.stmt, def.scan.as_ref()) {
+            t.open(e, piece, &pass.carried, axis);
+        }
+        let is_it = |c: &Carried| matches!(c, Carried::Scan(number, _) if *number == def.number);
+        match (&def.scan, pass.carried.iter().position(is_it)) {
+            (Some(own), Some(place)) => {
+                let next = scan(e, piece, own, &states[place].vars);
+                self.prefixes.insert(def.number, next);
+            }
+            _ => {
+                let axes = def.stmt.exp.axes().iter().enumerate();
+                let own: Vec<(usize, usize)> =
+                    axes.filter_map(|(n, a)| Some((n, t.streamed(a.size)?))).collect();
+                let short = match &def.stmt.exp {
+                    Exp::View { view: View::Slice { start, dims }, array } => {
+                        t.along.get(array).and_then(|a| t.window_slice(a.axis, start, dims))
+                    }
+                    _ => None,
+                };
+                copied(e, piece, &def.stmt, &own, short);
+            }
+        }
+        self.name_aliases();
+        for (axis, a) in t.axes.iter().enumerate().filter(|(_, a)| a.made_by == Some(def.number)) {
+            let n = self.piece.with.get(&a.size).copied().unwrap_or(Atom::int(0));
+            if let Some(at) = self.piece.at.get_mut(&axis) {
+                at.1 = n;
+            }
+        }
+    }
+
+    /// The state after the piece.
+    fn next(&mut self, pass: &Pass, carried: &Carried, state: &State) -> Vec<Atom> {
+        let (t, e, piece) = (self.t, &mut self.e, &mut self.piece);
+        match carried {
+            Carried::Count(axis) => {
+                let (before, n) = piece.at.get(axis).copied().unwrap_or((Atom::int(0), Atom::int(0)));
+                vec![e.op("before", ScalarOp::Add, &[before, n])]
+            }
+            Carried::Scan(number, _) => self.prefixes.remove(number).unwrap_or_default(),
+            Carried::Tail(tail) => {
+                let of = t.along[&tail.array].axis;
+                let known = piece.there.get(&tail.array).copied();
+                let all = known.or_else(|| tail.all(e, piece, of));
+                all.map(|all| tail.next(e, all).to_vec()).unwrap_or_default()
+            }
+            Carried::Fold(f) => {
+                t.open(e, piece, &pass.carried, f.along);
+                let state: Vec<Atom> = state.vars.iter().map(|v| Atom::Var(*v)).collect();
+                f.piece(e, piece, &state)
+            }
+        }
+    }
+
+    /// An array of the piece goes to a channel.
+    fn push(&mut self, (channel, array, prov): (usize, Var, Prov)) {
+        self.e.prov = prov;
+        let Some(part) = self.piece.with.get(&array).and_then(|a| a.as_var()) else { return };
+        let arrays = vec![self.absolute(array, part)];
+        self.e.push(Vec::new(), Exp::Push { channel, arrays });
+    }
+
+    /// An array of the piece as it is in the whole stream: where the elements of its items begin is said from the beginning.
+    fn absolute(&mut self, array: Var, part: Var) -> Var {
+        let Some((data, _)) = self.t.starts.iter().find(|(_, s)| **s == array) else { return part };
+        let along = self.t.along.get(data);
+        let Some((before, _)) = along.and_then(|a| self.piece.at.get(&a.axis)).copied() else { return part };
+        let e = &mut self.e;
+        let Some(count) = e.p.vars[part].ty.dims.first().copied() else { return part };
+        let i = e.p.fresh("i", Ty::int());
+        let body = e.body(|e| {
+            let own = e.at(part.into(), &[i.into()]);
+            vec![e.op("start", ScalarOp::Add, &[own, before])]
+        });
+        let all = e.p.fresh("starts", Ty::int().over(&[count]));
+        e.push(vec![all], Exp::Map { axes: vec![Axis { var: i, size: count }], body });
+        all
+    }
+}
+
+impl Tables {
+    /// The streamed axes that a definition goes along.
+    fn axes_of(&self, def: &Stmt, scan: Option<&Fold>) -> Vec<usize> {
+        let own = def.exp.axes().iter().filter_map(|a| self.streamed(a.size));
+        let viewed = match &def.exp {
+            Exp::View { .. } => def.pat.first().and_then(|v| self.along.get(v)).map(|a| a.axis),
+            _ => None,
+        };
+        own.chain(scan.map(|s| s.along)).chain(viewed).collect()
+    }
+
+    /// Makes what is there of a shorter axis in a piece known, when a statement goes along it first.
+    fn open(&self, e: &mut Emit<'_>, piece: &mut Piece, carried: &[Carried], axis: usize) {
+        let Some(direct) = self.axes[axis].window else { return };
+        self.open(e, piece, carried, direct.of);
+        let mut known: Vec<(usize, Var)> = Vec::new();
+        for c in carried {
+            let Carried::Tail(t) = c else { continue };
+            let Some(longer) = self.along.get(&t.array).map(|a| a.axis) else { continue };
+            if self.shorter_by(axis, longer).is_none() {
+                continue;
+            }
+            self.open(e, piece, carried, longer);
+            // Of all arrays along one axis as many stay.
+            if known.iter().all(|(axis, _)| *axis != longer) {
+                known.push((longer, t.count));
+            }
+            if !piece.there.contains_key(&t.array)
+                && let Some((total, all)) = t.all(e, piece, longer)
+            {
+                piece.there.insert(t.array, (total, all));
+                piece.ahead.insert(t.array, all.into());
+            }
+        }
+        if !piece.at.contains_key(&axis) {
+            let Some((at, many)) = placed(e, piece, direct) else { return };
+            piece.at.insert(axis, (at, many));
+            piece.with.insert(self.axes[axis].size, many);
+        }
+        if let Some((at, _)) = piece.at.get(&axis).copied()
+            && !piece.windows.contains_key(&axis)
+        {
+            let mut offs = Vec::new();
+            for (longer, kept) in known {
+                let Some((before, _)) = piece.at.get(&longer).copied() else { continue };
+                let there = e.op("there", ScalarOp::Sub, &[before, kept.into()]);
+                offs.push((longer, e.op("off", ScalarOp::Sub, &[at, there])));
+            }
+            piece.windows.insert(axis, offs);
+        }
+    }
+}
+
+fn exp_uses(exp: &Exp, f: &mut impl FnMut(Var)) {
+    let mut each = |a: Atom| a.as_var().into_iter().for_each(&mut *f);
+    exp.for_each_operand(&mut each);
+    exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut each));
+}
+
+fn stmt_uses(p: &Program, s: &Stmt, f: &mut impl FnMut(Var)) {
+    exp_uses(&s.exp, f);
+    s.pat.iter().flat_map(|v| &p.vars[*v].ty.dims).filter_map(|d| d.as_var()).for_each(f);
+}
+
+fn fold_uses(fold: &Fold, f: &mut impl FnMut(Var)) {
+    exp_uses(&fold.inner, f);
+    fold.before.iter().for_each(|s| exp_uses(&s.exp, f));
+}
+
+/// How many items a tile has: fewer where they are large.
+fn tile_of(e: &mut Emit<'_>, source: &SourceInput) -> Atom {
+    let mut most = Atom::int(1);
+    for v in &source.arrays {
+        let dims = e.p.vars[*v].ty.dims.clone();
+        let mut elements = Atom::int(1);
+        for d in dims.iter().skip(1) {
+            elements = e.op("elements", ScalarOp::Mul, &[elements, *d]);
+        }
+        most = e.op("most", ScalarOp::Max2, &[most, elements]);
+    }
+    let tile = e.op("tile", ScalarOp::Quotient, &[Atom::int(TILE_ELEMENTS), most]);
+    let tile = e.op("tile", ScalarOp::Min2, &[tile, Atom::int(TILE)]);
+    e.op("tile", ScalarOp::Max2, &[tile, Atom::int(1)])
+}
