@@ -77,6 +77,7 @@ pub use pool::MOST_THREADS;
 pub use stats::{KernelStats, Size, Stats, Touched};
 
 use crate::heap::OutOfMemory;
+use crate::stream::items::Layout;
 use crate::stream::{Channels, Pushed, Take};
 use error::read_values;
 use memory::{Buffer, Memory};
@@ -125,12 +126,17 @@ pub struct Finished {
     pub slots: Vec<u64>,
     pub stats: Stats,
     buffers: HashMap<usize, Buffer>,
+    lent: HashMap<usize, Lent>,
 }
+
+/// A piece of a stream where it was read, as a buffer of the plan's: the channel, and the bytes.
+type Lent = (usize, Vec<u8>);
 
 /// A run, as its plan sees it: nothing but a pointer to hand back.
 pub struct Context<'a> {
     cpu: &'a Cpu,
     buffers: HashMap<usize, Buffer>,
+    lent: HashMap<usize, Lent>,
     stopped: Option<Stopped>,
     stats: Stats,
     kernels: Kernels<'a>,
@@ -258,6 +264,7 @@ impl Cpu {
         let mut context = Context {
             cpu: self,
             buffers: HashMap::new(),
+            lent: HashMap::new(),
             stopped: None,
             stats,
             kernels,
@@ -272,14 +279,14 @@ impl Cpu {
         let status = unsafe {
             entry((&raw mut context).cast::<Context<'static>>(), params.as_ptr(), slots.as_mut_ptr())
         };
-        let Context { buffers, stopped, mut stats, waited, start, .. } = context;
+        let Context { buffers, lent, stopped, mut stats, waited, start, .. } = context;
         stats.time = start.elapsed().saturating_sub(waited);
         let usage = self.memory.usage();
         stats.peak_bytes = usage.peak;
         stats.allocations = usage.allocations;
         stats.reused = usage.reused;
         match (status, stopped) {
-            (0, None) => Ok(Finished { slots, stats, buffers }),
+            (0, None) => Ok(Finished { slots, stats, buffers, lent }),
             (_, Some(stopped)) => Err(stopped),
             (_, None) => Err(Stopped::Unexplained),
         }
@@ -304,14 +311,19 @@ impl Finished {
     /// too small.
     pub fn array_of_shape(&self, slot: usize, ty: BaseTy, dims: &[usize]) -> Option<Value> {
         let address = *self.slots.get(slot)?;
-        let buffer = self.buffers.get(&usize::try_from(address).ok()?)?;
+        let address = usize::try_from(address).ok()?;
+        let (start, room) = match (self.buffers.get(&address), self.lent.get(&address)) {
+            (Some(buffer), _) => (buffer.address().cast_const(), buffer.bytes()),
+            (None, Some((_, bytes))) => (bytes.as_ptr(), bytes.len()),
+            (None, None) => return None,
+        };
         let count = dims
             .iter()
             .try_fold(1usize, |n, d| n.checked_mul(*d))
-            .filter(|n| n.checked_mul(ty.bits() as usize / 8).is_some_and(|bytes| bytes <= buffer.bytes()));
+            .filter(|n| n.checked_mul(ty.bits() as usize / 8).is_some_and(|bytes| bytes <= room));
         count?;
         // SAFETY: the buffer is this large, and the run that has filled it is over.
-        Some(unsafe { read_buffer(buffer.address(), ty, dims) })
+        Some(unsafe { read_buffer(start, ty, dims) })
     }
 }
 
@@ -357,21 +369,47 @@ impl Context<'_> {
             }
         };
         let mut words = vec![piece.count as u64];
-        for (bytes, l) in piece.arrays.iter().zip(layout) {
-            let width = l.bytes();
-            let many =
-                if l.starts.is_some() { bytes.len().checked_div(width).unwrap_or(0) } else { piece.count };
-            let dims: Vec<u64> = std::iter::once(many).chain(l.item).map(|n| n as u64).collect();
-            let address = self.allocate(prov, u64::from(l.base.bits() / 8), &dims);
-            if address.is_null() {
-                return None;
-            }
-            // SAFETY: the buffer is new, and of as many bytes as so many items have.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
+        let reads = channels.borrow().reads(channel as usize);
+        for (bytes, l) in piece.arrays.into_iter().zip(layout) {
+            let many = match l.starts {
+                Some(_) => bytes.len().checked_div(l.bytes()).unwrap_or(0),
+                None => piece.count,
+            };
+            // Where an input was read the plan may read it, too.
+            let address = match reads {
+                true => {
+                    let address = bytes.as_ptr().cast_mut();
+                    self.lent.insert(address as usize, (channel as usize, bytes));
+                    address
+                }
+                false => self.copied(prov, &l, many, &bytes)?,
+            };
             words.extend([many as u64, address as u64]);
         }
-        channels.borrow_mut().take_back(channel as usize, piece);
         Some(words)
+    }
+
+    /// Items in a buffer of the plan's.
+    fn copied(&mut self, prov: u32, l: &Layout, many: usize, bytes: &[u8]) -> Option<*mut u8> {
+        let dims: Vec<u64> = std::iter::once(many).chain(l.item.iter().copied()).map(|n| n as u64).collect();
+        let address = self.allocate(prov, u64::from(l.base.bits() / 8), &dims);
+        if address.is_null() {
+            return None;
+        }
+        // SAFETY: the buffer is new, and of as many bytes as so many items have.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address, bytes.len()) };
+        Some(address)
+    }
+
+    /// Takes back a buffer of the plan's.
+    fn free(&mut self, address: usize) {
+        if let Some((channel, bytes)) = self.lent.remove(&address) {
+            if let Some(channels) = self.kernels.channels {
+                channels.borrow_mut().take_back(channel, bytes);
+            }
+            return;
+        }
+        self.buffers.remove(&address);
     }
 
     /// # Safety
@@ -597,7 +635,7 @@ pub unsafe extern "C" fn remc_alloc(
 /// `context` is what the plan was given, and nobody uses the buffer any more.
 pub unsafe extern "C" fn remc_free(context: *mut Context, buffer: *mut u8) {
     // SAFETY: the caller's promise. An address that is no buffer's is ignored.
-    unsafe { drop((*context).buffers.remove(&(buffer as usize))) };
+    unsafe { (*context).free(buffer as usize) };
 }
 
 /// # Safety

@@ -27,8 +27,8 @@ pub struct Ahead {
     at: u64,
     /// Whether anything has been read.
     begun: bool,
-    /// Pieces whose memory can be used again.
-    used: Vec<Piece>,
+    /// Memory that can be used again.
+    used: Vec<Vec<u8>>,
 }
 
 impl Ahead {
@@ -94,8 +94,8 @@ impl Ahead {
         while self.have.count < wanted && !self.ended {
             if !std::mem::take(&mut self.open) {
                 let more = (wanted - self.have.count).min(MOST_ITEMS);
-                let used = self.used.pop().unwrap_or_default();
-                self.ask(Ask::Read(more, used))?;
+                let room = self.room();
+                self.ask(Ask::Read(more, room))?;
             }
             self.begun = true;
             let piece = self.answer()?;
@@ -106,18 +106,24 @@ impl Ahead {
         self.at += piece.count as u64;
         // The next one is likely to be as long.
         if !self.ended && self.have.count == 0 && piece.count > 0 && !self.open {
-            let used = self.used.pop().unwrap_or_default();
-            self.ask(Ask::Read(piece.count, used))?;
+            let room = self.room();
+            self.ask(Ask::Read(piece.count, room))?;
             self.open = true;
         }
         Ok(piece)
     }
 
-    /// Takes back a piece that nobody needs any more.
-    pub fn take_back(&mut self, piece: Piece) {
-        if self.used.len() < 2 {
-            self.used.push(piece);
+    /// Takes back memory of a piece that nobody needs any more.
+    pub fn take_back(&mut self, bytes: Vec<u8>) {
+        if self.used.len() < 2 * self.layout.len() {
+            self.used.push(bytes);
         }
+    }
+
+    /// Memory for another piece.
+    fn room(&mut self) -> Piece {
+        let some = self.used.len().saturating_sub(self.layout.len());
+        Piece { count: 0, arrays: self.used.split_off(some) }
     }
 
     /// Goes back to the first item.

@@ -94,7 +94,7 @@ pub trait Items: Send {
     fn layout(&self) -> &[Layout];
 
     /// Reads at most so many more, fewer only at their end, or where more would have to be waited for; into the memory of
-    /// `used`, a piece that nobody needs any more, where that is of use.
+    /// the arrays of `used`, which nobody needs any more, where that is of use.
     ///
     /// # Errors
     /// Why there are none, for people.

@@ -171,10 +171,15 @@ impl Channels {
         }
     }
 
-    /// Takes back a piece whose bytes have been copied.
-    pub fn take_back(&mut self, channel: usize, piece: Piece) {
+    /// Whether a channel reads an input: then memory of a piece may be given back, to read another one into.
+    pub fn reads(&self, channel: usize) -> bool {
+        matches!(self.all.get(channel), Some(Channel::Input(_)))
+    }
+
+    /// Takes back memory of a piece that nobody needs any more.
+    pub fn take_back(&mut self, channel: usize, bytes: Vec<u8>) {
         if let Some(Channel::Input(ahead)) = self.all.get_mut(channel) {
-            ahead.take_back(piece);
+            ahead.take_back(bytes);
         }
     }
 

@@ -61,7 +61,7 @@ fn what_is_read_ahead_comes_in_order_whatever_is_pulled_at_a_time() {
             }
             assert!(piece.count as u64 <= n);
             got.extend(numbers(&piece.arrays[0]));
-            ahead.take_back(piece);
+            piece.arrays.into_iter().for_each(|a| ahead.take_back(a));
             n = n * 3 % 101 + 1;
         }
         assert_eq!(got, all, "round {round}");

@@ -157,6 +157,8 @@ impl One<'_> {
             Ir::Kernel | Ir::Llvm | Ir::Asm | Ir::Object | Ir::Header | Ir::Cuda | Ir::CudaHeader => "kernel",
         };
         let is_cuda = matches!(self.what, Ir::Cuda | Ir::CudaHeader);
+        // What is looked at is what the cpu device runs; what is part of other programs has streams as arrays.
+        let streams = matches!(self.what, Ir::Flat | Ir::Kernel | Ir::Llvm | Ir::Asm);
         let tuning =
             if is_cuda { Tuning::gpu() } else { crate::machine::tuning() }.with(&args.versions.kinds());
         let on = if is_cuda { "cuda" } else { "cpu" };
@@ -176,7 +178,7 @@ impl One<'_> {
         let read = Some(&read as &dyn Fn(&[Number]));
         let to = Some(to);
         let options =
-            Options { to, stop_after, tuning, tuned, named, read, size_limit, ..Options::default() };
+            Options { to, stop_after, tuning, tuned, named, read, size_limit, streams, ..Options::default() };
         let stop = dumps.compile(session, self.file, &[target], ranks, options);
         reporter.show(session, &session.notices());
         let stop = stop?.or_else(|e| refuse(session, reporter, e))?;
