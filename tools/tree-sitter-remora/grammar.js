@@ -55,6 +55,7 @@ module.exports = grammar({
     [$._function_name, $.record_type],
     [$._function_name, $.quotient_type],
     [$._function_name, $.value_type],
+    [$._function_name, $.stream_type],
   ],
 
   supertypes: $ => [$.expression, $.type, $.index],
@@ -230,7 +231,7 @@ module.exports = grammar({
       ),
     // Heads of types are names like others where a value is wanted.
     _function_name: $ =>
-      alias(choice('A', 'Arr', 'Tuple', 'Record', 'Quot', 'Val'), $.symbol),
+      alias(choice('A', 'Arr', 'Tuple', 'Record', 'Quot', 'Val', 'Stream'), $.symbol),
     // `f{t … | i …}`
     instance: $ =>
       prec(
@@ -353,6 +354,7 @@ module.exports = grammar({
         $.record_type,
         $.quotient_type,
         $.value_type,
+        $.stream_type,
       ),
 
     // `[t i …]`
@@ -368,6 +370,8 @@ module.exports = grammar({
     field_type: $ => group(field('label', alias($.symbol, $.label)), field('type', $.type)),
     quotient_type: $ => form('Quot', field('type', $.type)),
     value_type: $ => form('Val', field('index', $.index)),
+    // `(Stream τ)`, `(Stream τ n)`
+    stream_type: $ => form('Stream', field('item', $.type), optional(field('length', $.index))),
 
     // ---- indices: dims and shapes
 

@@ -375,8 +375,8 @@ impl Context<'_> {
                 Some(_) => bytes.len().checked_div(l.bytes()).unwrap_or(0),
                 None => piece.count,
             };
-            // Where an input was read the plan may read it, too.
-            let address = match reads {
+            // Where an input was read the plan may read it, too; a buffer has an address, also one of nothing.
+            let address = match reads && !bytes.is_empty() {
                 true => {
                     let address = bytes.as_ptr().cast_mut();
                     self.lent.insert(address as usize, (channel as usize, bytes));

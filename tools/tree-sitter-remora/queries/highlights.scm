@@ -89,6 +89,7 @@
 (record_type keyword: _ @keyword.type)
 (quotient_type keyword: _ @keyword.type)
 (value_type keyword: _ @keyword.type)
+(stream_type keyword: _ @keyword.type)
 
 "all" @constant.builtin
 

@@ -2,6 +2,8 @@
 
 use crate::corpus::{all, kernel, parse, plan, program};
 use remc_kernel::ir::{Gives, Kernel, KernelId, Stmt, StmtKind, Var};
+use remc_kernel::parse::parse_program;
+use remc_kernel::print::print_program;
 use remc_kernel::verify::{Broken, Rule, verify};
 
 #[test]
@@ -296,6 +298,8 @@ const PLANS: &[(Rule, &str)] = &[
     (Rule::PlanLoop, "(for (lanes 4) %i (upto 0 %n) () (next) p0) (give)"),
     (Rule::PlanLoop, "(for (scan 4) %i (upto 0 %n) () (next) p0) (give)"),
     (Rule::PlanLoop, "(for (jam 4) %i (upto 0 %n) () (next) p0) (give)"),
+    (Rule::Channel, "(pull 0 0 (all) (%m int) () () p0) (give)"),
+    (Rule::Channel, "(push 0 (%xs) p0) (give)"),
     (Rule::Alias, "(alias (%ys global int %n) %xs p0) (give)"),
     (Rule::Alias, "(alias (%ys scratch float %n) %xs p0) (give)"),
     (Rule::Alias, "(alias (%ys global int %n) %n p0) (give)"),
@@ -507,6 +511,37 @@ fn each_rule_refuses() {
     }
     for rule in Rule::ALL {
         assert!(seen.contains(rule), "no program breaks {rule:?}");
+    }
+}
+
+/// A plan that takes items from a channel and gives them to another, and what breaks the rule of both.
+#[test]
+fn items_are_of_their_channels() {
+    let channels = "(channels (\"xs\" (input 0) (float 0)) (\"out\" (output 0) (float 0))) (output";
+    let good = plan(
+        "(pull 0 0 (multiple %n) (%m int) () ((%ps global float %m)) p0)
+         (push 1 (%ps) p0) (free %ps p0) (give)",
+    )
+    .replacen("(output", channels, 1);
+    let program = parse(&good);
+    assert_eq!(verify(&program), Ok(()));
+    assert_eq!(parse_program(&print_program(&program)), Ok(program));
+    for (from, to) in [
+        ("(pull 0", "(pull 2"),
+        ("(push 1", "(push 2"),
+        ("(pull 0 0", "(pull 0 1.5"),
+        ("(multiple %n)", "(multiple %c)"),
+        ("(%m int)", "(%m bool)"),
+        ("((%ps global float %m))", "((%ps global float %n))"),
+        ("((%ps global float %m))", "((%ps global int %m))"),
+        ("((%ps global float %m))", "((%ps global float %m 1))"),
+        ("() ((%ps global", "() ((%qs global float %m) (%ps global"),
+        ("(push 1 (%ps)", "(push 1 ()"),
+        ("(output 0) (float 0)", "(output 0) (float 1)"),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        refused(&text, Rule::Channel);
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::corpus::{bodies, fill, parse, text, text_with};
 use remc_base::Prov;
 use remc_mono::ir::{Exp, Var};
+use remc_mono::print::print_program;
 use remc_mono::verify::{Rule, verify};
 
 /// Bodies and the rule that each breaks.
@@ -180,6 +181,8 @@ const BROKEN: &[(Rule, &str)] = &[
         "(let ((%r.6 int)) (reduce (%i.7 %n.0) (give %i.7)
            (assoc ((%a.8 int) (%b.9 int)) (start 0.0) (give %a.8))) p0) (give %r.6)",
     ),
+    (Rule::Pull, "(let ((%m.6 int)) (pull 0 0 (all)) p0) (give %m.6)"),
+    (Rule::Push, "(let () (push 0 %xs.2) p0) (give 0)"),
     (
         Rule::Accumulator,
         "(let ((%r.6 float)) (reduce (%i.7 %n.0) (give %i.7)
@@ -227,6 +230,36 @@ fn each_rule_refuses() {
     }
     for rule in Rule::ALL {
         assert!(all.iter().any(|(r, _)| r == rule), "{rule:?} has no test");
+    }
+}
+
+/// A program that takes items from a channel and gives them to another, and what breaks the rules of both.
+#[test]
+fn items_are_of_their_channels() {
+    let body = "(let ((%m.6 int) (%ps.7 float %m.6)) (pull 0 0 (multiple %k.5)) p0) (let () (push 1 %ps.7) p0) (give 0)";
+    let channels = "(channels (\"xs\" (input 0) (float 0)) (\"out\" (output 0) (float 0))) (output";
+    let good = text(&fill(body)).replacen("(output", channels, 1);
+    let program = parse(&good);
+    assert_eq!(verify(&program), Ok(()));
+    assert_eq!(parse(&print_program(&program)), program);
+    for (rule, from, to) in [
+        (Rule::Pull, "(pull 0", "(pull 2"),
+        (Rule::Pull, "(pull 0 0", "(pull 0 1.5"),
+        (Rule::Pull, "(multiple %k.5)", "(multiple %c.4)"),
+        (Rule::Pull, "(%m.6 int)", "(%m.6 bool)"),
+        (Rule::Pull, "(%ps.7 float %m.6)", "(%ps.7 float %n.0)"),
+        (Rule::Pull, "(%ps.7 float %m.6)", "(%ps.7 int %m.6)"),
+        (Rule::Pull, "(%ps.7 float %m.6)", "(%ps.7 float %m.6 1)"),
+        (Rule::Pull, "(%ps.7 float %m.6)", "(%ps.7 float %m.6) (%qs.8 float %m.6)"),
+        (Rule::Push, "(push 1", "(push 2"),
+        (Rule::Push, "(push 1 %ps.7)", "(push 1)"),
+        (Rule::Push, "(push 1 %ps.7)", "(push 1 %xs.2)"),
+        (Rule::Push, "(output 0) (float 0)", "(output 0) (float 1)"),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let broken = verify(&parse(&text)).expect_err(&text);
+        assert_eq!(broken.rule, rule, "{broken}\n{text}");
     }
 }
 

@@ -89,6 +89,7 @@
 (record_type keyword: _ @keyword.storage.type)
 (quotient_type keyword: _ @keyword.storage.type)
 (value_type keyword: _ @keyword.storage.type)
+(stream_type keyword: _ @keyword.storage.type)
 
 "all" @constant.builtin
 
