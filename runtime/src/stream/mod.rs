@@ -18,8 +18,8 @@ mod tests;
 use ahead::Ahead;
 use chunk::Chunk;
 use items::{Items, Layout};
-use remc_base::value::Data;
-use remc_base::{AtomTy, BaseTy, Value};
+use remc_base::{BaseTy, Value};
+use std::convert::Infallible;
 
 /// How many items are pulled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,38 +215,17 @@ impl Channels {
         let Some(Channel::Kept(all)) = self.all.get_mut(channel) else { return None };
         let [k] = all.as_mut_slice() else { return None };
         let bytes = std::mem::take(&mut k.bytes);
-        value(k.base, k.dims.clone(), &bytes)
+        value(k.base, &k.dims, &bytes)
     }
 }
 
 /// The array of these bytes; `None` if they are another number.
-pub fn value(base: BaseTy, shape: Vec<usize>, bytes: &[u8]) -> Option<Value> {
+pub fn value(base: BaseTy, shape: &[usize], bytes: &[u8]) -> Option<Value> {
     let n = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d))?;
     (n.checked_mul(base.bits() as usize / 8)? == bytes.len()).then_some(())?;
-    macro_rules! numbers {
-        ($t:ty) => {
-            bytes.as_chunks::<{ size_of::<$t>() }>().0.iter().map(|b| <$t>::from_le_bytes(*b)).collect()
-        };
-    }
-    let data = match base {
-        BaseTy::Bool => Data::Bool(bytes.iter().map(|b| *b != 0).collect()),
-        BaseTy::Char => {
-            let codes: Vec<u32> = numbers!(u32);
-            Data::Char(
-                codes.into_iter().map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER)).collect(),
-            )
-        }
-        BaseTy::I8 => Data::I8(numbers!(i8)),
-        BaseTy::I16 => Data::I16(numbers!(i16)),
-        BaseTy::I32 => Data::I32(numbers!(i32)),
-        BaseTy::I64 => Data::I64(numbers!(i64)),
-        BaseTy::U8 => Data::U8(numbers!(u8)),
-        BaseTy::U16 => Data::U16(numbers!(u16)),
-        BaseTy::U32 => Data::U32(numbers!(u32)),
-        BaseTy::U64 => Data::U64(numbers!(u64)),
-        BaseTy::F16 => Data::F16(numbers!(half::f16)),
-        BaseTy::F32 => Data::F32(numbers!(f32)),
-        BaseTy::F64 => Data::F64(numbers!(f64)),
+    let fill = |to: &mut [u8]| {
+        to.copy_from_slice(bytes);
+        Ok::<(), Infallible>(())
     };
-    Some(Value { atom: AtomTy::Base(base), shape, data })
+    crate::bytes::array(base, shape, fill).ok()
 }

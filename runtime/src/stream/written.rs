@@ -87,7 +87,7 @@ impl Written {
         match self.format {
             Format::Raw | Format::Npy => self.to.write_all(items.bytes)?,
             format => {
-                let Some(value) = value(items.base, items.dims.to_vec(), items.bytes) else {
+                let Some(value) = value(items.base, items.dims, items.bytes) else {
                     return Err(io::ErrorKind::InvalidInput.into());
                 };
                 match format {
@@ -152,11 +152,16 @@ fn shape(count: usize, item: &[usize]) -> Vec<usize> {
 
 /// A result that a run writes to, and whoever has started it ends.
 #[derive(Clone)]
-pub struct Shared(pub Rc<RefCell<Option<Written>>>);
+pub struct Shared(Rc<RefCell<Option<Written>>>);
 
 impl Shared {
     pub fn new(written: Written) -> Shared {
         Shared(Rc::new(RefCell::new(Some(written))))
+    }
+
+    /// Whether nobody reads it any more.
+    pub fn is_closed(&self) -> bool {
+        self.0.borrow().as_ref().is_some_and(|w| w.closed)
     }
 
     /// Takes it back.
@@ -173,13 +178,10 @@ impl Sink for Shared {
             // As with any program in a pipe: who has read enough goes away.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe && matches!(w.to, To::Out(_)) => {
                 w.closed = true;
-                Err(CLOSED.to_owned())
+                Err("nobody reads the result any more".to_owned())
             }
             Err(e) => Err(format!("the result cannot be written on, after {} items: {e}", w.items)),
             Ok(()) => Ok(()),
         }
     }
 }
-
-/// What a run is told when nobody reads its result any more.
-pub const CLOSED: &str = "nobody reads the result any more";

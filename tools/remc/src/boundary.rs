@@ -17,7 +17,7 @@ use remc_runtime::stream::{Begin, Channels};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Something that the compiler should have made impossible.
 pub type B<T> = Result<T, String>;
@@ -114,17 +114,24 @@ pub fn closing(indices: &[IVar], values: &[IndexValue]) -> Subst {
     s
 }
 
-/// The channels of a program that streams; a stream that is not given is its argument's items.
-pub fn channels(
-    p: &Program,
-    arguments: &[Value],
-    streams: Streams,
-    mut result: Option<Shared>,
-) -> B<Option<Channels>> {
+/// What of a run goes piece by piece.
+#[derive(Default)]
+pub struct Streaming {
+    /// The inputs that are read so. The items of any other stream are in its argument.
+    pub inputs: Streams,
+    /// Where the result is written as it comes, if it is.
+    pub result: Option<Shared>,
+    /// How many items a piece has, as `--chunk` says; without it the run chooses.
+    pub chunk: Option<u64>,
+}
+
+/// The channels of a program that streams.
+pub fn channels(p: &Program, arguments: &[Value], streaming: Streaming) -> B<Option<Channels>> {
     if p.channels.is_empty() {
         return Ok(None);
     }
-    let mut streams: HashMap<usize, _> = streams.into_iter().collect();
+    let Streaming { inputs, mut result, chunk } = streaming;
+    let mut streams: HashMap<usize, _> = inputs.into_iter().collect();
     let mut begin = |c: &Channel| {
         if let Some(result) = result.take_if(|_| c.output.is_some()) {
             return Ok(Begin::Result(Box::new(result)));
@@ -146,16 +153,8 @@ pub fn channels(
         Ok(Begin::Input(Box::new(items)))
     };
     let all = p.channels.iter().map(&mut begin).collect::<B<_>>()?;
-    Ok(Some(Channels::new(all, chunk())))
+    Ok(Some(Channels::new(all, Chunk::new(chunk, available()))))
 }
-
-/// How many items pieces have, which `--chunk` says, or the run itself chooses.
-fn chunk() -> Chunk {
-    Chunk::new(CHUNK.get().copied().flatten(), available())
-}
-
-/// What `--chunk` has said.
-pub static CHUNK: OnceLock<Option<u64>> = OnceLock::new();
 
 /// The results that a run has pushed.
 pub struct Pushed<'a> {

@@ -3,7 +3,7 @@
 //! What a run may not need is compiled when it turns out to: the versions that the sizes do not choose, say. See
 //! [`remc_kernel::parts`].
 
-use crate::boundary::{self, B, Pushed, Results, assemble, leaves};
+use crate::boundary::{self, B, Pushed, Results, Streaming, assemble, leaves};
 use crate::device::{Ran, explain};
 use crate::inputs::Streams;
 use crate::report::{Failure, Outcome};
@@ -21,7 +21,6 @@ use remc_runtime::cpu::{
 };
 use remc_runtime::data::stream::Given as Stream;
 use remc_runtime::stream::Channels;
-use remc_runtime::stream::written::Shared;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -196,14 +195,13 @@ pub fn bind(
     cpu: &Cpu,
     indices: &[IndexValue],
     arguments: Vec<Value>,
-    streams: (Streams, Option<Shared>),
+    streaming: Streaming,
 ) -> Outcome<Result<Bound, RuntimeError>> {
     let wrong = |message: String| bug(Stage::Execute, message);
-    if let Some(stopped) = read_twice(session, &code.program, &streams.0) {
+    if let Some(stopped) = read_twice(session, &code.program, &streaming.inputs) {
         return Ok(Err(stopped));
     }
-    let channels =
-        boundary::channels(&code.program, &arguments, streams.0, streams.1).map_err(wrong)?.map(RefCell::new);
+    let channels = boundary::channels(&code.program, &arguments, streaming).map_err(wrong)?;
     let mut flat = Vec::new();
     for (input, value) in code.program.inputs.iter().zip(arguments) {
         leaves(input, Cow::Owned(value), &mut flat).map_err(wrong)?;
@@ -227,7 +225,7 @@ pub fn bind(
             },
         }
     }
-    Ok(Ok(Bound { slots, buffers, channels }))
+    Ok(Ok(Bound { slots, buffers, channels: channels.map(RefCell::new) }))
 }
 
 /// Why a stream that is read once cannot be what the program needs: before anything of it has been read.
@@ -323,7 +321,7 @@ pub fn run_under(
     arguments: Vec<Value>,
     thresholds: &[i64],
 ) -> Outcome<Result<Value, RuntimeError>> {
-    let bound = match bind(session, code, cpu, indices, arguments, (Vec::new(), None))? {
+    let bound = match bind(session, code, cpu, indices, arguments, Streaming::default())? {
         Ok(bound) => bound,
         Err(stopped) => return Ok(Err(stopped)),
     };
@@ -353,12 +351,12 @@ pub fn run(
     code: &Code,
     cpu: &Cpu,
     (signature, indices): (&[IVar], &[IndexValue]),
-    (arguments, streams): (Vec<Value>, (Streams, Option<Shared>)),
+    (arguments, streaming): (Vec<Value>, Streaming),
     repeat: u32,
 ) -> Outcome<Result<Ran, RuntimeError>> {
     let _timed = session.db.timings().enter(Stage::Execute);
     let wrong = |message: String| bug(Stage::Execute, message);
-    let bound = match bind(session, code, cpu, indices, arguments, streams)? {
+    let bound = match bind(session, code, cpu, indices, arguments, streaming)? {
         Ok(bound) => bound,
         Err(stopped) => return Ok(Err(stopped)),
     };
@@ -376,10 +374,9 @@ pub fn run(
         }
     }
     let Some(finished) = last else { return Err(wrong("no run".into())) };
-    // What is written as it comes is not there in the end.
     let value = match bound.channels.as_ref().is_some_and(|c| c.borrow().writes()) {
-        true => Value::scalar(Scalar::Bool(true)),
-        false => value(code, &finished, &bound, signature, indices)?,
+        true => None,
+        false => Some(value(code, &finished, &bound, signature, indices)?),
     };
     Ok(Ok(Ran { value, runs, stats: finished.stats.clone() }))
 }

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 /// What the runs of a program gave.
 pub struct Ran {
-    pub value: Value,
+    /// `None` where it was written as it came.
+    pub value: Option<Value>,
     pub runs: Vec<Duration>,
     /// Of the last run.
     pub stats: Stats,

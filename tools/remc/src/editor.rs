@@ -147,7 +147,7 @@ impl Editor {
             }
             Ok(Stop::Kernel(kernels)) => self.compiled(program, &kernels, stop),
             Ok(_) => Err(bug("the pipeline ended early")),
-            Err(CompileError::Limitation(_) | CompileError::TooLarge(_) | CompileError::Unstreamable(..)) => {
+            Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => {
                 self.interpreted(program, file, target, stop)
             }
             Err(e) => Err(problem(session, &crate::compile::refusal(session, e))),
@@ -166,7 +166,9 @@ impl Editor {
         let code = cpu::kept(session, kernels).map_err(failed)?;
         let device = cpu::device(None, Some(MEMORY));
         let bound =
-            match cpu::bind(session, &code, &device, &[], Vec::new(), (Vec::new(), None)).map_err(failed)? {
+            match cpu::bind(session, &code, &device, &[], Vec::new(), crate::boundary::Streaming::default())
+                .map_err(failed)?
+            {
                 Ok(bound) => bound,
                 Err(e) => return Err(problem(session, &stopped(session, &e))),
             };

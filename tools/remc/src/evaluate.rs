@@ -7,13 +7,13 @@
 //! itself. The interpreter has no need of that: it computes a definition once and keeps its value.
 
 use crate::args::{Device, Run};
-use crate::boundary;
+use crate::boundary::Streaming;
 use crate::codes;
 use crate::compile::{Dumps, interpreted, interpreted_whole, refuse};
 #[cfg(feature = "llvm")]
 use crate::cpu;
 use crate::exhausted::{Doing, during};
-use crate::inputs::{self, Streams};
+use crate::inputs;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::{Failure, Outcome, Reporter, fail, usage};
@@ -28,7 +28,7 @@ use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
 use remc_interp::{Interp, RuntimeError, solve_indices};
 use remc_mono::ir as mono;
 use remc_runtime::budget::Budget;
-use remc_runtime::stream::written::{CLOSED, Shared};
+use remc_runtime::stream::written::Shared;
 use remc_typed::ir::EntrySignature;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,9 +79,9 @@ impl Evaluation<'_> {
         let budget = Budget::of(self.args.memory_limit);
         let stopped = match self.compile(targets, &[], &mut dumps)? {
             Ok(kernel) => {
-                match self.execute(kernel, (&[], &[]), (Vec::new(), (Vec::new(), None)), &budget)? {
+                match self.execute(kernel, (&[], &[]), (Vec::new(), Streaming::default()), &budget)? {
                     Ok((value, report)) => {
-                        let Data::Tuple(tuples) = &value.data else {
+                        let Some(Data::Tuple(tuples)) = value.as_ref().map(|v| &v.data) else {
                             return Err(bug("several values and no tuple of them".into()));
                         };
                         tuples.iter().flat_map(|parts| parts.iter()).try_for_each(show)?;
@@ -92,16 +92,8 @@ impl Evaluation<'_> {
                     Err(e) => Some(e),
                 }
             }
-            Err(
-                e @ (CompileError::NoNumber(..)
-                | CompileError::NoSize(..)
-                | CompileError::Numbers(..)
-                | CompileError::Unstreamable(..)),
-            ) => {
-                return refuse(self.session, self.reporter, e);
-            }
-            Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
             Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => None,
+            Err(e) => return refuse(self.session, self.reporter, e),
         };
         let at = stopped.as_ref().and_then(|e| {
             let globals: Vec<&GlobalId> = e.at.iter().chain(e.trace.iter()).map(|(g, _)| g).collect();
@@ -153,32 +145,28 @@ impl Evaluation<'_> {
                     let signature = definition.entry.as_ref().map(|e| e.indices.as_slice());
                     let indices = (signature.unwrap_or_default(), indices.as_slice());
                     let written = self.written(&kernel.program)?;
-                    let streams = (streams, written.clone());
-                    let ran = self.execute(kernel, indices, (arguments, streams), &budget)?;
+                    let chunk = self.args.chunk;
+                    let streaming = Streaming { inputs: streams, result: written.clone(), chunk };
+                    let ran = self.execute(kernel, indices, (arguments, streaming), &budget)?;
                     let (value, report) = match ran {
-                        Err(e) if e.message == CLOSED => return Ok(Report::default()),
+                        Err(_) if written.as_ref().is_some_and(Shared::is_closed) => {
+                            return Ok(Report::default());
+                        }
                         ran => ran.map_err(|e| self.stop(&e))?,
                     };
-                    match (written, self.output) {
-                        (Some(written), Some(output)) => output.finish(&written)?,
-                        _ => show(&value)?,
+                    match (&value, written, self.output) {
+                        (None, Some(written), Some(output)) => output.finish(&written)?,
+                        (Some(value), ..) => show(value)?,
+                        _ => return Err(bug("a result that went nowhere".into())),
                     }
                     return Ok(report);
                 }
                 Err(e) if self.args.device.is_some() => return refuse(session, self.reporter, e),
-                Err(
-                    e @ (CompileError::NoNumber(..)
-                    | CompileError::NoSize(..)
-                    | CompileError::Numbers(..)
-                    | CompileError::Unstreamable(..)),
-                ) => {
-                    return refuse(session, self.reporter, e);
-                }
-                Err(CompileError::Bug(bug)) => return Err(Failure::Bug(bug)),
                 Err(CompileError::Limitation(l)) => self.reporter.show(session, &[interpreted(session, &l)]),
                 Err(CompileError::TooLarge(t)) => {
                     self.reporter.show(session, &[interpreted_whole(session, &t)]);
                 }
+                Err(e) => return refuse(session, self.reporter, e),
             }
         }
         // What was opened to be read piece by piece is read as a whole.
@@ -273,11 +261,10 @@ impl Evaluation<'_> {
         &self,
         kernels: Arc<Compiled>,
         indices: (&[IVar], &[IndexValue]),
-        (arguments, streams): (Vec<Value>, (Streams, Option<Shared>)),
+        (arguments, streaming): (Vec<Value>, Streaming),
         budget: &Budget,
-    ) -> Outcome<Result<(Value, Report), RuntimeError>> {
+    ) -> Outcome<Result<(Option<Value>, Report), RuntimeError>> {
         let (session, args) = (self.session, self.args);
-        let _ = boundary::CHUNK.set(args.chunk);
         match self.device {
             Device::Cuda => {
                 let _shown = Progress::of_running("the cuda device");
@@ -291,10 +278,10 @@ impl Evaluation<'_> {
             Device::Emulated => {
                 let _shown = Progress::of_running("the emulated device");
                 let ran = crate::emulated::run(session, &kernels.program, indices, &arguments)?;
-                Ok(ran.map(|value| (value, Report::default())))
+                Ok(ran.map(|value| (Some(value), Report::default())))
             }
             // The inputs are in the limit, and go from there into the device's memory.
-            _ => on_cpu(session, &kernels, indices, (arguments, streams), args, budget.limit()),
+            _ => on_cpu(session, &kernels, indices, (arguments, streaming), args, budget.limit()),
         }
     }
 
@@ -382,10 +369,10 @@ fn on_cpu(
     _: &Session,
     _: &Compiled,
     _: (&[IVar], &[IndexValue]),
-    _: (Vec<Value>, (Streams, Option<Shared>)),
+    _: (Vec<Value>, Streaming),
     _: &Run,
     _: u64,
-) -> Outcome<Result<(Value, Report), RuntimeError>> {
+) -> Outcome<Result<(Option<Value>, Report), RuntimeError>> {
     Err(crate::compile::without_llvm("it has no cpu device; `--device interp` interprets"))
 }
 
@@ -395,10 +382,10 @@ fn on_cpu(
     session: &Session,
     kernels: &Compiled,
     indices: (&[IVar], &[IndexValue]),
-    arguments: (Vec<Value>, (Streams, Option<Shared>)),
+    arguments: (Vec<Value>, Streaming),
     args: &Run,
     memory_limit: u64,
-) -> Outcome<Result<(Value, Report), RuntimeError>> {
+) -> Outcome<Result<(Option<Value>, Report), RuntimeError>> {
     let code = cpu::kept(session, kernels)?;
     let device = cpu::device(args.threads, Some(memory_limit));
     let ran = {

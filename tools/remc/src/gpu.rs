@@ -93,7 +93,7 @@ pub fn run(
         reused: usage.reused,
         ..Stats::default()
     };
-    Ok(Ok(Ran { value, runs, stats }))
+    Ok(Ok(Ran { value: Some(value), runs, stats }))
 }
 
 /// The arguments of a plan, whose arrays are in the memory of a device.

@@ -120,8 +120,8 @@ fn all_of(mut items: Box<dyn Items>) -> Result<Option<Value>, String> {
     loop {
         let piece = items.read(1 << 16, Piece::default())?;
         if piece.count == 0 {
-            let shape = std::iter::once(count).chain(layout.item).collect();
-            return Ok(stream::value(layout.base, shape, &bytes));
+            let shape: Vec<usize> = std::iter::once(count).chain(layout.item).collect();
+            return Ok(stream::value(layout.base, &shape, &bytes));
         }
         count += piece.count;
         bytes.extend(piece.arrays.into_iter().flatten());

@@ -32,11 +32,11 @@ fn run(session: &Session, file: SourceFile, entry: &str, numbers: &[i64]) -> Res
         &code,
         &cpu,
         (&signature.indices, &indices),
-        (arguments, (Vec::new(), None)),
+        (arguments, remc::boundary::Streaming::default()),
         1,
     );
     match ran.unwrap_or_else(|e| panic!("{e:?}")) {
-        Ok(ran) => Ok(ran.value),
+        Ok(ran) => Ok(ran.value.expect("a value")),
         Err(stopped) => {
             let line = |at: &(GlobalId, NodeId)| {
                 let span = session.node_span(&at.0, at.1)?;

@@ -15,6 +15,7 @@
 //! | module | what it lowers |
 //! | --- | --- |
 //! | [`plan`] | host statements: scalars, `if`, loops, ownership of buffers |
+//! | [`channels`] | streams: pieces that are taken, and given |
 //! | [`appends`] | arrays one after the other, made or copied where they belong |
 //! | [`seg`], [`reduce`], [`scan`], [`filter`], [`scatter`] | parallel operators: maps, reductions, scans, filters, results of computed places |
 //! | [`ragged`] | rows of sizes of their own, made where they belong |
@@ -41,6 +42,7 @@
 mod appends;
 mod blocked;
 mod build;
+mod channels;
 mod copied;
 mod digits;
 mod doubtful;

@@ -161,33 +161,7 @@ impl Plan {
             };
             self.out.params.push(var);
         }
-        // What the caller is told of the parameters, in the plan's variables.
-        let mut inputs = std::mem::take(&mut self.out.inputs);
-        for i in &mut inputs {
-            self.input(i)?;
-            if let Some(size) = i.stream_size_mut() {
-                match self.bound(*size)? {
-                    Bound::Scalar(Atom::Var(v)) => *size = v,
-                    _ => return wrong("the size of a stream that is no scalar parameter"),
-                }
-            }
-            if let Input::Channel { size, items, .. } = i {
-                **items = items.anonymous(*size);
-            }
-        }
-        self.out.inputs = inputs;
-        Ok(())
-    }
-
-    fn input(&mut self, i: &mut Input) -> L<()> {
-        for v in i.vars_mut() {
-            *v = match self.bound(*v)? {
-                Bound::Array(p) => p.buffer,
-                Bound::Scalar(Atom::Var(v)) => v,
-                Bound::Scalar(_) => return wrong("a constant parameter"),
-            };
-        }
-        Ok(())
+        self.inputs()
     }
 
     pub fn finish(mut self, results: Vec<Atom>) -> (Program, BTreeMap<Name, Fields>) {
@@ -551,7 +525,7 @@ impl Plan {
     }
 
     /// A variable of the type that `v` has, whose dims may be results bound at the same time.
-    fn like(&mut self, v: mono::Var) -> L<Var> {
+    pub(super) fn like(&mut self, v: mono::Var) -> L<Var> {
         let info = self.flat.vars[v].clone();
         if info.ty.is_scalar() {
             let var = self.out.scalar(info.name.as_str(), info.ty.base);
@@ -563,7 +537,7 @@ impl Plan {
         Ok(var)
     }
 
-    fn bind_results(&mut self, pat: &[mono::Var], vars: impl IntoIterator<Item = Var>) -> L<()> {
+    pub(super) fn bind_results(&mut self, pat: &[mono::Var], vars: impl IntoIterator<Item = Var>) -> L<()> {
         for (v, var) in pat.iter().zip(vars) {
             if self.flat.vars[*v].ty.is_scalar() {
                 self.set(*v, Bound::Scalar(Atom::Var(var)));
@@ -677,48 +651,12 @@ impl Plan {
                 }
             }
             E::View { view: mono::View::Append { with }, array } => self.append(one()?, *array, *with)?,
-            E::Pull { channel, at, take, .. } => {
-                let Some((count, rest)) = pat.split_first() else { return wrong("a pull of nothing") };
-                let at = self.atom(*at)?;
-                let take = match take {
-                    Take::Multiple(n) => Take::Multiple(self.atom(*n)?),
-                    Take::Exactly(n) => Take::Exactly(self.atom(*n)?),
-                    Take::All => Take::All,
-                };
-                let count = self.like(*count)?;
-                let (mut elements, mut arrays) = (Vec::new(), Vec::new());
-                for v in rest {
-                    match self.flat.vars[*v].ty.is_scalar() {
-                        true => elements.push(self.like(*v)?),
-                        false => arrays.push(*v),
-                    }
-                }
-                let buffers = arrays.iter().map(|v| self.like(*v)).collect::<L<Vec<_>>>()?;
-                let channel = *channel;
-                self.emit(StmtKind::Pull { channel, at, take, count, elements, buffers: buffers.clone() });
-                self.bind_results(&arrays, buffers)?;
-            }
-            E::Push { channel, arrays } => {
-                let buffers = arrays.iter().map(|v| self.stored(*v)).collect::<L<Vec<_>>>()?;
-                self.emit(StmtKind::Push { channel: *channel, buffers });
-            }
+            E::Pull { channel, at, take, .. } => self.pull(pat, *channel, *at, *take)?,
+            E::Push { channel, arrays } => self.push(*channel, arrays)?,
             E::View { .. } | E::Literal { .. } => self.view_kernel(one()?, e)?,
             _ => return wrong("a statement with a body on the host"),
         }
         Ok(())
-    }
-
-    /// The buffer of an array that is alone in it: of others a copy.
-    fn stored(&mut self, v: mono::Var) -> L<Var> {
-        if let Bound::Array(place) = self.bound(v)?
-            && place.prefix.is_empty()
-            && !self.slices.contains(&place.buffer)
-        {
-            return Ok(place.buffer);
-        }
-        let to = self.alloc_for(v)?;
-        self.copy(v, &to)?;
-        Ok(to.buffer)
     }
 
     /// An array that one statement makes, by a kernel of one block.

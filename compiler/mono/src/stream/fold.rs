@@ -389,10 +389,7 @@ impl Items<'_> {
             let mut with = with.clone();
             with.extend(like.iter().zip(&carried).map(|(v, c)| (*v, Atom::Var(*c))));
             let body = e.body(|e| self.item(e, &with, i.into()));
-            let pat = e.fresh_like(&like, &[]);
-            let state = carried.into_iter().zip(now).collect();
-            e.push(pat.clone(), Exp::For { axis: Axis { var: i, size: count }, state, body });
-            pat.into_iter().map(Atom::Var).collect()
+            for_(e, carried, now, (i, count), body)
         })
     }
 
@@ -475,21 +472,32 @@ impl Items<'_> {
             let op = Combine { assoc: false, ..op.clone() };
             return self.reduce(e, &op, (Atom::int(0), count), Some(state));
         };
+        self.in_order(e, op, count, (state, Some(begun)), |e, with, _, i| self.item(e, with, i))
+    }
+
+    /// Combines a state with what `part` gives, of so many parts, one after the other. At a point `part` is given what
+    /// stands for what, the places of the point, and the number of the part.
+    fn in_order(
+        &self,
+        e: &mut Emit<'_>,
+        op: &Combine,
+        count: Atom,
+        (state, begun): (&[Atom], Option<Atom>),
+        part: impl FnOnce(&mut Emit<'_>, &FxHashMap<Var, Atom>, &[Atom], Atom) -> Vec<Atom>,
+    ) -> Vec<Atom> {
         self.fold.points(e, &self.with, |e, with, at| {
             let now: Vec<Atom> = state.iter().map(|s| e.at(*s, at)).collect();
             let i = e.p.fresh("i", Ty::int());
             let carried = accumulators(e, op, with);
             let body = e.body(|e| {
-                let item = self.item(e, with, i.into());
+                let one = part(e, with, at, i.into());
+                let before: Vec<Atom> = carried.iter().map(|v| Atom::Var(*v)).collect();
+                let Some(begun) = begun else { return apply(e, op, with, &before, &one) };
                 let later = e.op("later", ScalarOp::Gt, &[i.into(), Atom::int(0)]);
                 let some = e.op("some", ScalarOp::Or, &[begun, later]);
-                let before: Vec<Atom> = carried.iter().map(|v| Atom::Var(*v)).collect();
-                e.branch(some, &carried, |e| apply(e, op, with, &before, &item), |_| item.clone())
+                e.branch(some, &carried, |e| apply(e, op, with, &before, &one), |_| one.clone())
             });
-            let pat = e.fresh_like(&carried, &[]);
-            let state = carried.into_iter().zip(now).collect();
-            e.push(pat.clone(), Exp::For { axis: Axis { var: i, size: count }, state, body });
-            pat.into_iter().map(Atom::Var).collect()
+            for_(e, carried, now, (i, count), body)
         })
     }
 
@@ -511,23 +519,9 @@ impl Items<'_> {
             let first = e.op("first", ScalarOp::Mul, &[t[0], tile]);
             self.reduced(e, with, &alone, (first, tile), None)
         });
-        let sum = self.fold.points(e, &self.with, |e, with, at| {
-            let now: Vec<Atom> = state.iter().map(|s| e.at(*s, at)).collect();
-            let t = e.p.fresh("t", Ty::int());
-            let carried = accumulators(e, op, with);
-            let body = e.body(|e| {
-                let places: Vec<Atom> = at.iter().copied().chain([t.into()]).collect();
-                let one: Vec<Atom> = each.iter().map(|a| e.at(*a, &places)).collect();
-                let before: Vec<Atom> = carried.iter().map(|v| Atom::Var(*v)).collect();
-                let Some(begun) = begun else { return apply(e, op, with, &before, &one) };
-                let later = e.op("later", ScalarOp::Gt, &[t.into(), Atom::int(0)]);
-                let some = e.op("some", ScalarOp::Or, &[begun, later]);
-                e.branch(some, &carried, |e| apply(e, op, with, &before, &one), |_| one.clone())
-            });
-            let pat = e.fresh_like(&carried, &[]);
-            let state = carried.into_iter().zip(now).collect();
-            e.push(pat.clone(), Exp::For { axis: Axis { var: t, size: tiles }, state, body });
-            pat.into_iter().map(Atom::Var).collect()
+        let sum = self.in_order(e, op, tiles, (state, begun), |e, _, at, t| {
+            let places: Vec<Atom> = at.iter().copied().chain([t]).collect();
+            each.iter().map(|a| e.at(*a, &places)).collect()
         });
         let any = e.op("any", ScalarOp::Gt, &[rest, Atom::int(0)]);
         e.branch(
@@ -551,6 +545,20 @@ impl Items<'_> {
             |_| sum.clone(),
         )
     }
+}
+
+/// A loop that carries these variables, from these values on; what they are at its end.
+fn for_(
+    e: &mut Emit<'_>,
+    carried: Vec<Var>,
+    now: Vec<Atom>,
+    (i, count): (Var, Atom),
+    body: Body,
+) -> Vec<Atom> {
+    let pat = e.fresh_like(&carried, &[]);
+    let state = carried.into_iter().zip(now).collect();
+    e.push(pat.clone(), Exp::For { axis: Axis { var: i, size: count }, state, body });
+    pat.into_iter().map(Atom::Var).collect()
 }
 
 /// Variables of the types of an operator's accumulators.

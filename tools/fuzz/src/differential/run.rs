@@ -145,13 +145,8 @@ fn in_session(
             Ok(_) => Err(Ran::Bug("the pipeline ended early".into())),
             Err(CompileError::Limitation(told)) => Err(Ran::Limited(format!("{told:?}"))),
             Err(CompileError::TooLarge(told)) => Err(Ran::Limited(told.to_string())),
-            Err(
-                e @ (CompileError::NoNumber(..)
-                | CompileError::NoSize(..)
-                | CompileError::Numbers(..)
-                | CompileError::Unstreamable(..)),
-            ) => Err(Ran::Bug(format!("{e:?}"))),
             Err(CompileError::Bug(bug)) => Err(Ran::Bug(format!("{}: {}", bug.stage, bug.message))),
+            Err(told) => Err(Ran::Bug(format!("{told:?}"))),
         }
     };
     let kernel = match compile(tuning) {
@@ -184,12 +179,13 @@ fn in_session(
             &code,
             device,
             (&signature.indices, &indices),
-            (inputs.clone(), (Vec::new(), None)),
+            (inputs.clone(), remc::boundary::Streaming::default()),
             1,
         ) {
             Ok(Ok(ran)) => {
+                let Some(value) = ran.value else { return Ran::Bug("a run without a value".into()) };
                 parallel |= ran.stats.kernels.iter().any(|k| k.blocks > k.launches);
-                found.push((*threads, Ok(ran.value)));
+                found.push((*threads, Ok(value)));
             }
             Ok(Err(e)) => found.push((*threads, Err(stopped(session, &e)))),
             Err(f) => return failed(f),

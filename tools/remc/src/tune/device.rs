@@ -141,7 +141,7 @@ impl Runs for OnCpu {
         indices: &[IndexValue],
         arguments: Vec<Value>,
     ) -> Outcome<Result<cpu::Bound, RuntimeError>> {
-        cpu::bind(session, code, &self.0, indices, arguments, (Vec::new(), None))
+        cpu::bind(session, code, &self.0, indices, arguments, boundary::Streaming::default())
     }
 
     fn once(

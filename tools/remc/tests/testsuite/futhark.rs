@@ -105,15 +105,7 @@ fn compile(path: &Path) -> Result<Option<Compiled>, String> {
         Ok(Stop::Mono(program)) => program,
         Ok(_) => return Err("the pipeline ended elsewhere".into()),
         Err(CompileError::Limitation(_) | CompileError::TooLarge(_)) => return Ok(None),
-        Err(
-            e @ (CompileError::Bug(_)
-            | CompileError::NoNumber(..)
-            | CompileError::NoSize(..)
-            | CompileError::Numbers(..)
-            | CompileError::Unstreamable(..)),
-        ) => {
-            return Err(format!("{e:?}"));
-        }
+        Err(e) => return Err(format!("{e:?}")),
     };
     let text = remc::futhark::text(&session, &program).map_err(|f| format!("{f:?}"))?;
     Ok(Some(Compiled { program, text, signature, indices, arguments }))
