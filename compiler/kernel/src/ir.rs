@@ -1,7 +1,7 @@
 //! Kernel: loops over buffers, each tagged with how it runs, and the host plan that launches them.
 //!
 //! ```text
-//! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (output …) (results a …)
+//! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (channels …)? (output …)
 //!                kernel … (plan stmt …))
 //! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (rows (x x) …)?
 //!                (distinct x …)? (params x …) stmt …)
@@ -26,6 +26,9 @@
 //! values carried from one iteration to the next; grids; allocation, size arithmetic and versions in the
 //! plan. Scalars are still single assignment.
 //!
+//! - `(pull c at take n (m …) (b …))` takes items of channel `c` from number `at` on, `n` of them: buffers `b` of the
+//!   plan's own, of `n` items each, or of as many elements as one of the `m` says. `(push c (b …))` appends those of
+//!   buffers. What a channel is of, [`Channel`] says.
 //! - A buffer has dims and is addressed by as many indices: what an iteration owns stays visible. Its
 //!   layout is row-major; only a backend makes offsets of it.
 //! - A **kernel** runs its body once for each block, a point of its grid, in any order and at the same

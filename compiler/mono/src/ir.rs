@@ -1,7 +1,8 @@
 //! Mono: one entry as a first-order program over arrays of base type.
 //!
 //! ```text
-//! program  ::= (mono 1 (provs …) (name "main") (params x …) (results out …) body)
+//! program  ::= (mono 1 (provs …) (name "main") (params x …) (inputs …) (channels channel …)? (output …) body)
+//! channel  ::= ("name" (input k)? (output k)? (t rank starts?) …)   of each array of an item: the type, and its axes
 //! body     ::= stmt … (give a …)
 //! stmt     ::= (let (x …) exp @prov)
 //! a        ::= x | constant                                  an atom; a size is an atom of type int
@@ -43,8 +44,8 @@
 //! use; operands and results have the types the grammar wants; the dims of a result are in scope where
 //! it is bound; two dims that are both constants agree where they must. An index is in bounds: where
 //! that is not so by construction, a `check` stands before. `op` never stops the program (a `check`
-//! stands before a division); `check` is the one effect, and a pass neither drops it, nor moves it to
-//! where it would not have run.
+//! stands before a division); a `check` is an effect, and a pass neither drops it, nor moves it to
+//! where it would not have run. So are `pull` and `push`, which a pass leaves in their order.
 
 use remc_base::ops::ScalarOp;
 use remc_base::{AtomTy, BaseTy, IdVec, Name, Prov, Provenance, Scalar, Trap, define_id};

@@ -338,7 +338,8 @@ impl Streamer<'_> {
         for group in plan {
             for s in group.whole {
                 let s = self.at_end(s);
-                let s = self.whole(s)?;
+                let mut s = self.whole(s)?;
+                self.sized(&mut s);
                 out.push(s);
             }
             for root in 0..self.t.axes.len() {
@@ -378,6 +379,20 @@ impl Streamer<'_> {
             self.p.vars[v].ty.dims.iter_mut().for_each(&mut end);
         }
         s
+    }
+
+    /// What a statement computes and is the size of an axis has another name from there on: in a piece the first one is how
+    /// many items that has.
+    fn sized(&mut self, s: &mut Stmt) {
+        for v in &mut s.pat {
+            if let Some(axis) = self.t.axis_of.get(v).copied() {
+                let info = self.p.vars[*v].clone();
+                let end = self.p.vars.push(info);
+                self.ends.insert(*v, end.into());
+                self.t.axis_of.insert(end, axis);
+                *v = end;
+            }
+        }
     }
 
     /// The same of a statement along a stream: sizes of axes and arrays stay, which are those of pieces there.

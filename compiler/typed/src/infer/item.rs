@@ -167,12 +167,13 @@ impl Checker<'_> {
             );
         }
         let is_stream = |p: &ast::Param| matches!(&p.ann, Annotation::Type(t) if matches!(&*t.kind, TypeKind::Stream { .. }));
-        let streams = (0..params.len()).filter(|k| is_stream(&params[*k])).collect();
+        let mut streams: Vec<usize> = (0..params.len()).filter(|k| is_stream(&params[*k])).collect();
         let t = self.infer_lambda(inner.id, params, ret.as_ref(), body, None)?;
         if let AtomTy::Fn(f) = self.s.zonk_atom(&t.expr.ty.atom) {
             for (p, ty) in params.iter().zip(&f.params) {
                 self.is_data(p, ty)?;
             }
+            self.keep_step(params, &f.params, &mut streams)?;
         }
         let t = self.wrap_indices(t, value.id);
         self.complete(global, t, out)?;
@@ -180,6 +181,48 @@ impl Checker<'_> {
         if let Some(definition) = out.definition.as_mut().and_then(Arc::get_mut) {
             definition.entry = entry_signature(&definition.body, streams);
         }
+        Ok(())
+    }
+
+    /// An array along the length of a stream goes along it, and so is a stream, too. Nobody knows that length before the
+    /// end: no other size of an input is said by it.
+    fn keep_step(&mut self, params: &[ast::Param], types: &[ArrTy], streams: &mut Vec<usize>) -> Check<()> {
+        let first = |ty: &ArrTy| match ty.shape.items().first()? {
+            ShapeItem::Dim(d) => match d.as_var()? {
+                DimVar::Rigid(v) => Some(v.clone()),
+                _ => None,
+            },
+            ShapeItem::Var(_) => None,
+        };
+        let lengths: Vec<(IVar, usize)> =
+            streams.iter().filter_map(|k| Some((first(types.get(*k)?)?, *k))).collect();
+        for (k, (p, ty)) in params.iter().zip(types).enumerate() {
+            for (length, of) in &lengths {
+                let mut rest = ty.clone();
+                if first(ty).as_ref() == Some(length) {
+                    rest.shape = Shape(ty.shape.items()[1..].to_vec());
+                    if !streams.contains(&k) {
+                        streams.push(k);
+                    }
+                }
+                if super::open::mentions(&rest, length) {
+                    let stream = &params[*of].name;
+                    return self.fail(
+                        Diagnostic::error(
+                            codes::STREAM_TYPE,
+                            format!("the length of the stream `{stream}` is a size of `{}`", p.name),
+                        )
+                        .primary(Loc::Node(p.id), format!("`{length}` is known when `{stream}` has ended"))
+                        .note("an input may be as long as a stream along its first axis, and then keeps step with it")
+                        .help(format!(
+                            "give this size a name of its own; or let `{stream}` be an array: `[{stream} {}]`",
+                            types[*of]
+                        )),
+                    );
+                }
+            }
+        }
+        streams.sort_unstable();
         Ok(())
     }
 
