@@ -2,6 +2,7 @@ use super::ahead::Ahead;
 use super::chunk::Chunk;
 use super::items::{InFile, InMemory, InText, Items, Layout, append, part};
 use super::*;
+use remc_base::AtomTy;
 use remc_base::value::Data;
 use std::io::Cursor;
 

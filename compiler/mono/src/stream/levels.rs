@@ -353,6 +353,7 @@ impl Streamer<'_> {
                 if let (Some(starts), [new]) = (self.t.starts.get(v).copied(), &s.pat[..]) {
                     self.t.starts.insert(*new, starts);
                 }
+                self.same_places(*v, &s.pat);
                 return Ok(Kind::Def(a.axis));
             }
             Exp::Index { array, at } => {
@@ -362,6 +363,7 @@ impl Streamer<'_> {
                 }
                 let cell = Along { dim: a.dim - at.len(), ..a };
                 self.t.along.extend(s.pat.iter().map(|v| (*v, cell)));
+                self.same_places(*array, &s.pat);
                 return Ok(Kind::Def(a.axis));
             }
             Exp::View { view, array } => return self.view(s, view, *array),
@@ -370,10 +372,12 @@ impl Streamer<'_> {
         }
         if let Some(fold) = Fold::of(self, s) {
             self.reads(s, fold.along)?;
+            self.no_places(&s.exp, fold.along)?;
             return Ok(Kind::Fold(fold));
         }
         if let Some(scan) = Fold::scan(self, s) {
             self.reads(s, scan.along)?;
+            self.no_places(&s.exp, scan.along)?;
             if let Exp::Scan { kind: ScanKind::Full, .. } = scan.inner {
                 return self.no(Why::Whole, scan.along);
             }
@@ -407,15 +411,18 @@ impl Streamer<'_> {
                 self.no(if inside { Why::Inside } else { Why::Whole }, a.axis)
             }
             (Exp::Grade { .. }, [(_, axis), ..]) => self.no(Why::Sorts, *axis),
-            (Exp::Map { .. }, [(dim, axis)]) => {
+            (Exp::Map { body, .. }, [(dim, axis)]) => {
                 let (dim, axis) = (*dim, *axis);
                 self.reads(s, axis)?;
+                self.made_places(body, axis, &s.pat)?;
                 self.t.along.extend(s.pat.iter().map(|v| (*v, Along { axis, dim })));
                 Ok(Kind::Def(axis))
             }
-            (Exp::Filter { .. }, [(_, axis)]) => {
+            (Exp::Filter { body, .. }, [(_, axis)]) => {
                 let axis = *axis;
                 self.reads(s, axis)?;
+                // The first result says whether the others are kept, and the first variable how many are.
+                self.made_places(body, axis, &s.pat)?;
                 let kept = self.axis(s.pat[0], Some(self.t.axes[axis].root), Some(self.defs.len()));
                 self.t.along.extend(s.pat[1..].iter().map(|v| (*v, Along { axis: kept, dim: 0 })));
                 Ok(Kind::Def(axis))
@@ -424,12 +431,16 @@ impl Streamer<'_> {
                 let axis = *axis;
                 self.reads(s, axis)?;
                 let (maps, joined) = s.pat.split_at(*regular);
+                if let Exp::Join { body, .. } = &s.exp {
+                    self.made_places(body, axis, maps)?;
+                }
                 self.t.along.extend(maps.iter().map(|v| (*v, Along { axis, dim: 0 })));
                 for part in joined.chunks(3) {
                     let all = self.axis(part[0], Some(self.t.axes[axis].root), Some(self.defs.len()));
                     self.t.along.insert(part[1], Along { axis, dim: 0 });
                     self.t.along.insert(part[2], Along { axis: all, dim: 0 });
                     self.t.starts.insert(part[2], part[1]);
+                    self.t.places.insert(part[1], part[2]);
                 }
                 if let Exp::Join { body, .. } = &s.exp {
                     let (counts, made) = body.results.split_at(*regular);
@@ -447,6 +458,25 @@ impl Streamer<'_> {
             }
             (_, [(_, axis), ..]) => self.no(Why::Whole, *axis),
         }
+    }
+
+    /// Arrays of the same places as another one.
+    fn same_places(&mut self, array: Var, pat: &[Var]) {
+        if let Some(data) = self.t.places.get(&array).copied() {
+            self.t.places.extend(pat.iter().map(|v| (*v, data)));
+        }
+    }
+
+    /// Those of the arrays that a body makes which are of places; what it makes otherwise is none.
+    fn made_places(&mut self, body: &Body, axis: usize, pat: &[Var]) -> S {
+        for (k, data) in self.places(body, axis)?.into_iter().enumerate() {
+            match (pat.get(k), data) {
+                (Some(v), Some(data)) => drop(self.t.places.insert(*v, data)),
+                (None, Some(_)) => return self.no(Why::Places, axis),
+                (_, None) => {}
+            }
+        }
+        Ok(())
     }
 
     /// A view of an array along a stream, or one that repeats something along it.
@@ -477,6 +507,9 @@ impl Streamer<'_> {
             View::Slice { start, dims }
                 if a.dim == 0 && self.t.window_slice(a.axis, start, dims).is_some() =>
             {
+                if self.t.places.contains_key(&array) {
+                    return self.no(Why::Places, a.axis);
+                }
                 let (axis, _) = self.t.window_slice(a.axis, start, dims).unwrap_or((a.axis, 0));
                 self.t.along.insert(s.pat[0], Along { axis, dim: 0 });
                 return Ok(Kind::Def(axis));
@@ -490,6 +523,7 @@ impl Streamer<'_> {
             _ => None,
         };
         let Some(dim) = along else { return self.no(Why::Rearranges, a.axis) };
+        self.same_places(array, &s.pat);
         self.t.along.insert(s.pat[0], Along { axis: a.axis, dim });
         Ok(Kind::Def(a.axis))
     }

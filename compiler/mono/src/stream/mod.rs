@@ -49,6 +49,7 @@ mod fold;
 mod levels;
 mod pass;
 mod scan;
+mod starts;
 mod window;
 
 use crate::ir::*;
@@ -92,6 +93,10 @@ pub enum Why {
     Inside,
     /// The items are side by side, and not one after the other.
     Across,
+    /// Items whose elements are gone: boxes from piece to piece.
+    Places,
+    /// Items that are arrays of boxes.
+    Boxes,
 }
 
 impl Why {
@@ -108,6 +113,8 @@ impl Why {
             }
             Why::Inside => "scans along it inside of a map over other axes",
             Why::Across => "gives a result along which the stream is not the first axis",
+            Why::Places => "needs an item of any size when later ones have come",
+            Why::Boxes => "has items each of which is an array of boxes",
         }
     }
 }
@@ -188,6 +195,8 @@ struct Tables {
     along: FxHashMap<Var, Along>,
     /// Where the elements of each item of an axis begin in a vector that holds those of all.
     starts: FxHashMap<Var, Var>,
+    /// Of each array of such places the vector that they are in.
+    places: FxHashMap<Var, Var>,
 }
 
 struct Streamer<'p> {
@@ -235,7 +244,7 @@ pub fn stream(p: &mut Program) -> S {
         ends: FxHashMap::default(),
         prov: Prov(0),
     };
-    s.inputs();
+    s.inputs()?;
     let body = s.body(body, true)?;
     s.p.body = body;
     let streamed: FxHashSet<Var> = s.sources.iter().flat_map(|s| s.arrays.iter().copied()).collect();
@@ -284,7 +293,7 @@ impl Tables {
 
 impl Streamer<'_> {
     /// Channels of the inputs that are streams, in the place of their arrays.
-    fn inputs(&mut self) {
+    fn inputs(&mut self) -> S {
         for k in 0..self.p.inputs.len() {
             let Input::Stream { size, items } = &self.p.inputs[k] else { continue };
             let (size, items) = (*size, items.clone());
@@ -301,6 +310,7 @@ impl Streamer<'_> {
                     None => axis,
                     Some(s) => {
                         self.t.starts.insert(v, arrays[s]);
+                        self.t.places.insert(arrays[s], v);
                         let Some(total) = ty.dims.first().and_then(|d| d.as_var()) else { continue };
                         let known = self.t.axis_of.get(&total).copied();
                         known.unwrap_or_else(|| self.axis(total, Some(axis), None))
@@ -319,7 +329,12 @@ impl Streamer<'_> {
             let items = Box::new(items.anonymous(size));
             self.p.inputs[k] = Input::Channel { channel, size, items };
             self.sources.push(SourceInput { channel, axis, arrays, axes });
+            let places = |v: &Var| self.t.places.contains_key(v) && self.p.vars[*v].ty.rank() != 1;
+            if self.sources.last().is_some_and(|s| s.arrays.iter().any(places)) {
+                return self.no(Why::Boxes, axis);
+            }
         }
+        Ok(())
     }
 
     fn axis(&mut self, size: Var, root: Option<usize>, made_by: Option<usize>) -> usize {

@@ -396,8 +396,7 @@ impl Round<'_> {
 
     /// An array of the piece as it is in the whole stream: where the elements of its items begin is said from the beginning.
     fn absolute(&mut self, array: Var, part: Var) -> Var {
-        let Some((data, _)) = self.t.starts.iter().find(|(_, s)| **s == array) else { return part };
-        let along = self.t.along.get(data);
+        let along = self.t.places.get(&array).and_then(|data| self.t.along.get(data));
         let Some((before, _)) = along.and_then(|a| self.piece.at.get(&a.axis)).copied() else { return part };
         let e = &mut self.e;
         let Some(count) = e.p.vars[part].ty.dims.first().copied() else { return part };
