@@ -41,11 +41,19 @@ impl<'p> Emit<'p> {
         Body { stmts: std::mem::replace(&mut self.stmts, outer), results }
     }
 
-    /// Variables of these types.
+    /// Variables of these types; sizes among them are those of their own.
     pub fn fresh_like(&mut self, vars: &[Var], axes: &[Atom]) -> Vec<Var> {
-        let info = |v: &Var| self.p.vars[*v].clone();
-        let all: Vec<VarInfo> = vars.iter().map(info).collect();
-        all.into_iter().map(|i| self.p.fresh(i.name.as_str(), i.ty.over(axes))).collect()
+        let mut with = FxHashMap::default();
+        let mut new = Vec::with_capacity(vars.len());
+        for v in vars {
+            let VarInfo { name, ty, .. } = self.p.vars[*v].clone();
+            let own = |d: &Atom| d.as_var().and_then(|d| with.get(&d)).copied().unwrap_or(*d);
+            let ty = Ty { base: ty.base, dims: ty.dims.iter().map(own).collect() };
+            let fresh = self.p.fresh(name.as_str(), ty.over(axes));
+            with.insert(*v, Atom::Var(fresh));
+            new.push(fresh);
+        }
+        new
     }
 
     /// A variable like an array of another number of items.

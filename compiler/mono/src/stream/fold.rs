@@ -2,8 +2,9 @@
 //!
 //! | operator | in the loop |
 //! | --- | --- |
-//! | a serial `reduce`, a `for`, a `scatter` | the same, from the state |
-//! | a `reduce` whose operator is exact | the same, from the state |
+//! | a serial `reduce`, a `for` | the same, from the state |
+//! | a `reduce` or `scatter` whose operator is exact | the same, from the state |
+//! | a `scatter` whose operator rounds | one item after the other, from the state |
 //! | a `reduce` whose operator rounds, along the axis of an input | tiles, from the state one after the other |
 //! | one along another axis | serial, from the state |
 //!
@@ -23,6 +24,7 @@
 //! for each point.
 
 use super::emit::Emit;
+use super::window::There;
 use super::{Along, Streamer};
 use crate::ir::*;
 use crate::walk::Copier;
@@ -60,8 +62,8 @@ pub(super) struct Piece {
     pub windows: FxHashMap<usize, Vec<(usize, Atom)>>,
     /// The last items before the piece and those of it, of arrays that are looked ahead in.
     pub ahead: FxHashMap<Var, Atom>,
-    /// How many those are.
-    pub there: FxHashMap<Var, (Atom, Var)>,
+    /// The same, as the next piece wants them.
+    pub there: FxHashMap<Var, There>,
 }
 
 impl Piece {
@@ -324,7 +326,10 @@ impl Fold {
         let with = piece.with(self.along);
         let items = Items { with, fold: self, body, index, place, before };
         match &self.inner {
-            Exp::Scatter { dests, combine, .. } => items.scatter(e, dests, combine.as_ref(), count, state),
+            Exp::Scatter { dests, combine, .. } => match combine {
+                Some(op) if !self.exact => items.scatter_in_order(e, dests, op, count, state),
+                _ => items.scatter(e, dests, combine.as_ref(), (Atom::int(0), count), state),
+            },
             Exp::For { state: own, .. } => items.loop_(e, own, count, state),
             Exp::Reduce { op, .. } => {
                 let some = e.op("some", ScalarOp::Gt, &[before, Atom::int(0)]);
@@ -341,8 +346,17 @@ impl Fold {
     }
 }
 
-/// Whether what a reduction or scan combines may be combined in any grouping, to the bit.
+/// Whether what a reduction, scan or scatter combines may be combined in any grouping, to the bit.
 pub(super) fn is_exact(exp: &Exp, p: &Program) -> bool {
+    if let Exp::Scatter { dests, combine, .. } = exp {
+        let mut picks = true;
+        combine.iter().for_each(|l| {
+            l.body.for_each_stmt(&mut |s| {
+                picks &= !matches!(&s.exp, Exp::Op(op, _) if !matches!(op, ScalarOp::Min2 | ScalarOp::Max2));
+            });
+        });
+        return picks || dests.iter().all(|v| !p.vars[*v].ty.base.is_float());
+    }
     let (Exp::Reduce { op, .. } | Exp::Scan { op, .. }) = exp else { return false };
     let Some(ops) = op.component_ops() else { return false };
     ops.iter()
@@ -363,21 +377,45 @@ pub(super) fn nothing(e: &mut Emit<'_>, like: Var) -> Atom {
 }
 
 impl Items<'_> {
+    /// Items from number `first` on, as many as `count`.
     fn scatter(
         &self,
         e: &mut Emit<'_>,
         dests: &[Var],
         combine: Option<&Lambda>,
-        count: Atom,
+        (first, count): (Atom, Atom),
         state: &[Atom],
     ) -> Vec<Atom> {
         let i = e.p.fresh("i", Ty::int());
-        let body = e.body(|e| self.item(e, &self.with, i.into()));
+        let body = e.body(|e| {
+            let k = match first.as_int() {
+                Some(0) => i.into(),
+                _ => e.op("k", ScalarOp::Add, &[first, i.into()]),
+            };
+            self.item(e, &self.with, k)
+        });
         let combine = combine.map(|l| lambda(e, l, &self.with));
         let pat = e.fresh_like(dests, &[]);
         let dests = state.iter().filter_map(|a| a.as_var()).collect();
         e.push(pat.clone(), Exp::Scatter { dests, axis: Axis { var: i, size: count }, body, combine });
         pat.into_iter().map(Atom::Var).collect()
+    }
+
+    /// What rounds is combined one item after the other.
+    fn scatter_in_order(
+        &self,
+        e: &mut Emit<'_>,
+        dests: &[Var],
+        combine: &Lambda,
+        count: Atom,
+        state: &[Atom],
+    ) -> Vec<Atom> {
+        let i = e.p.fresh("i", Ty::int());
+        let carried = e.fresh_like(dests, &[]);
+        let now: Vec<Atom> = carried.iter().map(|v| Atom::Var(*v)).collect();
+        let one = (i.into(), Atom::int(1));
+        let body = e.body(|e| self.scatter(e, dests, Some(combine), one, &now));
+        for_(e, carried, state.to_vec(), (i, count), body)
     }
 
     fn loop_(&self, e: &mut Emit<'_>, own: &[(Var, Atom)], count: Atom, state: &[Atom]) -> Vec<Atom> {

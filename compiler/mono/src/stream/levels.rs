@@ -49,7 +49,7 @@ pub(super) struct Group {
 
 /// Levels of a body's variables; those from outside are of level 0.
 #[derive(Default)]
-struct Levels {
+pub(super) struct Levels {
     of: FxHashMap<Var, usize>,
     groups: Vec<Group>,
     counted: FxHashSet<usize>,
@@ -114,6 +114,9 @@ impl Streamer<'_> {
                 let what = What::Push { channel, array: v };
                 l.group(level).sinks.push(Sink { root, what, prov: self.prov });
                 *r = self.t.axes[along.axis].size.into();
+                if self.full.contains_key(&v) {
+                    *r = self.last_prefix(v, channel, &mut l)?;
+                }
             }
             if let Some(v) = r.as_var() {
                 self.needs_end(v, &mut l);
@@ -122,64 +125,8 @@ impl Streamer<'_> {
         Ok(l.groups)
     }
 
-    /// A full scan along a stream as an exclusive one, whose last prefix is read as what it is: the reduction. Where that
-    /// sums up how many elements each item has, it is how many there are.
-    fn without_full(&mut self, mut s: Stmt) -> Stmt {
-        if let Exp::Scan { kind: kind @ ScanKind::Full, axis, .. } = &mut s.exp
-            && axis.size.as_var().is_some_and(|v| self.t.axis_of.contains_key(&v))
-        {
-            *kind = ScanKind::Exclusive;
-            let size = axis.size;
-            for v in &s.pat {
-                self.p.vars[*v].ty.dims.first_mut().into_iter().for_each(|d| *d = size);
-            }
-            for (k, v) in s.pat.iter().enumerate() {
-                self.full.insert(*v, (s.clone(), k));
-            }
-            return s;
-        }
-        let Exp::Index { array, at } = &s.exp else { return s };
-        let Some((scan, k)) = self.full.get(array).cloned() else { return s };
-        let Exp::Scan { axis, body, op, .. } = &scan.exp else { return s };
-        if at.first() != Some(&axis.size) || at.len() != 1 {
-            return s;
-        }
-        let summed = match (&body.stmts[..], &body.results[..]) {
-            ([Stmt { pat, exp: Exp::Index { array, at }, .. }], [r])
-                if at[..] == [axis.var.into()] && pat.first().map(|v| Atom::Var(*v)) == Some(*r) =>
-            {
-                self.lengths.get(array).copied()
-            }
-            _ => None,
-        };
-        let is_sum = op.component_ops().is_some_and(|ops| ops == [ScalarOp::Add])
-            && op.start.as_deref() == Some(&[Atom::int(0)]);
-        if let Some(of) = summed.filter(|_| is_sum) {
-            self.t.axis_of.insert(s.pat[0], of);
-            self.aliases.push((s.pat[0], of));
-            s.exp = Exp::Atom(self.t.axes[of].size.into());
-            return s;
-        }
-        let named = s.pat[0];
-        let mut e = Emit::new(self.p, s.prov);
-        let mut pat = e.fresh_like(&scan.pat, &[]);
-        for v in &pat {
-            e.p.vars[*v].ty.dims.remove(0);
-        }
-        pat[k] = named;
-        let whole = Exp::Reduce { axis: *axis, body: body.clone(), op: op.clone() };
-        let mut c = crate::walk::Copier::new(e.p);
-        let one = c.body(&Body {
-            stmts: vec![Stmt { pat: Vec::new(), exp: whole, prov: s.prov }],
-            results: Vec::new(),
-        });
-        s.exp = one.stmts.into_iter().next().map_or(s.exp.clone(), |s| s.exp);
-        s.pat = pat;
-        s
-    }
-
     /// Puts a statement where it belongs.
-    fn place(&mut self, s: Stmt, l: &mut Levels) -> S {
+    pub(super) fn place(&mut self, s: Stmt, l: &mut Levels) -> S {
         self.shorter(&s);
         let kind = self.kind(&s)?;
         let mut level = 0;
@@ -205,6 +152,9 @@ impl Streamer<'_> {
                 let prov = self.prov;
                 l.pushed.insert(channel, level + 1);
                 l.group(level).sinks.push(Sink { root, what: What::Push { channel, array }, prov });
+                if self.full.contains_key(&array) {
+                    self.last_prefix(array, channel, l)?;
+                }
             }
             Kind::Fold(fold) => {
                 l.of.extend(s.pat.iter().map(|v| (*v, level + 1)));
@@ -265,7 +215,7 @@ impl Streamer<'_> {
     }
 
     /// Whether a statement mentions an array of all items of a stream, which is along none: one that was collected.
-    fn mentions_whole(&self, s: &Stmt) -> bool {
+    pub fn mentions_whole(&self, s: &Stmt) -> bool {
         let mut any = false;
         let mut look = |a: Atom| {
             let Some(v) = a.as_var() else { return };
@@ -354,6 +304,9 @@ impl Streamer<'_> {
                     self.t.starts.insert(*new, starts);
                 }
                 self.same_places(*v, &s.pat);
+                if let (Some(scan), [new]) = (self.full.get(v).cloned(), &s.pat[..]) {
+                    self.full.insert(*new, scan);
+                }
                 return Ok(Kind::Def(a.axis));
             }
             Exp::Index { array, at } => {
@@ -518,6 +471,7 @@ impl Streamer<'_> {
                 let whole = |k: usize| start[k].as_int() == Some(0) && dims[k] == size;
                 (a.dim >= start.len() || whole(a.dim)).then_some(a.dim)
             }
+            _ if self.full.contains_key(&array) => return self.no(Why::Whole, a.axis),
             View::Reverse if a.dim > 0 => Some(a.dim),
             View::Rotate { amounts } if a.dim >= amounts.len() => Some(a.dim),
             _ => None,

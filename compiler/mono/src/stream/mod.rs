@@ -46,6 +46,7 @@
 mod copied;
 mod emit;
 mod fold;
+mod full;
 mod levels;
 mod pass;
 mod scan;
@@ -54,6 +55,7 @@ mod window;
 
 use crate::ir::*;
 use emit::Emit;
+use levels::{Group, Sink, What};
 use remc_base::Prov;
 use remc_base::pass::PassInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -217,6 +219,8 @@ struct Streamer<'p> {
     def_of: FxHashMap<Var, usize>,
     /// Sizes whose ends are known, and what they are.
     ends: FxHashMap<Var, Atom>,
+    /// Which source has said how long the streams of a root are.
+    measured: FxHashMap<usize, usize>,
     prov: Prov,
 }
 
@@ -242,6 +246,7 @@ pub fn stream(p: &mut Program) -> S {
         defs: Vec::new(),
         def_of: FxHashMap::default(),
         ends: FxHashMap::default(),
+        measured: FxHashMap::default(),
         prov: Prov(0),
     };
     s.inputs()?;
@@ -348,7 +353,8 @@ impl Streamer<'_> {
     fn body(&mut self, body: Body, top: bool) -> S<Body> {
         let outer = self.defs.len();
         let mut results = body.results;
-        let plan = self.levels(body.stmts, &mut results, top)?;
+        let mut plan = self.levels(body.stmts, &mut results, top)?;
+        let mut idle = if top { self.kept_in_step(&mut plan) } else { Vec::new() };
         let mut out = Vec::new();
         for group in plan {
             for s in group.whole {
@@ -360,7 +366,8 @@ impl Streamer<'_> {
             for root in 0..self.t.axes.len() {
                 let sinks: Vec<_> = group.sinks.iter().filter(|s| s.root == root).cloned().collect();
                 if !sinks.is_empty() {
-                    self.pass(root, &sinks, &mut out);
+                    let more: Vec<usize> = idle.extract_if(.., |k| self.sources[*k].axis == root).collect();
+                    self.pass(root, &sinks, &more, &mut out);
                 }
             }
         }
@@ -373,13 +380,30 @@ impl Streamer<'_> {
         Ok(Body { stmts: out, results })
     }
 
+    /// Streams of one length are all gone through, those of which nothing is wanted, too. Which these are.
+    fn kept_in_step(&self, plan: &mut Vec<Group>) -> Vec<usize> {
+        let idle = self.idle(plan);
+        let several = |root: usize| self.sources.iter().filter(|s| s.axis == root).count() > 1;
+        for root in idle.iter().map(|k| self.sources[*k].axis).filter(|root| several(*root)) {
+            if !plan.iter().any(|g| g.sinks.iter().any(|s| s.root == root)) {
+                if plan.is_empty() {
+                    plan.push(Group::default());
+                }
+                plan[0].sinks.push(Sink { root, what: What::Count(root), prov: self.prov });
+            }
+        }
+        idle.into_iter().filter(|k| several(self.sources[*k].axis)).collect()
+    }
+
     /// An atom after the streams' ends.
     fn end(&self, a: Atom) -> Atom {
         a.as_var().and_then(|v| self.ends.get(&v)).copied().unwrap_or(a)
     }
 
-    /// A statement that is not along a stream, with the sizes of streams that have ended.
+    /// A statement that is not along a stream, with the sizes of streams that have ended; bodies that go along one have
+    /// their own statements for that.
     fn at_end(&mut self, mut s: Stmt) -> Stmt {
+        let inside = !self.is_along(&s);
         let ends = &self.ends;
         let mut end = |a: &mut Atom| {
             if let Some(e) = a.as_var().and_then(|v| ends.get(&v)) {
@@ -387,9 +411,11 @@ impl Streamer<'_> {
             }
         };
         s.exp.for_each_operand_mut(&mut end);
-        s.exp.bodies_mut().into_iter().for_each(|b| b.replace_atoms(&mut end));
         let mut bound: Vec<Var> = s.pat.iter().copied().chain(s.exp.inner_binders()).collect();
-        s.exp.bodies().into_iter().for_each(|b| bound.extend(b.binders()));
+        if inside {
+            s.exp.bodies_mut().into_iter().for_each(|b| b.replace_atoms(&mut end));
+            s.exp.bodies().into_iter().for_each(|b| bound.extend(b.binders()));
+        }
         for v in bound {
             self.p.vars[v].ty.dims.iter_mut().for_each(&mut end);
         }

@@ -14,7 +14,7 @@
 use super::copied::copied;
 use super::emit::Emit;
 use super::fold::{Fold, Piece, TRUE};
-use super::levels::{Sink, What};
+use super::levels::{Group, Sink, What};
 use super::scan::scan;
 use super::window::{Tail, placed};
 use super::*;
@@ -105,11 +105,14 @@ struct Round<'a> {
 
 impl Streamer<'_> {
     /// Emits a loop along the stream of the axis `root`, for what it leaves behind.
-    pub fn pass(&mut self, root: usize, sinks: &[Sink], out: &mut Vec<Stmt>) {
+    ///
+    /// `more` are sources that it pulls although it wants nothing of them.
+    pub fn pass(&mut self, root: usize, sinks: &[Sink], more: &[usize], out: &mut Vec<Stmt>) {
         if let Some(first) = sinks.first() {
             self.prov = first.prov;
         }
-        let pass = self.gathered(root, sinks);
+        let pass = self.gathered(root, sinks, more);
+        let first = pass.sources[0];
         let mut e = Emit::new(self.p, self.prov);
         e.stmts = std::mem::take(out);
         let tile = pass.tiled.then(|| tile_of(&mut e, &self.sources[pass.sources[0]]));
@@ -144,6 +147,17 @@ impl Streamer<'_> {
         }
         let cond = Body { stmts: Vec::new(), results: vec![going.into()] };
         e.push(pat, Exp::While { state, cond, body });
+        match self.ends.get(&self.t.axes[root].size).copied() {
+            None => drop(self.measured.insert(root, first)),
+            Some(known) => {
+                let other = self.measured.get(&root).copied().unwrap_or(first);
+                if other != first {
+                    let name = |k: usize| e.p.channels[self.sources[k].channel].name.to_string();
+                    let names = [name(other), name(first)];
+                    same(&mut e, names, "", [known, length.into()], [known, length.into()]);
+                }
+            }
+        }
         *out = e.stmts;
         self.ended(root, length);
         for (c, s) in pass.carried.iter().zip(&states) {
@@ -154,7 +168,7 @@ impl Streamer<'_> {
     }
 
     /// What there is to do for sinks.
-    fn gathered(&mut self, root: usize, sinks: &[Sink]) -> Pass {
+    fn gathered(&mut self, root: usize, sinks: &[Sink], more: &[usize]) -> Pass {
         let wanted = self.wanted(sinks);
         let mut folds = Vec::new();
         let mut pushes = Vec::new();
@@ -169,6 +183,7 @@ impl Streamer<'_> {
         let along = |s: &SourceInput| s.axis == root;
         let read = |s: &SourceInput| along(s) && s.arrays.iter().any(|v| used.contains(v));
         let mut sources: Vec<usize> = (0..self.sources.len()).filter(|k| read(&self.sources[*k])).collect();
+        sources.extend(more);
         // A length alone is that of any of them.
         if sources.is_empty() {
             sources.extend(self.sources.iter().position(along));
@@ -191,11 +206,26 @@ impl Streamer<'_> {
         }
         let stmts: Vec<&Stmt> = defs.iter().map(|d| &d.stmt).collect();
         for tail in self.tails(&stmts, &folds) {
-            carried.push(Carried::Tail(Tail::new(&mut self.emit(), tail)));
+            let dim = self.t.along.get(&tail.0).map_or(0, |a| a.dim);
+            carried.push(Carried::Tail(Tail::new(&mut self.emit(), dim, tail)));
         }
         let tiled = folds.iter().any(|f| f.is_tiled(root));
         carried.extend(folds.into_iter().map(Carried::Fold));
         Pass { root, sources, defs, pushes, carried, tiled }
+    }
+
+    /// The sources of which no sink wants anything.
+    pub fn idle(&self, groups: &[Group]) -> Vec<usize> {
+        let mut used = FxHashSet::default();
+        for g in groups {
+            let folds = g.sinks.iter().filter_map(|s| if let What::Fold(f) = &s.what { Some(f.clone()) } else { None });
+            let pushes = g.sinks.iter().filter_map(|s| match s.what {
+                What::Push { channel, array } => Some((channel, array, s.prov)),
+                _ => None,
+            });
+            used.extend(self.used(&self.wanted(&g.sinks), &folds.collect::<Vec<_>>(), &pushes.collect::<Vec<_>>()));
+        }
+        (0..self.sources.len()).filter(|k| self.sources[*k].arrays.iter().all(|v| !used.contains(v))).collect()
     }
 
     /// An axis has been gone along to its end: this is how long it is.
@@ -307,16 +337,19 @@ impl Round<'_> {
         count
     }
 
-    /// Stops where another stream of one length has another number of items.
+    /// Stops where another stream of one length has another number of items: it is told how many there are of each, up to
+    /// the first that the shorter one lacks.
     fn same(&mut self, pass: &Pass, other: usize, first: Atom, n: Atom) {
-        let name = |k: usize| self.e.p.channels[self.sources[k].channel].name.to_string();
-        let trap = Trap::Unequal {
-            why: "streams of one length are".into(),
-            left: format!("the length of the next piece of `{}`", name(pass.sources[0])).into(),
-            right: format!("that of `{}`", name(other)).into(),
-        };
-        let cond = self.e.op("same", ScalarOp::Eq, &[first, n]);
-        self.e.push(Vec::new(), Exp::Check { trap, cond, values: vec![first, n] });
+        let e = &mut self.e;
+        let least = e.op("least", ScalarOp::Min2, &[first, n]);
+        let most = e.op("most", ScalarOp::Add, &[least, Atom::int(1)]);
+        let of = [first, n].map(|n| {
+            let n = e.op("items", ScalarOp::Min2, &[n, most]);
+            e.op("items", ScalarOp::Add, &[self.at.into(), n])
+        });
+        let name = |k: usize| e.p.channels[self.sources[k].channel].name.to_string();
+        let names = [name(pass.sources[0]), name(other)];
+        same(e, names, "at the place where one ends ", [first, n], of);
     }
 
     /// Other names of sizes that are known.
@@ -375,8 +408,8 @@ impl Round<'_> {
             Carried::Tail(tail) => {
                 let of = t.along[&tail.array].axis;
                 let known = piece.there.get(&tail.array).copied();
-                let all = known.or_else(|| tail.all(e, piece, of));
-                all.map(|all| tail.next(e, all).to_vec()).unwrap_or_default()
+                let there = known.or_else(|| tail.there(e, piece, of));
+                there.map(|there| tail.next(e, there).to_vec()).unwrap_or_default()
             }
             Carried::Fold(f) => {
                 t.open(e, piece, &pass.carried, f.along);
@@ -439,10 +472,10 @@ impl Tables {
                 known.push((longer, t.count));
             }
             if !piece.there.contains_key(&t.array)
-                && let Some((total, all)) = t.all(e, piece, longer)
+                && let Some(there) = t.there(e, piece, longer)
             {
-                piece.there.insert(t.array, (total, all));
-                piece.ahead.insert(t.array, all.into());
+                piece.there.insert(t.array, there);
+                piece.ahead.insert(t.array, there.array.into());
             }
         }
         if !piece.at.contains_key(&axis) {
@@ -462,6 +495,16 @@ impl Tables {
             piece.windows.insert(axis, offs);
         }
     }
+}
+
+/// Stops where two streams that keep step have different numbers of items, with how many there are `of` each.
+fn same(e: &mut Emit<'_>, [a, b]: [String; 2], place: &str, items: [Atom; 2], of: [Atom; 2]) {
+    let why = format!("`{a}` and `{b}` are streams of one length").into();
+    let left = format!("{place}the number of items of `{a}`").into();
+    let right = format!("that of `{b}`").into();
+    let cond = e.op("same", ScalarOp::Eq, &items);
+    let trap = Trap::Unequal { why, left, right };
+    e.push(Vec::new(), Exp::Check { trap, cond, values: of.to_vec() });
 }
 
 fn exp_uses(exp: &Exp, f: &mut impl FnMut(Var)) {

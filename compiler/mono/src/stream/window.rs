@@ -123,21 +123,36 @@ impl Tables {
     }
 }
 
-/// The last items of an array from piece to piece.
+/// The last items of an array from piece to piece. In the state the stream's axis is the first one.
 pub(super) struct Tail {
     pub array: Var,
-    pub width: i64,
+    /// Which axis of the array is the stream's.
+    dim: usize,
+    width: i64,
     /// How many there are, and what they are.
     pub count: Var,
     pub items: Var,
 }
 
+/// The last items before those of a piece, and these.
+#[derive(Clone, Copy)]
+pub(super) struct There {
+    count: Atom,
+    /// With the stream's axis as the first one.
+    items: Var,
+    /// As the array is.
+    pub array: Var,
+}
+
 impl Tail {
     /// The state of a loop, whose variables are bound by it.
-    pub fn new(e: &mut Emit<'_>, (array, width): (Var, i64)) -> Tail {
+    pub fn new(e: &mut Emit<'_>, dim: usize, (array, width): (Var, i64)) -> Tail {
         let count = e.p.fresh("kept", Ty::int());
-        let items = e.resized(array, count.into());
-        Tail { array, width, count, items }
+        let mut info = e.p.vars[array].clone();
+        info.ty.dims.remove(dim);
+        info.ty.dims.insert(0, count.into());
+        let items = e.p.vars.push(info);
+        Tail { array, dim, width, count, items }
     }
 
     /// No items.
@@ -149,25 +164,42 @@ impl Tail {
         e.let_("none", ty, Exp::Map { axes, body: Body { stmts: Vec::new(), results: vec![none] } })
     }
 
-    /// The items before those of a piece, and these: how many, and which.
-    pub fn all(&self, e: &mut Emit<'_>, piece: &Piece, axis: usize) -> Option<(Atom, Var)> {
+    /// The items before those of a piece, and these.
+    pub fn there(&self, e: &mut Emit<'_>, piece: &Piece, axis: usize) -> Option<There> {
         let part = piece.with.get(&self.array)?.as_var()?;
-        let (_, count) = piece.at.get(&axis).copied()?;
-        let total = e.op("there", ScalarOp::Add, &[self.count.into(), count]);
-        let all = e.resized(part, total);
-        e.push(vec![all], Exp::View { view: View::Append { with: part }, array: self.items });
-        Some((total, all))
+        let (_, own) = piece.at.get(&axis).copied()?;
+        let (rank, dim) = (e.p.vars[part].ty.rank(), self.dim);
+        let first = (0..rank).map(|k| if k == 0 { dim } else { k - usize::from(k <= dim) }).collect();
+        let part = permuted(e, part, first);
+        let count = e.op("there", ScalarOp::Add, &[self.count.into(), own]);
+        let items = e.resized(part, count);
+        e.push(vec![items], Exp::View { view: View::Append { with: part }, array: self.items });
+        let back = (0..rank).map(|k| if k == dim { 0 } else { k + usize::from(k < dim) }).collect();
+        let array = permuted(e, items, back);
+        Some(There { count, items, array })
     }
 
     /// The last items now: how many, and which.
-    pub fn next(&self, e: &mut Emit<'_>, (total, all): (Atom, Var)) -> [Atom; 2] {
-        let kept = e.op("kept", ScalarOp::Min2, &[total, Atom::int(self.width)]);
-        let first = e.op("first", ScalarOp::Sub, &[total, kept]);
-        let last = e.resized(all, kept);
+    pub fn next(&self, e: &mut Emit<'_>, there: There) -> [Atom; 2] {
+        let kept = e.op("kept", ScalarOp::Min2, &[there.count, Atom::int(self.width)]);
+        let first = e.op("first", ScalarOp::Sub, &[there.count, kept]);
+        let last = e.resized(there.items, kept);
         let view = View::Slice { start: vec![first], dims: vec![kept] };
-        e.push(vec![last], Exp::View { view, array: all });
+        e.push(vec![last], Exp::View { view, array: there.items });
         [kept, last.into()]
     }
+}
+
+/// An array with its axes in another order.
+fn permuted(e: &mut Emit<'_>, array: Var, perm: Vec<usize>) -> Var {
+    if perm.is_sorted() {
+        return array;
+    }
+    let mut info = e.p.vars[array].clone();
+    info.ty.dims = perm.iter().map(|k| info.ty.dims[*k]).collect();
+    let view = e.p.vars.push(info);
+    e.push(vec![view], Exp::View { view: View::Permute { perm }, array });
+    view
 }
 
 /// Of a shorter axis in a piece: how many items were before, and are in it.
