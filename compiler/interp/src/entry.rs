@@ -85,6 +85,30 @@ pub fn solve_indices(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexVa
     Ok(indices)
 }
 
+/// The indices of an entry some of whose streams are still to be read: 0 stands for the length of each stream, and the
+/// items that its argument has, of which there may be any number, say which sizes are in them.
+///
+/// # Errors
+/// As of [`solve_indices`].
+pub fn solve_items(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexValue>, Mismatch> {
+    let mut of_items = sig.clone();
+    for k in &sig.streams {
+        let (Some((_, ty)), Some(arg)) = (of_items.params.get_mut(*k), args.get(*k)) else { continue };
+        let (Some(ShapeItem::Dim(length)), Some(n)) = (ty.shape.0.first_mut(), arg.shape.first()) else { continue };
+        if let Some(DimVar::Rigid(v)) = length.as_var() {
+            of_items.indices.retain(|i| i != v);
+        }
+        *length = Dim::from(*n as i64);
+    }
+    let solved = solve_indices(&of_items, args).map_err(|m| {
+        let own = sig.params.iter().find(|(name, _)| m.param.as_ref() == Some(name));
+        let wanted = own.map_or_else(|| m.wanted.clone(), |(_, ty)| ty.to_string());
+        Mismatch { wanted, ..m }
+    })?;
+    let of = |v: &IVar| of_items.indices.iter().position(|i| i == v).map(|k| solved[k].clone());
+    Ok(sig.indices.iter().map(|v| of(v).unwrap_or(IndexValue::Dim(0))).collect())
+}
+
 /// The shapes of what is in tuples and boxes, each with what an argument has there, where it has an atom. Of
 /// boxes, those that mention something which the boxes do not hide; where there are none, their type may say it.
 fn within(i: usize, want: &AtomTy, have: &Value, to: &mut Vec<(usize, Shape, Vec<usize>)>) {

@@ -39,6 +39,6 @@ mod value;
 mod tests;
 
 pub use code::Program;
-pub use entry::{Mismatch, solve_indices};
+pub use entry::{Mismatch, solve_indices, solve_items};
 pub use error::{RuntimeError, codes};
 pub use eval::Interp;

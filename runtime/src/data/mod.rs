@@ -94,6 +94,12 @@ impl Format {
         })
     }
 
+    /// Whether more bytes may say that a file which begins so is of such a format.
+    fn may_start(start: &[u8]) -> bool {
+        let mut marks = zip::MAGICS.iter().map(|m| &m[..]).chain([&npy::MAGIC[..], &futhark::MAGIC[..]]);
+        marks.any(|m| m.len() > start.len() && m.starts_with(start))
+    }
+
     /// The format whose files begin so.
     fn of_start(start: &[u8]) -> Option<Format> {
         if start.starts_with(npy::MAGIC) {

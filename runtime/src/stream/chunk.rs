@@ -46,7 +46,7 @@ impl Chunk {
     /// piece of a pass.
     pub fn next(&mut self, item_bytes: u64, multiple: u64, first: bool) -> u64 {
         if let Some(n) = self.fixed {
-            return n.max(1).next_multiple_of(multiple);
+            return n.max(1).checked_next_multiple_of(multiple).unwrap_or(u64::MAX / multiple * multiple);
         }
         if first {
             self.last = None;
@@ -99,6 +99,8 @@ mod tests {
         }
         assert_eq!(Chunk::new(Some(3), 1 << 30).next(8, 1, false), 3);
         assert_eq!(Chunk::new(Some(3), 1 << 30).next(8, 4, false), 4);
+        assert_eq!(Chunk::new(Some(u64::MAX), 1 << 30).next(8, 1024, false) % 1024, 0);
+        assert!(Chunk::new(Some(u64::MAX), 1 << 30).next(8, 1024, false) > 1 << 63);
         assert_eq!(Chunk::new(None, 0).next(1 << 40, 7, false), 7);
     }
 }

@@ -205,6 +205,8 @@ impl<R: Read + Seek + Send> Items for InText<R> {
                 return Err(format!("`{}` is no text in UTF-8, after its first {at} characters", self.name));
             }
         };
+        // A mark of the byte order is no character.
+        let text = if self.at == 0 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         let mut all = Vec::with_capacity(4 * text.len());
         let mut count = 0;
         for c in text.chars() {
@@ -242,16 +244,23 @@ pub struct InFile<R> {
     layout: [Layout; 1],
     /// Where the first item begins, of a file that can be read from there again.
     start: Option<u64>,
-    /// How many items there have to be, and how many have been read.
-    length: Option<u64>,
+    /// How many items there have to be, and what says so.
+    length: Option<(u64, &'static str)>,
+    /// How many have been read.
     at: u64,
     /// Whether the bytes of a number are in the other order.
     swapped: bool,
 }
 
 impl<R: Read + Seek + Send> InFile<R> {
-    /// The items behind the place that `from` is at. `length` is how many there are, if the file says so.
-    pub fn new(mut from: R, name: String, layout: Layout, length: Option<u64>, swapped: bool) -> InFile<R> {
+    /// The items behind the place that `from` is at. `length` is how many there are, and what says so, if anything does.
+    pub fn new(
+        mut from: R,
+        name: String,
+        layout: Layout,
+        length: Option<(u64, &'static str)>,
+        swapped: bool,
+    ) -> InFile<R> {
         let start = from.stream_position().ok();
         InFile { from, name, layout: [layout], start, length, at: 0, swapped }
     }
@@ -267,7 +276,7 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
     }
 
     fn read(&mut self, most: usize, mut used: Piece) -> Result<Piece, String> {
-        let left = self.length.map_or(u64::MAX, |n| n - self.at);
+        let left = self.length.map_or(u64::MAX, |(n, _)| n - self.at);
         let want = (most as u64).min(left) as usize;
         let item = self.layout[0].bytes();
         let bytes =
@@ -295,13 +304,10 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
             return Err(format!("`{}` ends within item {at}: it has {have} of its {item} bytes", self.name));
         }
         if count < want
-            && let Some(length) = self.length
+            && let Some((length, said)) = self.length
         {
             let there = self.at + count as u64;
-            return Err(format!(
-                "`{}` is cut off: its header says {length} items, and there are {there}",
-                self.name
-            ));
+            return Err(format!("`{}` is cut off: {said} says {length} items, and there are {there}", self.name));
         }
         if self.swapped {
             let size = self.layout[0].base.bits() as usize / 8;
@@ -314,6 +320,12 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
             ));
         }
         self.at += count as u64;
+        // A file's size is known before; of a pipe one sees whether more comes.
+        if let (0, Some((length, said)), None) = (count, self.length, self.start)
+            && self.from.read(&mut [0]).is_ok_and(|n| n > 0)
+        {
+            return Err(format!("`{}` goes on: {said} says {length} items, and there are more", self.name));
+        }
         Ok(Piece { count, arrays: vec![all] })
     }
 
@@ -331,6 +343,6 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
     }
 
     fn length(&self) -> Option<u64> {
-        self.length
+        self.length.map(|(n, _)| n)
     }
 }

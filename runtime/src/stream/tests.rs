@@ -87,7 +87,7 @@ fn a_file_that_is_cut_off_says_where() {
         Cursor::new(bytes[..16].to_vec()),
         "f".into(),
         Layout::items(BaseTy::I64, Vec::new()),
-        Some(5),
+        Some((5, "its header")),
         false,
     );
     let said = known.read(9, Piece::default()).unwrap_err();

@@ -9,7 +9,6 @@ pub use remc_mono::input::arrays as leaves;
 use remc_mono::ir::{self as mono, Output, Witness};
 use remc_mono::output::{boxes, functions, shaped, tuples};
 use remc_runtime::budget::available;
-use remc_runtime::data::stream::Given;
 use remc_runtime::stream::chunk::Chunk;
 use remc_runtime::stream::items::InMemory;
 use remc_runtime::stream::written::Shared;
@@ -139,11 +138,13 @@ pub fn channels(p: &Program, arguments: &[Value], streaming: Streaming) -> B<Opt
         let Some(k) = c.input else {
             return Ok(Begin::Kept(c.arrays.iter().map(|a| (a.base, a.rank)).collect()));
         };
-        let value = match streams.remove(&k) {
-            Some(Given::Items(items)) => return Ok(Begin::Input(items)),
-            Some(Given::Value(value)) => Cow::Owned(value),
-            None => Cow::Borrowed(arguments.get(k).ok_or("a stream without an argument")?),
-        };
+        if let Some(items) = streams.remove(&k) {
+            return match items.layout().len() == c.arrays.len() {
+                true => Ok(Begin::Input(items)),
+                false => Err("a stream of another number of arrays".into()),
+            };
+        }
+        let value = Cow::Borrowed(arguments.get(k).ok_or("a stream without an argument")?);
         let Some(input) = p.inputs.get(k) else { return Err("a stream of no input".into()) };
         let Input::Channel { items, .. } = input else { return Err("a stream that is none".into()) };
         let mut arrays = Vec::new();

@@ -19,7 +19,6 @@ use remc_llvm::{EmitError, Host, Loaded, Pipeline};
 use remc_runtime::cpu::{
     Cpu, CpuOptions, EntryFn, Finished, Input, KernelFn, Kernels, Limit, Size, Stopped, Touched,
 };
-use remc_runtime::data::stream::Given as Stream;
 use remc_runtime::stream::Channels;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -230,8 +229,7 @@ pub fn bind(
 
 /// Why a stream that is read once cannot be what the program needs: before anything of it has been read.
 fn read_twice(session: &Session, p: &Program, streams: &Streams) -> Option<RuntimeError> {
-    for (k, given) in streams {
-        let Stream::Items(items) = given else { continue };
+    for (k, items) in streams {
         let Some((channel, c)) = p.channels.iter().enumerate().find(|(_, c)| c.input == Some(*k)) else {
             continue;
         };

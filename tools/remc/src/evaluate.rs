@@ -25,7 +25,7 @@ use remc_driver::compile::{CompileError, Compiled, Options, Stop, Tuning};
 use remc_driver::pipeline::Stage;
 use remc_driver::program::together;
 use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
-use remc_interp::{Interp, RuntimeError, solve_indices};
+use remc_interp::{Interp, Mismatch, RuntimeError, solve_indices, solve_items};
 use remc_mono::ir as mono;
 use remc_runtime::budget::Budget;
 use remc_runtime::stream::written::Shared;
@@ -134,7 +134,7 @@ impl Evaluation<'_> {
             }
             Some(sig) => {
                 let (arguments, streams) = inputs::open_all(&global.name, sig, &self.args.inputs, &budget)?;
-                (solve(sig, &arguments)?, arguments, streams)
+                (solve_with(solve_items, sig, &arguments)?, arguments, streams)
             }
         };
         if self.device == Device::Interp {
@@ -172,8 +172,7 @@ impl Evaluation<'_> {
         // What was opened to be read piece by piece is read as a whole.
         let (indices, arguments) = match &definition.entry {
             Some(sig) if !streams.is_empty() => {
-                let given = (arguments, streams);
-                let all = inputs::collected(&global.name, sig, &self.args.inputs, given, &budget)?;
+                let all = inputs::collected(sig, (arguments, streams), &budget)?;
                 (solve(sig, &all)?, all)
             }
             _ => (indices, arguments),
@@ -354,7 +353,15 @@ impl Report {
 
 /// The entry's indices, from the shapes of its arguments.
 fn solve(sig: &EntrySignature, arguments: &[Value]) -> Outcome<Vec<IndexValue>> {
-    solve_indices(sig, arguments).or_else(|m| {
+    solve_with(solve_indices, sig, arguments)
+}
+
+fn solve_with(
+    how: impl FnOnce(&EntrySignature, &[Value]) -> Result<Vec<IndexValue>, Mismatch>,
+    sig: &EntrySignature,
+    arguments: &[Value],
+) -> Outcome<Vec<IndexValue>> {
+    how(sig, arguments).or_else(|m| {
         let d = match &m.param {
             Some(name) => inputs::mismatch(name, &m.wanted, &m.found),
             None => usage(codes::INPUT_MISMATCH, format!("wanted {}, found {}", m.wanted, m.found)),

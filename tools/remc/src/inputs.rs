@@ -4,16 +4,19 @@ use crate::codes;
 use crate::exhausted::{Doing, during};
 use crate::progress::Progress;
 use crate::report::{Outcome, fail, usage};
-use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, Name, Span, Value, visible};
+use remc_base::value::{BoxValue, Data};
+use remc_base::{ArrTy, AtomTy, BaseTy, Diagnostic, IndexValue, Name, Span, Value, visible};
 use remc_driver::render::{self, Sources, Style};
 use remc_runtime::budget::Budget;
 use remc_runtime::data::source::Meter;
-use remc_runtime::data::stream::{Given, Opened};
+use remc_runtime::data::stream::Opened;
 use remc_runtime::data::{self, DataError, Help, Place};
 use remc_runtime::literal::{self, LiteralError};
-use remc_runtime::stream::items::Items;
+use remc_runtime::stream::items::{Items, append};
 use remc_runtime::stream::{self, Piece};
 use remc_typed::ir::EntrySignature;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The entry's arguments, in the order of its parameters, in memory of the budget.
@@ -27,10 +30,30 @@ pub fn read_all(
     Ok(open_all(entry, &whole, inputs, budget)?.0)
 }
 
-/// Streams by the numbers of their parameters.
-pub type Streams = Vec<(usize, Given)>;
+/// That no two inputs are one pipe, nor one the program's own: what is read from it once is gone.
+pub fn pipes_apart(inputs: &[(String, String)], program: Option<&Path>) -> Outcome<()> {
+    let pipe = |place: &Path| {
+        let m = std::fs::metadata(place).ok()?;
+        (m.file_type().is_fifo() || m.file_type().is_socket()).then(|| (m.dev(), m.ino()))
+    };
+    let mut seen: Vec<((u64, u64), String)> = Vec::new();
+    let stdin = |path: &Path| if path.as_os_str() == "-" { "/dev/stdin".into() } else { path.to_owned() };
+    seen.extend(program.and_then(|p| pipe(&stdin(p))).map(|id| (id, "the program".to_owned())));
+    for (name, value) in inputs {
+        let Some(id) = Place::of(value).and_then(|p| pipe(&p.path)) else { continue };
+        if let Some((_, other)) = seen.iter().find(|(seen, _)| *seen == id) {
+            let d = usage(codes::BAD_DATA_FILE, format!("the input `{name}` is the same pipe as {other}"));
+            return fail(d.help("a pipe is read once: write what comes out of it to a file, and give that"));
+        }
+        seen.push((id, format!("the input `{name}`")));
+    }
+    Ok(())
+}
 
-/// The same, but for streams, which are opened: their arguments have no items.
+/// Streams whose items are read as they are wanted, by the numbers of their parameters.
+pub type Streams = Vec<(usize, Box<dyn Items>)>;
+
+/// The same, but for streams, which are opened: the arguments of those that are read as they are wanted have no items.
 pub fn open_all(
     entry: &Name,
     sig: &EntrySignature,
@@ -69,9 +92,13 @@ pub fn open_all(
         };
         let _during = during(Doing::Reading(name.to_string()), Some(budget.left()));
         if sig.streams.contains(&k) {
-            let Opened { given, none } = open(name, ty, value, budget)?;
-            streams.push((k, given));
-            values.push(none);
+            match open(name, ty, value, budget)? {
+                Opened::Items(items, none) => {
+                    streams.push((k, items));
+                    values.push(none);
+                }
+                Opened::Value(value) => values.push(value),
+            }
         } else {
             values.push(read(name, ty, value, budget)?);
         }
@@ -79,53 +106,73 @@ pub fn open_all(
     Ok((values, streams))
 }
 
-/// The arguments with all items of streams that were opened: of those of several arrays, which are tables, a file is read
-/// again.
+/// The arguments with all items of the streams that were opened.
 pub fn collected(
-    entry: &Name,
     sig: &EntrySignature,
-    inputs: &[(String, String)],
     (mut arguments, streams): (Vec<Value>, Streams),
     budget: &Budget,
 ) -> Outcome<Vec<Value>> {
-    let mut again = None;
-    for (k, given) in streams {
+    for (k, items) in streams {
         let name = &sig.params[k].0;
-        let whole = match given {
-            Given::Value(value) => Some(value),
-            Given::Items(items) => match all_of(items) {
-                Ok(whole) => whole,
-                Err(why) => return fail(unreadable(name, name.as_str(), &why)),
-            },
-        };
-        arguments[k] = match whole {
-            Some(value) => value,
-            None => {
-                let all = match again.take() {
-                    Some(all) => all,
-                    None => read_all(entry, sig, inputs, budget)?,
-                };
-                again.insert(all)[k].clone()
-            }
-        };
+        let _during = during(Doing::Reading(name.to_string()), Some(budget.left()));
+        match all_of(items, &arguments[k].atom, budget) {
+            Ok(whole) => arguments[k] = whole,
+            Err(why) => return fail(usage(codes::BAD_DATA_FILE, format!("the stream `{name}`: {why}"))),
+        }
     }
     Ok(arguments)
 }
 
-/// The items of a stream of one array.
-fn all_of(mut items: Box<dyn Items>) -> Result<Option<Value>, String> {
-    let [layout] = items.layout() else { return Ok(None) };
-    let layout = layout.clone();
-    let (mut count, mut bytes) = (0, Vec::new());
+/// All items of a stream as an array of these atoms, in memory of the budget.
+fn all_of(mut items: Box<dyn Items>, atom: &AtomTy, budget: &Budget) -> Result<Value, String> {
+    let layout = items.layout().to_vec();
+    let mut all = Piece { count: 0, arrays: vec![Vec::new(); layout.len()] };
+    let mut room = budget.room();
     loop {
         let piece = items.read(1 << 16, Piece::default())?;
         if piece.count == 0 {
-            let shape: Vec<usize> = std::iter::once(count).chain(layout.item).collect();
-            return Ok(stream::value(layout.base, &shape, &bytes));
+            break;
         }
-        count += piece.count;
-        bytes.extend(piece.arrays.into_iter().flatten());
+        for (bytes, more) in all.arrays.iter_mut().zip(&piece.arrays) {
+            room.grow(bytes, more.len()).map_err(|e| format!("there is no memory for it: {e}"))?;
+        }
+        append(&layout, &mut all, piece);
     }
+    let array = |k: usize| {
+        let (l, bytes) = (&layout[k], &all.arrays[k]);
+        // Of any number for each item, or so many.
+        let count = match l.starts {
+            Some(_) => bytes.len().checked_div(l.bytes()).unwrap_or(0),
+            None => all.count,
+        };
+        let shape: Vec<usize> = std::iter::once(count).chain(l.item.iter().copied()).collect();
+        stream::value(l.base, &shape, bytes).ok_or("its items are no array")
+    };
+    let whole = match atom {
+        AtomTy::Tuple(ty) => {
+            let part = |(k, (label, _)): (usize, &(Option<Name>, ArrTy))| Ok((label.clone(), array(k)?));
+            let parts = ty.fields.iter().enumerate().map(part).collect::<Result<Vec<_>, String>>()?;
+            remc_mono::output::tuples(vec![all.count], &parts)?
+        }
+        // Texts: how long they are, where they begin, and their characters.
+        AtomTy::Sigma(_) => {
+            let (Data::I64(lengths), Data::Char(text)) = (array(0)?.data, array(2)?.data) else {
+                return Err("its items are no texts".into());
+            };
+            let mut rest = text.as_slice();
+            let of = |n: &i64| {
+                let (own, behind) = rest.split_at_checked(*n as usize).ok_or("a text is not there")?;
+                rest = behind;
+                let value = Value { atom: AtomTy::CHAR, shape: vec![own.len()], data: Data::Char(own.to_vec()) };
+                Ok(Arc::new(BoxValue { indices: vec![IndexValue::Dim(*n)], value }))
+            };
+            let boxes = lengths.iter().map(of).collect::<Result<Vec<_>, String>>()?;
+            Value { atom: atom.clone(), shape: vec![all.count], data: Data::Box(boxes) }
+        }
+        _ => array(0)?,
+    };
+    room.keep();
+    Ok(whole)
 }
 
 /// A stream: a file or pipe whose items are read as they are wanted, or a literal.
@@ -137,7 +184,7 @@ fn open(name: &Name, ty: &ArrTy, value: &str, budget: &Budget) -> Outcome<Opened
             let opened = data::stream::open(&place, name.as_str(), ty, &meter, budget);
             opened.or_else(|e| fail(wrong_file(name, ty, &place, &path, e)))
         }
-        _ => Ok(data::stream::of_value(read(name, ty, value, budget)?)),
+        _ => Ok(Opened::Value(read(name, ty, value, budget)?)),
     }
 }
 

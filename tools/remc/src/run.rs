@@ -5,6 +5,7 @@ use crate::codes;
 use crate::commands::{choose, load, new_session, protected, show_timings};
 use crate::compile::Dumps;
 use crate::evaluate::Evaluation;
+use crate::inputs::pipes_apart;
 use crate::output::Output;
 use crate::plot::{self, Plot};
 use crate::report::{Outcome, Reporter, fail, to_stderr, usage};
@@ -31,6 +32,7 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
             "the interpreter has one version of everything; leave out --threshold, or name `--device cpu`",
         ));
     }
+    pipes_apart(&args.inputs, args.source.file.as_deref())?;
     let protected = protected(&session, &args.source, &args.inputs);
     let output = Output::new(args, &protected)?;
     let plot = Plot::new(&args.picture, plot::title(&session, target), &protected)?;

@@ -132,15 +132,16 @@ pub struct Sink<'o, 'b> {
 }
 
 impl<'o, 'b> Sink<'o, 'b> {
-    /// `chosen` are the columns that are wanted, or all.
+    /// `chosen` are the columns that are wanted, or all; `length` is how long the texts of one length were in lines before.
     pub fn new(
         plan: &Wanted,
         chosen: Option<Vec<usize>>,
         options: &'o Options,
+        length: Option<usize>,
         room: &'o mut Room<'b>,
     ) -> Self {
         let (columns, parts) = match plan {
-            Wanted::Array(kind, _) => (vec![Column::new(kind)], None),
+            Wanted::Array(kind, _) => (vec![Column { length, ..Column::new(kind) }], None),
             Wanted::Lines(parts, _) => (vec![], Some(parts)),
             Wanted::Columns(parts) => {
                 (parts.parts.iter().map(|(_, _, kind)| Column::new(kind)).collect(), None)
@@ -162,6 +163,11 @@ impl<'o, 'b> Sink<'o, 'b> {
             targets
         });
         Sink { options, room, columns, records: parts.map(|p| (p.clone(), Vec::new())), targets, line, least }
+    }
+
+    /// How long texts are, where all are of one length.
+    pub fn length(&self) -> Option<usize> {
+        self.columns.first().and_then(|c| c.length)
     }
 
     /// How many columns of a table of so many are taken.

@@ -8,9 +8,8 @@
 
 use super::super::DataError;
 use super::super::elements::reason;
-use super::super::source::Source;
 use super::options::{Options, Separator};
-use crate::budget::Room;
+use crate::budget::{Budget, Room};
 use std::io::{self, Read};
 
 /// How many bytes are read at a time.
@@ -28,7 +27,7 @@ pub struct At {
 }
 
 pub struct Fields<'s, 'm> {
-    source: &'s mut Source<'m>,
+    source: &'s mut dyn Read,
     separator: Separator,
     comment: Option<u8>,
     /// The bytes that end what is not in quotes.
@@ -46,10 +45,24 @@ pub struct Fields<'s, 'm> {
     idle: u64,
 }
 
+/// Fields between two parts of a table.
+pub struct Paused {
+    separator: Separator,
+    comment: Option<u8>,
+    stops: [bool; 256],
+    buffer: Vec<u8>,
+    at: usize,
+    end: usize,
+    text: Vec<u8>,
+    line: u64,
+    column: usize,
+}
+
 impl<'s, 'm> Fields<'s, 'm> {
     /// The fields behind the lines that are left out.
     pub fn new(
-        source: &'s mut Source<'m>,
+        source: &'s mut dyn Read,
+        budget: &'m Budget,
         separator: Separator,
         options: &Options,
     ) -> Result<Self, DataError> {
@@ -63,7 +76,7 @@ impl<'s, 'm> Fields<'s, 'm> {
             .chain(&options.comment)
             .chain(b"\n\r\0")
             .for_each(|b| stops[usize::from(*b)] = true);
-        let room = source.budget().room();
+        let room = budget.room();
         let mut fields = Fields {
             source,
             separator,
@@ -83,6 +96,24 @@ impl<'s, 'm> Fields<'s, 'm> {
             fields.skip_line()?;
         }
         Ok(fields)
+    }
+
+    /// Leaves the bytes where they are.
+    pub fn pause(self) -> Paused {
+        let Fields { separator, comment, stops, buffer, at, end, text, line, column, .. } = self;
+        Paused { separator, comment, stops, buffer, at, end, text, line, column }
+    }
+
+    /// Goes on.
+    pub fn resume(source: &'s mut dyn Read, budget: &'m Budget, p: Paused) -> Self {
+        let Paused { separator, comment, stops, buffer, at, end, text, line, column } = p;
+        let room = budget.room();
+        Fields { source, separator, comment, stops, buffer, at, end, text, room, line, column, idle: 0 }
+    }
+
+    /// Whether the next byte is still to be read, and may have to be waited for.
+    pub fn is_waiting(&self) -> bool {
+        self.at == self.end
     }
 
     /// The next field; its text is [`Self::text`].
@@ -255,7 +286,10 @@ impl<'s, 'm> Fields<'s, 'm> {
 
     /// Past a mark of UTF-8, or that the text is of another encoding.
     fn mark(&mut self) -> Result<(), DataError> {
-        while self.end < 3 && self.fill()? {}
+        const MARKS: [&[u8]; 3] = [&[0xef, 0xbb, 0xbf], &[0xff, 0xfe], &[0xfe, 0xff]];
+        // No more is waited for than what decides.
+        let undecided = |b: &[u8]| MARKS.iter().any(|m| m.len() > b.len() && m.starts_with(b));
+        while undecided(&self.buffer[..self.end]) && self.fill()? {}
         match self.buffer[..self.end] {
             [0xef, 0xbb, 0xbf, ..] => self.at = 3,
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
@@ -272,7 +306,7 @@ mod tests {
     use super::super::options;
     use super::*;
     use crate::budget::Budget;
-    use crate::data::source::Meter;
+    use crate::data::source::{Meter, Source};
 
     /// The fields, those of a line in brackets behind its number.
     fn fields(text: &str, said: &str) -> String {
@@ -281,7 +315,7 @@ mod tests {
         let options = if said.is_empty() { Options::default() } else { options::parse(said).unwrap() };
         let separator = options.separator.unwrap_or(Separator::Byte(b','));
         let mut out = String::new();
-        let read = Fields::new(&mut source, separator, &options).and_then(|mut fields| {
+        let read = Fields::new(&mut source, &budget, separator, &options).and_then(|mut fields| {
             while let Some(at) = fields.next()? {
                 if at.column == 1 {
                     out.push_str(&format!("{}", at.line));
@@ -329,7 +363,7 @@ mod tests {
         let (meter, budget) = (Meter::default(), Budget::new(100_000));
         for text in ["7".repeat(1 << 20), format!("\"{}", "x\n".repeat(1 << 20))] {
             let mut source = Source::of_bytes(text.into(), &meter, &budget);
-            let mut fields = Fields::new(&mut source, Separator::Byte(b','), &Options::default()).unwrap();
+            let mut fields = Fields::new(&mut source, &budget, Separator::Byte(b','), &Options::default()).unwrap();
             assert!(matches!(fields.next(), Err(DataError::TooMuch(_))));
         }
         assert_eq!(budget.left(), 100_000);

@@ -7,7 +7,8 @@
 //! | [`field`] | a field as a number, and what to say where it is none |
 //! | [`wanted`] | what an entry wants of a table |
 //! | [`collect`] | fields to values |
-//! | (here) | the first line, columns, the shape; the writing |
+//! | [`lines`] | the lines of a table, all at once or some at a time |
+//! | (here) | the first line and its columns; the writing |
 //!
 //! A field is read as the type that the entry wants, as a literal is: `7` is an `f32` where one is wanted, and
 //! `1.5` is no `int`. Booleans are `true` and `false` in any case, `#t` and `#f`, 1 and 0. All lines have equally many
@@ -20,22 +21,20 @@
 mod collect;
 mod field;
 mod fields;
+pub mod lines;
 pub mod options;
 mod wanted;
 
-use super::{DataError, Help, fits_known};
+use super::{DataError, Help};
 use crate::budget::Room;
 use crate::text;
-use collect::Sink;
 use field::{Around, doubt, shown};
 use fields::{At, Fields};
+use lines::Lines;
 use options::{Options, Separator};
 use remc_base::{ArrTy, Atom, AtomTy, BaseTy, Scalar, Value};
 use std::io::{self, Write};
 use wanted::{Kind, Wanted};
-
-/// A line is followed no further than so many fields past the number that it should have.
-const FOLLOWED: usize = 1000;
 
 /// Reads a table.
 pub fn read(
@@ -44,86 +43,12 @@ pub fn read(
     options: &Options,
     wanted: &ArrTy,
 ) -> Result<Value, DataError> {
-    Ok(read_headed(source, separator, options, wanted)?.0)
-}
-
-/// The same, and whether its first line names the columns.
-pub fn read_headed(
-    source: &mut super::source::Source<'_>,
-    separator: u8,
-    options: &Options,
-    wanted: &ArrTy,
-) -> Result<(Value, bool), DataError> {
-    let Some(plan) = wanted::of(wanted) else {
-        return Err(DataError::Mismatch {
-            found: "a table, which holds numbers, booleans and texts".into(),
-            help: Some(
-                "a table can be an array of them, of records of them, or a record of its columns; all else is read as \
-                 a Remora literal, from a file .rd"
-                    .into(),
-            ),
-        });
-    };
-    let separator = options.separator.unwrap_or(Separator::Byte(separator));
-    let mut room = source.budget().room();
-    let mut sink_room = source.budget().room();
-    let mut fields = Fields::new(source, separator, options)?;
-    let mut next = fields.next()?;
-    let mut held = None;
-    if let Some(at) = next
-        && is_header(&plan, &fields, at, options, separator)?
-    {
-        held = Some(names(&mut fields, at, &mut room)?);
-        next = fields.next()?;
-    }
-    // A line that was held to decide is a header, or the first line of data.
-    let header = match &held {
-        None => false,
-        Some(_) if options.header.is_some() => true,
-        Some(first) => sure(&plan, first, next.is_some(), options, separator)?,
-    };
-    let (names, first) = if header { (held, None) } else { (None, held) };
-    let listed = names.as_ref().map(|n| n.all.as_slice());
-    let chosen = chosen(&plan, options, listed)?;
-    let mut table = Table {
-        fields,
-        options,
-        separator,
-        columns: names.as_ref().map(|n| n.all.len()),
-        headed: names.is_some(),
-        lines: 0,
-    };
-    let mut sink = Sink::new(&plan, chosen, options, &mut sink_room);
-    if let Some(first) = first {
-        table.held(&first, &mut sink)?;
-    }
-    table.read(next, &mut sink)?;
-    let (lines, columns) = (table.lines, sink.columns(table.columns.unwrap_or(0)));
-    let found = || {
-        let s = |n: usize| if n == 1 { "" } else { "s" };
-        format!("a table of {lines} line{} and {columns} column{}", s(lines), s(columns))
-    };
-    let mismatch = || DataError::Mismatch { found: found(), help: None };
-    let frame = match &plan {
-        Wanted::Array(_, None | Some(2)) => vec![lines, columns],
-        Wanted::Array(_, Some(1)) if columns == 1 || lines == 0 => vec![lines],
-        Wanted::Array(_, Some(1)) if lines == 1 => vec![columns],
-        Wanted::Array(_, Some(0)) if lines == 1 && columns == 1 => vec![],
-        Wanted::Lines(_, true) => vec![lines],
-        Wanted::Lines(_, false) if lines == 1 => vec![],
-        Wanted::Columns(_) => vec![],
-        _ => return Err(mismatch()),
-    };
-    let value = sink.finish(&plan, frame, lines);
-    drop(table);
-    fits_known(&value.shape, &wanted.shape, found)?;
-    if let (Wanted::Columns(parts), remc_base::value::Data::Tuple(all)) = (&plan, &value.data) {
-        for ((_, ty, _), part) in parts.parts.iter().zip(all.iter().flat_map(|t| t.iter())) {
-            fits_known(&part.shape, &ty.shape, found)?;
-        }
-    }
-    sink_room.keep();
-    Ok((value, header))
+    let budget = source.budget();
+    let mut room = budget.room();
+    let mut lines = Lines::open(source, budget, separator, options, wanted)?;
+    let value = lines.read(source, budget, &mut room, &mut |_| false)?;
+    room.keep();
+    Ok(value)
 }
 
 /// A first line that names the columns.
@@ -366,109 +291,6 @@ fn column(said: &str, names: Option<&[String]>) -> Result<std::ops::RangeInclusi
 
 fn wrong(at: At, what: String, help: Vec<Help>) -> DataError {
     DataError::Table { what: format!("line {}, column {}: {what}", at.line, at.column), help }
-}
-
-/// The lines of a table that hold data.
-struct Table<'s, 'm, 'o> {
-    fields: Fields<'s, 'm>,
-    options: &'o Options,
-    separator: Separator,
-    /// How many fields each line has, once that is known.
-    columns: Option<usize>,
-    headed: bool,
-    lines: usize,
-}
-
-impl Table<'_, '_, '_> {
-    /// The first line, where it was held.
-    fn held(&mut self, first: &Names, sink: &mut Sink<'_, '_>) -> Result<(), DataError> {
-        sink.fits(first.all.len())?;
-        self.columns = Some(first.all.len());
-        for (k, text) in first.all.iter().enumerate() {
-            let at = At { column: k + 1, last: k + 1 == first.all.len(), ..first.at };
-            sink.field(k, text.as_bytes()).map_err(|r| r.into_error(at, text.as_bytes(), self.around(at)))?;
-        }
-        self.end(first.at, sink)
-    }
-
-    /// A line ends, of which a field was there.
-    fn end(&mut self, at: At, sink: &mut Sink<'_, '_>) -> Result<(), DataError> {
-        if let Err((k, text, refused)) = sink.line() {
-            let at = At { column: k + 1, ..at };
-            return Err(refused.into_error(at, &text, self.around(at)));
-        }
-        self.lines += 1;
-        Ok(())
-    }
-
-    /// All lines from a field on, the first of its line.
-    fn read(&mut self, mut next: Option<At>, sink: &mut Sink<'_, '_>) -> Result<(), DataError> {
-        while let Some(at) = next {
-            if self.columns.is_some_and(|n| at.column > n) {
-                self.even(at)?;
-            }
-            if let Err(refused) = sink.field(at.column - 1, self.fields.text()) {
-                let text = self.fields.text().to_vec();
-                let error = refused.into_error(at, &text, self.around(at));
-                // A line of another number of fields is wrong as a whole.
-                if matches!(error, DataError::Table { .. }) {
-                    self.even(at)?;
-                }
-                return Err(error);
-            }
-            if at.last {
-                match self.columns {
-                    Some(n) if at.column < n => self.even(at)?,
-                    Some(_) => {}
-                    None => {
-                        sink.fits(at.column)?;
-                        self.columns = Some(at.column);
-                    }
-                }
-                self.end(at, sink)?;
-            }
-            next = self.fields.next()?;
-        }
-        Ok(())
-    }
-
-    fn around(&self, at: At) -> Around<'_> {
-        Around {
-            options: self.options,
-            separator: self.separator,
-            alone: at.last && at.column == 1,
-            first: self.lines == 0,
-            headed: self.headed,
-        }
-    }
-
-    /// That a line, of which a field has been read, has as many fields as the first.
-    fn even(&mut self, mut at: At) -> Result<(), DataError> {
-        let Some(expected) = self.columns else { return Ok(()) };
-        let line = at.line;
-        while !at.last && at.column < expected.saturating_add(FOLLOWED) {
-            match self.fields.next()? {
-                Some(next) => at = next,
-                None => break,
-            }
-        }
-        if at.column == expected {
-            return Ok(());
-        }
-        let n = at.column;
-        let more = if at.last { "" } else { "more than " };
-        let mut help = Vec::new();
-        if expected == 1 && self.lines <= 1 && self.options.skip == 0 {
-            help.push(Help::option("skip=1", "where the first line is a title"));
-        }
-        Err(DataError::Table {
-            what: format!(
-                "line {line}: {more}{n} field{}, where the first line has {expected}",
-                if n == 1 { "" } else { "s" }
-            ),
-            help,
-        })
-    }
 }
 
 /// Whether a value can be a table: at most two axes of numbers or booleans.

@@ -13,7 +13,7 @@
 
 pub mod table;
 
-use super::elements::reason;
+use super::elements::{self, reason};
 use super::source::{Meter, Source};
 use super::{DataError, Format, Place, fit, fit_numpy, of_npy, raw, read_source, said};
 use crate::budget::Budget;
@@ -21,20 +21,15 @@ use crate::npy;
 use crate::stream::items::{InFile, InText, Items, Layout};
 use remc_base::value::Data;
 use remc_base::{ArrTy, AtomTy, BaseTy, Value};
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 /// A stream that is open.
-pub struct Opened {
-    pub given: Given,
-    /// A value of no items, of the shape that the stream has but for their number.
-    pub none: Value,
-}
-
-/// Where the items of a stream are.
-pub enum Given {
-    Items(Box<dyn Items>),
-    /// In memory.
+pub enum Opened {
+    /// Its items are read as they are wanted; and a value of none of them, whose items have the same shape.
+    Items(Box<dyn Items>, Value),
+    /// All of them are there.
     Value(Value),
 }
 
@@ -65,6 +60,18 @@ impl Seek for Begun {
     }
 }
 
+impl Begun {
+    /// Reads from the beginning once more, where these bytes were.
+    fn again(&mut self, bytes: Vec<u8>) -> io::Result<()> {
+        if self.is_file {
+            return self.rest.rewind();
+        }
+        let rest = self.start.get_ref()[self.start.position() as usize..].to_vec();
+        self.start = Cursor::new([bytes, rest].concat());
+        Ok(())
+    }
+}
+
 /// Opens a file as a stream for the parameter `name`, of the array type `wanted`, whose first axis is the stream's.
 ///
 /// # Errors
@@ -87,110 +94,125 @@ pub fn open(
     let selector = place.selector.as_deref();
     if let Some(raw) = selector.and_then(|s| raw::parse(s).ok()) {
         let (ty, item, length) = raw.items(len).map_err(DataError::Raw)?;
-        let none = empty(ty, &item);
-        let none = fit(none, ty.name(), wanted, || {
-            format!("if these bytes are of the wanted type, say so after the file's name instead of `{raw}`")
+        let none = none_of(ty, &item, length, |v| {
+            fit(v, ty.name(), wanted, || {
+                format!("if these bytes are of the wanted type, say so after the file's name instead of `{raw}`")
+            })
         })?;
         let layout = Layout::items(ty, item);
-        let is_file = len.is_some();
-        let begun = Begun { start: Cursor::default(), rest: file, is_file };
-        return Ok(Opened {
-            given: Given::Items(Box::new(InFile::new(begun, shown, layout, length, false))),
-            none,
-        });
+        let begun = Begun { start: Cursor::default(), rest: file, is_file: len.is_some() };
+        let length = length.map(|n| (n, "its type"));
+        return Ok(Opened::Items(Box::new(InFile::new(begun, shown, layout, length, false)), none));
     }
-    let mut start = Vec::new();
-    (&mut file).take(npy::MAGIC.len() as u64).read_to_end(&mut start).map_err(unreadable)?;
+    let mut start = first_bytes(&mut file).map_err(unreadable)?;
     let begins = Format::of_start(&start);
     if len.is_some() {
         file.rewind().map_err(unreadable)?;
         start.clear();
     }
     let mut begun = Begun { start: Cursor::new(start), rest: file, is_file: len.is_some() };
-    if begins == Some(Format::Npy) && matches!(selector, None | Some("npy")) {
-        let header = npy::read_header(&mut begun).map_err(|e| of_npy(e, None))?;
-        if let (Some((length, item)), false) =
-            (header.shape.split_first(), header.fortran_order && header.shape.len() > 1)
-        {
-            let none = fit_numpy(empty(header.ty, item), name, wanted)?;
-            let layout = Layout::items(header.ty, item.to_vec());
-            let swapped = header.big_endian && header.ty.bits() > 8;
-            let items = InFile::new(begun, shown, layout, Some(*length as u64), swapped);
-            return Ok(Opened { given: Given::Items(Box::new(items)), none });
-        }
-        if len.is_some() {
-            begun.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-        }
-    }
-    let is_text = || selector == Some("text") || selector.is_none() && begins.is_none() && is_text(place);
-    if is_text() {
-        let none = Value { atom: AtomTy::CHAR, shape: vec![0], data: Data::Char(Vec::new()) };
-        let none = fit(none, "char", wanted, || "`:text` reads a file's characters as a vector".into())?;
-        return Ok(Opened { given: Given::Items(Box::new(InText::new(begun, shown))), none });
-    }
-    let mut begun = begun;
-    if let Some(how) = table_of(place, selector, begins, wanted)? {
-        match table::InTable::open(begun, shown, how)? {
-            table::Opened::Lines(lines, none) => return Ok(Opened { given: Given::Items(lines), none }),
-            table::Opened::Other(from, read) => {
-                begun = from;
-                match begun.is_file {
-                    true => drop(begun.seek(SeekFrom::Start(0)).map_err(unreadable)?),
-                    false => begun.start = Cursor::new(read),
+    let format = match (begins, selector) {
+        (Some(Format::Npy), None | Some("npy")) => Some((Format::Npy, None)),
+        (None, Some(s)) => Some(said(s, &place.path)?),
+        (None, None) => Format::of_name(&place.path).map(|format| (format, None)),
+        // What is chosen of an archive, or makes no sense.
+        (Some(_), _) => None,
+    };
+    match format {
+        Some((Format::Npy, _)) if begins.is_some() => {
+            let mut kept = Kept { from: &mut begun, bytes: Vec::new() };
+            let header = npy::read_header(&mut kept).map_err(|e| of_npy(e, None))?;
+            let bytes = kept.bytes;
+            if let (Some((length, item)), false) =
+                (header.shape.split_first(), header.fortran_order && header.shape.len() > 1)
+            {
+                let length = *length as u64;
+                if let Some(len) = len {
+                    has_all(&header, len.saturating_sub(bytes.len() as u64)).map_err(|e| of_npy(e, None))?;
                 }
+                let none = none_of(header.ty, item, Some(length), |v| fit_numpy(v, name, wanted))?;
+                let layout = Layout::items(header.ty, item.to_vec());
+                let swapped = header.big_endian && header.ty.bits() > 8;
+                let items = InFile::new(begun, shown, layout, Some((length, "its header")), swapped);
+                return Ok(Opened::Items(Box::new(items), none));
             }
+            begun.again(bytes).map_err(unreadable)?;
         }
+        Some((Format::Text, _)) => {
+            let none = none_of(BaseTy::Char, &[], None, |v| {
+                fit(v, "char", wanted, || "`:text` reads a file's characters as a vector".into())
+            })?;
+            return Ok(Opened::Items(Box::new(InText::new(begun, shown)), none));
+        }
+        // The first line of an open rank may be all there is.
+        Some((format @ (Format::Csv | Format::Tsv), options))
+            if wanted.shape.items().len() == wanted.shape.least_rank() =>
+        {
+            let separator = if format == Format::Tsv { b'\t' } else { b',' };
+            let options = options.unwrap_or_default();
+            let how = table::How { separator, options, wanted: wanted.clone() };
+            return Ok(match table::InTable::open(begun, shown, how, budget)? {
+                table::Opened::Lines(lines, none) => Opened::Items(lines, none),
+                table::Opened::Whole(value) => Opened::Value(value),
+            });
+        }
+        _ => {}
     }
     let Begun { start, rest, .. } = begun;
     let mut source = Source::begun(start.into_inner(), rest, meter, budget).map_err(unreadable)?;
-    let value = read_source(&mut source, place, name, wanted)?;
-    Ok(of_value(value))
+    Ok(Opened::Value(read_source(&mut source, place, name, wanted)?))
 }
 
-/// How a table is written, if the file is one whose lines are items.
-fn table_of(
-    place: &Place,
-    selector: Option<&str>,
-    begins: Option<Format>,
-    wanted: &ArrTy,
-) -> Result<Option<table::How>, DataError> {
-    let (format, options) = match selector {
-        Some(s) => said(s, &place.path)?,
-        None if begins.is_none() => match Format::of_name(&place.path) {
-            Some(format) => (format, None),
-            None => return Ok(None),
-        },
-        None => return Ok(None),
-    };
-    let separator = match format {
-        Format::Csv => b',',
-        Format::Tsv => b'\t',
-        _ => return Ok(None),
-    };
-    // The first line of an open rank may be all there is.
-    if wanted.shape.items().len() != wanted.shape.least_rank() {
-        return Ok(None);
+/// As many bytes as say whether a file begins as one of a format does; a pipe is not waited for without need.
+fn first_bytes(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    while Format::may_start(&start) && file.take(1).read_to_end(&mut start)? > 0 {}
+    Ok(start)
+}
+
+/// What is read, and kept.
+struct Kept<'a> {
+    from: &'a mut Begun,
+    bytes: Vec<u8>,
+}
+
+impl Read for Kept<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = self.from.read(to)?;
+        self.bytes.extend_from_slice(&to[..n]);
+        Ok(n)
     }
-    let options = options.unwrap_or_default();
-    Ok(Some(table::How { separator, options, wanted: wanted.clone() }))
 }
 
-fn is_text(place: &Place) -> bool {
-    Format::of_name(&place.path) == Some(Format::Text)
-}
-
-/// An array as a stream.
-pub fn of_value(value: Value) -> Opened {
-    let mut none =
-        Value { atom: value.atom.clone(), shape: value.shape.clone(), data: value.data.gather(0..0) };
-    if let Some(first) = none.shape.first_mut() {
-        *first = 0;
+/// That there are as many bytes behind a header as it says.
+fn has_all(header: &npy::Header, found: u64) -> Result<(), npy::NpyError> {
+    let found = usize::try_from(found).unwrap_or(usize::MAX);
+    let Some(expected) = elements::bytes(header.ty, &header.shape) else {
+        return Err(npy::NpyError::Header("the product of the shape is too large".into()));
+    };
+    match found.cmp(&expected) {
+        Ordering::Less => Err(npy::NpyError::Truncated { expected, found }),
+        Ordering::Greater => Err(npy::NpyError::TrailingBytes { expected, found }),
+        Ordering::Equal => Ok(()),
     }
-    Opened { given: Given::Value(value), none }
 }
 
-/// An array of no items.
-fn empty(ty: BaseTy, item: &[usize]) -> Value {
-    let shape = std::iter::once(0).chain(item.iter().copied()).collect();
-    Value { atom: AtomTy::Base(ty), shape, data: Data::of_atom(&AtomTy::Base(ty)) }
+/// A value of no items, if `length` of them fit what is wanted.
+fn none_of(
+    ty: BaseTy,
+    item: &[usize],
+    length: Option<u64>,
+    fits: impl FnOnce(Value) -> Result<Value, DataError>,
+) -> Result<Value, DataError> {
+    let shape = std::iter::once(length.unwrap_or(0) as usize).chain(item.iter().copied()).collect();
+    let many = fits(Value { atom: AtomTy::Base(ty), shape, data: Data::of_atom(&AtomTy::Base(ty)) });
+    let mut none = many.map_err(|e| match e {
+        // How many there are nobody knows yet.
+        DataError::Mismatch { found, help } if length.is_none() => {
+            DataError::Mismatch { found: found.replacen("[0", "[_", 1), help }
+        }
+        e => e,
+    })?;
+    none.shape.first_mut().into_iter().for_each(|n| *n = 0);
+    Ok(none)
 }
