@@ -94,7 +94,9 @@ pub fn solve_items(sig: &EntrySignature, args: &[Value]) -> Result<Vec<IndexValu
     let mut of_items = sig.clone();
     for k in &sig.streams {
         let (Some((_, ty)), Some(arg)) = (of_items.params.get_mut(*k), args.get(*k)) else { continue };
-        let (Some(ShapeItem::Dim(length)), Some(n)) = (ty.shape.0.first_mut(), arg.shape.first()) else { continue };
+        let (Some(ShapeItem::Dim(length)), Some(n)) = (ty.shape.0.first_mut(), arg.shape.first()) else {
+            continue;
+        };
         if let Some(DimVar::Rigid(v)) = length.as_var() {
             of_items.indices.retain(|i| i != v);
         }

@@ -307,7 +307,10 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
             && let Some((length, said)) = self.length
         {
             let there = self.at + count as u64;
-            return Err(format!("`{}` is cut off: {said} says {length} items, and there are {there}", self.name));
+            return Err(format!(
+                "`{}` is cut off: {said} says {length} items, and there are {there}",
+                self.name
+            ));
         }
         if self.swapped {
             let size = self.layout[0].base.bits() as usize / 8;

@@ -163,7 +163,8 @@ fn all_of(mut items: Box<dyn Items>, atom: &AtomTy, budget: &Budget) -> Result<V
             let of = |n: &i64| {
                 let (own, behind) = rest.split_at_checked(*n as usize).ok_or("a text is not there")?;
                 rest = behind;
-                let value = Value { atom: AtomTy::CHAR, shape: vec![own.len()], data: Data::Char(own.to_vec()) };
+                let value =
+                    Value { atom: AtomTy::CHAR, shape: vec![own.len()], data: Data::Char(own.to_vec()) };
                 Ok(Arc::new(BoxValue { indices: vec![IndexValue::Dim(*n)], value }))
             };
             let boxes = lengths.iter().map(of).collect::<Result<Vec<_>, String>>()?;

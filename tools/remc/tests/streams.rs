@@ -121,3 +121,219 @@ fn how_a_tile_is_combined_is_no_matter_of_versions() {
     // What is exact may be.
     assert!(ints.contains("(seg-red") && !ints.contains("(alone ("), "{ints}");
 }
+
+/// That a program gives on the processor, in pieces of any size, what the interpreter gives.
+#[track_caller]
+fn agrees(cases: &[(&str, &[&str])]) {
+    for (main, inputs) in cases {
+        let entry = format!("(entry (main {main})");
+        let mut args = vec!["run", "--expression", &entry, "--entry", "main"];
+        inputs.iter().for_each(|i| args.extend(["--input", i]));
+        let run = |more: &[&str]| {
+            let all: Vec<&str> = args.iter().chain(more).copied().collect();
+            let o = remc(&all);
+            assert_eq!(o.status.code(), Some(0), "{main} {more:?}: {}", text(&o.stderr));
+            text(&o.stdout)
+        };
+        let meant = run(&["--device", "interp"]);
+        for chunk in ["1", "2", "1000"] {
+            assert_eq!(
+                run(&["--device", "cpu", "--chunk", chunk]),
+                meant,
+                "{main} {inputs:?}, pieces of {chunk}"
+            );
+        }
+    }
+}
+
+#[test]
+fn prefixes_of_full_scans() {
+    let xs: &[&str] = &["xs=[3 1 2]"];
+    agrees(&[
+        ("[xs (Stream int)]) (scan/zero + 0 xs)", xs),
+        ("[xs (Stream float)]) (scan/zero max2 -inf xs)", &["xs=[]"]),
+        ("[xs (Stream int)]) (trace (λ (x a) (+ x (* 10 a))) 0 xs)", xs),
+        ("[xs (Stream int)]) (scan/zero + 0 (diff xs))", xs),
+        ("[xs (Stream int)]) (scan/zero + 0 (filter (> xs 1) xs))", xs),
+        ("[xs (Stream int)]) (scan/zero/right + 0 (collect xs))", xs),
+        ("[xs (Stream int)]) (collect (scan/zero + 0 xs))", xs),
+        ("[xs (Stream int)]) (values (scan/zero + 0 xs) (sum xs) (length (scan/zero + 0 xs)))", xs),
+    ]);
+}
+
+#[test]
+fn a_look_ahead_in_rows_of_a_named_size() {
+    let m: &[&str] = &["m=[[1 2] [3 4] [5 6]]"];
+    agrees(&[
+        ("[m (Stream [int k])]) (tail (cumsum m))", m),
+        ("[m (Stream [int k])]) (diff (cumsum m))", m),
+        ("[m (Stream [int k])]) (window (cumsum m) 2)", m),
+        ("[m (Stream [int a b])]) (tail (cumsum m))", &["m=[[[1 2] [3 4]] [[5 6] [7 8]] [[1 1] [1 2]]]"]),
+        ("[xs (Stream int)]) (argmax (diff xs))", &["xs=[0 1 2 9 10]"]),
+        ("[rs (Stream (Σ (n) [int n]))]) (argmax (concat rs))", &["rs=[[1] [5 2] [] [7 9] [0]]"]),
+    ]);
+}
+
+#[test]
+fn boxes_from_piece_to_piece() {
+    let rs: &[&str] = &["rs=[[] [1] [2 3] [4 5 6] []]"];
+    let pairs = "rs=[(values 0.1 (box [1])) (values 0.7 (box [1 2])) (values 0.9 (box [3]))]";
+    agrees(&[
+        ("[rs (Stream (Σ (n) [int n]))]) (filter (> (unbox rs (r n) n) 0) rs)", rs),
+        ("[rs (Stream (Σ (n) [int n]))]) (partition (> (unbox rs (r n) n) 0) rs)", rs),
+        (
+            "[rs (Stream (Σ (n) [int n]) k)] [b (Stream bool k)]) (filter b rs)",
+            &[rs[0], "b=[#f #t #f #t #t]"],
+        ),
+        ("[rs (Stream (Tuple float (Σ (n) [int n])))]) (filter (> (proj 0 rs) 0.5) rs)", &[pairs]),
+        (
+            "[rs (Stream (Σ (n) [int n]))]) (values rs (sum (concat rs)) (unbox rs (r n) (box (reverse r))))",
+            rs,
+        ),
+        ("[rs (Stream (Σ (n) [int n]))]) (+ 1 (concat (unbox rs (r n) (box (+ r n)))))", rs),
+        ("[xs (Stream int)]) (fold (λ (x b) (box (append b [x]))) (box [0]) xs)", &["xs=[1 2 3]"]),
+    ]);
+}
+
+#[test]
+fn sizes_within_items() {
+    agrees(&[
+        (
+            "[ts (Stream (Record (x [int n]) (k int)))]) (values n (field ts x))",
+            &["ts=[(record (x [1 2]) (k 1)) (record (x [3 4]) (k 2))]"],
+        ),
+        (
+            "[rs (Stream (Σ (n) [int n k]))]) (values k (unbox rs (r n) (sum (sum r))))",
+            &["rs=[(box [[1 2]]) (box [[3 4] [5 6]])]"],
+        ),
+    ]);
+    let folder = Folder::new("uneven");
+    let program =
+        folder.file("p.remora", "(entry (main [ts (Stream (Record (x [int n]) (k int)))]) (field ts x))");
+    let ts = "ts=[(record (x [1 2]) (k 1)) (record (x [3]) (k 2))]";
+    fails(&["run", &program, "--input", ts, "--device", "cpu"], 2, "the input `ts` wants");
+}
+
+#[test]
+fn rounds_that_go_along_a_stream_each() {
+    let m: &[&str] = &["m=[[1 2] [3 4] [5 6]]", "v=[0.5 1]"];
+    agrees(&[
+        ("[m (Stream [float k] n)] [v [float k]]) (iterate 3 (λ (v) (sum (* m (~(1 1)dot m v)))) v)", m),
+        (
+            "[m (Stream [float k] n)] [v [float k]]) (iterate 3 (λ (v) (/ (sum (* m (~(1 1)dot m v))) n)) v)",
+            m,
+        ),
+    ]);
+}
+
+#[test]
+fn floats_are_scattered_in_one_order() {
+    let program = "
+        (entry (main [xs (Stream float)])
+          (let ([at (cast int (* 7.0 (- 1.0 (/ 1.0 (+ 1.0 (abs xs))))))])
+            (scatter/combine + (: (replicate 0.0) [float 8]) at xs)))";
+    the_same_in_any_pieces("scattered", program, &[("xs", "f64[_]", ITEMS)]);
+}
+
+#[test]
+fn streams_of_one_length_are_all_gone_through() {
+    let folder = Folder::new("idle");
+    let mains = ["(sum xs)", "42", "(sum (* ys (sum xs)))", "(if (> (sum xs) 3) (sum ys) 1)", "(length xs)"];
+    for main in mains {
+        let entry = format!("(entry (main [xs (Stream int n)] [ys (Stream int n)]) {main})");
+        let program = folder.file("p.remora", entry);
+        for ys in ["ys=[1 2]", "ys=[1 2 3 4]"] {
+            for chunk in ["1", "1000"] {
+                let args = [
+                    "run",
+                    &program,
+                    "--input",
+                    "xs=[1 2 3]",
+                    "--input",
+                    ys,
+                    "--device",
+                    "cpu",
+                    "--chunk",
+                    chunk,
+                ];
+                fails(&args, 3, "the number of items of `xs` is 3");
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_are_read_as_any_other() {
+    let folder = Folder::new("tables");
+    let lines: String = (0..2_500).map(|k| format!("{k:>30},{}\n", k % 7)).collect();
+    let file = |name: &str, text: &str, options: &str| format!("xs={}{options}", folder.file(name, text));
+    let plain = file("plain.csv", &lines, "");
+    let headed = file("headed.csv", &format!("\n\n# x\na,b\n{lines}"), ":comment=#");
+    let titled = file("titled.csv", &format!("title\nmore\na,b\n{lines}"), ":skip=2");
+    let late = file("late.csv", &format!("{}1\n2\n", "\n".repeat(300_000)), "");
+    let quoted = file(
+        "quoted.csv",
+        &format!("name\n\"c,d\ne\"\n\n\"x \"\"y\"\"\"\n{}", format!("{}\n", "z".repeat(40)).repeat(2_000)),
+        ":header",
+    );
+    let ends = file("ends.csv", "\u{feff}v\r\n1\r\n2\r3\r\n", "");
+    let row = file("row.csv", "1,2,3\n", "");
+    let none = file("none.csv", "a,b\n", "");
+    let rows = "[xs (Stream [float k])]) (values (length xs) (sum xs))";
+    let numbers = "[xs (Stream float)]) (values (length xs) (sum xs))";
+    let twice = "[xs (Stream (Record (b int) (a int)))]) \
+                 (values (length xs) (max (abs (- (field xs a) (quotient (sum (field xs a)) (length xs))))) (sum (field xs a)))";
+    agrees(&[
+        (rows, &[&plain]),
+        ("[xs (Stream (Record (b int) (a int)))]) (values (length xs) (sum (field xs a)))", &[&none]),
+        (twice, &[&headed]),
+        (twice, &[&titled]),
+        (numbers, &[&late]),
+        (numbers, &[&ends]),
+        (numbers, &[&row]),
+        (
+            "[xs (Stream (Σ (k) [char k]))]) (values (length xs) (filter (> (unbox xs (t k) k) 2) xs))",
+            &[&quoted],
+        ),
+    ]);
+}
+
+#[test]
+fn what_comes_through_a_pipe() {
+    let run = |main: &str, form: &str, bytes: &[u8]| {
+        let entry = format!("(entry (main [xs (Stream {main})");
+        let input = format!("xs=-{form}");
+        let o = with_input(
+            &["run", "--expression", &entry, "--entry", "main", "--input", &input, "--device", "cpu"],
+            bytes,
+        );
+        (o.status.code(), text(&o.stdout), text(&o.stderr))
+    };
+    let value = |main: &str, form: &str, bytes: &[u8]| {
+        let (code, out, err) = run(main, form, bytes);
+        assert_eq!(code, Some(0), "{err}");
+        out.trim_end().to_owned()
+    };
+    assert_eq!(value("float)]) (sum xs)", ":csv", b"1\n2"), "3.0");
+    assert_eq!(value("char)]) xs", ":text", "\u{feff}ab".as_bytes()), "\"ab\"");
+    // An array in the other order of its axes is no stream of rows, and yet an input.
+    let header = "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 3), }";
+    let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    npy.extend(format!("{header:<117}\n").bytes());
+    npy.extend([1i64, 4, 2, 5, 3, 6].iter().flat_map(|n| n.to_le_bytes()));
+    assert_eq!(value("[int k])]) (+ 0 xs)", "", &npy), "[[1 2 3] [4 5 6]]");
+    let four: Vec<u8> = [1i64, 2, 3, 4].iter().flat_map(|n| n.to_le_bytes()).collect();
+    assert_eq!(value("int)]) (sum xs)", ":i64[4]", &four), "10");
+    let (code, _, said) = run("int)]) (sum xs)", ":i64[3]", &four);
+    assert!(code == Some(3) && said.contains("says 3 items, and there are more"), "{said}");
+    // A pipe is read once.
+    let two = "(entry (main [xs (Stream int)] [ys (Stream int)]) (+ (sum xs) (sum ys)))";
+    let args =
+        ["run", "--expression", two, "--entry", "main", "--input", "xs=-:i64[_]", "--input", "ys=-:i64[_]"];
+    let o = with_input(&args, &four);
+    let said = text(&o.stderr);
+    assert!(
+        o.status.code() == Some(2) && said.contains("the input `ys` is the same pipe as the input `xs`"),
+        "{said}"
+    );
+}

@@ -218,14 +218,23 @@ impl Streamer<'_> {
     pub fn idle(&self, groups: &[Group]) -> Vec<usize> {
         let mut used = FxHashSet::default();
         for g in groups {
-            let folds = g.sinks.iter().filter_map(|s| if let What::Fold(f) = &s.what { Some(f.clone()) } else { None });
+            let folds = g
+                .sinks
+                .iter()
+                .filter_map(|s| if let What::Fold(f) = &s.what { Some(f.clone()) } else { None });
             let pushes = g.sinks.iter().filter_map(|s| match s.what {
                 What::Push { channel, array } => Some((channel, array, s.prov)),
                 _ => None,
             });
-            used.extend(self.used(&self.wanted(&g.sinks), &folds.collect::<Vec<_>>(), &pushes.collect::<Vec<_>>()));
+            used.extend(self.used(
+                &self.wanted(&g.sinks),
+                &folds.collect::<Vec<_>>(),
+                &pushes.collect::<Vec<_>>(),
+            ));
         }
-        (0..self.sources.len()).filter(|k| self.sources[*k].arrays.iter().all(|v| !used.contains(v))).collect()
+        (0..self.sources.len())
+            .filter(|k| self.sources[*k].arrays.iter().all(|v| !used.contains(v)))
+            .collect()
     }
 
     /// An axis has been gone along to its end: this is how long it is.

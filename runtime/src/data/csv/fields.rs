@@ -363,7 +363,8 @@ mod tests {
         let (meter, budget) = (Meter::default(), Budget::new(100_000));
         for text in ["7".repeat(1 << 20), format!("\"{}", "x\n".repeat(1 << 20))] {
             let mut source = Source::of_bytes(text.into(), &meter, &budget);
-            let mut fields = Fields::new(&mut source, &budget, Separator::Byte(b','), &Options::default()).unwrap();
+            let mut fields =
+                Fields::new(&mut source, &budget, Separator::Byte(b','), &Options::default()).unwrap();
             assert!(matches!(fields.next(), Err(DataError::TooMuch(_))));
         }
         assert_eq!(budget.left(), 100_000);

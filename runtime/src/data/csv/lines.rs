@@ -192,7 +192,9 @@ impl Lines {
             Wanted::Array(Kind::Boxed(_), Some(1)) => Holds::Text,
             Wanted::Array(Kind::Boxed(_), _) => Holds::Other,
             Wanted::Array(..) => Holds::Array,
-            Wanted::Lines(parts, true) if parts.parts.iter().all(|(_, _, kind)| regular(kind)) => Holds::Parts,
+            Wanted::Lines(parts, true) if parts.parts.iter().all(|(_, _, kind)| regular(kind)) => {
+                Holds::Parts
+            }
             _ => Holds::Other,
         }
     }

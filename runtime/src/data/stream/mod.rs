@@ -96,7 +96,9 @@ pub fn open(
         let (ty, item, length) = raw.items(len).map_err(DataError::Raw)?;
         let none = none_of(ty, &item, length, |v| {
             fit(v, ty.name(), wanted, || {
-                format!("if these bytes are of the wanted type, say so after the file's name instead of `{raw}`")
+                format!(
+                    "if these bytes are of the wanted type, say so after the file's name instead of `{raw}`"
+                )
             })
         })?;
         let layout = Layout::items(ty, item);

@@ -82,8 +82,12 @@ impl<R: Read + Seek + Send> InTable<R> {
     fn says(&self, e: DataError) -> String {
         let what = match e {
             DataError::Table { what, .. } | DataError::Unreadable(what) => what,
-            DataError::Mismatch { found, .. } => format!("among the lines behind line {} is {found}", self.lines.count()),
-            DataError::TooMuch(e) => format!("there is no memory for the lines behind line {}: {e}", self.lines.count()),
+            DataError::Mismatch { found, .. } => {
+                format!("among the lines behind line {} is {found}", self.lines.count())
+            }
+            DataError::TooMuch(e) => {
+                format!("there is no memory for the lines behind line {}: {e}", self.lines.count())
+            }
             e => format!("{e:?}"),
         };
         format!("`{}` cannot be read on: {what}", self.name)
