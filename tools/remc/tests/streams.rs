@@ -196,6 +196,29 @@ fn boxes_from_piece_to_piece() {
 }
 
 #[test]
+fn items_at_known_places() {
+    let xs: &[&str] = &["xs=[3 1 2 5 9]", "i=3"];
+    let m: &[&str] = &["m=[[1 2] [3 4] [5 7]]"];
+    agrees(&[
+        ("[xs (Stream int)] [i int]) (values (head xs) (last xs) (index-item xs 1) (index-item xs i))", xs),
+        (
+            "[xs (Stream int)] [i int]) (values (- xs (head xs)) (last (filter (< xs 4) xs)) (last (cumsum xs)))",
+            xs,
+        ),
+        ("[xs (Stream int)] [i int]) (values (sum (* xs (index-item xs (- i 1)))) (last (diff xs)))", xs),
+        ("[m (Stream [int k])]) (values (head m) (last m) (~(1 1)- m (head m)))", m),
+        ("[m (Stream [int k])]) (values (cumsum m) (sum m) (last (cumsum m)))", m),
+        ("[rs (Stream (Σ (n) [int n]))]) (concat rs)", &["rs=[[1] [2 3] []]"]),
+    ]);
+    let folder = Folder::new("beyond");
+    let program = folder.file("p.remora", "(entry (main [xs (Stream int)]) (- xs (index-item xs 5)))");
+    for chunk in ["1", "1000"] {
+        let args = ["run", &program, "--input", "xs=[1 2 3 4 5]", "--device", "cpu", "--chunk", chunk];
+        fails(&args, 3, "the index [5] is out of range for the shape [5]");
+    }
+}
+
+#[test]
 fn sizes_within_items() {
     agrees(&[
         (

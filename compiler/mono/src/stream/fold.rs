@@ -7,6 +7,7 @@
 //! | a `scatter` whose operator rounds | one item after the other, from the state |
 //! | a `reduce` whose operator rounds, along the axis of an input | tiles, from the state one after the other |
 //! | one along another axis | serial, from the state |
+//! | an item at a known place | that of the piece, if it has it ([`super::pick`]) |
 //!
 //! A piece's share of a sum of floats must not depend on where pieces end. So what rounds is combined within tiles of so
 //! many items, of which an input's pieces have whole numbers, and then tile by tile, in order:
@@ -24,6 +25,7 @@
 //! for each point.
 
 use super::emit::Emit;
+use super::pick::{Pick, after};
 use super::window::There;
 use super::{Along, Streamer};
 use crate::ir::*;
@@ -45,6 +47,8 @@ pub(super) struct Fold {
     pub pat: Vec<Var>,
     /// Whether parts may be combined in any grouping, to the bit.
     pub exact: bool,
+    /// The item that it is, if it is a single one.
+    pub pick: Option<Pick>,
 }
 
 /// A piece of a stream.
@@ -176,13 +180,25 @@ impl Items<'_> {
 impl Fold {
     /// The fold that a statement is.
     pub fn of(s: &Streamer<'_>, stmt: &Stmt) -> Option<Fold> {
+        if let Some((along, pick)) = s.pick(&stmt.exp) {
+            let (outer, before, inner, pat) = (Vec::new(), Vec::new(), stmt.exp.clone(), stmt.pat.clone());
+            return Some(Fold { along, outer, before, inner, pat, exact: true, pick: Some(pick) });
+        }
         let along = Self::axis(s, &stmt.exp)?;
         if along.0 {
             return Self::of_map(s, stmt);
         }
         let (outer, before) = (Vec::new(), Vec::new());
         let exact = is_exact(&stmt.exp, s.p);
-        Some(Fold { along: along.1, outer, before, inner: stmt.exp.clone(), pat: stmt.pat.clone(), exact })
+        Some(Fold {
+            along: along.1,
+            outer,
+            before,
+            inner: stmt.exp.clone(),
+            pat: stmt.pat.clone(),
+            exact,
+            pick: None,
+        })
     }
 
     /// The axis of an expression that folds; whether it is a map, of which nothing is known.
@@ -209,7 +225,7 @@ impl Fold {
         };
         let Exp::Scan { axis, .. } = &last.exp else { return None };
         let (along, exact) = (s.streamed(axis.size)?, is_exact(&last.exp, s.p));
-        Some(Fold { along, outer, before, inner: last.exp.clone(), pat: stmt.pat.clone(), exact })
+        Some(Fold { along, outer, before, inner: last.exp.clone(), pat: stmt.pat.clone(), exact, pick: None })
     }
 
     /// That of a map which gives nothing but what is folded at each of its points.
@@ -224,7 +240,7 @@ impl Fold {
         }
         let (outer, before) = (axes.clone(), before.to_vec());
         let exact = is_exact(&last.exp, s.p);
-        Some(Fold { along, outer, before, inner: last.exp.clone(), pat: stmt.pat.clone(), exact })
+        Some(Fold { along, outer, before, inner: last.exp.clone(), pat: stmt.pat.clone(), exact, pick: None })
     }
 
     /// Whether a piece has to have whole tiles.
@@ -315,6 +331,9 @@ impl Fold {
 
     /// The state after a piece.
     pub fn piece(&self, e: &mut Emit<'_>, piece: &Piece, state: &[Atom]) -> Vec<Atom> {
+        if self.pick.is_some() {
+            return after(e, piece, self, state);
+        }
         let Some((before, count)) = piece.at.get(&self.along).copied() else { return state.to_vec() };
         let (body, index) = match &self.inner {
             Exp::Reduce { body, axis, .. }

@@ -14,6 +14,7 @@
 //! Whole statements of a level keep their order, and come before its loops.
 
 use super::fold::Fold;
+use super::pick::Pick;
 use super::*;
 use remc_base::ops::ScalarOp;
 
@@ -84,7 +85,7 @@ impl Streamer<'_> {
         // A map is taken apart, and what comes of it looked at again.
         while let Some(s) = open.pop() {
             let outer = std::mem::replace(&mut self.prov, s.prov);
-            match self.apart(&s) {
+            match self.apart(&s).or_else(|| self.picked(&s)) {
                 Some(parts) => open.extend(parts.into_iter().rev()),
                 None => {
                     let s = self.without_full(s);
@@ -132,6 +133,10 @@ impl Streamer<'_> {
         let mut level = 0;
         let mut values = Vec::new();
         self.values(&s, !matches!(kind, Kind::Def(_) | Kind::Fold(_)), &mut values);
+        // Which one is the last a piece knows by itself.
+        if let (Kind::Fold(Fold { pick: Some(Pick::Last), .. }), Exp::Index { at, .. }) = (&kind, &s.exp) {
+            values.retain(|v| at.first() != Some(&Atom::Var(*v)));
+        }
         for v in values {
             let mut of = l.of.get(&v).copied().unwrap_or(0);
             if let Some(at_end) = self.needs_end(v, l) {
@@ -246,6 +251,9 @@ impl Streamer<'_> {
     /// A map over other axes, in which something is reduced along a stream, as the reductions by themselves and the rest.
     fn apart(&mut self, s: &Stmt) -> Option<Vec<Stmt>> {
         let Exp::Map { axes, body } = &s.exp else { return None };
+        if let Some(parts) = self.given(s, axes, body) {
+            return Some(parts);
+        }
         let is_one = || Fold::of_map(self, s).is_some() || Fold::scan(self, s).is_some();
         if axes.iter().any(|a| self.streamed(a.size).is_some()) || is_one() {
             return None;
@@ -284,6 +292,45 @@ impl Streamer<'_> {
         Some(vec![first, Stmt { pat: s.pat.clone(), exp, prov: s.prov }])
     }
 
+    /// A map over other axes that gives, at each of its points, what an array along a stream has there: that array, and the
+    /// map of what else it gives.
+    fn given(&self, s: &Stmt, axes: &[Axis], body: &Body) -> Option<Vec<Stmt>> {
+        let points: Vec<Atom> = axes.iter().map(|a| a.var.into()).collect();
+        let array = |r: &Atom| {
+            body.stmts.iter().find_map(|s| match &s.exp {
+                Exp::Index { array, at } if s.pat.first().map(|v| Atom::Var(*v)) == Some(*r) => {
+                    (*at == points && self.t.along.contains_key(array)).then_some(*array)
+                }
+                _ => None,
+            })
+        };
+        let arrays: Vec<Option<Var>> = body.results.iter().map(array).collect();
+        if arrays.iter().all(Option::is_none) {
+            return None;
+        }
+        let (mut parts, mut pat, mut rest) = (Vec::new(), Vec::new(), body.clone());
+        rest.results.clear();
+        for ((v, r), array) in s.pat.iter().zip(&body.results).zip(arrays) {
+            match array {
+                Some(array) => {
+                    parts.push(Stmt { pat: vec![*v], exp: Exp::Atom(array.into()), prov: s.prov });
+                }
+                None => {
+                    pat.push(*v);
+                    rest.results.push(*r);
+                }
+            }
+        }
+        if !pat.is_empty() {
+            let mut used = FxHashSet::default();
+            rest.for_each_use(&mut |a| used.extend(a.as_var()));
+            rest.stmts
+                .retain(|s| !matches!(s.exp, Exp::Index { .. }) || s.pat.iter().any(|v| used.contains(v)));
+            parts.push(Stmt { pat, exp: Exp::Map { axes: axes.to_vec(), body: rest }, prov: s.prov });
+        }
+        Some(parts)
+    }
+
     fn kind(&mut self, s: &Stmt) -> S<Kind> {
         let along = |v: &Var| self.t.along.get(v).copied();
         match &s.exp {
@@ -311,6 +358,9 @@ impl Streamer<'_> {
             }
             Exp::Index { array, at } => {
                 let Some(a) = along(array) else { return Ok(Kind::Whole) };
+                if let Some(fold) = Fold::of(self, s) {
+                    return Ok(Kind::Fold(fold));
+                }
                 if a.dim < at.len() {
                     return self.no(Why::Elsewhere, a.axis);
                 }
@@ -456,7 +506,11 @@ impl Streamer<'_> {
         let along = match view {
             View::Permute { perm } => perm.iter().position(|p| *p == a.dim),
             View::Replicate { dims } => Some(a.dim + dims.len()),
-            View::Reshape { dims } if a.dim == 0 && dims.first() == Some(&size) => Some(0),
+            View::Reshape { dims }
+                if a.dim == 0 && dims.first().is_some_and(|d| self.streamed(*d) == Some(a.axis)) =>
+            {
+                Some(0)
+            }
             View::Slice { start, dims }
                 if a.dim == 0 && self.t.window_slice(a.axis, start, dims).is_some() =>
             {

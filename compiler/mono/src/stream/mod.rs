@@ -49,6 +49,7 @@ mod fold;
 mod full;
 mod levels;
 mod pass;
+mod pick;
 mod scan;
 mod starts;
 mod window;

@@ -15,6 +15,7 @@ use super::copied::copied;
 use super::emit::Emit;
 use super::fold::{Fold, Piece, TRUE};
 use super::levels::{Group, Sink, What};
+use super::pick::Pick;
 use super::scan::scan;
 use super::window::{Tail, placed};
 use super::*;
@@ -248,6 +249,9 @@ impl Streamer<'_> {
     fn fold_at_end(&mut self, f: &Fold) -> Fold {
         let mut f = f.clone();
         self.values_at_end(&mut f.inner);
+        if let Some(Pick::At(place)) = &mut f.pick {
+            *place = self.end(*place);
+        }
         f.before.iter_mut().for_each(|s| self.values_at_end(&mut s.exp));
         for v in &f.pat {
             let ends = &self.ends;
