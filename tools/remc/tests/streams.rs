@@ -219,6 +219,73 @@ fn items_at_known_places() {
 }
 
 #[test]
+fn one_after_the_other() {
+    let two: &[&str] = &["xs=[3 1 2]", "ys=[5 6 7 8]"];
+    let ints = |body: &str| format!("[xs (Stream int)] [ys (Stream int)]) {body}");
+    let floats = |body: &str| format!("[xs (Stream float)] [ys (Stream float)]) {body}");
+    let rows = |body: &str| format!("[m (Stream [int k])] [w (Stream [int k])]) {body}");
+    let (m, none): (&[&str], &[&str]) = (&["m=[[1 2] [3 4]]", "w=[[5 6] [7 8] [9 10]]"], &["xs=[]", "ys=[]"]);
+    let cases = [
+        (ints("(values (append xs ys) (append [9 8] xs) (append xs [9 8]) (append xs xs))"), two),
+        (ints("(append (append xs [1]) (append ys (append xs [2 3])))"), two),
+        (
+            ints(
+                "(let ([a (append xs ys)]) (values (sum a) (length a) (cumsum a) (filter (> a 2) a) (- a (sum a))))",
+            ),
+            two,
+        ),
+        (
+            ints("(let ([a (append xs ys)]) (values (scan/zero + 0 a) (fold (λ (x s) (+ x (* 3 s))) 1 a)))"),
+            two,
+        ),
+        (
+            ints(
+                "(let ([a (append xs ys)]) (values (reduce max2 a) (scatter/combine + (: (replicate 0) [int 10]) a a)))",
+            ),
+            two,
+        ),
+        (ints("(append (filter (> xs 1) xs) (append (diff ys) [(sum xs)]))"), two),
+        (ints("(sort (collect (append ys xs)))"), two),
+        (floats("(append xs (append [1.5] ys))"), none),
+        (floats("(values (sum (append xs ys)) (reduce min2 (append xs ys)))"), two),
+        (
+            rows(
+                "(values (append m w) (sum (append m w)) (reduce max2 (append m w)) (~(1)sum (append m m)))",
+            ),
+            m,
+        ),
+        // The item before each one.
+        (
+            ints(
+                "(values (diff (append [0] xs)) (dot xs (butlast (append [0] xs))) (butlast (append [7] xs)))",
+            ),
+            two,
+        ),
+    ];
+    let cases: Vec<(&str, &[&str])> = cases.iter().map(|(main, inputs)| (main.as_str(), *inputs)).collect();
+    agrees(&cases);
+    let folder = Folder::new("across");
+    let program = folder.file("p.remora", format!("(entry (main {})", ints("(diff (append xs ys))")));
+    let args = ["run", &program, "--input", two[0], "--input", two[1], "--device", "cpu"];
+    fails(&args, 2, "across the place where one array ends");
+}
+
+#[test]
+fn elements_of_all_items() {
+    let m: &[&str] = &["m=[[1 2] [3 4] [5 7]]"];
+    agrees(&[
+        ("[m (Stream [int 2])]) (values (ravel m) (sum (ravel m)) (length (ravel m)) (last (ravel m)))", m),
+        (
+            "[m (Stream [int k])]) (values (cumsum (ravel m)) (filter (> (ravel m) 2) (ravel m)) (ravel (diff m)))",
+            m,
+        ),
+        ("[m (Stream [int k])]) (append (ravel m) [9])", m),
+        ("[m (Stream [int a b])]) (ravel m)", &["m=[[[1 2] [3 4]] [[5 6] [7 8]]]"]),
+        ("[m (Stream [int k])]) (ravel m)", &["m=[[] []]"]),
+    ]);
+}
+
+#[test]
 fn sizes_within_items() {
     agrees(&[
         (

@@ -11,7 +11,7 @@
 //!
 //! Value numbering over the tree of scopes: what is in a table was computed before, in this body or in one
 //! around it. Expressions with bodies are equal up to the names of what they bind; of those only small
-//! ones are looked up. A check that has been passed need not be made again.
+//! ones are looked up. A check that has been passed need not be made again; what moves items of a stream is done each time.
 //!
 //! A map (or an `if`) that gives the same atom twice gives one array for both.
 
@@ -131,9 +131,12 @@ fn is_compared(exp: &Exp) -> bool {
     is_small(exp) && exp.bodies().into_iter().all(|b| size(b, &mut left))
 }
 
+/// Whether an expression is looked up, but for what is in its bodies.
 fn is_small(exp: &Exp) -> bool {
     match exp {
         Exp::Literal { elems, .. } => elems.len() <= MOST_ELEMENTS,
+        // What is pushed again is there twice.
+        Exp::Pull { .. } | Exp::Push { .. } => false,
         _ => true,
     }
 }

@@ -68,7 +68,8 @@ pub fn views(p: &mut Program) {
         }
     });
     let (views, parts, computed, made, cells) = Default::default();
-    let mut v = Views { p, facts, views, parts, computed, reshaped, made, cells, uses, depth: 0 };
+    let streams = crate::stream::streams(p);
+    let mut v = Views { p, facts, views, parts, computed, reshaped, made, cells, uses, depth: 0, streams };
     v.body(&mut body);
     v.results_by_element(&mut body);
     p.body = body;
@@ -93,6 +94,8 @@ struct Views<'p> {
     uses: Vec<usize>,
     /// How many bodies there are around.
     depth: usize,
+    /// Whether there are streams whose pieces are still to be made.
+    streams: bool,
 }
 
 impl Views<'_> {
@@ -138,7 +141,10 @@ impl Views<'_> {
                 if parts > 1 {
                     self.parts.insert(*v, parts.min(MOST_PARTS + 1));
                 }
-                self.views.insert(*v, Rc::new((view.clone(), *array)));
+                // What goes along two streams, one after the other, is taken apart where streams are.
+                if !(self.streams && self.depth == 1 && matches!(view, View::Append { .. })) {
+                    self.views.insert(*v, Rc::new((view.clone(), *array)));
+                }
             }
             (exp, _) => {
                 let cond = match exp {

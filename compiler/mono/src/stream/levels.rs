@@ -85,7 +85,11 @@ impl Streamer<'_> {
         // A map is taken apart, and what comes of it looked at again.
         while let Some(s) = open.pop() {
             let outer = std::mem::replace(&mut self.prov, s.prov);
-            match self.apart(&s).or_else(|| self.picked(&s)) {
+            let parts = match self.halved(&s)? {
+                Some(parts) => Some(parts),
+                None => self.apart(&s).or_else(|| self.picked(&s)),
+            };
+            match parts {
                 Some(parts) => open.extend(parts.into_iter().rev()),
                 None => {
                     let s = self.without_full(s);
@@ -96,6 +100,13 @@ impl Streamer<'_> {
         }
         for (at, r) in results.iter_mut().enumerate() {
             let Some(v) = r.as_var() else { continue };
+            if self.appended.contains(v) {
+                if !top {
+                    return self.no(Why::Carried, self.axis_of_half(v));
+                }
+                let channel = self.result(v, at);
+                *r = self.push_halves(v, channel, &mut l)?.unwrap_or(*r);
+            }
             if let Some(along) = self.t.along.get(&v).copied() {
                 let (root, level) = (self.t.axes[along.axis].root, l.of.get(&v).copied().unwrap_or(0));
                 if let Some(prov) = self.def_of.get(&v).map(|k| self.defs[*k].prov) {
@@ -107,11 +118,7 @@ impl Streamer<'_> {
                 if along.dim != 0 {
                     return self.no(Why::Across, along.axis);
                 }
-                let info = &self.p.vars[v];
-                let arrays = vec![ChannelArray::items(info.ty.base, info.ty.rank() - 1)];
-                let name = info.name.clone();
-                let channel = self.p.channels.len();
-                self.p.channels.push(Channel { name, arrays, input: None, output: Some(at) });
+                let channel = self.result(v, at);
                 let what = What::Push { channel, array: v };
                 l.group(level).sinks.push(Sink { root, what, prov: self.prov });
                 *r = self.t.axes[along.axis].size.into();
@@ -124,6 +131,15 @@ impl Streamer<'_> {
             }
         }
         Ok(l.groups)
+    }
+
+    /// A channel for a result, at its place among the results.
+    fn result(&mut self, v: Var, at: usize) -> usize {
+        let info = &self.p.vars[v];
+        let arrays = vec![ChannelArray::items(info.ty.base, info.ty.rank() - 1)];
+        let name = info.name.clone();
+        self.p.channels.push(Channel { name, arrays, input: None, output: Some(at) });
+        self.p.channels.len() - 1
     }
 
     /// Puts a statement where it belongs.
@@ -144,11 +160,15 @@ impl Streamer<'_> {
             }
             level = level.max(of);
         }
-        if let Exp::Pull { channel, .. } = &s.exp {
+        // What is pushed later comes behind, and what is pulled is what was pushed.
+        if let Exp::Pull { channel, .. } | Exp::Push { channel, .. } = &s.exp {
             level = level.max(l.pushed.get(channel).copied().unwrap_or(0));
         }
         match kind {
             Kind::Whole => {
+                if let Exp::Push { channel, .. } = &s.exp {
+                    l.pushed.insert(*channel, level);
+                }
                 l.of.extend(s.pat.iter().map(|v| (*v, level)));
                 l.group(level).whole.push(s);
             }
@@ -511,6 +531,17 @@ impl Streamer<'_> {
             {
                 Some(0)
             }
+            // The elements of all items as a vector, whose length is an axis of its own.
+            View::Reshape { dims } if a.dim == 0 && dims.len() == 1 && self.is_new(dims[0]) => {
+                let axis = dims[0]
+                    .as_var()
+                    .map(|v| self.axis(v, Some(self.t.axes[a.axis].root), Some(self.defs.len())));
+                self.t.along.extend(axis.map(|axis| (s.pat[0], Along { axis, dim: 0 })));
+                return match self.t.places.contains_key(&array) {
+                    true => self.no(Why::Places, a.axis),
+                    false => Ok(Kind::Def(a.axis)),
+                };
+            }
             View::Slice { start, dims }
                 if a.dim == 0 && self.t.window_slice(a.axis, start, dims).is_some() =>
             {
@@ -534,6 +565,11 @@ impl Streamer<'_> {
         self.same_places(array, &s.pat);
         self.t.along.insert(s.pat[0], Along { axis: a.axis, dim });
         Ok(Kind::Def(a.axis))
+    }
+
+    /// Whether a size is a variable that is no axis yet.
+    fn is_new(&self, size: Atom) -> bool {
+        size.as_var().is_some() && self.streamed(size).is_none()
     }
 
     /// That each array along a stream is read at the place where the statement is, along its own axis alone.

@@ -43,6 +43,7 @@
 //!
 //! What cannot be done so needs a whole stream, and is refused with its place ([`Unstreamable`]); `collect` keeps one.
 
+mod append;
 mod copied;
 mod emit;
 mod fold;
@@ -55,6 +56,7 @@ mod starts;
 mod window;
 
 use crate::ir::*;
+use append::Appended;
 use emit::Emit;
 use levels::{Group, Sink, What};
 use remc_base::Prov;
@@ -100,6 +102,8 @@ pub enum Why {
     Places,
     /// Items that are arrays of boxes.
     Boxes,
+    /// Two arrays one after the other, which do not go on one after the other.
+    Appended,
 }
 
 impl Why {
@@ -108,7 +112,7 @@ impl Why {
         match self {
             Why::Sorts => "sorts it",
             Why::Elsewhere => "reads it at a computed place",
-            Why::Rearranges => "puts its items in another order",
+            Why::Rearranges => "puts its items in another order or shape",
             Why::OutOfStep => "reads two streams that need not keep step",
             Why::Whole => "needs all of it for each of its items",
             Why::Carried => {
@@ -117,6 +121,7 @@ impl Why {
             Why::Inside => "scans along it inside of a map over other axes",
             Why::Across => "gives a result along which the stream is not the first axis",
             Why::Places => "needs an item of any size when later ones have come",
+            Why::Appended => "reads across the place where one array ends and the one behind it begins",
             Why::Boxes => "has items each of which is an array of boxes",
         }
     }
@@ -210,6 +215,8 @@ struct Streamer<'p> {
     collected: FxHashSet<Var>,
     /// Prefixes along a stream whose scan was a full one: the scan, and which of its results.
     full: FxHashMap<Var, (Stmt, usize)>,
+    /// Arrays one after the other.
+    appended: Appended,
     /// Arrays that say how many elements each item has, and the axis of the elements of all.
     lengths: FxHashMap<Var, usize>,
     /// Other names of the sizes of axes.
@@ -242,6 +249,7 @@ pub fn stream(p: &mut Program) -> S {
         sources: Vec::new(),
         collected: FxHashSet::default(),
         full: FxHashMap::default(),
+        appended: Appended::default(),
         lengths: FxHashMap::default(),
         aliases: Vec::new(),
         defs: Vec::new(),

@@ -397,6 +397,7 @@ impl Round<'_> {
                     }
                     _ => None,
                 };
+                t.elements(e, piece, &def.stmt);
                 copied(e, piece, &def.stmt, &own, short);
             }
         }
@@ -462,10 +463,25 @@ impl Tables {
     fn axes_of(&self, def: &Stmt, scan: Option<&Fold>) -> Vec<usize> {
         let own = def.exp.axes().iter().filter_map(|a| self.streamed(a.size));
         let viewed = match &def.exp {
-            Exp::View { .. } => def.pat.first().and_then(|v| self.along.get(v)).map(|a| a.axis),
-            _ => None,
+            Exp::View { array, .. } => vec![array, &def.pat[0]],
+            _ => Vec::new(),
         };
+        let viewed = viewed.into_iter().filter_map(|v| self.along.get(v)).map(|a| a.axis);
         own.chain(scan.map(|s| s.along)).chain(viewed).collect()
+    }
+
+    /// How many elements the items of a piece have, where a statement makes one vector of all.
+    fn elements(&self, e: &mut Emit<'_>, piece: &mut Piece, def: &Stmt) {
+        let Exp::View { view: View::Reshape { dims }, array } = &def.exp else { return };
+        let (Some(new), Some(old)) = (self.along.get(&def.pat[0]), self.along.get(array)) else { return };
+        let (Some(all), Some((_, count))) = (dims[0].as_var(), piece.at.get(&old.axis).copied()) else {
+            return;
+        };
+        if new.axis != old.axis {
+            let item = e.p.vars[*array].ty.dims[1..].to_vec();
+            let many = item.iter().fold(count, |n, d| e.op("elements", ScalarOp::Mul, &[n, *d]));
+            piece.with.insert(all, many);
+        }
     }
 
     /// Makes what is there of a shorter axis in a piece known, when a statement goes along it first.

@@ -106,7 +106,7 @@ pub(super) fn after(e: &mut Emit<'_>, piece: &Piece, fold: &Fold, state: &[Atom]
             (place, e.op("there", ScalarOp::Gt, &[count, Atom::int(0)]))
         }
     };
-    let mut inner = Copier { program: e.p, with: piece.with.clone() };
+    let inner = Copier { program: e.p, with: piece.with.clone() };
     let places: Vec<Atom> = std::iter::once(place).chain(at[1..].iter().map(|a| inner.atom(*a))).collect();
     e.branch(there, &fold.pat, |e| vec![e.at(part.into(), &places)], |_| state.to_vec())
 }
