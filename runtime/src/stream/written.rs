@@ -52,6 +52,8 @@ pub struct Written {
     items: usize,
     /// Nobody reads on: the rest is not written, and that is no failure.
     closed: bool,
+    /// Why nothing more can be written.
+    failed: Option<io::Error>,
 }
 
 /// Whether a result of these elements, whose items have `rank` axes, can be written so. `seeks` says that the place is a
@@ -68,7 +70,7 @@ pub fn can_write(format: Format, base: BaseTy, rank: usize, seeks: bool) -> bool
 
 impl Written {
     pub fn new(to: To, format: Format, style: Style) -> Written {
-        Written { to, format, style, begun: None, items: 0, closed: false }
+        Written { to, format, style, begun: None, items: 0, closed: false, failed: None }
     }
 
     /// The items as bytes of the format.
@@ -93,6 +95,8 @@ impl Written {
                 match format {
                     Format::Csv => csv::write(&value, ',', self.style.precision, &mut self.to)?,
                     Format::Tsv => csv::write(&value, '\t', self.style.precision, &mut self.to)?,
+                    // Items of no elements are told by their number.
+                    _ if items.bytes.is_empty() => {}
                     _ => {
                         let mut all = String::new();
                         if text::write_value(&value, self.style, &mut all).is_err() {
@@ -122,6 +126,9 @@ impl Written {
         if self.closed {
             return Ok(());
         }
+        if let Some(e) = self.failed {
+            return Err(e);
+        }
         match (self.format, &self.begun) {
             (Format::Npy, Some((base, item))) => {
                 let (base, whole) = (*base, shape(self.items, item));
@@ -131,10 +138,12 @@ impl Written {
                 }
                 npy::write_header(base, &whole, true, &mut self.to)?;
             }
-            (Format::Remora, Some(_)) if self.items > 0 => self.to.write_all(b"]\n")?,
+            (Format::Remora, Some((_, item))) if self.items > 0 && !item.contains(&0) => {
+                self.to.write_all(b"]\n")?;
+            }
             (Format::Remora, Some((base, item))) => {
                 let dims: String = item.iter().map(|n| format!(" {n}")).collect();
-                writeln!(self.to, "(array [0{dims}] {base})")?;
+                writeln!(self.to, "(array [{}{dims}] {base})", self.items)?;
             }
             _ => {}
         }
@@ -159,9 +168,9 @@ impl Shared {
         Shared(Rc::new(RefCell::new(Some(written))))
     }
 
-    /// Whether nobody reads it any more.
-    pub fn is_closed(&self) -> bool {
-        self.0.borrow().as_ref().is_some_and(|w| w.closed)
+    /// Whether nothing more is written: nobody reads it, or it has failed, which [`Written::finish`] tells.
+    pub fn is_over(&self) -> bool {
+        self.0.borrow().as_ref().is_some_and(|w| w.closed || w.failed.is_some())
     }
 
     /// Takes it back.
@@ -180,7 +189,11 @@ impl Sink for Shared {
                 w.closed = true;
                 Err("nobody reads the result any more".to_owned())
             }
-            Err(e) => Err(format!("the result cannot be written on, after {} items: {e}", w.items)),
+            Err(e) => {
+                let said = format!("the result cannot be written on, after {} items: {e}", w.items);
+                w.failed = Some(e);
+                Err(said)
+            }
             Ok(()) => Ok(()),
         }
     }

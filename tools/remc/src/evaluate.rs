@@ -149,8 +149,9 @@ impl Evaluation<'_> {
                     let streaming = Streaming { inputs: streams, result: written.clone(), chunk };
                     let ran = self.execute(kernel, indices, (arguments, streaming), &budget)?;
                     let (value, report) = match ran {
-                        Err(_) if written.as_ref().is_some_and(Shared::is_closed) => {
-                            return Ok(Report::default());
+                        Err(_) if written.as_ref().is_some_and(Shared::is_over) => {
+                            let ended = self.output.zip(written).map(|(to, w)| to.finish(&w));
+                            return ended.unwrap_or(Ok(())).map(|()| Report::default());
                         }
                         ran => ran.map_err(|e| self.stop(&e))?,
                     };

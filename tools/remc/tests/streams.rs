@@ -427,3 +427,26 @@ fn what_comes_through_a_pipe() {
         "{said}"
     );
 }
+
+#[test]
+fn what_goes_wrong_on_the_way() {
+    let folder = Folder::new("faults");
+    let program = folder.file("p.remora", "(entry (main [xs (Stream int)]) (quotient 100 xs))");
+    let run = |more: &[&str]| {
+        let args = ["run", &program, "--device", "cpu", "--chunk", "2"];
+        let all: Vec<&str> = args.iter().chain(more).copied().collect();
+        let o = remc(&all);
+        (o.status.code(), text(&o.stdout), text(&o.stderr))
+    };
+    // What came before the stop has been written, and a file is not there.
+    let (code, out, err) = run(&["--input", "xs=[1 2 4 5 0 7]", "--format", "csv"]);
+    assert_eq!((code, out.as_str()), (Some(3), "100\n50\n25\n20\n"), "{err}");
+    let to = folder.path("out.npy");
+    let (code, _, err) = run(&["--input", "xs=[1 2 4 5 0 7]", "-o", &to]);
+    assert!(code == Some(3) && !std::path::Path::new(&to).exists(), "{err}");
+    let (code, _, err) = run(&["--input", "xs=[1 2 4 5]", "-o", "/dev/full", "--format", "csv"]);
+    assert!(code == Some(2) && err.contains("cannot write `/dev/full`"), "{err}");
+    let none = folder.file("n.remora", "(entry (main [xs (Stream [int k])]) (+ 1 xs))");
+    let o = remc(&["run", &none, "--device", "cpu", "--chunk", "2", "--input", "xs=[[] [] []]"]);
+    assert_eq!(text(&o.stdout), "(array [3 0] int)\n");
+}

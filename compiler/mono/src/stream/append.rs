@@ -250,7 +250,7 @@ impl Streamer<'_> {
         Some(parts)
     }
 
-    fn is_appended(&self, size: Atom) -> bool {
+    pub fn is_appended(&self, size: Atom) -> bool {
         size.as_var().is_some_and(|v| self.appended.axes.contains_key(&v))
     }
 

@@ -85,9 +85,9 @@ impl Streamer<'_> {
         // A map is taken apart, and what comes of it looked at again.
         while let Some(s) = open.pop() {
             let outer = std::mem::replace(&mut self.prov, s.prov);
-            let parts = match self.halved(&s)? {
+            let parts = match self.apart(&s).or_else(|| self.picked(&s)) {
                 Some(parts) => Some(parts),
-                None => self.apart(&s).or_else(|| self.picked(&s)),
+                None => self.halved(&s)?,
             };
             match parts {
                 Some(parts) => open.extend(parts.into_iter().rev()),
@@ -274,16 +274,16 @@ impl Streamer<'_> {
         if let Some(parts) = self.given(s, axes, body) {
             return Some(parts);
         }
-        let is_one = || Fold::of_map(self, s).is_some() || Fold::scan(self, s).is_some();
-        if axes.iter().any(|a| self.streamed(a.size).is_some()) || is_one() {
-            return None;
-        }
+        let goes = |size: Atom| self.streamed(size).is_some() || self.is_appended(size);
         let folds = |s: &Stmt| match &s.exp {
-            Exp::Reduce { axis, .. } | Exp::For { axis, .. } | Exp::Scan { axis, .. } => {
-                self.streamed(axis.size).is_some()
-            }
+            Exp::Reduce { axis, .. } | Exp::For { axis, .. } | Exp::Scan { axis, .. } => goes(axis.size),
             _ => false,
         };
+        let gives = |last: &Stmt| last.pat.iter().map(|v| Atom::Var(*v)).eq(body.results.iter().copied());
+        let is_one = body.stmts.last().is_some_and(|last| folds(last) && gives(last));
+        if axes.iter().any(|a| goes(a.size)) || is_one {
+            return None;
+        }
         let at = body.stmts.iter().position(folds)?;
         let (before, fold) = (&body.stmts[..at], &body.stmts[at]);
         let dims: Vec<Atom> = axes.iter().map(|a| a.size).collect();
