@@ -8,7 +8,7 @@
 //! | [`futhark`] | Futhark's binary data, `.fut.bin`, `.in`, `.data` | yes | yes |
 //! | [`raw`] | numbers and nothing else, `.raw` and `.bin` | with its type and shape stated | yes |
 //! | [`crate::literal`], [`crate::text`] | a Remora literal, `.rd` | yes | yes |
-//! | (here) | characters in UTF-8, any name | where `:text` says so | no |
+//! | (here) | characters in UTF-8, or their lines, any name | where `:text` says so | no |
 //! | [`json`] | JSON | no | yes |
 //!
 //! [`elements`] is what the binary formats have in common, [`source`] an open file, [`output`] the writing.
@@ -39,11 +39,13 @@ use crate::literal::{self, LiteralError, fits, show_shape};
 use crate::npy::{self, NpyError};
 use crate::numbers;
 use elements::reason;
-use remc_base::value::Data;
-use remc_base::{ArrTy, AtomTy, BaseTy, Shape, Value};
+use remc_base::value::{BoxValue, Data};
+use remc_base::{ArrTy, AtomTy, BaseTy, IndexValue, Shape, Value};
 use source::{Meter, Source};
+use std::fmt;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A format of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +151,25 @@ pub enum Help {
 impl Help {
     fn option(option: impl Into<String>, when: impl Into<String>) -> Help {
         Help::Option { option: option.into(), when: when.into() }
+    }
+}
+
+impl fmt::Display for DataError {
+    /// The clause about the file; without what may help.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataError::Unreadable(what) | DataError::Selector(what) | DataError::Raw(what) => {
+                f.write_str(what)
+            }
+            DataError::Table { what, .. } => f.write_str(what),
+            DataError::UnknownFormat => f.write_str("it is of no known format"),
+            DataError::TooMuch(e) => write!(f, "there is no memory for it: {e}"),
+            DataError::Choose { kind, there, .. } => {
+                write!(f, "it holds {} {kind}s, one of which is to be said", there.len())
+            }
+            DataError::Literal(..) => f.write_str("it does not read as a literal"),
+            DataError::Mismatch { found, .. } => write!(f, "it has {found}"),
+        }
     }
 }
 
@@ -268,6 +289,21 @@ pub fn read_source(
                 LiteralError::Mismatch(found) => DataError::Mismatch { found, help: None },
                 e => DataError::Literal(text, e),
             })
+        }
+        Format::Text if csv::holds_text(&wanted.atom) => {
+            let (text, mut room) = utf8(source)?;
+            let mut boxes = Vec::new();
+            for line in text.lines() {
+                let chars: Vec<char> = line.chars().collect();
+                let bytes = 4 * chars.len() + size_of::<BoxValue>() + 48;
+                room.take(bytes as u64).and_then(|()| room.grow(&mut boxes, 1)).map_err(DataError::TooMuch)?;
+                let n = chars.len();
+                let value = Value { atom: AtomTy::CHAR, shape: vec![n], data: Data::Char(chars) };
+                boxes.push(Arc::new(BoxValue { indices: vec![IndexValue::Dim(n as i64)], value }));
+            }
+            room.keep();
+            let value = Value { atom: wanted.atom.clone(), shape: vec![boxes.len()], data: Data::Box(boxes) };
+            fit(value, "lines", wanted, || "`:text` reads a file's lines as a vector of texts".into())
         }
         Format::Text => {
             let chars = characters(source)?;

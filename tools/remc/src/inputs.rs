@@ -26,8 +26,14 @@ pub fn read_all(
     inputs: &[(String, String)],
     budget: &Budget,
 ) -> Outcome<Vec<Value>> {
-    let whole = EntrySignature { streams: Vec::new(), ..sig.clone() };
-    Ok(open_all(entry, &whole, inputs, budget)?.0)
+    // A folder is read as a stream is.
+    let mut folders = sig.clone();
+    folders.streams.retain(|k| {
+        let own = inputs.iter().find(|(name, _)| sig.params[*k].0.as_str() == name);
+        own.and_then(|(_, value)| Place::of(value)).is_some_and(|place| place.path.is_dir())
+    });
+    let opened = open_all(entry, &folders, inputs, budget)?;
+    collected(sig, opened, budget)
 }
 
 /// That no two inputs are one pipe, nor one the program's own: what is read from it once is gone.

@@ -389,6 +389,38 @@ fn tables_are_read_as_any_other() {
 }
 
 #[test]
+fn lines_of_texts_and_files_of_folders() {
+    let folder = Folder::new("sources");
+    let words = format!("xs={}:text", folder.file("words.txt", "one\r\ntwö\n\nfour"));
+    let many =
+        format!("xs={}:text", folder.file("many.txt", format!("{}\n", "word ".repeat(9)).repeat(2_000)));
+    let lengths = "[xs (Stream (Σ (k) [char k]))]) (values (length xs) (reduce + (unbox xs (t k) k)))";
+    std::fs::create_dir_all(folder.path("days/within")).unwrap();
+    for (name, lines) in [("b.csv", "3,4\n"), ("a.csv", "1,2\n5,6\n"), ("c.csv", ""), (".hidden", "x")] {
+        folder.file(&format!("days/{name}"), lines);
+    }
+    let days = format!("xs={}", folder.path("days"));
+    agrees(&[
+        ("[xs (Stream (Σ (k) [char k]))]) xs", &[&words]),
+        ("[xs [(Σ (k) [char k]) n]]) (values n xs)", &[&words]),
+        (lengths, &[&many]),
+        (
+            "[xs (Stream [int k])]) (values xs (sum xs) (- xs (reduce max2 (~(1)(λ (r) (reduce max2 r)) xs))))",
+            &[&days],
+        ),
+    ]);
+    folder.file("days/d.csv", "1,2,3\n");
+    let program = folder.file("p.remora", "(entry (main [xs (Stream [int k])]) (sum xs))");
+    fails(
+        &["run", &program, "--input", &days, "--device", "cpu"],
+        3,
+        "d.csv` has items of another shape than",
+    );
+    let none = format!("xs={}", folder.path("days/within"));
+    fails(&["run", &program, "--input", &none, "--device", "cpu"], 2, "a folder without files");
+}
+
+#[test]
 fn what_comes_through_a_pipe() {
     let run = |main: &str, form: &str, bytes: &[u8]| {
         let entry = format!("(entry (main [xs (Stream {main})");

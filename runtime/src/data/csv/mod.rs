@@ -36,6 +36,11 @@ use remc_base::{ArrTy, Atom, AtomTy, BaseTy, Scalar, Value};
 use std::io::{self, Write};
 use wanted::{Kind, Wanted};
 
+/// Whether an atom is a text of any length: a box of characters.
+pub fn holds_text(atom: &AtomTy) -> bool {
+    matches!(wanted::kind(&ArrTy::scalar(atom.clone())), Some(Kind::Boxed(_)))
+}
+
 /// Reads a table.
 pub fn read(
     source: &mut super::source::Source<'_>,

@@ -77,7 +77,7 @@ pub fn of(ty: &ArrTy) -> Option<Wanted> {
 }
 
 /// What a field becomes that is to be of this type.
-fn kind(ty: &ArrTy) -> Option<Kind> {
+pub fn kind(ty: &ArrTy) -> Option<Kind> {
     let axes = dims(&ty.shape)?;
     match (&ty.atom, axes) {
         (AtomTy::Base(BaseTy::Char), 0) => Some(Kind::Char),

@@ -4,18 +4,21 @@
 //! | --- | --- |
 //! | NumPy's array, `.npy`, in row-major order | along its first axis |
 //! | raw numbers, `f32[_,3]` | along its first axis |
-//! | characters, `:text` | characters |
+//! | characters, `:text` | characters; or lines, [`texts`], where those are wanted |
 //! | a table, `.csv` or `.tsv` | its lines ([`table`]) |
+//! | a folder | those of its files, one after the other ([`folder`]) |
 //! | anything else | read as a whole, and gone through from there |
 //!
 //! A pipe is read once, from the first item to the last; whether there is a way back the items say themselves
 //! ([`Items::rewind`]).
 
+pub mod folder;
 pub mod table;
+pub mod texts;
 
 use super::elements::{self, reason};
 use super::source::{Meter, Source};
-use super::{DataError, Format, Place, fit, fit_numpy, of_npy, raw, read_source, said};
+use super::{DataError, Format, Place, csv, fit, fit_numpy, of_npy, raw, read_source, said};
 use crate::budget::Budget;
 use crate::npy;
 use crate::stream::items::{InFile, InText, Items, Layout};
@@ -87,7 +90,7 @@ pub fn open(
     let mut file = File::open(&place.path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     if metadata.is_dir() {
-        return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+        return folder::InFolder::open(place, name, wanted, budget);
     }
     let len = metadata.is_file().then_some(metadata.len());
     let shown = place.path.display().to_string();
@@ -139,6 +142,11 @@ pub fn open(
                 return Ok(Opened::Items(Box::new(items), none));
             }
             begun.again(bytes).map_err(unreadable)?;
+        }
+        Some((Format::Text, _)) if csv::holds_text(&wanted.atom) => {
+            let none = Value { atom: wanted.atom.clone(), shape: vec![0], data: Data::Box(Vec::new()) };
+            let lines = texts::InLines::new(begun, shown, budget.left());
+            return Ok(Opened::Items(Box::new(lines), none));
         }
         Some((Format::Text, _)) => {
             let none = none_of(BaseTy::Char, &[], None, |v| {

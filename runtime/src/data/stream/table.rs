@@ -11,6 +11,7 @@
 
 use super::super::csv::lines::{Holds, Lines};
 use super::super::{DataError, csv};
+use super::texts::Texts;
 use crate::budget::Budget;
 use crate::bytes;
 use crate::stream::Piece;
@@ -81,14 +82,10 @@ impl<R: Read + Seek + Send> InTable<R> {
     /// What is wrong with a line, for people.
     fn says(&self, e: DataError) -> String {
         let what = match e {
-            DataError::Table { what, .. } | DataError::Unreadable(what) => what,
-            DataError::Mismatch { found, .. } => {
-                format!("among the lines behind line {} is {found}", self.lines.count())
+            DataError::Mismatch { .. } | DataError::TooMuch(_) => {
+                format!("behind line {}: {e}", self.lines.count())
             }
-            DataError::TooMuch(e) => {
-                format!("there is no memory for the lines behind line {}: {e}", self.lines.count())
-            }
-            e => format!("{e:?}"),
+            e => e.to_string(),
         };
         format!("`{}` cannot be read on: {what}", self.name)
     }
@@ -141,6 +138,14 @@ impl<R: Read + Seek + Send> Items for InTable<R> {
 /// The arrays of a value of lines, and what their items are. `None` of what has no such arrays.
 fn piece(holds: Holds, value: &Value) -> Option<(Vec<Layout>, Piece)> {
     let count = *value.shape.first()?;
+    if let (Holds::Text, Data::Box(boxes)) = (holds, &value.data) {
+        let mut texts = Texts::default();
+        for b in boxes {
+            let Data::Char(text) = &b.value.data else { return None };
+            texts.push(text.iter().copied());
+        }
+        return Some((Texts::layout(), texts.piece()));
+    }
     let arrays: Vec<Value> = match (holds, &value.data) {
         (Holds::Array, _) => vec![value.clone()],
         (Holds::Parts, Data::Tuple(all)) => {
@@ -152,25 +157,10 @@ fn piece(holds: Holds, value: &Value) -> Option<(Vec<Layout>, Piece)> {
             };
             ty.fields.iter().enumerate().map(column).collect::<Option<_>>()?
         }
-        (Holds::Text, Data::Box(boxes)) => {
-            let (mut lengths, mut starts, mut chars) = (Vec::new(), Vec::new(), Vec::new());
-            for b in boxes {
-                let Data::Char(text) = &b.value.data else { return None };
-                lengths.push(text.len() as i64);
-                starts.push(chars.len() as i64);
-                chars.extend_from_slice(text);
-            }
-            let ints = |all: Vec<i64>| Value { atom: AtomTy::INT, shape: vec![count], data: Data::I64(all) };
-            let text = Value { atom: AtomTy::CHAR, shape: vec![chars.len()], data: Data::Char(chars) };
-            vec![ints(lengths), ints(starts), text]
-        }
         _ => return None,
     };
-    let layout = |(k, v): (usize, &Value)| {
-        let starts = (holds == Holds::Text && k == 2).then_some(1);
-        Some(Layout { base: v.data.base()?, item: v.shape.get(1..)?.to_vec(), starts })
-    };
-    let layouts = arrays.iter().enumerate().map(layout).collect::<Option<Vec<_>>>()?;
+    let layout = |v: &Value| Some(Layout::items(v.data.base()?, v.shape.get(1..)?.to_vec()));
+    let layouts = arrays.iter().map(layout).collect::<Option<Vec<_>>>()?;
     let arrays = arrays.iter().map(|v| Some(bytes::of(v)?.to_owned())).collect::<Option<_>>()?;
     Some((layouts, Piece { count, arrays }))
 }
