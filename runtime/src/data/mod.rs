@@ -10,6 +10,7 @@
 //! | [`crate::literal`], [`crate::text`] | a Remora literal, `.rd` | yes | yes |
 //! | (here) | characters in UTF-8, or their lines, any name | where `:text` says so | no |
 //! | [`json`] | JSON | no | yes |
+//! | [`gzip`] | any of them, compressed, `.csv.gz` | yes | no |
 //!
 //! [`elements`] is what the binary formats have in common, [`source`] an open file, [`output`] the writing.
 //!
@@ -26,6 +27,7 @@
 pub mod csv;
 pub mod elements;
 pub mod futhark;
+pub mod gzip;
 pub mod json;
 pub mod npz;
 pub mod output;
@@ -78,6 +80,11 @@ impl Format {
             "raw" | "bin" => Format::Raw,
             _ => return None,
         })
+    }
+
+    /// The format that the name of a file stands for that is read, and may be compressed.
+    fn of_file(path: &Path) -> Option<Format> {
+        Format::of_name(gzip::unzipped(path).unwrap_or(path))
     }
 
     /// The format of that name, as it is said after the name of a file.
@@ -207,7 +214,7 @@ impl Place {
     /// The name of a file that is not there, if the text is meant as one: it has the ending of a data file,
     /// is a path through folders, or something is said after its name.
     pub fn missing(text: &str) -> Option<&str> {
-        let ends = |t: &str| Format::of_name(Path::new(t)).is_some();
+        let ends = |t: &str| Format::of_file(Path::new(t)).is_some();
         let mut ends_at = text.match_indices(':').map(|(at, _)| at).chain([text.len()]);
         let named = ends_at.find(|at| ends(&text[..*at])).map(|at| &text[..at]);
         let about = |s: &str| {
@@ -232,8 +239,9 @@ pub fn read(
     meter: &Meter,
     budget: &Budget,
 ) -> Result<Value, DataError> {
+    let is_raw = place.selector.as_deref().is_some_and(|s| raw::parse(s).is_ok());
     let mut source =
-        Source::open(&place.path, meter, budget).map_err(|e| DataError::Unreadable(reason(&e)))?;
+        Source::open(&place.path, !is_raw, meter, budget).map_err(|e| DataError::Unreadable(reason(&e)))?;
     read_source(&mut source, place, name, wanted)
 }
 
@@ -269,7 +277,7 @@ pub fn read_source(
                 return csv::read(source, if format == Format::Tsv { b'\t' } else { b',' }, &options, wanted);
             }
         },
-        (_, None) => Format::of_name(&place.path).ok_or(DataError::UnknownFormat)?,
+        (_, None) => Format::of_file(&place.path).ok_or(DataError::UnknownFormat)?,
     };
     match format {
         Format::Npy => {
@@ -329,7 +337,7 @@ fn selector_of_nothing(selector: &str, path: &Path) -> DataError {
         None if BaseTy::from_name(selector).is_some() => {
             DataError::Raw(format!("`{selector}` has no shape: write `{selector}[]` for a single number"))
         }
-        None if Format::of_name(path) == Some(Format::Npz) => DataError::Unreadable(
+        None if Format::of_file(path) == Some(Format::Npz) => DataError::Unreadable(
             "it is not an .npz file (its first bytes are not those of a zip archive)".into(),
         ),
         None => DataError::Selector(format!("`:{selector}` is neither a format nor a type with a shape")),
@@ -344,7 +352,7 @@ fn said(selector: &str, path: &Path) -> Result<(Format, Option<csv::options::Opt
     }
     let (format, options) = match selector.split_once(':') {
         Some((name, options)) if Format::named(name).is_some() => (Format::named(name), options),
-        _ if csv::options::are_meant(selector) => (Format::of_name(path), selector),
+        _ if csv::options::are_meant(selector) => (Format::of_file(path), selector),
         _ => return Err(selector_of_nothing(selector, path)),
     };
     match format.unwrap_or(Format::Csv) {

@@ -7,6 +7,7 @@
 
 use super::DataError;
 use super::elements::reason;
+use super::gzip::{self, Gzip};
 use crate::budget::{Budget, Room};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -21,19 +22,19 @@ pub struct Meter {
     pub total: AtomicU64,
 }
 
-enum Bytes {
+enum Bytes<'m> {
     File(BufReader<File>),
     Memory(Cursor<Vec<u8>>),
-    /// A pipe, and what was read of it to see how it begins.
+    /// A pipe or a compressed file, and what was read of it to see how it begins.
     Stream {
         start: Cursor<Vec<u8>>,
-        rest: BufReader<File>,
+        rest: Box<dyn Read + 'm>,
     },
 }
 
 /// An open data file.
 pub struct Source<'m> {
-    bytes: Bytes,
+    bytes: Bytes<'m>,
     /// `None` of a pipe.
     len: Option<u64>,
     meter: &'m Meter,
@@ -43,32 +44,42 @@ pub struct Source<'m> {
 }
 
 impl<'m> Source<'m> {
-    pub fn open(path: &Path, meter: &'m Meter, budget: &'m Budget) -> io::Result<Source<'m>> {
-        let file = File::open(path)?;
+    /// Opens a file; one that is compressed for what is in it, if it is known by its first bytes (`marked`) or its name.
+    pub fn open(path: &Path, marked: bool, meter: &'m Meter, budget: &'m Budget) -> io::Result<Source<'m>> {
+        let mut file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let len = metadata.is_file().then_some(metadata.len());
-        meter.done.store(0, Ordering::Relaxed);
-        meter.total.store(len.unwrap_or(0), Ordering::Relaxed);
-        let bytes = match len {
-            Some(_) => Bytes::File(BufReader::new(file)),
-            None => Bytes::Stream { start: Cursor::default(), rest: BufReader::new(file) },
+        let is_file = metadata.is_file();
+        let mut start = match marked || gzip::unzipped(path).is_some() {
+            true => gzip::first_bytes(&mut file, gzip::may_start)?,
+            false => Vec::new(),
         };
+        let zipped = start == gzip::MAGIC;
+        if is_file {
+            file.rewind()?;
+            start.clear();
+        }
+        meter.done.store(0, Ordering::Relaxed);
+        let (bytes, len) = match (zipped, is_file) {
+            (true, _) => {
+                let rest = Box::new(BufReader::new(Gzip::new(start, file, is_file)));
+                (Bytes::Stream { start: Cursor::default(), rest }, None)
+            }
+            (false, true) => (Bytes::File(BufReader::new(file)), Some(metadata.len())),
+            (false, false) => {
+                (Bytes::Stream { start: Cursor::new(start), rest: Box::new(BufReader::new(file)) }, None)
+            }
+        };
+        meter.total.store(len.unwrap_or(0), Ordering::Relaxed);
         Ok(Source { bytes, len, meter, budget, room: budget.room() })
     }
 
-    /// A file, or a pipe of which these first bytes have been read.
-    pub fn begun(start: Vec<u8>, file: File, meter: &'m Meter, budget: &'m Budget) -> io::Result<Source<'m>> {
-        let metadata = file.metadata()?;
-        let len = metadata.is_file().then_some(metadata.len());
-        meter.total.store(len.unwrap_or(0), Ordering::Relaxed);
-        let bytes = match len {
-            Some(_) => Bytes::File(BufReader::new(file)),
-            None => Bytes::Stream { start: Cursor::new(start), rest: BufReader::new(file) },
-        };
-        Ok(Source { bytes, len, meter, budget, room: budget.room() })
+    /// A pipe or compressed file of which these first bytes have been read, and which goes on with `rest`.
+    pub fn begun(start: Vec<u8>, rest: impl Read + 'm, meter: &'m Meter, budget: &'m Budget) -> Source<'m> {
+        let bytes = Bytes::Stream { start: Cursor::new(start), rest: Box::new(BufReader::new(rest)) };
+        Source { bytes, len: None, meter, budget, room: budget.room() }
     }
 
     /// A file that is in memory, which somebody else accounts for.

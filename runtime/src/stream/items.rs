@@ -250,6 +250,8 @@ pub struct InFile<R> {
     at: u64,
     /// Whether the bytes of a number are in the other order.
     swapped: bool,
+    /// Whether it was seen before that there are neither more nor fewer.
+    counted: bool,
 }
 
 impl<R: Read + Seek + Send> InFile<R> {
@@ -262,7 +264,12 @@ impl<R: Read + Seek + Send> InFile<R> {
         swapped: bool,
     ) -> InFile<R> {
         let start = from.stream_position().ok();
-        InFile { from, name, layout: [layout], start, length, at: 0, swapped }
+        InFile { from, name, layout: [layout], start, length, at: 0, swapped, counted: false }
+    }
+
+    /// The same items, of which it was seen before that there are neither more nor fewer, if so.
+    pub fn counted(self, counted: bool) -> InFile<R> {
+        InFile { counted, ..self }
     }
 
     fn rewind_to(&mut self, start: u64) -> std::io::Result<()> {
@@ -323,8 +330,8 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
             ));
         }
         self.at += count as u64;
-        // A file's size is known before; of a pipe one sees whether more comes.
-        if let (0, Some((length, said)), None) = (count, self.length, self.start)
+        // Of a pipe one sees at the end whether more comes.
+        if let (0, Some((length, said)), false) = (count, self.length, self.counted)
             && self.from.read(&mut [0]).is_ok_and(|n| n > 0)
         {
             return Err(format!("`{}` goes on: {said} says {length} items, and there are more", self.name));

@@ -17,6 +17,7 @@ pub mod table;
 pub mod texts;
 
 use super::elements::{self, reason};
+use super::gzip::{self, Gzip};
 use super::source::{Meter, Source};
 use super::{DataError, Format, Place, csv, fit, fit_numpy, of_npy, raw, read_source, said};
 use crate::budget::Budget;
@@ -36,18 +37,24 @@ pub enum Opened {
     Value(Value),
 }
 
-/// A file, or a pipe of which the first bytes have been read.
+/// A file, compressed or not, or a pipe of which the first bytes have been read.
 struct Begun {
     start: Cursor<Vec<u8>>,
-    rest: File,
+    rest: Rest,
     is_file: bool,
+}
+
+enum Rest {
+    File(File),
+    Gzip(Gzip),
 }
 
 impl Read for Begun {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        match self.start.read(to)? {
-            0 => self.rest.read(to),
-            n => Ok(n),
+        match (self.start.read(to)?, &mut self.rest) {
+            (0, Rest::File(f)) => f.read(to),
+            (0, Rest::Gzip(z)) => z.read(to),
+            (n, _) => Ok(n),
         }
     }
 }
@@ -59,7 +66,10 @@ impl Seek for Begun {
         }
         // What had been read of a file is read again.
         self.start = Cursor::default();
-        self.rest.seek(to)
+        match &mut self.rest {
+            Rest::File(f) => f.seek(to),
+            Rest::Gzip(z) => z.seek(to),
+        }
     }
 }
 
@@ -67,7 +77,7 @@ impl Begun {
     /// Reads from the beginning once more, where these bytes were.
     fn again(&mut self, bytes: Vec<u8>) -> io::Result<()> {
         if self.is_file {
-            return self.rest.rewind();
+            return self.seek(SeekFrom::Start(0)).map(|_| ());
         }
         let rest = self.start.get_ref()[self.start.position() as usize..].to_vec();
         self.start = Cursor::new([bytes, rest].concat());
@@ -92,10 +102,38 @@ pub fn open(
     if metadata.is_dir() {
         return folder::InFolder::open(place, name, wanted, budget);
     }
-    let len = metadata.is_file().then_some(metadata.len());
+    let is_file = metadata.is_file();
     let shown = place.path.display().to_string();
     let selector = place.selector.as_deref();
-    if let Some(raw) = selector.and_then(|s| raw::parse(s).ok()) {
+    let raw = selector.and_then(|s| raw::parse(s).ok());
+    let marked = raw.is_none() || gzip::unzipped(&place.path).is_some();
+    let more = |start: &[u8]| gzip::may_start(start) || raw.is_none() && Format::may_start(start);
+    let mut start = Vec::new();
+    if marked {
+        start = gzip::first_bytes(&mut file, more).map_err(unreadable)?;
+    }
+    let zipped = start.starts_with(gzip::MAGIC);
+    if is_file {
+        file.rewind().map_err(unreadable)?;
+    }
+    let mut begun = match zipped {
+        true => {
+            let start = if is_file { Vec::new() } else { std::mem::take(&mut start) };
+            Begun { start: Cursor::default(), rest: Rest::Gzip(Gzip::new(start, file, is_file)), is_file }
+        }
+        false => Begun { start: Cursor::default(), rest: Rest::File(file), is_file },
+    };
+    if zipped && raw.is_none() {
+        start = gzip::first_bytes(&mut begun, Format::may_start).map_err(unreadable)?;
+    }
+    // How much is in a compressed file nobody knows before its end.
+    let len = (is_file && !zipped).then_some(metadata.len());
+    let begins = Format::of_start(&start);
+    match is_file {
+        true => drop(begun.seek(SeekFrom::Start(0)).map_err(unreadable)?),
+        false => begun.start = Cursor::new(start),
+    }
+    if let Some(raw) = raw {
         let (ty, item, length) = raw.items(len).map_err(DataError::Raw)?;
         let none = none_of(ty, &item, length, |v| {
             fit(v, ty.name(), wanted, || {
@@ -105,21 +143,14 @@ pub fn open(
             })
         })?;
         let layout = Layout::items(ty, item);
-        let begun = Begun { start: Cursor::default(), rest: file, is_file: len.is_some() };
         let length = length.map(|n| (n, "its type"));
-        return Ok(Opened::Items(Box::new(InFile::new(begun, shown, layout, length, false)), none));
+        let items = InFile::new(begun, shown, layout, length, false).counted(len.is_some());
+        return Ok(Opened::Items(Box::new(items), none));
     }
-    let mut start = first_bytes(&mut file).map_err(unreadable)?;
-    let begins = Format::of_start(&start);
-    if len.is_some() {
-        file.rewind().map_err(unreadable)?;
-        start.clear();
-    }
-    let mut begun = Begun { start: Cursor::new(start), rest: file, is_file: len.is_some() };
     let format = match (begins, selector) {
         (Some(Format::Npy), None | Some("npy")) => Some((Format::Npy, None)),
         (None, Some(s)) => Some(said(s, &place.path)?),
-        (None, None) => Format::of_name(&place.path).map(|format| (format, None)),
+        (None, None) => Format::of_file(&place.path).map(|format| (format, None)),
         // What is chosen of an archive, or makes no sense.
         (Some(_), _) => None,
     };
@@ -139,6 +170,7 @@ pub fn open(
                 let layout = Layout::items(header.ty, item.to_vec());
                 let swapped = header.big_endian && header.ty.bits() > 8;
                 let items = InFile::new(begun, shown, layout, Some((length, "its header")), swapped);
+                let items = items.counted(len.is_some());
                 return Ok(Opened::Items(Box::new(items), none));
             }
             begun.again(bytes).map_err(unreadable)?;
@@ -168,16 +200,11 @@ pub fn open(
         }
         _ => {}
     }
-    let Begun { start, rest, .. } = begun;
-    let mut source = Source::begun(start.into_inner(), rest, meter, budget).map_err(unreadable)?;
-    Ok(Opened::Value(read_source(&mut source, place, name, wanted)?))
-}
-
-/// As many bytes as say whether a file begins as one of a format does; a pipe is not waited for without need.
-fn first_bytes(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    while Format::may_start(&start) && file.take(1).read_to_end(&mut start)? > 0 {}
-    Ok(start)
+    let whole = match begun {
+        Begun { rest: Rest::File(_), is_file: true, .. } => super::read(place, name, wanted, meter, budget)?,
+        begun => read_source(&mut Source::begun(Vec::new(), begun, meter, budget), place, name, wanted)?,
+    };
+    Ok(Opened::Value(whole))
 }
 
 /// What is read, and kept.
