@@ -105,7 +105,7 @@ impl Format {
 
     /// Whether more bytes may say that a file which begins so is of such a format.
     fn may_start(start: &[u8]) -> bool {
-        let mut marks = zip::MAGICS.iter().map(|m| &m[..]).chain([&npy::MAGIC[..], &futhark::MAGIC[..]]);
+        let mut marks = zip::MAGICS.iter().map(|m| &m[..]).chain([npy::MAGIC, futhark::MAGIC]);
         marks.any(|m| m.len() > start.len() && m.starts_with(start))
     }
 

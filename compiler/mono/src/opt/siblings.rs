@@ -45,6 +45,11 @@ pub const PASS: PassInfo = PassInfo {
 /// Merges maps, reductions and scans with their neighbours.
 pub fn siblings(p: &mut Program) {
     tidy::tidy(p);
+    // What goes along a stream and what goes over all of it, collected, are done one after the other: they are merged when
+    // there are pieces.
+    if crate::stream::streams(p) {
+        return;
+    }
     let mut body = std::mem::take(&mut p.body);
     let mut m = Merge { p, renamed: FxHashMap::default() };
     m.body(&mut body);
