@@ -24,7 +24,8 @@
 //! What stays apart, besides: an iteration that can stop the program and what follows it, whose reads its
 //! checks may make safe; two iterations that hold iterations of their own and share no array, or take one's rows and the
 //! other's columns, as there is nothing to gain; contractions, such as products of matrices, which a backend tiles one by one; and what
-//! would be too much for one function ([`cost::HEAVIEST`]).
+//! would be too much for one function ([`cost::HEAVIEST`]); what goes along a stream and what goes over all of it, collected, which
+//! is there later.
 
 #[cfg(test)]
 mod tests;
@@ -45,13 +46,9 @@ pub const PASS: PassInfo = PassInfo {
 /// Merges maps, reductions and scans with their neighbours.
 pub fn siblings(p: &mut Program) {
     tidy::tidy(p);
-    // What goes along a stream and what goes over all of it, collected, are done one after the other: they are merged when
-    // there are pieces.
-    if crate::stream::streams(p) {
-        return;
-    }
     let mut body = std::mem::take(&mut p.body);
-    let mut m = Merge { p, renamed: FxHashMap::default() };
+    let collected = if crate::stream::streams(p) { collected(p, &body) } else { FxHashSet::default() };
+    let mut m = Merge { p, renamed: FxHashMap::default(), collected };
     m.body(&mut body);
     let renamed = std::mem::take(&mut m.renamed);
     // An axis merged with another may be merged again with a third.
@@ -78,6 +75,9 @@ struct Merge<'p> {
     p: &'p Program,
     /// The axis variables of merged iterations, and those that stay.
     renamed: FxHashMap<Var, Atom>,
+    /// Of a program whose streams have no pieces yet, the arrays of all items that were collected, and what is made of them:
+    /// they are there after what goes along the stream.
+    collected: FxHashSet<Var>,
 }
 
 impl Merge<'_> {
@@ -130,7 +130,9 @@ impl Merge<'_> {
         let scalars = !matches!(a.exp, Exp::Reduce { .. } | Exp::Scan { .. })
             || [&a.exp, &b.exp].into_iter().all(|e| combines_scalars(self.p, e));
         let both = |f: fn(&Exp) -> bool| f(&a.exp) && f(&b.exp);
+        let kept = |s: &Stmt| mentions(&s.exp, &self.collected);
         same && scalars
+            && kept(a) == kept(b)
             && !a.exp.can_stop()
             && (both(is_flat)
                 || !is_contraction(&a.exp) && self.shares(&a.exp, &b.exp) && alike(&a.exp, &b.exp))
@@ -189,6 +191,27 @@ impl Merge<'_> {
         }
         joined(&mut into.pat, from.pat);
     }
+}
+
+/// The arrays that are pulled as a whole, and those that are made of them.
+fn collected(p: &Program, body: &Body) -> FxHashSet<Var> {
+    let mut all = FxHashSet::default();
+    for s in &body.stmts {
+        if matches!(s.exp, Exp::Pull { .. }) || mentions(&s.exp, &all) {
+            all.extend(s.pat.iter().copied().filter(|v| !p.ty(*v).is_scalar()));
+        }
+    }
+    all
+}
+
+fn mentions(e: &Exp, arrays: &FxHashSet<Var>) -> bool {
+    let mut any = false;
+    let mut look = |a: Atom| any |= a.as_var().is_some_and(|v| arrays.contains(&v));
+    if !arrays.is_empty() {
+        e.for_each_operand(&mut look);
+        e.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
+    }
+    any
 }
 
 /// Whether the two take the same of each array that both read: not the rows of a square matrix and its columns.
