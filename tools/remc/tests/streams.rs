@@ -246,6 +246,7 @@ fn one_after_the_other() {
         ),
         (ints("(append (filter (> xs 1) xs) (append (diff ys) [(sum xs)]))"), two),
         (ints("(sort (collect (append ys xs)))"), two),
+        (ints("(values (scan/zero + 0 (append xs [1])) (+ (append xs ys) (append xs (* 10 ys))))"), two),
         (floats("(append xs (append [1.5] ys))"), none),
         (floats("(values (sum (append xs ys)) (reduce min2 (append xs ys)))"), two),
         (

@@ -22,10 +22,16 @@ use remc_base::ops::{ScalarOp, neutral};
 /// Arrays that are one after the other.
 #[derive(Default)]
 pub(super) struct Appended {
-    /// Of such an array the two.
-    arrays: FxHashMap<Var, [Var; 2]>,
-    /// Of an axis how long the two parts of it are.
-    axes: FxHashMap<Var, [Atom; 2]>,
+    arrays: FxHashMap<Var, Halves>,
+    /// The sizes of their axes.
+    axes: FxHashSet<Var>,
+}
+
+/// The two arrays that one consists of, and how long each is: an axis of one size may have several such places.
+#[derive(Clone, Copy)]
+struct Halves {
+    of: [Var; 2],
+    sizes: [Atom; 2],
 }
 
 /// Which part of an axis.
@@ -38,10 +44,6 @@ enum Half {
 impl Appended {
     pub fn contains(&self, v: Var) -> bool {
         self.arrays.contains_key(&v)
-    }
-
-    fn array(&self, v: Var, half: Half) -> Option<Var> {
-        self.arrays.get(&v).map(|both| both[half as usize])
     }
 }
 
@@ -62,10 +64,10 @@ impl Streamer<'_> {
                 Some(Vec::new())
             }
             Exp::Push { channel, arrays } if arrays.len() == 1 => {
-                let both = self.appended.arrays[&array];
+                let both = self.appended.arrays[&array].of;
                 let push =
                     |v: Var| Stmt { exp: Exp::Push { channel: *channel, arrays: vec![v] }, ..s.clone() };
-                Some(both.into_iter().map(push).collect())
+                Some(both.map(push).into())
             }
             _ => self.parts(s),
         };
@@ -86,8 +88,8 @@ impl Streamer<'_> {
         }
         let size = |v: Var| self.p.vars[v].ty.dims.first().copied();
         let (sizes, all) = ([size(array)?, size(with)?], size(s.pat[0])?.as_var()?);
-        self.appended.axes.insert(all, sizes);
-        self.appended.arrays.insert(s.pat[0], both);
+        self.appended.axes.insert(all);
+        self.appended.arrays.insert(s.pat[0], Halves { of: both, sizes });
         Some(Vec::new())
     }
 
@@ -107,7 +109,7 @@ impl Streamer<'_> {
         while let Some(v) = open.pop() {
             match (self.t.along.get(&v), self.appended.arrays.get(&v)) {
                 (Some(a), _) => return a.axis,
-                (None, both) => open.extend(both.into_iter().flatten()),
+                (None, both) => open.extend(both.into_iter().flat_map(|h| h.of)),
             }
         }
         0
@@ -116,7 +118,7 @@ impl Streamer<'_> {
     /// A result that is such an array, pushed; how many items it has.
     pub fn push_halves(&mut self, array: Var, channel: usize, l: &mut Levels) -> S<Option<Atom>> {
         let Some(both) = self.appended.arrays.get(&array).copied() else { return Ok(None) };
-        for v in both {
+        for v in both.of {
             if self.push_halves(v, channel, l)?.is_none() {
                 let exp = Exp::Push { channel, arrays: vec![v] };
                 self.place(Stmt { pat: Vec::new(), exp, prov: self.prov }, l)?;
@@ -146,16 +148,18 @@ impl Streamer<'_> {
         let all = axis.size.as_var()?;
         self.is_appended(axis.size).then_some(())?;
         let s = &self.with_start(s)?;
-        let (mut a, mut b) = (self.half(s, all, Half::First)?, self.half(s, all, Half::Second)?);
+        let sizes = self.appended.arrays[&self.mentions_appended(s)?].sizes;
+        let [a, b] = [Half::First, Half::Second].map(|half| self.half(s, (all, sizes), half));
+        let (mut a, mut b) = (a?, b?);
         Some(match &s.exp {
             Exp::Map { .. } if outer.is_none() => {
-                self.are_halves(&s.pat, [&a.pat, &b.pat]);
+                self.are_halves(&s.pat, [&a.pat, &b.pat], sizes);
                 vec![a, b]
             }
             Exp::Filter { .. } => {
                 let counts = [a.pat[0].into(), b.pat[0].into()];
-                self.appended.axes.insert(s.pat[0], counts);
-                self.are_halves(&s.pat[1..], [&a.pat[1..], &b.pat[1..]]);
+                self.appended.axes.insert(s.pat[0]);
+                self.are_halves(&s.pat[1..], [&a.pat[1..], &b.pat[1..]], counts);
                 let sum = Exp::Op(ScalarOp::Add, counts.to_vec());
                 vec![a, b, Stmt { pat: vec![s.pat[0]], exp: sum, prov: s.prov }]
             }
@@ -171,13 +175,19 @@ impl Streamer<'_> {
                 let copy = c.body(&Body { stmts: vec![total.clone()], results: Vec::new() });
                 let total = copy.stmts.into_iter().next()?;
                 self.begin_with(&mut b, &total.pat);
+                let (mut before, mut sizes) = (Vec::new(), sizes);
                 if let Exp::Scan { kind: kind @ ScanKind::Full, .. } = &mut a.exp {
                     *kind = ScanKind::Exclusive;
-                    let size = a.exp.axes()[0].size;
-                    a.pat.iter().for_each(|v| self.p.vars[*v].ty.dims[0] = size);
+                    let mut e = Emit::new(self.p, s.prov);
+                    sizes[1] = e.op("prefixes", ScalarOp::Add, &[sizes[1], Atom::int(1)]);
+                    before = e.stmts;
+                    for (pat, size) in [(&a.pat, sizes[0]), (&b.pat, sizes[1])] {
+                        pat.iter().for_each(|v| self.p.vars[*v].ty.dims[0] = size);
+                    }
                 }
-                self.are_halves(&s.pat, [&a.pat, &b.pat]);
-                vec![a, total, b]
+                self.are_halves(&s.pat, [&a.pat, &b.pat], sizes);
+                before.extend([a, total, b]);
+                before
             }
             _ => {
                 self.begin_with(&mut b, &a.pat);
@@ -190,7 +200,7 @@ impl Streamer<'_> {
     /// A statement along the second array that reads, at each of its items, the item before it, which is the first array's
     /// single one before the first: `(- xs (butlast (append [0] xs)))`. The items before are an exclusive scan.
     fn behind(&mut self, s: &Stmt, array: Var) -> Option<Vec<Stmt>> {
-        let [first, second] = self.appended.arrays[&array];
+        let [first, second] = self.appended.arrays[&array].of;
         let (one, own) = (&self.p.vars[first].ty, self.p.vars[second].ty.clone());
         let size = *own.dims.first()?;
         let along = self.streamed(size)?;
@@ -251,12 +261,12 @@ impl Streamer<'_> {
     }
 
     pub fn is_appended(&self, size: Atom) -> bool {
-        size.as_var().is_some_and(|v| self.appended.axes.contains_key(&v))
+        size.as_var().is_some_and(|v| self.appended.axes.contains(&v))
     }
 
-    fn are_halves(&mut self, all: &[Var], [a, b]: [&[Var]; 2]) {
+    fn are_halves(&mut self, all: &[Var], [a, b]: [&[Var]; 2], sizes: [Atom; 2]) {
         for ((v, a), b) in all.iter().zip(a).zip(b) {
-            self.appended.arrays.insert(*v, [*a, *b]);
+            self.appended.arrays.insert(*v, Halves { of: [*a, *b], sizes });
         }
     }
 
@@ -283,15 +293,14 @@ impl Streamer<'_> {
         Some(s)
     }
 
-    /// The statement along a part of the axis of size `all`, with variables of its own.
-    fn half(&mut self, s: &Stmt, all: Var, half: Half) -> Option<Stmt> {
-        let sizes = *self.appended.axes.get(&all)?;
+    /// The statement along one of two parts of the axis of size `all`, with variables of its own.
+    fn half(&mut self, s: &Stmt, (all, sizes): (Var, [Atom; 2]), half: Half) -> Option<Stmt> {
         let mut c = Copier::new(self.p);
         let copy = c.body(&Body { stmts: vec![s.clone()], results: Vec::new() });
         let mut s = copy.stmts.into_iter().next()?;
         for v in &s.pat {
-            let dims = &mut self.p.vars[*v].ty.dims;
-            dims.iter_mut().filter(|d| **d == Atom::Var(all)).for_each(|d| *d = sizes[half as usize]);
+            let first = self.p.vars[*v].ty.dims.first_mut().filter(|d| **d == Atom::Var(all));
+            first.into_iter().for_each(|d| *d = sizes[half as usize]);
         }
         let inner = match &mut s.exp {
             Exp::Map { axes, body } if axes.iter().all(|a| a.size != Atom::Var(all)) => {
@@ -317,7 +326,7 @@ impl Streamer<'_> {
         };
         // The first body is that of the items.
         let body = inner.bodies_mut().into_iter().next()?;
-        self.items(body, (index, place), half).then_some(())?;
+        self.items(body, (index, place), sizes, half).then_some(())?;
         let at = match half {
             Half::First => Exp::Atom(place.into()),
             Half::Second => Exp::Op(ScalarOp::Add, vec![sizes[0], place.into()]),
@@ -326,13 +335,14 @@ impl Streamer<'_> {
         Some(s)
     }
 
-    /// Reads of the arrays in the place of those of what they are parts of; whether all are at the item's own place.
-    fn items(&self, body: &mut Body, (index, place): (Var, Var), half: Half) -> bool {
+    /// Reads of the arrays in the place of those of what they are parts of; whether all are at the item's own place, and all
+    /// have two parts of these sizes.
+    fn items(&self, body: &mut Body, (index, place): (Var, Var), sizes: [Atom; 2], half: Half) -> bool {
         let mut fine = true;
         reads(body, &mut |array, at| {
-            if let Some(own) = self.appended.array(*array, half) {
-                fine &= at.first() == Some(&Atom::Var(index));
-                *array = own;
+            if let Some(halves) = self.appended.arrays.get(array) {
+                fine &= at.first() == Some(&Atom::Var(index)) && halves.sizes == sizes;
+                *array = halves.of[half as usize];
                 at.iter_mut().take(1).for_each(|i| *i = place.into());
             }
         });
