@@ -200,6 +200,15 @@ impl Exp {
         !matches!(self, Exp::Atom(_) | Exp::Index { .. })
     }
 
+    /// Whether it, or what is in its bodies, mentions a variable.
+    pub fn mentions(&self, v: Var) -> bool {
+        let mut any = false;
+        let mut look = |a: Atom| any |= a == Atom::Var(v);
+        self.for_each_operand(&mut look);
+        self.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
+        any
+    }
+
     /// Whether evaluating this can stop the program, or is seen from outside of it: it is to be done where it stands.
     pub fn can_stop(&self) -> bool {
         matches!(self, Exp::Check { .. } | Exp::Push { .. } | Exp::Pull { .. })
@@ -284,6 +293,12 @@ impl Body {
             }
         }
         self.results.iter().for_each(|a| f(*a));
+    }
+
+    /// The last statement, if what that binds is all that the body gives.
+    pub fn gives_last(&self) -> Option<&Stmt> {
+        let last = self.stmts.last()?;
+        last.pat.iter().map(|v| Atom::Var(*v)).eq(self.results.iter().copied()).then_some(last)
     }
 
     /// Replaces variables everywhere in the body (not in the types of its binders: see [`retype`]).

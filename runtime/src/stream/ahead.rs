@@ -18,8 +18,9 @@ pub struct Ahead {
     asks: Option<SyncSender<Ask>>,
     given: Receiver<Result<Piece, String>>,
     thread: Option<JoinHandle<()>>,
-    /// Whether a piece has been asked for that has not come.
+    /// Whether a piece has been asked for that has not come, and of how many items the last one was.
     open: bool,
+    asked: usize,
     /// What has come and has not been pulled; whether there is no more.
     have: Piece,
     ended: bool,
@@ -27,6 +28,8 @@ pub struct Ahead {
     at: u64,
     /// Whether anything has been read.
     begun: bool,
+    /// Whether more may have to be waited for: it is a pipe.
+    waits: bool,
     /// Memory that can be used again.
     used: Vec<Vec<u8>>,
 }
@@ -34,6 +37,7 @@ pub struct Ahead {
 impl Ahead {
     pub fn new(mut items: Box<dyn Items>) -> Ahead {
         let layout = items.layout().to_vec();
+        let waits = !items.rewinds();
         let item_bytes = layout.iter().map(|l| l.bytes() as u64).sum();
         let (asks, asked) = sync_channel::<Ask>(2);
         let (give, given) = sync_channel(2);
@@ -58,10 +62,12 @@ impl Ahead {
             given,
             thread,
             open,
+            asked: 0,
             have,
             ended,
             at,
             begun,
+            waits,
             used: Vec::new(),
         }
     }
@@ -85,29 +91,38 @@ impl Ahead {
         self.given.recv().map_err(|_| "the thread that reads a stream has ended".to_owned())?
     }
 
-    /// So many items from number `at` on, fewer where there are no more.
-    pub fn pull(&mut self, at: u64, wanted: u64) -> Result<Piece, String> {
+    /// So many items from number `at` on, fewer where there are no more. `enough` says of which number a multiple is enough,
+    /// where there are so many bytes, or more would have to be waited for.
+    pub fn pull(&mut self, at: u64, wanted: u64, enough: Option<(u64, usize)>) -> Result<Piece, String> {
         if at != self.at {
             self.again(at)?;
         }
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let mut wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
         while self.have.count < wanted && !self.ended {
             if !std::mem::take(&mut self.open) {
-                let more = (wanted - self.have.count).min(MOST_ITEMS);
+                self.asked = (wanted - self.have.count).min(MOST_ITEMS);
                 let room = self.room();
-                self.ask(Ask::Read(more, room))?;
+                self.ask(Ask::Read(self.asked, room))?;
             }
             self.begun = true;
             let piece = self.answer()?;
             self.ended = piece.count == 0;
+            let short = self.waits && piece.count < self.asked;
             append(&self.layout, &mut self.have, piece);
+            if let Some((multiple, bytes)) = enough
+                && (short || self.have.arrays.iter().map(Vec::len).sum::<usize>() >= bytes)
+                && let whole @ 1.. = self.have.count as u64 / multiple * multiple
+            {
+                wanted = whole as usize;
+            }
         }
         let piece = self.split(wanted);
         self.at += piece.count as u64;
         // The next one is likely to be as long.
         if !self.ended && self.have.count == 0 && piece.count > 0 && !self.open {
             let room = self.room();
-            self.ask(Ask::Read(piece.count, room))?;
+            self.asked = piece.count;
+            self.ask(Ask::Read(self.asked, room))?;
             self.open = true;
         }
         Ok(piece)

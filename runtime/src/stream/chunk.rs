@@ -67,6 +67,18 @@ impl Chunk {
         items
     }
 
+    /// A piece has so many items: fewer than were wanted, perhaps.
+    pub fn came(&mut self, items: usize) {
+        if let Some((_, wanted)) = &mut self.last {
+            *wanted = (items as u64).max(1);
+        }
+    }
+
+    /// The bytes from which on a piece is large enough, whatever the number of its items; `None` where that is said.
+    pub fn bytes(&self) -> Option<usize> {
+        self.fixed.is_none().then_some(usize::try_from(self.most).unwrap_or(usize::MAX))
+    }
+
     fn decide(&mut self) {
         self.pulls = 0;
         let better = match (self.now, self.before) {

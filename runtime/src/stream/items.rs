@@ -93,8 +93,9 @@ pub fn append(layout: &[Layout], to: &mut Piece, more: Piece) {
 pub trait Items: Send {
     fn layout(&self) -> &[Layout];
 
-    /// Reads at most so many more, fewer only at their end, or where more would have to be waited for; into the memory of
-    /// the arrays of `used`, which nobody needs any more, where that is of use.
+    /// Reads so many more; fewer at their end, or where more would have to be waited for, and more only if they are there
+    /// already; none only at the end. Into the memory of the arrays of `used`, which nobody needs any more, where that is of
+    /// use.
     ///
     /// # Errors
     /// Why there are none, for people.
@@ -219,9 +220,7 @@ impl<R: Read + Seek + Send> Items for InText<R> {
     }
 
     fn rewind(&mut self) -> Result<(), String> {
-        let Some(start) = self.start else { return Err(read_once(&self.name)) };
-        let moved = self.from.seek(SeekFrom::Start(start));
-        moved.map_err(|e| format!("`{}` cannot be read again: {e}", self.name))?;
+        go_back(&mut self.from, self.start, &self.name)?;
         self.open.clear();
         self.at = 0;
         Ok(())
@@ -232,8 +231,16 @@ impl<R: Read + Seek + Send> Items for InText<R> {
     }
 }
 
-fn read_once(name: &str) -> String {
-    format!("`{name}` is a pipe, which is read once, and is gone through again")
+/// Goes back to where the items begin.
+///
+/// # Errors
+/// That there is no way back, for people.
+pub fn go_back(from: &mut impl Seek, start: Option<u64>, name: &str) -> Result<(), String> {
+    let Some(start) = start else {
+        return Err(format!("`{name}` is a pipe, which is read once, and is gone through again"));
+    };
+    from.seek(SeekFrom::Start(start)).map_err(|e| format!("`{name}` cannot be read again: {e}"))?;
+    Ok(())
 }
 
 /// The bytes of one array of numbers, one item after the other.
@@ -270,10 +277,6 @@ impl<R: Read + Seek + Send> InFile<R> {
     /// The same items, of which it was seen before that there are neither more nor fewer, if so.
     pub fn counted(self, counted: bool) -> InFile<R> {
         InFile { counted, ..self }
-    }
-
-    fn rewind_to(&mut self, start: u64) -> std::io::Result<()> {
-        self.from.seek(SeekFrom::Start(start)).map(|_| ())
     }
 }
 
@@ -330,20 +333,27 @@ impl<R: Read + Seek + Send> Items for InFile<R> {
             ));
         }
         self.at += count as u64;
-        // Of a pipe one sees at the end whether more comes.
-        if let (0, Some((length, said)), false) = (count, self.length, self.counted)
-            && self.from.read(&mut [0]).is_ok_and(|n| n > 0)
-        {
-            return Err(format!("`{}` goes on: {said} says {length} items, and there are more", self.name));
+        // Of a pipe one sees at its end whether more comes.
+        if let (0, Some((length, said)), false) = (count, self.length, self.counted) {
+            match self.from.read(&mut [0]) {
+                Ok(0) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Ok(_) => {
+                    return Err(format!(
+                        "`{}` goes on: {said} says {length} items, and there are more",
+                        self.name
+                    ));
+                }
+                Err(e) => {
+                    return Err(format!("`{}` cannot be read on, after {} items: {e}", self.name, self.at));
+                }
+            }
         }
         Ok(Piece { count, arrays: vec![all] })
     }
 
     fn rewind(&mut self) -> Result<(), String> {
-        let Some(start) = self.start else {
-            return Err(read_once(&self.name));
-        };
-        self.rewind_to(start).map_err(|e| format!("`{}` cannot be read again: {e}", self.name))?;
+        go_back(&mut self.from, self.start, &self.name)?;
         self.at = 0;
         Ok(())
     }

@@ -147,12 +147,17 @@ impl Channels {
     pub fn pull(&mut self, channel: usize, at: u64, take: Take) -> Result<Piece, String> {
         match self.all.get_mut(channel) {
             Some(Channel::Input(ahead)) => {
-                let wanted = match take {
-                    Take::Multiple(n) => self.chunk.next(ahead.item_bytes(), n, at == 0),
-                    Take::Exactly(n) => n,
-                    Take::All => u64::MAX,
+                let (wanted, enough) = match take {
+                    Take::Multiple(n) => {
+                        let wanted = self.chunk.next(ahead.item_bytes(), n, at == 0);
+                        (wanted, self.chunk.bytes().map(|bytes| (n, bytes)))
+                    }
+                    Take::Exactly(n) => (n, None),
+                    Take::All => (u64::MAX, None),
                 };
-                ahead.pull(at, wanted)
+                let piece = ahead.pull(at, wanted, enough)?;
+                self.chunk.came(piece.count);
+                Ok(piece)
             }
             Some(Channel::Kept(all)) => {
                 let there = all.first().map_or(0, |k| k.dims[0] as u64);

@@ -56,7 +56,7 @@ fn what_is_read_ahead_comes_in_order_whatever_is_pulled_at_a_time() {
     for round in 0..2 {
         let (mut got, mut n) = (Vec::new(), 1);
         loop {
-            let piece = ahead.pull(got.len() as u64, n).unwrap();
+            let piece = ahead.pull(got.len() as u64, n, None).unwrap();
             if piece.count == 0 {
                 break;
             }
@@ -67,7 +67,7 @@ fn what_is_read_ahead_comes_in_order_whatever_is_pulled_at_a_time() {
         }
         assert_eq!(got, all, "round {round}");
     }
-    assert!(ahead.pull(5, 1).unwrap_err().contains("item 5"));
+    assert!(ahead.pull(5, 1, None).unwrap_err().contains("item 5"));
 }
 
 #[test]
@@ -127,4 +127,46 @@ fn what_is_kept_can_be_pulled() {
     assert_eq!(all.kept(0), Some(ints(&[1, 2, 3, 4])));
     all.restart();
     assert_eq!(all.pull(0, 0, Take::All).unwrap().count, 0);
+}
+
+/// Items that come two at a time, from a pipe or from a file.
+struct Slow {
+    layout: [Layout; 1],
+    left: usize,
+    pipe: bool,
+}
+
+impl Items for Slow {
+    fn layout(&self) -> &[Layout] {
+        &self.layout
+    }
+
+    fn read(&mut self, most: usize, _: Piece) -> Result<Piece, String> {
+        let count = most.min(2).min(self.left);
+        self.left -= count;
+        Ok(Piece { count, arrays: vec![vec![0; 8 * count]] })
+    }
+
+    fn rewind(&mut self) -> Result<(), String> {
+        Err("no way back".into())
+    }
+
+    fn rewinds(&self) -> bool {
+        !self.pipe
+    }
+}
+
+#[test]
+fn a_piece_ends_where_a_pipe_waits_or_it_is_large() {
+    let layout = [Layout::items(BaseTy::I64, Vec::new())];
+    let pull = |pipe: bool, enough: Option<(u64, usize)>| {
+        let mut from = Ahead::new(Box::new(Slow { layout: layout.clone(), left: 100, pipe }));
+        from.pull(0, 50, enough).unwrap().count
+    };
+    assert_eq!(pull(true, Some((1, 1 << 20))), 2);
+    assert_eq!(pull(true, Some((3, 1 << 20))), 3);
+    assert_eq!(pull(false, Some((1, 1 << 20))), 50);
+    assert_eq!(pull(false, Some((1, 64))), 8);
+    assert_eq!(pull(false, Some((5, 64))), 5);
+    assert_eq!(pull(true, None), 50);
 }

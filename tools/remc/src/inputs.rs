@@ -129,6 +129,9 @@ pub fn collected(
     Ok(arguments)
 }
 
+/// What a box of characters takes beside them.
+const BOX: u64 = size_of::<BoxValue>() as u64 + 48;
+
 /// All items of a stream as an array of these atoms, in memory of the budget.
 fn all_of(mut items: Box<dyn Items>, atom: &AtomTy, budget: &Budget) -> Result<Value, String> {
     let layout = items.layout().to_vec();
@@ -165,6 +168,8 @@ fn all_of(mut items: Box<dyn Items>, atom: &AtomTy, budget: &Budget) -> Result<V
             let (Data::I64(lengths), Data::Char(text)) = (array(0)?.data, array(2)?.data) else {
                 return Err("its items are no texts".into());
             };
+            let bytes = lengths.len() as u64 * BOX + 4 * text.len() as u64;
+            room.take(bytes).map_err(|e| format!("there is no memory for it: {e}"))?;
             let mut rest = text.as_slice();
             let of = |n: &i64| {
                 let (own, behind) = rest.split_at_checked(*n as usize).ok_or("a text is not there")?;

@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Folder, fails, remc, text, with_input};
+use support::{Folder, fails, gives, remc, text, with_input};
 
 /// Items enough for many tiles, of sizes so different that each grouping of a sum rounds otherwise.
 const ITEMS: usize = 30_011;
@@ -146,6 +146,25 @@ fn agrees(cases: &[(&str, &[&str])]) {
     }
 }
 
+/// That a program gives on the processor what the interpreter gives, or is refused as what needs all of a stream.
+#[track_caller]
+fn right_or_refused(main: &str, inputs: &[&str]) {
+    let entry = format!("(entry (main {main})");
+    let mut args = vec!["run", "--expression", &entry, "--entry", "main", "--chunk", "2"];
+    inputs.iter().for_each(|i| args.extend(["--input", i]));
+    let on = |device: &str| remc(&args.iter().copied().chain(["--device", device]).collect::<Vec<_>>());
+    let (meant, given) = (on("interp"), on("cpu"));
+    assert_eq!(meant.status.code(), Some(0), "{main}: {}", text(&meant.stderr));
+    match given.status.code() {
+        Some(0) => assert_eq!(text(&given.stdout), text(&meant.stdout), "{main}"),
+        code => assert!(
+            code == Some(2) && text(&given.stderr).contains("E0506"),
+            "{main}: {}",
+            text(&given.stderr)
+        ),
+    }
+}
+
 #[test]
 fn prefixes_of_full_scans() {
     let xs: &[&str] = &["xs=[3 1 2]"];
@@ -265,10 +284,26 @@ fn one_after_the_other() {
     ];
     let cases: Vec<(&str, &[&str])> = cases.iter().map(|(main, inputs)| (main.as_str(), *inputs)).collect();
     agrees(&cases);
+    // What takes them as one array, or along both axes, or beside itself, is refused or right.
+    let zero = "(: (replicate 0) [int 9])";
+    let wholes = [
+        ints("(+ (append xs ys) (append ys xs))"),
+        ints("(scatter/combine + (append [0] xs) xs xs)"),
+        ints("(let ([a (append xs ys)]) (+ a (butlast (append a [0]))))"),
+        ints("(let ([a (append xs ys)]) (~(0 1)+ a (iota [7])))"),
+        ints(&format!("(fold (λ (x s) (+ s x)) {zero} (append xs ys))")),
+        ints("(index-item xs (iota [2]))"),
+        ints("(ravel (scan/zero + 0 xs))"),
+        ints("(* 2 (scan/zero + 0 xs))"),
+        ints("(collect (outer + [1 2] xs))"),
+    ];
+    for main in &wholes {
+        right_or_refused(main, two);
+    }
     let folder = Folder::new("across");
     let program = folder.file("p.remora", format!("(entry (main {})", ints("(diff (append xs ys))")));
     let args = ["run", &program, "--input", two[0], "--input", two[1], "--device", "cpu"];
-    fails(&args, 2, "across the place where one array ends");
+    fails(&args, 2, "what is behind it as a single one");
 }
 
 #[test]
@@ -410,6 +445,10 @@ fn lines_of_texts_and_files_of_folders() {
             &[&days],
         ),
     ]);
+    gives(
+        &["run", "-e", "(entry (main [xs (Stream [int k])]) xs)", "--entry", "main", "--input", &days],
+        "[[1 2] [5 6] [3 4]]",
+    );
     folder.file("days/d.csv", "1,2,3\n");
     let program = folder.file("p.remora", "(entry (main [xs (Stream [int k])]) (sum xs))");
     fails(

@@ -132,9 +132,7 @@ impl Streamer<'_> {
         // A reduction at each point of a map is one, too.
         let (outer, inner) = match &s.exp {
             Exp::Map { axes, body } if !axes.iter().any(|a| self.is_appended(a.size)) => {
-                let last = body.stmts.last()?;
-                let given = last.pat.iter().map(|v| Atom::Var(*v)).eq(body.results.iter().copied());
-                (Some((axes, body)), given.then_some(last)?)
+                (Some((axes, body)), body.gives_last()?)
             }
             _ => (None, s),
         };
@@ -197,67 +195,9 @@ impl Streamer<'_> {
         })
     }
 
-    /// A statement along the second array that reads, at each of its items, the item before it, which is the first array's
-    /// single one before the first: `(- xs (butlast (append [0] xs)))`. The items before are an exclusive scan.
-    fn behind(&mut self, s: &Stmt, array: Var) -> Option<Vec<Stmt>> {
-        let [first, second] = self.appended.arrays[&array].of;
-        let (one, own) = (&self.p.vars[first].ty, self.p.vars[second].ty.clone());
-        let size = *own.dims.first()?;
-        let along = self.streamed(size)?;
-        if one.dims.first() != Some(&Atom::int(1)) || self.t.along.contains_key(&first) {
-            return None;
-        }
-        let cell = own.cell(1);
-        let mut e = Emit::new(self.p, s.prov);
-        let start = e.at(first.into(), &[Atom::int(0)]);
-        let [acc, x, item, i] = ["acc", "x", "x", "i"]
-            .map(|name| e.p.fresh(name, if name == "i" { Ty::int() } else { cell.clone() }));
-        let lambda =
-            Lambda { params: vec![acc, x], body: Body { stmts: Vec::new(), results: vec![x.into()] } };
-        let op = Combine { lambda, start: Some(vec![start]), assoc: true, alone: false };
-        let read =
-            Stmt { pat: vec![item], exp: Exp::Index { array: second, at: vec![i.into()] }, prov: s.prov };
-        let body = Body { stmts: vec![read], results: vec![item.into()] };
-        let before = e.p.fresh("before", own);
-        let axis = Axis { var: i, size };
-        e.push(vec![before], Exp::Scan { kind: ScanKind::Exclusive, axis, body, op });
-        let mut parts = e.stmts;
-        let mut s = s.clone();
-        match &mut s.exp {
-            Exp::View { view: View::Slice { start, dims }, .. }
-                if start.len() == 1 && start[0] == Atom::int(0) && self.streamed(dims[0]) == Some(along) =>
-            {
-                s.exp = Exp::Atom(before.into());
-            }
-            exp => {
-                let own = exp.axes().iter().find(|a| self.streamed(a.size) == Some(along))?.var;
-                let mut next = FxHashSet::default();
-                exp.bodies().into_iter().for_each(|b| {
-                    b.for_each_stmt(&mut |s| {
-                        let sum = |args: &[Atom]| args.contains(&own.into()) && args.contains(&Atom::int(1));
-                        if matches!(&s.exp, Exp::Op(ScalarOp::Add, args) if sum(args)) {
-                            next.extend(s.pat.first().copied());
-                        }
-                    });
-                });
-                let mut fine = true;
-                for b in exp.bodies_mut() {
-                    reads(b, &mut |read, at| {
-                        if *read != array {
-                            return;
-                        }
-                        match at.first() {
-                            Some(i) if *i == Atom::Var(own) => *read = before,
-                            Some(Atom::Var(i)) if next.contains(i) => (*read, at[0]) = (second, own.into()),
-                            _ => fine = false,
-                        }
-                    });
-                }
-                fine.then_some(())?;
-            }
-        }
-        parts.push(s);
-        Some(parts)
+    /// The two arrays that one consists of.
+    pub fn halves(&self, array: Var) -> Option<[Var; 2]> {
+        self.appended.arrays.get(&array).map(|h| h.of)
     }
 
     pub fn is_appended(&self, size: Atom) -> bool {
@@ -311,6 +251,8 @@ impl Streamer<'_> {
         let place = self.p.fresh("i", Ty::int());
         let index = match inner {
             Exp::Map { axes, .. } => {
+                // Along both of its axes is not along the parts.
+                axes[1..].iter().all(|a| a.size != Atom::Var(all)).then_some(())?;
                 axes[0].size = sizes[half as usize];
                 std::mem::replace(&mut axes[0].var, place)
             }
@@ -331,7 +273,11 @@ impl Streamer<'_> {
             Half::First => Exp::Atom(place.into()),
             Half::Second => Exp::Op(ScalarOp::Add, vec![sizes[0], place.into()]),
         };
-        body.stmts.insert(0, Stmt { pat: vec![index], exp: at, prov: s.prov });
+        let mut used = false;
+        body.for_each_use(&mut |a| used |= a == Atom::Var(index));
+        if used {
+            body.stmts.insert(0, Stmt { pat: vec![index], exp: at, prov: s.prov });
+        }
         Some(s)
     }
 
@@ -352,7 +298,7 @@ impl Streamer<'_> {
     /// What a reduction, scan, loop or scatter begins with, at each point of a map if it is in one.
     fn begin_with(&mut self, s: &mut Stmt, first: &[Var]) {
         let prov = s.prov;
-        let (inner, points, before) = match &mut s.exp {
+        let (mut inner, points, before) = match &mut s.exp {
             Exp::Map { axes, body } => {
                 let points: Vec<Atom> = axes.iter().map(|a| a.var.into()).collect();
                 let Some(last) = body.stmts.pop() else { return };
@@ -360,7 +306,6 @@ impl Streamer<'_> {
             }
             _ => (s.clone(), Vec::new(), None),
         };
-        let mut inner = inner;
         let mut reads = Vec::new();
         let values: Vec<Atom> = match points.is_empty() {
             true => first.iter().map(|v| Atom::Var(*v)).collect(),
@@ -394,7 +339,7 @@ impl Streamer<'_> {
 }
 
 /// Each read of an array in a body and those inside.
-fn reads(body: &mut Body, f: &mut impl FnMut(&mut Var, &mut Vec<Atom>)) {
+pub(super) fn reads(body: &mut Body, f: &mut impl FnMut(&mut Var, &mut Vec<Atom>)) {
     for s in &mut body.stmts {
         if let Exp::Index { array, at } = &mut s.exp {
             f(array, at);

@@ -216,10 +216,10 @@ impl Fold {
     pub fn scan(s: &Streamer<'_>, stmt: &Stmt) -> Option<Fold> {
         let (outer, last, before) = match &stmt.exp {
             Exp::Map { axes, body } => {
-                let (last, before) = body.stmts.split_last()?;
-                let given = last.pat.iter().map(|v| Atom::Var(*v)).eq(body.results.iter().copied());
+                let last = body.gives_last()?;
+                let before = &body.stmts[..body.stmts.len() - 1];
                 let plain = axes.iter().all(|a| s.streamed(a.size).is_none());
-                (axes.clone(), (given && plain).then_some(last)?, before.to_vec())
+                (axes.clone(), plain.then_some(last)?, before.to_vec())
             }
             _ => (Vec::new(), stmt, Vec::new()),
         };
@@ -231,11 +231,11 @@ impl Fold {
     /// That of a map which gives nothing but what is folded at each of its points.
     pub fn of_map(s: &Streamer<'_>, stmt: &Stmt) -> Option<Fold> {
         let Exp::Map { axes, body } = &stmt.exp else { return None };
-        let (last, before) = body.stmts.split_last()?;
-        let given = last.pat.iter().map(|v| Atom::Var(*v)).eq(body.results.iter().copied());
+        let last = body.gives_last()?;
+        let before = &body.stmts[..body.stmts.len() - 1];
         let (is_map, along) = Self::axis(s, &last.exp)?;
         let plain = axes.iter().all(|a| s.streamed(a.size).is_none());
-        if is_map || !given || !plain || matches!(last.exp, Exp::Scatter { .. }) {
+        if is_map || !plain || matches!(last.exp, Exp::Scatter { .. }) {
             return None;
         }
         let (outer, before) = (axes.clone(), before.to_vec());

@@ -9,6 +9,7 @@
 use super::emit::Emit;
 use super::levels::Levels;
 use super::*;
+use crate::walk::Copier;
 use remc_base::ops::ScalarOp;
 
 impl Streamer<'_> {
@@ -33,7 +34,8 @@ impl Streamer<'_> {
         let Exp::Index { array, at } = &s.exp else { return s };
         let Some((scan, k)) = self.full.get(array).cloned() else { return s };
         let Exp::Scan { axis, body, op, .. } = &scan.exp else { return s };
-        if at.first() != Some(&axis.size) || at.len() != 1 {
+        let is_last = at.first().is_some_and(|n| self.streamed(*n) == self.streamed(axis.size));
+        if !is_last || at.len() != 1 {
             return s;
         }
         let summed = match (&body.stmts[..], &body.results[..]) {
@@ -60,12 +62,14 @@ impl Streamer<'_> {
         }
         pat[k] = named;
         let whole = Exp::Reduce { axis: *axis, body: body.clone(), op: op.clone() };
-        let mut c = crate::walk::Copier::new(e.p);
+        let mut c = Copier::new(e.p);
         let one = c.body(&Body {
             stmts: vec![Stmt { pat: Vec::new(), exp: whole, prov: s.prov }],
             results: Vec::new(),
         });
-        s.exp = one.stmts.into_iter().next().map_or(s.exp.clone(), |s| s.exp);
+        if let Some(whole) = one.stmts.into_iter().next() {
+            s.exp = whole.exp;
+        }
         s.pat = pat;
         s
     }

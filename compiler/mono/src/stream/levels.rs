@@ -263,7 +263,7 @@ impl Streamer<'_> {
         any
     }
 
-    /// The streamed axis of that size, if its end is not known.
+    /// The streamed axis of that size.
     pub fn streamed(&self, size: Atom) -> Option<usize> {
         self.t.streamed(size)
     }
@@ -279,8 +279,7 @@ impl Streamer<'_> {
             Exp::Reduce { axis, .. } | Exp::For { axis, .. } | Exp::Scan { axis, .. } => goes(axis.size),
             _ => false,
         };
-        let gives = |last: &Stmt| last.pat.iter().map(|v| Atom::Var(*v)).eq(body.results.iter().copied());
-        let is_one = body.stmts.last().is_some_and(|last| folds(last) && gives(last));
+        let is_one = body.gives_last().is_some_and(folds);
         if axes.iter().any(|a| goes(a.size)) || is_one {
             return None;
         }
@@ -316,16 +315,24 @@ impl Streamer<'_> {
     /// map of what else it gives.
     fn given(&self, s: &Stmt, axes: &[Axis], body: &Body) -> Option<Vec<Stmt>> {
         let points: Vec<Atom> = axes.iter().map(|a| a.var.into()).collect();
+        // All of the array, which is all that there is of it.
+        let is_it = |array: &Var, at: &[Atom]| {
+            let dims = &self.p.vars[*array].ty.dims;
+            at == points
+                && axes.iter().zip(dims).all(|(a, d)| a.size == *d)
+                && self.t.along.contains_key(array)
+                && !self.full.contains_key(array)
+        };
         let array = |r: &Atom| {
             body.stmts.iter().find_map(|s| match &s.exp {
                 Exp::Index { array, at } if s.pat.first().map(|v| Atom::Var(*v)) == Some(*r) => {
-                    (*at == points && self.t.along.contains_key(array)).then_some(*array)
+                    is_it(array, at).then_some(*array)
                 }
                 _ => None,
             })
         };
         let arrays: Vec<Option<Var>> = body.results.iter().map(array).collect();
-        if arrays.iter().all(Option::is_none) {
+        if arrays.iter().all(Option::is_none) || body.can_stop() {
             return None;
         }
         let (mut parts, mut pat, mut rest) = (Vec::new(), Vec::new(), body.clone());
@@ -359,10 +366,12 @@ impl Streamer<'_> {
                 return Ok(Kind::Whole);
             }
             Exp::Push { channel, arrays } => {
-                return Ok(match arrays[..] {
-                    [array] if along(&array).is_some() => Kind::Push(*channel, array),
-                    _ => Kind::Whole,
-                });
+                let [array] = arrays[..] else { return Ok(Kind::Whole) };
+                return match along(&array) {
+                    Some(a) if a.dim != 0 => self.no(Why::Across, a.axis),
+                    Some(_) => Ok(Kind::Push(*channel, array)),
+                    None => Ok(Kind::Whole),
+                };
             }
             Exp::Atom(Atom::Var(v)) => {
                 let Some(a) = along(v) else { return Ok(Kind::Whole) };
@@ -420,8 +429,11 @@ impl Streamer<'_> {
                 }
             }
             (_, []) => {
-                let mut any = None;
-                let mut look = |a: Atom| any = any.or(a.as_var().and_then(|v| along(&v)));
+                let (mut any, mut full) = (None, false);
+                let mut look = |a: Atom| {
+                    any = any.or(a.as_var().and_then(|v| along(&v)));
+                    full |= a.as_var().is_some_and(|v| self.full.contains_key(&v));
+                };
                 s.exp.for_each_operand(&mut look);
                 s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
                 let Some(a) = any else { return Ok(Kind::Whole) };
@@ -431,7 +443,16 @@ impl Streamer<'_> {
                 };
                 let mut inside = false;
                 s.exp.bodies().into_iter().for_each(|b| b.for_each_stmt(&mut |s| inside |= scans(s)));
-                self.no(if inside { Why::Inside } else { Why::Whole }, a.axis)
+                self.no(
+                    if full {
+                        Why::Longer
+                    } else if inside {
+                        Why::Inside
+                    } else {
+                        Why::Whole
+                    },
+                    a.axis,
+                )
             }
             (Exp::Grade { .. }, [(_, axis), ..]) => self.no(Why::Sorts, *axis),
             (Exp::Map { body, .. }, [(dim, axis)]) => {
@@ -523,6 +544,14 @@ impl Streamer<'_> {
             };
         };
         let size = Atom::Var(self.t.axes[a.axis].size);
+        let is_whole =
+            |start: &[Atom], dims: &[Atom], k: usize| start[k].as_int() == Some(0) && dims[k] == size;
+        match view {
+            View::Slice { start, dims } if self.t.window_slice(a.axis, start, dims).is_some() => {}
+            View::Slice { start, dims } if is_whole(start, dims, 0) => {}
+            _ if self.full.contains_key(&array) => return self.no(Why::Longer, a.axis),
+            _ => {}
+        }
         let along = match view {
             View::Permute { perm } => perm.iter().position(|p| *p == a.dim),
             View::Replicate { dims } => Some(a.dim + dims.len()),
@@ -553,10 +582,8 @@ impl Streamer<'_> {
                 return Ok(Kind::Def(axis));
             }
             View::Slice { start, dims } => {
-                let whole = |k: usize| start[k].as_int() == Some(0) && dims[k] == size;
-                (a.dim >= start.len() || whole(a.dim)).then_some(a.dim)
+                (a.dim >= start.len() || is_whole(start, dims, a.dim)).then_some(a.dim)
             }
-            _ if self.full.contains_key(&array) => return self.no(Why::Whole, a.axis),
             View::Reverse if a.dim > 0 => Some(a.dim),
             View::Rotate { amounts } if a.dim >= amounts.len() => Some(a.dim),
             _ => None,

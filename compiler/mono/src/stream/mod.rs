@@ -44,6 +44,7 @@
 //! What cannot be done so needs a whole stream, and is refused with its place ([`Unstreamable`]); `collect` keeps one.
 
 mod append;
+mod before;
 mod copied;
 mod emit;
 mod fold;
@@ -104,6 +105,8 @@ pub enum Why {
     Boxes,
     /// Two arrays one after the other, which do not go on one after the other.
     Appended,
+    /// What has one item more than the stream.
+    Longer,
 }
 
 impl Why {
@@ -121,7 +124,8 @@ impl Why {
             Why::Inside => "scans along it inside of a map over other axes",
             Why::Across => "gives a result along which the stream is not the first axis",
             Why::Places => "needs an item of any size when later ones have come",
-            Why::Appended => "reads across the place where one array ends and the one behind it begins",
+            Why::Appended => "needs one array and what is behind it as a single one",
+            Why::Longer => "goes along the prefixes of a scan, one more than the stream has items",
             Why::Boxes => "has items each of which is an array of boxes",
         }
     }
@@ -325,7 +329,8 @@ impl Streamer<'_> {
                     Some(s) => {
                         self.t.starts.insert(v, arrays[s]);
                         self.t.places.insert(arrays[s], v);
-                        let Some(total) = ty.dims.first().and_then(|d| d.as_var()) else { continue };
+                        let total = ty.dims.first().and_then(|d| d.as_var());
+                        let Some(total) = total else { return self.no(Why::Boxes, axis) };
                         let known = self.t.axis_of.get(&total).copied();
                         known.unwrap_or_else(|| self.axis(total, Some(axis), None))
                     }

@@ -22,7 +22,8 @@ pub struct InFolder {
     layout: Vec<Layout>,
     name: String,
     wanted: ArrTy,
-    budget: Budget,
+    /// What a file may take that is read as a whole.
+    room: u64,
 }
 
 impl InFolder {
@@ -39,18 +40,20 @@ impl InFolder {
             return Err(DataError::Unreadable("it is a folder without files".into()));
         };
         let within = |e: DataError| DataError::Unreadable(format!("its file `{}`: {e}", shown(first)));
-        let (now, none) = items(first, name, wanted, budget).map_err(within)?;
-        let (layout, budget) = (now.layout().to_vec(), Budget::new(budget.left()));
+        let room = budget.left();
+        let (now, none) = items(first, name, wanted, &Budget::new(room)).map_err(within)?;
+        let layout = now.layout().to_vec();
         let (name, wanted) = (name.to_owned(), wanted.clone());
-        let all = InFolder { places, now, number: 0, layout, name, wanted, budget };
+        let all = InFolder { places, now, number: 0, layout, name, wanted, room };
         Ok(Opened::Items(Box::new(all), none))
     }
 
     fn go_to(&mut self, number: usize) -> Result<(), String> {
         let place = &self.places[number];
-        let (next, _) = items(place, &self.name, &self.wanted, &self.budget)
+        let (mut next, _) = items(place, &self.name, &self.wanted, &Budget::new(self.room))
             .map_err(|e| format!("`{}`: {e}", shown(place)))?;
-        if next.layout() != self.layout {
+        // Of what has no items nobody knows what they would be.
+        if next.layout() != self.layout && next.read(1, Piece::default())?.count > 0 {
             return Err(format!(
                 "`{}` has items of another shape than `{}`",
                 shown(place),
@@ -88,10 +91,12 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
         // Where a link leads to is what counts.
         let there = std::fs::metadata(entry.path()).map_err(unreadable)?;
-        if !hidden && there.is_file() && there.len() > 0 {
+        if there.is_file() && there.len() > 0 {
             all.push(entry.path());
         }
     }

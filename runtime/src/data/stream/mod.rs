@@ -177,7 +177,7 @@ pub fn open(
         }
         Some((Format::Text, _)) if csv::holds_text(&wanted.atom) => {
             let none = Value { atom: wanted.atom.clone(), shape: vec![0], data: Data::Box(Vec::new()) };
-            let lines = texts::InLines::new(begun, shown, budget.left());
+            let lines = texts::InLines::new(begun, shown, budget.left() / texts::TIMES);
             return Ok(Opened::Items(Box::new(lines), none));
         }
         Some((Format::Text, _)) => {

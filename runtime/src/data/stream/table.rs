@@ -15,10 +15,10 @@ use super::texts::Texts;
 use crate::budget::Budget;
 use crate::bytes;
 use crate::stream::Piece;
-use crate::stream::items::{Items, Layout};
+use crate::stream::items::{Items, Layout, go_back};
 use remc_base::value::Data;
 use remc_base::{ArrTy, AtomTy, Value};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek};
 
 /// How a table is written.
 #[derive(Clone)]
@@ -118,11 +118,7 @@ impl<R: Read + Seek + Send> Items for InTable<R> {
     }
 
     fn rewind(&mut self) -> Result<(), String> {
-        let Some(start) = self.start else {
-            return Err(format!("`{}` is a pipe, which is read once, and is gone through again", self.name));
-        };
-        let moved = self.from.seek(SeekFrom::Start(start));
-        moved.map_err(|e| format!("`{}` cannot be read again: {e}", self.name))?;
+        go_back(&mut self.from, self.start, &self.name)?;
         let How { separator, options, wanted } = &self.how;
         let again = Lines::open(&mut self.from, &self.budget, *separator, options, wanted);
         self.lines = again.map_err(|e| self.says(e))?;

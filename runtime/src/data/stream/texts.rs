@@ -7,9 +7,12 @@
 //! `\n` and `\r\n` end a line; the last one need not end. A mark of the byte order is no part of the first.
 
 use crate::stream::Piece;
-use crate::stream::items::{Items, Layout};
+use crate::stream::items::{Items, Layout, go_back};
 use remc_base::BaseTy;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek};
+
+/// How many times a line's bytes are needed: as they are read, as characters of four bytes, and those once more in a piece.
+pub const TIMES: u64 = 9;
 
 /// How many bytes are read at a time.
 const BUFFER: usize = 1 << 16;
@@ -139,11 +142,7 @@ impl<R: Read + Seek + Send> Items for InLines<R> {
     }
 
     fn rewind(&mut self) -> Result<(), String> {
-        let Some(start) = self.start else {
-            return Err(format!("`{}` is a pipe, which is read once, and is gone through again", self.name));
-        };
-        let moved = self.from.seek(SeekFrom::Start(start));
-        moved.map_err(|e| format!("`{}` cannot be read again: {e}", self.name))?;
+        go_back(&mut self.from, self.start, &self.name)?;
         self.open.clear();
         (self.at, self.seen, self.lines, self.ended) = (0, 0, 0, false);
         Ok(())
