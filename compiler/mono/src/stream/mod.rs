@@ -22,7 +22,10 @@
 //! | `map` | the same map over the piece |
 //! | `filter`, `join` | the same over the piece; what it gives is along a streamed axis of its own |
 //! | `reduce`, `for`, `scatter` | state: from the last piece's to the next ([`fold`]) |
-//! | `scan` | the piece's scan from the last prefix, which is state ([`scan`]) |
+//! | `scan` | the piece's scan from the last prefix, which is state ([`scan`]); the one more of a full scan comes last ([`full`]) |
+//! | an item at a known place | state that its piece sets ([`pick`]) |
+//! | two arrays one after the other | along the one, and then along the other ([`append`]); the item before each ([`before`]) |
+//! | where ragged items begin | counted from the piece's own first element ([`starts`]) |
 //! | a result of the program | pushed piece by piece |
 //! | the size of the axis | how many items there were |
 //!
