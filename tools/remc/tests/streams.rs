@@ -227,6 +227,12 @@ fn items_at_known_places() {
         ("[xs (Stream int)] [i int]) (values (sum (* xs (index-item xs (- i 1)))) (last (diff xs)))", xs),
         ("[m (Stream [int k])]) (values (head m) (last m) (~(1 1)- m (head m)))", m),
         ("[m (Stream [int k])]) (values (cumsum m) (sum m) (last (cumsum m)))", m),
+        ("[m (Stream [int k])]) (values (sum (cumsum m)) (take1 m 2) (~(1)sum (take1 m 2)))", m),
+        (
+            "[xs (Stream int)] [i int]) (values (take1 xs 2) (sum (take1 xs i)) (take1 (filter (> xs 1) xs) 2))",
+            xs,
+        ),
+        ("[xs (Stream int)] [i int]) (values (take1 (drop1 xs 1) 2) (append (take1 (cumsum xs) 3) xs))", xs),
         ("[rs (Stream (Σ (n) [int n]))]) (concat rs)", &["rs=[[1] [2 3] []]"]),
     ]);
     let folder = Folder::new("beyond");
@@ -266,6 +272,14 @@ fn one_after_the_other() {
         (ints("(append (filter (> xs 1) xs) (append (diff ys) [(sum xs)]))"), two),
         (ints("(sort (collect (append ys xs)))"), two),
         (ints("(values (scan/zero + 0 (append xs [1])) (+ (append xs ys) (append xs (* 10 ys))))"), two),
+        (ints("(scan/zero + 0 (append [8 9] (append xs [5])))"), two),
+        (
+            ints(
+                "(let ([a (append (filter (> xs 1) xs) (filter (> ys 5) ys))]) (values (cumsum a) (- a (sum a)) (filter (> a 2) a)))",
+            ),
+            two,
+        ),
+        (ints("(fold (λ (x s) (+ x (* 3 s))) 1 (append (filter (> xs 1) xs) ys))"), two),
         (floats("(append xs (append [1.5] ys))"), none),
         (floats("(values (sum (append xs ys)) (reduce min2 (append xs ys)))"), two),
         (

@@ -85,7 +85,9 @@ impl Streamer<'_> {
         // A map is taken apart, and what comes of it looked at again.
         while let Some(s) = open.pop() {
             let outer = std::mem::replace(&mut self.prov, s.prov);
-            let parts = match self.apart(&s).or_else(|| self.picked(&s)) {
+            let known = self.apart(&s).or_else(|| self.taken(&s));
+            let known = known.or_else(|| self.picked(&s)).or_else(|| self.first_ones(&s));
+            let parts = match known {
                 Some(parts) => Some(parts),
                 None => self.halved(&s)?,
             };
@@ -279,7 +281,8 @@ impl Streamer<'_> {
             Exp::Reduce { axis, .. } | Exp::For { axis, .. } | Exp::Scan { axis, .. } => goes(axis.size),
             _ => false,
         };
-        let is_one = body.gives_last().is_some_and(folds);
+        let is_one =
+            body.gives_last().is_some_and(folds) && body.stmts.iter().filter(|s| folds(s)).count() == 1;
         if axes.iter().any(|a| goes(a.size)) || is_one {
             return None;
         }
@@ -302,9 +305,20 @@ impl Streamer<'_> {
         let alone = c.body(&alone);
         let first = Stmt { pat: arrays.clone(), exp: Exp::Map { axes: own, body: alone }, prov: fold.prov };
         let mut rest = body.clone();
-        let reads = fold.pat.iter().zip(&arrays).map(|(v, array)| {
-            let at = axes.iter().map(|a| a.var.into()).collect();
-            Stmt { pat: vec![*v], exp: Exp::Index { array: *array, at }, prov: fold.prov }
+        let points: Vec<Atom> = axes.iter().map(|a| a.var.into()).collect();
+        // What is along the stream at a point is read where it is, and not as an array of the point's own.
+        super::append::reads(&mut rest, &mut |array, at| {
+            if let Some(k) = fold.pat.iter().position(|v| v == array) {
+                *array = arrays[k];
+                at.splice(0..0, points.iter().copied());
+            }
+        });
+        let mut used = FxHashSet::default();
+        rest.for_each_use(&mut |a| used.extend(a.as_var()));
+        let reads = fold.pat.iter().zip(&arrays).filter(|(v, _)| used.contains(v)).map(|(v, array)| Stmt {
+            pat: vec![*v],
+            exp: Exp::Index { array: *array, at: points.clone() },
+            prov: fold.prov,
         });
         rest.stmts.splice(at..=at, reads);
         let exp = Exp::Map { axes: axes.clone(), body: rest };

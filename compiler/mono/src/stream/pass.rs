@@ -170,7 +170,7 @@ impl Streamer<'_> {
 
     /// What there is to do for sinks.
     fn gathered(&mut self, root: usize, sinks: &[Sink], more: &[usize]) -> Pass {
-        let wanted = self.wanted(sinks);
+        let wanted = self.wanted(sinks, Some(root));
         let mut folds = Vec::new();
         let mut pushes = Vec::new();
         for s in sinks {
@@ -228,7 +228,7 @@ impl Streamer<'_> {
                 _ => None,
             });
             used.extend(self.used(
-                &self.wanted(&g.sinks),
+                &self.wanted(&g.sinks, None),
                 &folds.collect::<Vec<_>>(),
                 &pushes.collect::<Vec<_>>(),
             ));
@@ -261,8 +261,8 @@ impl Streamer<'_> {
         f
     }
 
-    /// The definitions that sinks want, in order.
-    fn wanted(&self, sinks: &[Sink]) -> Vec<usize> {
+    /// The definitions that sinks want, in order; those of a pass along a root, which knows how long other streams were.
+    fn wanted(&self, sinks: &[Sink], root: Option<usize>) -> Vec<usize> {
         let mut open: Vec<usize> = Vec::new();
         let made = |v: Var, open: &mut Vec<usize>| open.extend(self.def_of.get(&v));
         for s in sinks {
@@ -279,7 +279,9 @@ impl Streamer<'_> {
                 stmt_uses(self.p, &self.defs[k], &mut |v| {
                     made(v, &mut open);
                     // The size of an axis is made with it.
-                    open.extend(self.t.axis_of.get(&v).and_then(|a| self.t.axes[*a].made_by));
+                    let axis = self.t.axis_of.get(&v).map(|a| &self.t.axes[*a]);
+                    let own = axis.filter(|a| root.is_none_or(|root| a.root == root));
+                    open.extend(own.and_then(|a| a.made_by));
                 });
             }
         }
