@@ -200,12 +200,16 @@ impl Exp {
         !matches!(self, Exp::Atom(_) | Exp::Index { .. })
     }
 
-    /// Whether it, or what is in its bodies, mentions a variable.
-    pub fn mentions(&self, v: Var) -> bool {
+    /// The atoms that it, or what is in its bodies, mentions.
+    pub fn for_each_mention(&self, f: &mut impl FnMut(Atom)) {
+        self.for_each_operand(f);
+        self.bodies().into_iter().for_each(|b| b.for_each_use(f));
+    }
+
+    /// Whether it, or what is in its bodies, mentions a variable of which that holds.
+    pub fn mentions(&self, is_it: impl Fn(Var) -> bool) -> bool {
         let mut any = false;
-        let mut look = |a: Atom| any |= a == Atom::Var(v);
-        self.for_each_operand(&mut look);
-        self.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
+        self.for_each_mention(&mut |a| any |= a.as_var().is_some_and(&is_it));
         any
     }
 

@@ -273,6 +273,7 @@ fn one_after_the_other() {
         (ints("(sort (collect (append ys xs)))"), two),
         (ints("(values (scan/zero + 0 (append xs [1])) (+ (append xs ys) (append xs (* 10 ys))))"), two),
         (ints("(scan/zero + 0 (append [8 9] (append xs [5])))"), two),
+        (ints("(values (append [(sum ys)] xs) (append [(sum ys)] (append xs [(length ys)])))"), two),
         (
             ints(
                 "(let ([a (append (filter (> xs 1) xs) (filter (> ys 5) ys))]) (values (cumsum a) (- a (sum a)) (filter (> a 2) a)))",

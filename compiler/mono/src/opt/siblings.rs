@@ -130,7 +130,7 @@ impl Merge<'_> {
         let scalars = !matches!(a.exp, Exp::Reduce { .. } | Exp::Scan { .. })
             || [&a.exp, &b.exp].into_iter().all(|e| combines_scalars(self.p, e));
         let both = |f: fn(&Exp) -> bool| f(&a.exp) && f(&b.exp);
-        let kept = |s: &Stmt| mentions(&s.exp, &self.collected);
+        let kept = |s: &Stmt| !self.collected.is_empty() && s.exp.mentions(|v| self.collected.contains(&v));
         same && scalars
             && kept(a) == kept(b)
             && !a.exp.can_stop()
@@ -197,21 +197,11 @@ impl Merge<'_> {
 fn collected(p: &Program, body: &Body) -> FxHashSet<Var> {
     let mut all = FxHashSet::default();
     for s in &body.stmts {
-        if matches!(s.exp, Exp::Pull { .. }) || mentions(&s.exp, &all) {
+        if matches!(s.exp, Exp::Pull { .. }) || s.exp.mentions(|v| all.contains(&v)) {
             all.extend(s.pat.iter().copied().filter(|v| !p.ty(*v).is_scalar()));
         }
     }
     all
-}
-
-fn mentions(e: &Exp, arrays: &FxHashSet<Var>) -> bool {
-    let mut any = false;
-    let mut look = |a: Atom| any |= a.as_var().is_some_and(|v| arrays.contains(&v));
-    if !arrays.is_empty() {
-        e.for_each_operand(&mut look);
-        e.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
-    }
-    any
 }
 
 /// Whether the two take the same of each array that both read: not the rows of a square matrix and its columns.

@@ -95,11 +95,9 @@ impl Streamer<'_> {
 
     fn mentions_appended(&self, s: &Stmt) -> Option<Var> {
         let mut found = None;
-        let mut look = |a: Atom| {
-            found = found.or(a.as_var().filter(|v| self.appended.arrays.contains_key(v)));
-        };
-        s.exp.for_each_operand(&mut look);
-        s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
+        s.exp.for_each_mention(&mut |a| {
+            found = found.or(a.as_var().filter(|v| self.appended.contains(*v)));
+        });
         found
     }
 

@@ -76,7 +76,7 @@ impl Streamer<'_> {
             }
         }
         // What reads it in another way is no such statement.
-        (!s.exp.mentions(array)).then_some(())?;
+        (!s.exp.mentions(|v| v == array)).then_some(())?;
         parts.push(s);
         Some(parts)
     }

@@ -258,11 +258,7 @@ impl Streamer<'_> {
 
     /// Whether a statement mentions an array along a stream.
     pub fn is_along(&self, s: &Stmt) -> bool {
-        let mut any = false;
-        let mut look = |a: Atom| any |= a.as_var().is_some_and(|v| self.t.along.contains_key(&v));
-        s.exp.for_each_operand(&mut look);
-        s.exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut look));
-        any
+        s.exp.mentions(|v| self.t.along.contains_key(&v))
     }
 
     /// The streamed axis of that size.

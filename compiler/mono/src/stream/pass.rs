@@ -539,9 +539,7 @@ fn same(e: &mut Emit<'_>, [a, b]: [String; 2], place: &str, items: [Atom; 2], of
 }
 
 fn exp_uses(exp: &Exp, f: &mut impl FnMut(Var)) {
-    let mut each = |a: Atom| a.as_var().into_iter().for_each(&mut *f);
-    exp.for_each_operand(&mut each);
-    exp.bodies().into_iter().for_each(|b| b.for_each_use(&mut each));
+    exp.for_each_mention(&mut |a| a.as_var().into_iter().for_each(&mut *f));
 }
 
 fn stmt_uses(p: &Program, s: &Stmt, f: &mut impl FnMut(Var)) {

@@ -26,8 +26,17 @@ pub struct At {
     pub last: bool,
 }
 
+/// Fields as they come from a source.
 pub struct Fields<'s, 'm> {
     source: &'s mut dyn Read,
+    room: Room<'m>,
+    /// How many bytes were read since the last field.
+    idle: u64,
+    lexer: Lexer,
+}
+
+/// How far a table has been read, and how it is written: what stays between two parts of it.
+pub struct Lexer {
     separator: Separator,
     comment: Option<u8>,
     /// The bytes that end what is not in quotes.
@@ -37,24 +46,8 @@ pub struct Fields<'s, 'm> {
     end: usize,
     /// The field that was read last.
     text: Vec<u8>,
-    room: Room<'m>,
     line: u64,
     /// How many fields of this line have been read.
-    column: usize,
-    /// How many bytes were read since the last field.
-    idle: u64,
-}
-
-/// Fields between two parts of a table.
-pub struct Paused {
-    separator: Separator,
-    comment: Option<u8>,
-    stops: [bool; 256],
-    buffer: Vec<u8>,
-    at: usize,
-    end: usize,
-    text: Vec<u8>,
-    line: u64,
     column: usize,
 }
 
@@ -77,8 +70,7 @@ impl<'s, 'm> Fields<'s, 'm> {
             .chain(b"\n\r\0")
             .for_each(|b| stops[usize::from(*b)] = true);
         let room = budget.room();
-        let mut fields = Fields {
-            source,
+        let lexer = Lexer {
             separator,
             comment: options.comment,
             stops,
@@ -86,11 +78,10 @@ impl<'s, 'm> Fields<'s, 'm> {
             at: 0,
             end: 0,
             text: Vec::new(),
-            room,
             line: 1 + options.before,
             column: 0,
-            idle: 0,
         };
+        let mut fields = Fields { source, room, idle: 0, lexer };
         fields.mark()?;
         for _ in 0..options.skip {
             fields.skip_line()?;
@@ -99,59 +90,56 @@ impl<'s, 'm> Fields<'s, 'm> {
     }
 
     /// Leaves the bytes where they are.
-    pub fn pause(self) -> Paused {
-        let Fields { separator, comment, stops, buffer, at, end, text, line, column, .. } = self;
-        Paused { separator, comment, stops, buffer, at, end, text, line, column }
+    pub fn pause(self) -> Lexer {
+        self.lexer
     }
 
     /// Goes on.
-    pub fn resume(source: &'s mut dyn Read, budget: &'m Budget, p: Paused) -> Self {
-        let Paused { separator, comment, stops, buffer, at, end, text, line, column } = p;
-        let room = budget.room();
-        Fields { source, separator, comment, stops, buffer, at, end, text, room, line, column, idle: 0 }
+    pub fn resume(source: &'s mut dyn Read, budget: &'m Budget, lexer: Lexer) -> Self {
+        Fields { source, room: budget.room(), idle: 0, lexer }
     }
 
     /// Whether the next byte is still to be read, and may have to be waited for.
     pub fn is_waiting(&self) -> bool {
-        self.at == self.end
+        self.lexer.at == self.lexer.end
     }
 
     /// The next field; its text is [`Self::text`].
     pub fn next(&mut self) -> Result<Option<At>, DataError> {
-        if self.column == 0 && !self.find_line()? {
+        if self.lexer.column == 0 && !self.find_line()? {
             return Ok(None);
         }
-        self.text.clear();
+        self.lexer.text.clear();
         self.skip_blanks()?;
         if self.peek()? == Some(b'"') {
             self.quoted()?
         } else {
             self.plain()?
         }
-        self.column += 1;
+        self.lexer.column += 1;
         self.idle = 0;
-        let mut at = At { line: self.line, column: self.column, last: true };
-        if self.separator == Separator::Blanks {
+        let mut at = At { line: self.lexer.line, column: self.lexer.column, last: true };
+        if self.lexer.separator == Separator::Blanks {
             self.skip_blanks()?;
         }
         match self.peek()? {
             None => {}
             Some(b'\n' | b'\r') => self.end_line()?,
-            c if c == self.comment => self.skip_line()?,
-            _ if self.separator == Separator::Blanks => at.last = false,
+            c if c == self.lexer.comment => self.skip_line()?,
+            _ if self.lexer.separator == Separator::Blanks => at.last = false,
             _ => {
-                self.at += 1;
+                self.lexer.at += 1;
                 at.last = false;
             }
         }
         if at.last {
-            self.column = 0;
+            self.lexer.column = 0;
         }
         Ok(Some(at))
     }
 
     pub fn text(&self) -> &[u8] {
-        &self.text
+        &self.lexer.text
     }
 
     /// Goes to the beginning of a line that holds something.
@@ -161,7 +149,7 @@ impl<'s, 'm> Fields<'s, 'm> {
             match self.peek()? {
                 None => return Ok(false),
                 Some(b'\n' | b'\r') => self.end_line()?,
-                c if c == self.comment => self.skip_line()?,
+                c if c == self.lexer.comment => self.skip_line()?,
                 _ => return Ok(true),
             }
         }
@@ -169,25 +157,25 @@ impl<'s, 'm> Fields<'s, 'm> {
 
     /// What is not in quotes, up to a separator or the end of the line, without the blanks around it.
     fn plain(&mut self) -> Result<(), DataError> {
-        let start = self.text.len();
+        let start = self.lexer.text.len();
         while let Some(c) = self.peek()? {
-            if self.stops[usize::from(c)] {
+            if self.lexer.stops[usize::from(c)] {
                 break;
             }
-            let there = &self.buffer[self.at..self.end];
-            let n = there.iter().position(|b| self.stops[usize::from(*b)]).unwrap_or(there.len());
-            self.room.grow(&mut self.text, n).map_err(DataError::TooMuch)?;
-            self.text.extend_from_slice(&self.buffer[self.at..self.at + n]);
-            self.at += n;
+            let there = &self.lexer.buffer[self.lexer.at..self.lexer.end];
+            let n = there.iter().position(|b| self.lexer.stops[usize::from(*b)]).unwrap_or(there.len());
+            self.room.grow(&mut self.lexer.text, n).map_err(DataError::TooMuch)?;
+            self.lexer.text.extend_from_slice(&self.lexer.buffer[self.lexer.at..self.lexer.at + n]);
+            self.lexer.at += n;
         }
-        let kept = start + self.text[start..].trim_ascii_end().len();
-        self.text.truncate(kept);
+        let kept = start + self.lexer.text[start..].trim_ascii_end().len();
+        self.lexer.text.truncate(kept);
         Ok(())
     }
 
     fn quoted(&mut self) -> Result<(), DataError> {
-        let opened = self.line;
-        self.at += 1;
+        let opened = self.lexer.line;
+        self.lexer.at += 1;
         loop {
             let c = match self.peek()? {
                 None => {
@@ -196,7 +184,7 @@ impl<'s, 'm> Fields<'s, 'm> {
                     )));
                 }
                 Some(b'"') => {
-                    self.at += 1;
+                    self.lexer.at += 1;
                     if self.peek()? != Some(b'"') {
                         break;
                     }
@@ -204,25 +192,25 @@ impl<'s, 'm> Fields<'s, 'm> {
                 }
                 Some(c) => c,
             };
-            self.line += u64::from(c == b'\n');
-            self.at += 1;
-            self.room.grow(&mut self.text, 1).map_err(DataError::TooMuch)?;
-            self.text.push(c);
+            self.lexer.line += u64::from(c == b'\n');
+            self.lexer.at += 1;
+            self.room.grow(&mut self.lexer.text, 1).map_err(DataError::TooMuch)?;
+            self.lexer.text.push(c);
         }
         // What follows belongs to the field, though nobody should write it so.
-        if self.separator != Separator::Blanks {
+        if self.lexer.separator != Separator::Blanks {
             self.skip_blanks()?;
         }
         self.plain()
     }
 
     fn skip_blanks(&mut self) -> Result<(), DataError> {
-        let tabs = self.separator != Separator::Byte(b'\t');
+        let tabs = self.lexer.separator != Separator::Byte(b'\t');
         while let Some(c) = self.peek()? {
             if c != b' ' && !(c == b'\t' && tabs) {
                 break;
             }
-            self.at += 1;
+            self.lexer.at += 1;
         }
         Ok(())
     }
@@ -233,7 +221,7 @@ impl<'s, 'm> Fields<'s, 'm> {
             if c == b'\n' || c == b'\r' {
                 return self.end_line();
             }
-            self.at += 1;
+            self.lexer.at += 1;
         }
         Ok(())
     }
@@ -241,24 +229,24 @@ impl<'s, 'm> Fields<'s, 'm> {
     /// Past the end of a line, at which one is.
     fn end_line(&mut self) -> Result<(), DataError> {
         let first = self.peek()?;
-        self.at += 1;
+        self.lexer.at += 1;
         if first == Some(b'\r') && self.peek()? == Some(b'\n') {
-            self.at += 1;
+            self.lexer.at += 1;
         }
-        self.line += 1;
+        self.lexer.line += 1;
         Ok(())
     }
 
     /// The next byte, without going past it.
     fn peek(&mut self) -> Result<Option<u8>, DataError> {
-        if self.at == self.end {
-            (self.at, self.end) = (0, 0);
+        if self.lexer.at == self.lexer.end {
+            (self.lexer.at, self.lexer.end) = (0, 0);
             self.fill()?;
         }
-        match self.buffer[self.at..self.end].first() {
+        match self.lexer.buffer[self.lexer.at..self.lexer.end].first() {
             Some(0) => Err(DataError::Unreadable(format!(
                 "it is no table, which is text: line {} holds a byte 0",
-                self.line
+                self.lexer.line
             ))),
             byte => Ok(byte.copied()),
         }
@@ -267,9 +255,9 @@ impl<'s, 'm> Fields<'s, 'm> {
     /// Reads more behind what is there.
     fn fill(&mut self) -> Result<bool, DataError> {
         loop {
-            match self.source.read(&mut self.buffer[self.end..]) {
+            match self.source.read(&mut self.lexer.buffer[self.lexer.end..]) {
                 Ok(n) => {
-                    self.end += n;
+                    self.lexer.end += n;
                     self.idle += n as u64;
                     if self.idle > MOST_IDLE {
                         return Err(DataError::Unreadable(
@@ -289,9 +277,9 @@ impl<'s, 'm> Fields<'s, 'm> {
         const MARKS: [&[u8]; 3] = [&[0xef, 0xbb, 0xbf], &[0xff, 0xfe], &[0xfe, 0xff]];
         // No more is waited for than what decides.
         let undecided = |b: &[u8]| MARKS.iter().any(|m| m.len() > b.len() && m.starts_with(b));
-        while undecided(&self.buffer[..self.end]) && self.fill()? {}
-        match self.buffer[..self.end] {
-            [0xef, 0xbb, 0xbf, ..] => self.at = 3,
+        while undecided(&self.lexer.buffer[..self.lexer.end]) && self.fill()? {}
+        match self.lexer.buffer[..self.lexer.end] {
+            [0xef, 0xbb, 0xbf, ..] => self.lexer.at = 3,
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
                 return Err(DataError::Unreadable("it is UTF-16: write it as UTF-8".into()));
             }

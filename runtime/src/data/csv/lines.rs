@@ -3,7 +3,7 @@
 use super::super::{DataError, Help, fits_known};
 use super::collect::Sink;
 use super::field::Around;
-use super::fields::{At, Fields, Paused};
+use super::fields::{At, Fields, Lexer};
 use super::options::{Options, Separator};
 use super::wanted::{self, Kind, Wanted};
 use super::{Names, chosen, is_header, names, sure};
@@ -17,7 +17,7 @@ const FOLLOWED: usize = 1000;
 
 /// How far the reading of a part has come, at the end of a line.
 #[derive(Clone, Copy, Debug)]
-pub struct Read {
+pub struct Progress {
     /// Lines of this part.
     pub lines: usize,
     /// Columns that are taken.
@@ -44,7 +44,7 @@ pub struct Lines {
     /// How long texts are, where all are of one length.
     length: Option<usize>,
     /// Where it goes on, and the field there that has been read already. `None` at the end.
-    rest: Option<(Paused, Next)>,
+    rest: Option<(Lexer, Next)>,
 }
 
 /// The first field of the next line.
@@ -129,13 +129,13 @@ impl Lines {
         source: &mut dyn io::Read,
         budget: &Budget,
         room: &mut Room<'_>,
-        enough: &mut dyn FnMut(Read) -> bool,
+        enough: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Value, DataError> {
         let mut sink = Sink::new(&self.plan, self.chosen.clone(), &self.options, self.length, room);
         let before = self.lines;
-        if let Some((paused, next)) = self.rest.take() {
+        if let Some((lexer, next)) = self.rest.take() {
             let mut table = Table {
-                fields: Fields::resume(source, budget, paused),
+                fields: Fields::resume(source, budget, lexer),
                 options: &self.options,
                 separator: self.separator,
                 columns: self.columns,
@@ -190,12 +190,12 @@ impl Lines {
         let regular = |kind: &Kind| matches!(kind, Kind::Scalar(_) | Kind::Char);
         match &self.plan {
             Wanted::Array(Kind::Boxed(_), Some(1)) => Holds::Text,
-            Wanted::Array(Kind::Boxed(_), _) => Holds::Other,
+            Wanted::Array(Kind::Boxed(_), _) => Holds::Whole,
             Wanted::Array(..) => Holds::Array,
             Wanted::Lines(parts, true) if parts.parts.iter().all(|(_, _, kind)| regular(kind)) => {
                 Holds::Parts
             }
-            _ => Holds::Other,
+            _ => Holds::Whole,
         }
     }
 }
@@ -209,7 +209,8 @@ pub enum Holds {
     Parts,
     /// A box of characters.
     Text,
-    Other,
+    /// What is read as a whole.
+    Whole,
 }
 
 /// The lines of a table that hold data.
@@ -250,7 +251,7 @@ impl Table<'_, '_, '_> {
         &mut self,
         mut next: Option<At>,
         sink: &mut Sink<'_, '_>,
-        enough: &mut dyn FnMut(Read) -> bool,
+        enough: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<bool, DataError> {
         let before = self.lines;
         while let Some(at) = next {
@@ -278,7 +279,7 @@ impl Table<'_, '_, '_> {
                 self.end(at, sink)?;
                 let lines = self.lines - before;
                 let columns = sink.columns(self.columns.unwrap_or(0));
-                if enough(Read { lines, columns, waiting: self.fields.is_waiting() }) {
+                if enough(Progress { lines, columns, waiting: self.fields.is_waiting() }) {
                     return Ok(false);
                 }
             }

@@ -59,7 +59,7 @@ impl<R: Read + Seek + Send> InTable<R> {
         let start = from.stream_position().ok();
         let mut lines = Lines::open(&mut from, budget, how.separator, &how.options, &how.wanted)?;
         let mut room = budget.room();
-        let (vector, whole) = (lines.wants_a_vector(), lines.holds() == Holds::Other);
+        let (vector, whole) = (lines.wants_a_vector(), lines.holds() == Holds::Whole);
         let mut is_line = false;
         let value = lines.read(&mut from, budget, &mut room, &mut |r| {
             is_line = vector && r.columns > 1;
@@ -104,7 +104,7 @@ impl<R: Read + Seek + Send> Items for InTable<R> {
             return Ok(Piece { count: 0, arrays: vec![Vec::new(); self.layout.len()] });
         }
         let mut room = self.budget.room();
-        let enough = &mut |r: csv::lines::Read| r.waiting || r.lines >= most;
+        let enough = &mut |r: csv::lines::Progress| r.waiting || r.lines >= most;
         let read = self.lines.read(&mut self.from, &self.budget, &mut room, enough);
         drop(room);
         let value = read.map_err(|e| self.says(e))?;
