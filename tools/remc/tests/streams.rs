@@ -289,6 +289,12 @@ fn one_after_the_other() {
             ),
             m,
         ),
+        (
+            "[xs (Stream int)] [ys (Stream int n)]) \
+             (unbox (filter (> xs 1) xs) (f k) (sum (* (append f ys) iota{ | [(+ k n)]})))"
+                .to_owned(),
+            two,
+        ),
         // The item before each one.
         (
             ints(
@@ -303,6 +309,7 @@ fn one_after_the_other() {
     let zero = "(: (replicate 0) [int 9])";
     let wholes = [
         ints("(+ (append xs ys) (append ys xs))"),
+        ints("(+ (append xs [1 2 3 4]) (append [1 2 3 4] xs))"),
         ints("(scatter/combine + (append [0] xs) xs xs)"),
         ints("(let ([a (append xs ys)]) (+ a (butlast (append a [0]))))"),
         ints("(let ([a (append xs ys)]) (~(0 1)+ a (iota [7])))"),

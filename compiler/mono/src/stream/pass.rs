@@ -264,7 +264,10 @@ impl Streamer<'_> {
     /// The definitions that sinks want, in order; those of a pass along a root, which knows how long other streams were.
     fn wanted(&self, sinks: &[Sink], root: Option<usize>) -> Vec<usize> {
         let mut open: Vec<usize> = Vec::new();
-        let made = |v: Var, open: &mut Vec<usize>| open.extend(self.def_of.get(&v));
+        // How long an axis of another root is was known before.
+        let axis = |v: Var| self.t.axis_of.get(&v).map(|a| &self.t.axes[*a]);
+        let known = |v: Var| axis(v).is_some_and(|a| root.is_some_and(|root| a.root != root));
+        let made = |v: Var, open: &mut Vec<usize>| open.extend(self.def_of.get(&v).filter(|_| !known(v)));
         for s in sinks {
             match &s.what {
                 What::Fold(f) => fold_uses(f, &mut |v| made(v, &mut open)),
@@ -279,9 +282,7 @@ impl Streamer<'_> {
                 stmt_uses(self.p, &self.defs[k], &mut |v| {
                     made(v, &mut open);
                     // The size of an axis is made with it.
-                    let axis = self.t.axis_of.get(&v).map(|a| &self.t.axes[*a]);
-                    let own = axis.filter(|a| root.is_none_or(|root| a.root == root));
-                    open.extend(own.and_then(|a| a.made_by));
+                    open.extend(axis(v).filter(|_| !known(v)).and_then(|a| a.made_by));
                 });
             }
         }
