@@ -87,8 +87,20 @@ pub struct Options<'o> {
     /// Definitions of closed types that the targets need, none of them an entry, and whose values are known already: they
     /// are inputs, in this order.
     pub given: Vec<GlobalId>,
-    /// Whether whoever runs the program has its streams in pieces. Else they are arrays.
-    pub streams: bool,
+    /// How whoever runs the program has its streams.
+    pub streams: Streams,
+}
+
+/// What goes through memory piece by piece.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Streams {
+    /// Nothing: streams are arrays.
+    #[default]
+    Whole,
+    /// What the program says is a stream.
+    Pieces,
+    /// In a program without streams, also an axis that it does not say that of: for what fits no memory.
+    Strips,
 }
 
 /// The numbers of a device that choose between versions and cut work into blocks. They change the order
@@ -112,6 +124,11 @@ impl Tuning {
     /// For a GPU.
     pub fn gpu() -> Tuning {
         Tuning { thresholds: Thresholds::GPU, target: Target::gpu(), par_outer: None }
+    }
+
+    /// How who runs a program has its streams: a GPU has them as arrays.
+    pub fn streams(&self) -> Streams {
+        if self.target.threads { Streams::Whole } else { Streams::Pieces }
     }
 
     /// With other values for some kinds of numbers.

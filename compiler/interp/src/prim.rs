@@ -22,6 +22,7 @@ macro_rules! for_each_primitive {
             "append" Append shape::append;
             "reverse" Reverse shape::reverse;
             "collect" Collect shape::collect;
+            "streamed" Streamed shape::streamed;
             "rotate" Rotate shape::rotate;
             "transpose" Transpose shape::transpose;
             "indices-of" IndicesOf shape::indices_of;

@@ -34,6 +34,8 @@ type R<T> = Result<T, Fault>;
 
 /// The most elements of an array.
 const MOST: usize = 1 << 28;
+/// The items of a channel that has any number.
+const ENDLESS: usize = 1 << 40;
 
 /// Runs a program; `params` are the values of its parameters, in their order.
 ///
@@ -503,9 +505,12 @@ impl Eval<'_, '_> {
                 let Some(arrays) = self.channels.items.get(*channel) else {
                     return bug("a channel that is not there");
                 };
-                let left = arrays.first().map_or(0, |a| a.dims[0]).saturating_sub(at);
+                let endless = self.p.channels.get(*channel).is_some_and(Channel::is_endless);
+                let there = arrays.first().map_or(0, |a| a.dims[0]);
+                let left = if endless { ENDLESS } else { there.saturating_sub(at) };
                 let chunk = if self.channels.chunk == 0 { left } else { self.channels.chunk };
                 let wanted = match take {
+                    Take::Multiple(n) if endless => chunk.saturating_mul(self.size(*n)?.max(1)),
                     Take::Multiple(n) => chunk.next_multiple_of(self.size(*n)?.max(1)),
                     Take::Exactly(n) => self.size(*n)?,
                     Take::All => left,

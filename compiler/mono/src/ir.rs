@@ -457,6 +457,14 @@ pub struct Channel {
     pub output: Option<usize>,
 }
 
+impl Channel {
+    /// Whether it has any number of items, of which there is nothing but how many are pulled: those of a stream that the
+    /// program makes.
+    pub fn is_endless(&self) -> bool {
+        self.arrays.is_empty() && self.input.is_none() && self.output.is_none()
+    }
+}
+
 /// The operator of a reduction or scan: `λ` of the accumulators, then of the elements.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Combine {

@@ -34,9 +34,10 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Pieces of so many items, if that is said; and of at most an eighth of so many bytes of memory.
+    /// Pieces of so many items, if that is said; and of a small part of so many bytes of memory: there are several arrays of
+    /// each piece, and a piece that is read ahead.
     pub fn new(fixed: Option<u64>, memory: u64) -> Chunk {
-        let most = (memory / 8).clamp(1, MOST);
+        let most = (memory / 32).clamp(1, MOST);
         let bytes = FIRST.min(most);
         let (now, before, settled, pulls, last) = (None, None, false, 0, None);
         Chunk { fixed, most, bytes, now, before, settled, pulls, last }
@@ -107,7 +108,7 @@ mod tests {
         for _ in 0..100 {
             let n = c.next(8, 1000, false);
             assert_eq!(n % 1000, 0);
-            assert!(n * 8 <= (1 << 17) || n == 1000, "{n}");
+            assert!(n * 8 <= (1 << 15) || n == 1000, "{n}");
         }
         assert_eq!(Chunk::new(Some(3), 1 << 30).next(8, 1, false), 3);
         assert_eq!(Chunk::new(Some(3), 1 << 30).next(8, 4, false), 4);

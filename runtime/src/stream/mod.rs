@@ -42,6 +42,9 @@ impl Take {
     }
 }
 
+/// More items than any array has.
+const MOST_ITEMS: u64 = 1 << 62;
+
 /// Items of a channel: of each array the bytes, which a device copies to where it wants them.
 #[derive(Default, Debug)]
 pub struct Piece {
@@ -70,6 +73,8 @@ enum Channel {
     Input(Ahead),
     Result(Box<dyn Sink>),
     Kept(Vec<Kept>),
+    /// Any number of items, of which there is nothing else.
+    Endless,
 }
 
 /// What was pushed so far of one array.
@@ -89,7 +94,8 @@ pub struct Channels {
 pub enum Begin {
     Input(Box<dyn Items>),
     Result(Box<dyn Sink>),
-    /// Its arrays: the base types of their elements, and how many axes an item has.
+    /// Its arrays: the base types of their elements, and how many axes an item has. Without arrays it has as many items as
+    /// are pulled.
     Kept(Vec<(BaseTy, usize)>),
 }
 
@@ -98,6 +104,7 @@ impl Channels {
         let begun = all.into_iter().map(|b| match b {
             Begin::Input(items) => Channel::Input(Ahead::new(items)),
             Begin::Result(sink) => Channel::Result(sink),
+            Begin::Kept(arrays) if arrays.is_empty() => Channel::Endless,
             Begin::Kept(arrays) => {
                 let none =
                     |(base, rank): (BaseTy, usize)| Kept { base, dims: vec![0; rank + 1], bytes: Vec::new() };
@@ -136,7 +143,7 @@ impl Channels {
             Some(Channel::Input(a)) => a.layout().len(),
             Some(Channel::Kept(all)) => all.len(),
             Some(Channel::Result(_)) => 1,
-            None => 0,
+            Some(Channel::Endless) | None => 0,
         }
     }
 
@@ -170,6 +177,16 @@ impl Channels {
                     k.bytes[at as usize * item..(at + n) as usize * item].to_vec()
                 };
                 Ok(Piece { count: n as usize, arrays: all.iter().map(part).collect() })
+            }
+            // Their elements are of any type: as if each had 8 bytes.
+            Some(Channel::Endless) => {
+                let count = match take {
+                    Take::Multiple(n) => self.chunk.next(n.saturating_mul(8), 1, at == 0).saturating_mul(n),
+                    Take::Exactly(n) => n,
+                    Take::All => 0,
+                };
+                let count = usize::try_from(count.min(MOST_ITEMS)).unwrap_or(usize::MAX);
+                Ok(Piece { count, arrays: Vec::new() })
             }
             Some(Channel::Result(_)) => Err("a result is not read".into()),
             None => Err(format!("there is no channel {channel}")),
@@ -205,7 +222,7 @@ impl Channels {
                 }
                 Ok(())
             }
-            Some(Channel::Input(_)) => Err("an input is not written to".into()),
+            Some(Channel::Input(_) | Channel::Endless) => Err("an input is not written to".into()),
             None => Err(format!("there is no channel {channel}")),
         }
     }

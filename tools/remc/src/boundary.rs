@@ -122,6 +122,8 @@ pub struct Streaming {
     pub result: Option<Shared>,
     /// How many items a piece has, as `--chunk` says; without it the run chooses.
     pub chunk: Option<u64>,
+    /// The most memory that the program's data may take, if that is said.
+    pub memory: Option<u64>,
 }
 
 /// The channels of a program that streams.
@@ -129,7 +131,7 @@ pub fn channels(p: &Program, arguments: &[Value], streaming: Streaming) -> B<Opt
     if p.channels.is_empty() {
         return Ok(None);
     }
-    let Streaming { inputs, mut result, chunk } = streaming;
+    let Streaming { inputs, mut result, chunk, memory } = streaming;
     let mut streams: HashMap<usize, _> = inputs.into_iter().collect();
     let mut begin = |c: &Channel| {
         if let Some(result) = result.take_if(|_| c.output.is_some()) {
@@ -154,7 +156,7 @@ pub fn channels(p: &Program, arguments: &[Value], streaming: Streaming) -> B<Opt
         Ok(Begin::Input(Box::new(items)))
     };
     let all = p.channels.iter().map(&mut begin).collect::<B<_>>()?;
-    Ok(Some(Channels::new(all, Chunk::new(chunk, available()))))
+    Ok(Some(Channels::new(all, Chunk::new(chunk, available().min(memory.unwrap_or(u64::MAX))))))
 }
 
 /// The results that a run has pushed.

@@ -7,7 +7,7 @@ use crate::cuda;
 use crate::report::{Failure, Outcome, Reporter, fail, to_stderr, usage};
 use crate::tune::pick::Pick;
 use remc_base::{Diagnostic, Name, Severity, Span};
-use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Tuning, Watch};
+use remc_driver::compile::{CompileError, Kind, Number, Options, Stop, Streams, Tuning, Watch};
 use remc_driver::pipeline::Stage;
 use remc_driver::{Def, InternalBug, LinkedProgram, Session, SourceFile};
 use remc_mono::limits::{Construct, Limitation, TooLarge};
@@ -158,7 +158,10 @@ impl One<'_> {
         };
         let is_cuda = matches!(self.what, Ir::Cuda | Ir::CudaHeader);
         // What is looked at is what the cpu device runs; what is part of other programs has streams as arrays.
-        let streams = matches!(self.what, Ir::Flat | Ir::Kernel | Ir::Llvm | Ir::Asm);
+        let streams = match self.what {
+            Ir::Flat | Ir::Kernel | Ir::Llvm | Ir::Asm => Streams::Pieces,
+            _ => Streams::Whole,
+        };
         let tuning =
             if is_cuda { Tuning::gpu() } else { crate::machine::tuning() }.with(&args.versions.kinds());
         let on = if is_cuda { "cuda" } else { "cpu" };

@@ -21,7 +21,7 @@ use crate::tune::pick::Pick;
 use remc_base::trap::codes::TOO_LARGE;
 use remc_base::value::Data;
 use remc_base::{Diagnostic, GlobalId, IVar, IndexValue, Name, Span, Value};
-use remc_driver::compile::{CompileError, Compiled, Options, Stop, Tuning};
+use remc_driver::compile::{CompileError, Compiled, Options, Stop, Streams, Tuning};
 use remc_driver::pipeline::Stage;
 use remc_driver::program::together;
 use remc_driver::{Db, Def, InternalBug, Session, SourceFile};
@@ -77,7 +77,7 @@ impl Evaluation<'_> {
             return self.one_by_one(targets, show);
         }
         let budget = Budget::of(self.args.memory_limit);
-        let stopped = match self.compile(targets, &[], &mut dumps)? {
+        let stopped = match self.compile(targets, &[], self.streams(), &mut dumps)? {
             Ok(kernel) => {
                 match self.execute(kernel, (&[], &[]), (Vec::new(), Streaming::default()), &budget)? {
                     Ok((value, report)) => {
@@ -128,7 +128,7 @@ impl Evaluation<'_> {
         let budget = Budget::of(self.args.memory_limit);
         let (indices, arguments, streams) = match &definition.entry {
             None => (Vec::new(), self.given.iter().map(|(_, value)| value.clone()).collect(), Vec::new()),
-            Some(sig) if !self.streams() => {
+            Some(sig) if self.streams() == Streams::Whole => {
                 let arguments = inputs::read_all(&global.name, sig, &self.args.inputs, &budget)?;
                 (solve(sig, &arguments)?, arguments, Vec::new())
             }
@@ -140,14 +140,25 @@ impl Evaluation<'_> {
         if self.device == Device::Interp {
             dumps.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
         } else {
-            match self.compile(&[target], &crate::boundary::ranks(&indices), &mut dumps)? {
+            let ranks = crate::boundary::ranks(&indices);
+            match self.compile(&[target], &ranks, self.streams(), &mut dumps)? {
                 Ok(kernel) => {
                     let signature = definition.entry.as_ref().map(|e| e.indices.as_slice());
                     let indices = (signature.unwrap_or_default(), indices.as_slice());
-                    let written = self.written(&kernel.program)?;
-                    let chunk = self.args.chunk;
-                    let streaming = Streaming { inputs: streams, result: written.clone(), chunk };
-                    let ran = self.execute(kernel, indices, (arguments, streaming), &budget)?;
+                    let again = self.spare(&arguments, &streams, &budget);
+                    let (mut written, mut ran) =
+                        self.attempt(kernel, indices, (arguments, streams), &budget)?;
+                    if let (Err(e), Some(arguments)) = (&ran, again)
+                        && e.code == TOO_LARGE
+                        && let Ok(kernel) = self.compile(&[target], &ranks, Streams::Strips, &mut dumps)?
+                        && !kernel.program.channels.is_empty()
+                    {
+                        let more = self.attempt(kernel, indices, (arguments, Vec::new()), &budget)?;
+                        // Where that does not fit either, what was too large first is told.
+                        if !matches!(&more.1, Err(e) if e.code == TOO_LARGE) {
+                            (written, ran) = more;
+                        }
+                    }
                     let (value, report) = match ran {
                         Err(_) if written.as_ref().is_some_and(Shared::is_over) => {
                             let ended = self.output.zip(written).map(|(to, w)| to.finish(&w));
@@ -190,6 +201,30 @@ impl Evaluation<'_> {
         Ok(Report::default())
     }
 
+    /// Runs kernels; with where the result has gone, if that is written as it comes.
+    #[expect(clippy::type_complexity, reason = "what a run gives, and where it goes")]
+    fn attempt(
+        &self,
+        kernels: Arc<Compiled>,
+        indices: (&[IVar], &[IndexValue]),
+        (arguments, streams): (Vec<Value>, inputs::Streams),
+        budget: &Budget,
+    ) -> Outcome<(Option<Shared>, Result<(Option<Value>, Report), RuntimeError>)> {
+        let written = self.written(&kernels.program)?;
+        let (chunk, memory) = (self.args.chunk, Some(budget.limit()));
+        let streaming = Streaming { inputs: streams, result: written.clone(), chunk, memory };
+        let ran = self.execute(kernels, indices, (arguments, streaming), budget)?;
+        Ok((written, ran))
+    }
+
+    /// The arguments once more, for a program that turns out not to fit into memory: there it may be compiled to go along
+    /// an axis piece by piece. `None` where it reads streams already, or its arguments are what memory is full of.
+    fn spare(&self, arguments: &[Value], streams: &inputs::Streams, budget: &Budget) -> Option<Vec<Value>> {
+        let bytes = arguments.iter().map(|v| (v.data.len() * v.data.atom_size()) as u64).sum::<u64>();
+        let fits = self.device == Device::Cpu && streams.is_empty() && bytes <= budget.limit() / 16;
+        fits.then(|| arguments.to_vec())
+    }
+
     /// A definition without parameters, by an interpreter that keeps what it has computed.
     pub fn again(&self, interp: &Interp<'_>, global: &GlobalId) -> Outcome<Value> {
         self.interpret(&Budget::of(self.args.memory_limit), || interp.eval_definition(global))
@@ -200,6 +235,7 @@ impl Evaluation<'_> {
         &self,
         targets: &[Def<'_>],
         ranks: &[usize],
+        streams: Streams,
         dumps: &mut Dumps,
     ) -> Outcome<Result<Arc<Compiled>, CompileError>> {
         let (session, args) = (self.session, self.args);
@@ -220,7 +256,6 @@ impl Evaluation<'_> {
         named.retain(|name, _| name.starts_with(&format!("{}/", target.name)) || !other(name));
         let stop_after = args.stop_after_pass;
         let given = self.given.iter().map(|(g, _)| g.clone()).collect();
-        let streams = self.streams();
         let options =
             Options { stop_after, tuning, tuned, named, size_limit, given, streams, ..Options::default() };
         match dumps.compile(session, self.file, targets, ranks, options)? {
@@ -252,8 +287,8 @@ impl Evaluation<'_> {
     }
 
     /// Whether the device goes through streams piece by piece. For the others they are arrays.
-    fn streams(&self) -> bool {
-        self.device == Device::Cpu
+    fn streams(&self) -> Streams {
+        if self.device == Device::Cpu { Streams::Pieces } else { Streams::Whole }
     }
 
     /// Runs kernels on the device.

@@ -544,3 +544,109 @@ fn what_goes_wrong_on_the_way() {
     let o = remc(&["run", &none, "--device", "cpu", "--chunk", "2", "--input", "xs=[[] [] []]"]);
     assert_eq!(text(&o.stdout), "(array [3 0] int)\n");
 }
+
+/// A stream of squares.
+const SQUARES: &str = "(produce n (λ ([i int]) (* i i)))";
+
+#[test]
+fn streams_that_a_program_makes() {
+    let with = |body: &str| format!("[n int]) {}", body.replace("SQUARES", SQUARES));
+    let named = |body: &str| with(&format!("(unbox SQUARES (xs k) {body})"));
+    let mut programs: Vec<String> = [
+        "SQUARES",
+        "(sum SQUARES)",
+        "(values (sum SQUARES) (length SQUARES))",
+        "(sum (produce 6 (λ ([i int]) (* n i))))",
+        "(produce n (λ ([i int]) [i (* 2 i) n]))",
+        "(reduce + (produce n (λ ([i int]) [i (* 2 i) n])))",
+        "(produce n (λ ([i int]) (values i (* 2 i))))",
+        "(produce n (λ ([i int]) (iota1 (% i 3))))",
+        "(produce n (λ ([i int]) (sum (produce 3 (λ ([j int]) (* i j))))))",
+        "(mean (produce n (λ ([i int]) (cast float i))))",
+        // Sizes of streams that are those of others, their values, and made of them.
+        "(sum (produce (sum SQUARES) square))",
+        "(sum (produce (length SQUARES) square))",
+        "(unbox SQUARES (xs k) (unbox (produce 3 square) (ys j) (values (sum xs) (iscan + ys))))",
+        // In rounds and branches.
+        "(iterate 3 (λ ([s int]) (% (sum (produce s square)) 100)) n)",
+        "(if (> n 3) (sum SQUARES) 0)",
+    ]
+    .map(with)
+    .into();
+    programs.extend(
+        [
+            "(sum (filter (> xs 5) xs))",
+            "(values (sum xs) (sort (collect xs)))",
+            "(values (tail xs) (butlast xs))",
+            "(diff xs)",
+            "(scan/zero + 0 xs)",
+            "(append xs [1 2 3])",
+            "(append xs xs)",
+            "(histogram 3 (% xs 3))",
+            "(fold (λ ([x int] [a int]) (+ x (* 3 a))) 1 xs)",
+            "(values (head xs) (last xs) (argmax xs))",
+            "(sum (square (- xs (reduce max2 xs))))",
+        ]
+        .map(named),
+    );
+    let n: &[&str] = &["n=7"];
+    let all: Vec<(&str, &[&str])> = programs.iter().map(|p| (p.as_str(), n)).collect();
+    agrees(&all);
+    agrees(&[
+        (&with("SQUARES"), &["n=0"]),
+        (&with("(sum SQUARES)"), &["n=0"]),
+        ("[n int] [ts (Stream int)]) (values (sum ts) (sum (produce n square)))", &["n=4", "ts=[1 2 3]"]),
+        ("[ts (Stream int)]) (sum (produce (length ts) square))", &["ts=[1 2 3]"]),
+        ("[ts (Stream int)]) (sum (produce (sum ts) square))", &["ts=[1 2 3]"]),
+        (
+            "[ys [float k]]) (unbox (produce k (λ ([i int]) (index-item ys i))) (xs j) (sum (square (- xs (mean xs)))))",
+            &["ys=[1.0 2.0 3.0]"],
+        ),
+        (
+            "[ys [float k]]) (sum (produce k (λ ([i int]) (* (cast float i) (index-item ys i)))))",
+            &["ys=[1.0 2.0 3.0]"],
+        ),
+    ]);
+    right_or_refused(&with("(sort SQUARES)"), n);
+    fails(&["run", "-e", "(sum (produce -3 square))", "--device", "cpu"], 3, "is negative: -3");
+}
+
+/// A program of `n`, a million, with memory for all of its arrays, and with much less: the same value, or there is no room.
+#[test]
+fn what_fits_no_memory_goes_in_pieces() {
+    let run = |body: &str, more: &[&str]| {
+        let entry = format!("(entry (main [n int]) (unbox (iota1 n) (xs k) {body}))");
+        let args =
+            ["run", "--expression", &entry, "--entry", "main", "--device", "cpu", "--input", "n=1000000"];
+        let o = remc(&args.iter().chain(more).copied().collect::<Vec<_>>());
+        (o.status.code(), text(&o.stdout), text(&o.stderr))
+    };
+    let little = ["--memory-limit", "2M"];
+    for body in [
+        "(sum (square (iscan + xs)))",
+        "(values (sum (iscan + xs)) (reduce max2 (iscan + xs)))",
+        "(let ([s (iscan + (% xs 7))]) (values (sum s) (last s) (index-item s 5)))",
+        "(unbox (filter (= 3 (% (iscan + xs) 5)) xs) (ys j) (sum ys))",
+        "(let ([s (iscan max2 (% (* xs 7919) 10007))]) (sum (- (tail s) (butlast s))))",
+        "(histogram 5 (% (iscan + xs) 5))",
+        "(fold (λ ([x int] [a int]) (% (+ x (* 3 a)) 1009)) 1 (iscan + xs))",
+        "(let ([s (iscan + xs)]) (sum (% s (+ 1 (reduce max2 (% s 10))))))",
+        "(iterate 3 (λ ([s int]) (sum (% (iscan + xs) (+ s 7)))) 1)",
+        "(if (> n 10) (sum (iscan + xs)) 3)",
+        "(unbox (iota1 (quotient n 2)) (ys j) (values (sum (iscan + xs)) (sum (iscan max2 ys))))",
+    ] {
+        let (code, meant, err) = run(body, &[]);
+        assert_eq!(code, Some(0), "{body}: {err}");
+        let (code, given, err) = run(body, &little);
+        assert_eq!((code, given), (Some(0), meant), "{body}: {err}");
+    }
+    // What needs all of it is told as ever.
+    let (code, _, err) = run("(sum (reverse (iscan + xs)))", &little);
+    assert!(code == Some(3) && err.contains("an array of shape [1000000] is too large"), "{err}");
+    // What is written as it comes needs no memory for itself.
+    let folder = Folder::new("strips");
+    let to = folder.path("out.npy");
+    let (code, _, err) = run("(iscan + xs)", &["--memory-limit", "2M", "-o", &to]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(std::fs::metadata(&to).map(|m| m.len()).ok(), Some(8_000_128));
+}

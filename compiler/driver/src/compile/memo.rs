@@ -14,7 +14,7 @@
 
 use super::kept::Compiled;
 use super::steps::Steps;
-use super::{C, Named, Thresholds, Tuning, broken};
+use super::{C, Named, Streams, Thresholds, Tuning, broken};
 use crate::database::{Db, SourceFile};
 use crate::names::{Def, DefKind, def_of};
 use crate::pipeline::Stage;
@@ -44,9 +44,9 @@ pub struct Unit<'db> {
     /// The definitions whose values are inputs.
     #[returns(deref)]
     pub given: Vec<GlobalId>,
-    /// Whether who runs it has its streams in pieces.
+    /// How who runs it has its streams.
     #[returns(copy)]
-    pub streams: bool,
+    pub streams: Streams,
 }
 
 impl<'db> Unit<'db> {

@@ -3,7 +3,7 @@
 //! that cutting off ever more of the optimiser finds the pass that breaks a program.
 
 use super::kept::{Compiled, Kept};
-use super::{C, CompileError, Named, Target, Thresholds, Watch, broken};
+use super::{C, CompileError, Named, Streams, Target, Thresholds, Watch, broken};
 use crate::database::Db;
 use crate::numbers::{numbers, set_numbers};
 use crate::pipeline::Stage;
@@ -68,29 +68,42 @@ impl<'s> Steps<'s, '_> {
         &mut self,
         mut p: remc_mono::ir::Program,
         rows: opt::RowsAre,
-        streams: bool,
+        streams: Streams,
     ) -> C<remc_mono::ir::Program> {
         match (stream::streams(&p), streams) {
-            (true, true) => p = self.streamed(p)?,
-            (true, false) => stream::whole(&mut p),
-            _ => {}
+            (true, Streams::Whole) => stream::whole(&mut p),
+            (true, _) => {
+                self.streamed(&mut p, |p| stream::stream(p))?;
+            }
+            (false, Streams::Strips) => {
+                self.streamed(&mut p, |p| {
+                    if let Some(strips) = stream::strips(p) {
+                        *p = strips;
+                    }
+                    Ok(())
+                })?;
+            }
+            (false, _) => {}
         }
         self.optimised(&mut p, opt::Rounds::at_segment(rows), |_| true)?;
         Ok(p)
     }
 
     /// Makes loops over pieces, and optimises what is in them as the whole was.
-    fn streamed(&mut self, mut p: remc_mono::ir::Program) -> C<remc_mono::ir::Program> {
+    fn streamed(
+        &mut self,
+        p: &mut remc_mono::ir::Program,
+        pieces: impl FnOnce(&mut remc_mono::ir::Program) -> Result<(), stream::Unstreamable>,
+    ) -> C<()> {
         self.step(Stage::Stream, || {
-            stream::stream(&mut p).map_err(|e| {
+            pieces(p).map_err(|e| {
                 let at = if p.provs.contains(e.at) { p.provs.trace(e.at) } else { Vec::new() };
                 CompileError::Unstreamable(e, at)
             })
         })?;
-        self.verify("stream", || remc_mono::verify::verify(&p).map_err(|e| e.to_string()))?;
-        self.done(Stage::Stream, &|| remc_mono::print::print_program(&p));
-        self.optimised(&mut p, opt::Rounds::default(), |k| opt::PASSES[k].info != opt::segment::PASS)?;
-        Ok(p)
+        self.verify("stream", || remc_mono::verify::verify(p).map_err(|e| e.to_string()))?;
+        self.done(Stage::Stream, &|| remc_mono::print::print_program(p));
+        self.optimised(p, opt::Rounds::default(), |k| opt::PASSES[k].info != opt::segment::PASS)
     }
 
     /// Runs passes as long as `goes_on` says of the next one.

@@ -215,9 +215,31 @@ impl<'a> Build<'a> {
         (0..n).map(|i| self.index(array, &[Atom::int(i as i64)])).collect()
     }
 
-    /// Whether an input is a stream, and this is no iteration that could run beside others.
+    /// Whether there is a stream, and this is no iteration that could run beside others.
     pub fn has_streams(&self) -> bool {
-        self.scopes.len() == 1 && self.program.inputs.iter().any(|i| matches!(i, Input::Stream { .. }))
+        let is_made = |c: &Channel| c.is_endless();
+        let is_read = |i: &Input| matches!(i, Input::Stream { .. });
+        self.is_outermost()
+            && (self.program.inputs.iter().any(is_read) || self.program.channels.iter().any(is_made))
+    }
+
+    /// Whether this is no iteration that could run beside others.
+    pub fn is_outermost(&self) -> bool {
+        self.scopes.len() == 1
+    }
+
+    /// Another name of a size, for a streamed axis whose items the program makes: so many items of a channel that has any
+    /// number.
+    pub fn streamed_size(&mut self, n: Atom) -> R<Atom> {
+        let name: Name = match n {
+            Atom::Var(v) => self.program.vars[v].name.clone(),
+            Atom::Const(_) => "items".into(),
+        };
+        let channel = self.program.channels.len();
+        self.program.channels.push(Channel { name, arrays: Vec::new(), input: None, output: None });
+        let size = self.program.fresh("items", Ty::int());
+        self.emit(vec![size], Exp::Pull { channel, at: Atom::int(0), take: Take::Exactly(n) })?;
+        Ok(size.into())
     }
 
     /// An array, pushed to a channel and pulled as a whole.

@@ -146,6 +146,10 @@ impl Streamer<'_> {
 
     /// Puts a statement where it belongs.
     pub(super) fn place(&mut self, s: Stmt, l: &mut Levels) -> S {
+        if let Some((channel, n)) = begins(self.p, &s) {
+            self.begin(s.pat[0], channel, n, l);
+            return Ok(());
+        }
         self.shorter(&s);
         let kind = self.kind(&s)?;
         let mut level = 0;
@@ -161,6 +165,11 @@ impl Streamer<'_> {
                 of = of.max(at_end);
             }
             level = level.max(of);
+        }
+        // A stream that the program makes begins when it is known how many items that are.
+        if let Kind::Def(axis) | Kind::Fold(Fold { along: axis, .. }) = &kind {
+            let size = self.t.axes[self.t.axes[*axis].root].size;
+            level = level.max(l.of.get(&size).copied().unwrap_or(0));
         }
         // What is pushed later comes behind, and what is pulled is what was pushed.
         if let Exp::Pull { channel, .. } | Exp::Push { channel, .. } = &s.exp {
@@ -199,6 +208,19 @@ impl Streamer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A stream whose items the program makes, so many: no array is read for it, and its length is known before.
+    fn begin(&mut self, size: Var, channel: usize, n: Atom, l: &mut Levels) {
+        let mut level = 0;
+        if let Some(v) = n.as_var() {
+            level = l.of.get(&v).copied().unwrap_or(0);
+            level = level.max(self.needs_end(v, l).unwrap_or(0));
+        }
+        l.of.insert(size, level);
+        let axis = self.axis(size, None, None);
+        self.ends.insert(size, self.end(n));
+        self.sources.push(SourceInput { channel, axis, arrays: Vec::new(), axes: Vec::new() });
     }
 
     /// The level at which the size of an axis is known; it is counted then. `None` of what is no such size, or known.

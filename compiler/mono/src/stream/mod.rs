@@ -57,6 +57,7 @@ mod pass;
 mod pick;
 mod scan;
 mod starts;
+mod strips;
 mod window;
 
 use crate::ir::*;
@@ -66,6 +67,7 @@ use levels::{Group, Sink, What};
 use remc_base::Prov;
 use remc_base::pass::PassInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
+pub use strips::strips;
 
 pub const PASS: PassInfo = PassInfo {
     name: "stream",
@@ -246,7 +248,7 @@ type S<T = ()> = Result<T, Unstreamable>;
 /// # Errors
 /// What cannot be done piece by piece, with its place.
 pub fn stream(p: &mut Program) -> S {
-    if !p.inputs.iter().any(|i| matches!(i, Input::Stream { .. })) {
+    if !streams(p) {
         return Ok(());
     }
     let body = std::mem::take(&mut p.body);
@@ -276,6 +278,18 @@ pub fn stream(p: &mut Program) -> S {
 /// Whether a program has a stream whose pieces are still to be made.
 pub fn streams(p: &Program) -> bool {
     p.inputs.iter().any(|i| matches!(i, Input::Stream { .. }))
+        || p.body.stmts.iter().any(|s| begins(p, s).is_some())
+}
+
+/// Of a statement that says that an axis is streamed, whose items the program makes: its channel, and how many items those
+/// are.
+fn begins(p: &Program, s: &Stmt) -> Option<(usize, Atom)> {
+    match s.exp {
+        Exp::Pull { channel, take: Take::Exactly(n), .. } => {
+            p.channels.get(channel).is_some_and(Channel::is_endless).then_some((channel, n))
+        }
+        _ => None,
+    }
 }
 
 /// Streams as the arrays that they are, for languages without them.
@@ -291,6 +305,9 @@ pub fn whole(p: &mut Program) {
     for s in std::mem::take(&mut p.body.stmts) {
         match &s.exp {
             Exp::Push { channel, arrays } => drop(pushed.insert(*channel, arrays.clone())),
+            Exp::Pull { take: Take::Exactly(n), .. } if s.pat.len() == 1 => {
+                stmts.push(Stmt { exp: Exp::Atom(*n), pat: s.pat, prov: s.prov });
+            }
             Exp::Pull { channel, .. } => {
                 let arrays = pushed.remove(channel).unwrap_or_default();
                 let count = arrays.first().and_then(|v| p.vars[*v].ty.dims.first().copied());
@@ -420,7 +437,7 @@ impl Streamer<'_> {
     /// A statement that is not along a stream, with the sizes of streams that have ended; bodies that go along one have
     /// their own statements for that.
     fn at_end(&mut self, mut s: Stmt) -> Stmt {
-        let inside = !self.is_along(&s);
+        let inside = !self.is_along(&s) && !self.makes_along(&s.exp);
         let ends = &self.ends;
         let mut end = |a: &mut Atom| {
             if let Some(e) = a.as_var().and_then(|v| ends.get(&v)) {
@@ -471,7 +488,7 @@ impl Streamer<'_> {
 
     /// The same with what is in its bodies, if those go along streams.
     fn whole(&mut self, mut s: Stmt) -> S<Stmt> {
-        if !self.is_along(&s) {
+        if !self.is_along(&s) && !self.makes_along(&s.exp) {
             return Ok(s);
         }
         let kept = std::mem::replace(&mut self.prov, s.prov);
@@ -483,6 +500,16 @@ impl Streamer<'_> {
         }
         self.prov = kept;
         Ok(s)
+    }
+
+    /// Whether a branch or loop makes something along a stream: one that the program makes needs no array from outside.
+    fn makes_along(&self, exp: &Exp) -> bool {
+        let mut any = false;
+        if matches!(exp, Exp::If { .. } | Exp::For { .. } | Exp::While { .. }) {
+            let mut look = |s: &Stmt| any |= s.exp.axes().iter().any(|a| self.t.streamed(a.size).is_some());
+            exp.bodies().into_iter().for_each(|b| b.for_each_stmt(&mut look));
+        }
+        any
     }
 
     fn no<T>(&self, why: Why, axis: usize) -> S<T> {

@@ -91,6 +91,13 @@ impl Carried {
     }
 }
 
+/// A stream whose items the program makes: how many these are, and how many elements one has at most.
+#[derive(Clone, Copy)]
+struct Made {
+    items: Atom,
+    elements: Atom,
+}
+
 /// The body of a loop in the making.
 struct Round<'a> {
     t: &'a Tables,
@@ -100,6 +107,8 @@ struct Round<'a> {
     piece: Piece,
     /// How many items were before.
     at: Var,
+    /// Of a stream that the program makes.
+    made: Option<Made>,
     /// What the scans of it leave for the next round.
     prefixes: FxHashMap<usize, Vec<Atom>>,
 }
@@ -114,15 +123,27 @@ impl Streamer<'_> {
         }
         let pass = self.gathered(root, sinks, more);
         let first = pass.sources[0];
+        let items = self.end(self.t.axes[root].size.into());
         let mut e = Emit::new(self.p, self.prov);
         e.stmts = std::mem::take(out);
-        let tile = pass.tiled.then(|| tile_of(&mut e, &self.sources[pass.sources[0]]));
+        let source = &self.sources[first];
+        let known: FxHashSet<Var> = e.stmts.iter().flat_map(|s| s.pat.iter().copied()).collect();
+        let made = source.arrays.is_empty().then(|| elements_of(&mut e, &self.t, root, &known));
+        let tile = match (pass.tiled, made) {
+            (false, _) => None,
+            (true, Some(elements)) => Some(tile_of(&mut e, elements)),
+            (true, None) => {
+                let elements = elements_read(&mut e, source);
+                Some(tile_of(&mut e, elements))
+            }
+        };
+        let made = made.map(|elements| Made { elements, items });
         let states: Vec<State> = pass.carried.iter().map(|c| c.state(&mut e)).collect();
         let (at, going) = (e.p.fresh("at", Ty::int()), e.p.fresh("going", Ty::scalar(BaseTy::Bool)));
         let before = std::mem::take(&mut e.stmts);
         let piece = Piece::new(self.t.along.clone(), root, tile);
         let (t, sources, aliases) = (&self.t, &self.sources[..], &self.aliases[..]);
-        let mut round = Round { t, sources, aliases, e, piece, at, prefixes: FxHashMap::default() };
+        let mut round = Round { t, sources, aliases, e, piece, at, made, prefixes: FxHashMap::default() };
         let count = round.pull(&pass, &states);
         for def in &pass.defs {
             round.define(&pass, &states, def);
@@ -242,6 +263,8 @@ impl Streamer<'_> {
     fn ended(&mut self, axis: usize, length: Var) {
         let size = self.t.axes[axis].size;
         self.ends.entry(size).or_insert(length.into());
+        // Streams that have as many items as this one had.
+        self.ends.values_mut().filter(|n| **n == size.into()).for_each(|n| *n = length.into());
         self.t.axis_of.insert(length, axis);
     }
 
@@ -306,6 +329,10 @@ impl Round<'_> {
         let mut elements: FxHashMap<usize, Atom> = FxHashMap::default();
         for k in &pass.sources {
             let source = &self.sources[*k];
+            if let Some(made) = self.made {
+                count = Some(self.make(source.channel, made));
+                break;
+            }
             let take = match count {
                 None => Take::Multiple(self.piece.tile.unwrap_or(Atom::int(1))),
                 // Where one stream has ended another one has to have, too.
@@ -351,6 +378,24 @@ impl Round<'_> {
         }
         self.name_aliases();
         count
+    }
+
+    /// How many items of a stream that the program makes are the next piece. The channel is asked for a number of elements,
+    /// since what those are is known here alone.
+    fn make(&mut self, channel: usize, made: Made) -> Atom {
+        let (tile, at) = (self.piece.tile, self.at);
+        let e = &mut self.e;
+        let many = e.p.fresh("elements", Ty::int());
+        let take = Take::Multiple(made.elements);
+        e.push(vec![many], Exp::Pull { channel, at: at.into(), take });
+        let mut items = e.op("items", ScalarOp::Quotient, &[many.into(), made.elements]);
+        if let Some(tile) = tile {
+            let tiles = e.op("tiles", ScalarOp::Quotient, &[items, tile]);
+            let tiles = e.op("tiles", ScalarOp::Max2, &[tiles, Atom::int(1)]);
+            items = e.op("items", ScalarOp::Mul, &[tiles, tile]);
+        }
+        let left = e.op("left", ScalarOp::Sub, &[made.items, at.into()]);
+        e.op("items", ScalarOp::Min2, &[items, left])
     }
 
     /// Stops where another stream of one length has another number of items: it is told how many there are of each, up to
@@ -553,18 +598,44 @@ fn fold_uses(fold: &Fold, f: &mut impl FnMut(Var)) {
     fold.before.iter().for_each(|s| exp_uses(&s.exp, f));
 }
 
-/// How many items a tile has: fewer where they are large.
-fn tile_of(e: &mut Emit<'_>, source: &SourceInput) -> Atom {
-    let mut most = Atom::int(1);
-    for v in &source.arrays {
-        let dims = e.p.vars[*v].ty.dims.clone();
-        let mut elements = Atom::int(1);
-        for d in dims.iter().skip(1) {
-            elements = e.op("elements", ScalarOp::Mul, &[elements, *d]);
+/// The most elements that an item of a stream has, of the arrays that are read for it.
+fn elements_read(e: &mut Emit<'_>, source: &SourceInput) -> Atom {
+    let items: Vec<Vec<Atom>> = source.arrays.iter().map(|v| e.p.vars[*v].ty.dims[1..].to_vec()).collect();
+    most_elements(e, &items)
+}
+
+/// The same of a stream that the program makes, of the arrays along it, as far as it is known before what sizes they have.
+fn elements_of(e: &mut Emit<'_>, t: &Tables, root: usize, known: &FxHashSet<Var>) -> Atom {
+    let is_known = |d: &Atom| d.as_var().is_none_or(|v| known.contains(&v) || e.p.params.contains(&v));
+    let mut items: Vec<Vec<Atom>> = Vec::new();
+    for (v, along) in t.along.iter().filter(|(_, a)| a.axis == root) {
+        let mut dims = e.p.vars[*v].ty.dims.clone();
+        dims.remove(along.dim);
+        if !dims.is_empty() && dims.iter().all(is_known) && !items.contains(&dims) {
+            items.push(dims);
         }
-        most = e.op("most", ScalarOp::Max2, &[most, elements]);
     }
-    let tile = e.op("tile", ScalarOp::Quotient, &[Atom::int(TILE_ELEMENTS), most]);
+    items.sort_by_key(|dims| dims.iter().map(|d| (d.as_int(), d.as_var())).collect::<Vec<_>>());
+    most_elements(e, &items)
+}
+
+fn most_elements(e: &mut Emit<'_>, items: &[Vec<Atom>]) -> Atom {
+    let mut most = Atom::int(1);
+    for dims in items {
+        let elements = dims.iter().fold(Atom::int(1), |n, d| match n.as_int() {
+            Some(1) => *d,
+            _ => e.op("elements", ScalarOp::Mul, &[n, *d]),
+        });
+        if elements.as_int() != Some(1) {
+            most = e.op("most", ScalarOp::Max2, &[most, elements]);
+        }
+    }
+    most
+}
+
+/// How many items a tile has: fewer where they have many elements.
+fn tile_of(e: &mut Emit<'_>, elements: Atom) -> Atom {
+    let tile = e.op("tile", ScalarOp::Quotient, &[Atom::int(TILE_ELEMENTS), elements]);
     let tile = e.op("tile", ScalarOp::Min2, &[tile, Atom::int(TILE)]);
     e.op("tile", ScalarOp::Max2, &[tile, Atom::int(1)])
 }

@@ -13,7 +13,7 @@ use crate::compile::{ranks, refuse};
 use crate::report::{Failure, Outcome, Reporter, to_stdout};
 
 use crate::tune::pick::Pick;
-use remc_driver::compile::{CompileError, Number, Options, Stop, Tuning};
+use remc_driver::compile::{CompileError, Number, Options, Stop, Streams, Tuning};
 use remc_driver::{Def, InternalBug, Session, SourceFile};
 use std::cell::RefCell;
 
@@ -22,7 +22,7 @@ pub fn of(session: &Session, file: SourceFile, target: Def<'_>) -> Outcome<Resul
     let program = session.link(file, &[target]);
     session.verify(&program, file)?;
     let ranks = ranks(session, &program, &[target], &[])?.remove(0);
-    let options = Options { to: Some("flat"), streams: true, ..Options::default() };
+    let options = Options { to: Some("flat"), streams: Streams::Pieces, ..Options::default() };
     let flat = match session.compile(file, &[target], &ranks, options) {
         Ok(Stop::Flat(flat)) => flat,
         Ok(_) => {
@@ -69,7 +69,7 @@ pub fn loaded(session: &Session, file: SourceFile, args: &ExplainPerf, reporter:
         let read = |all: &[Number]| *numbers.borrow_mut() = all.to_vec();
         let read = Some(&read as &dyn Fn(&[Number]));
         let named = named.clone();
-        let streams = !tuning.target.threads;
+        let streams = tuning.streams();
         let options =
             Options { to: Some(to), tuning, tuned, named, read, size_limit, streams, ..Options::default() };
         session.compile(file, &[target], &ranks, options).or_else(|e| refuse(session, reporter, e))

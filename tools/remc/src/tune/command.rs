@@ -171,7 +171,7 @@ fn on<D: Runs>(
         to: Some(to),
         tuning: device.tuning(),
         size_limit: args.size.limit,
-        streams: !device.tuning().target.threads,
+        streams: device.tuning().streams(),
         ..Options::default()
     };
     let compiled = |to| -> Outcome<Stop> {

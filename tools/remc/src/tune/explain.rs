@@ -124,7 +124,7 @@ fn beside(
     let flat = |named: Named| {
         let options = Options {
             to: Some("flat"),
-            streams: !tuning.target.threads,
+            streams: tuning.streams(),
             tuning,
             named,
             size_limit: args.size.limit,
@@ -152,7 +152,7 @@ fn beside(
     let (size_limit, named) = (args.size.limit, versions.clone());
     let options = Options {
         to: Some("kernel"),
-        streams: !tuning.target.threads,
+        streams: tuning.streams(),
         tuning,
         named,
         read: Some(&read),

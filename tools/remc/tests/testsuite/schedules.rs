@@ -103,7 +103,7 @@ pub fn flat(path: &Path, threads: bool) -> Result<Option<remc_flat::ir::Program>
         return Ok(None);
     }
     let tuning = if threads { Tuning::gpu() } else { Tuning::default() };
-    let options = Options { to: Some("flat"), tuning, streams: !threads, ..Options::default() };
+    let options = Options { to: Some("flat"), tuning, streams: tuning.streams(), ..Options::default() };
     match session.compile(file, &targets, &[], options) {
         Ok(Stop::Flat(flat)) => Ok(Some(flat.as_ref().clone())),
         _ => Ok(None),

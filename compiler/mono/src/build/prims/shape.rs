@@ -159,6 +159,12 @@ pub(super) fn collect<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     collected(b, &xs)
 }
 
+/// A size by another name: axes of that are gone along piece by piece. The number itself where iterations run beside others.
+pub(super) fn streamed<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let n = c.base(0)?;
+    Ok(Val::Base(if b.is_outermost() { b.streamed_size(n)? } else { n }))
+}
+
 fn collected<'a>(b: &mut Build<'a>, xs: &Val<'a>) -> R<Val<'a>> {
     Ok(match xs {
         Val::Base(Atom::Var(v)) => Val::Base(b.all_of(*v)?),
