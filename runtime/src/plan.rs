@@ -485,7 +485,11 @@ impl<'a, M: Machine> Plan<'a, M> {
                     Take::Exactly(n) => stream::Take::Exactly(number(self.int(*n)?)),
                     Take::All => stream::Take::All,
                 };
-                let (n, all) = self.machine.pull(s.prov, *channel, at, take)?;
+                let endless = self.p.channels.get(*channel).is_some_and(|c| c.is_endless());
+                let (n, all) = match take {
+                    stream::Take::Exactly(n) if endless => (usize::try_from(n).unwrap_or(0), Vec::new()),
+                    _ => self.machine.pull(s.prov, *channel, at, take)?,
+                };
                 if all.len() != buffers.len() {
                     return broken(format!("{} arrays of channel {channel}", all.len()));
                 }

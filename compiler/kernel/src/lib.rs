@@ -10,6 +10,7 @@ pub mod lower;
 pub mod memory;
 pub mod parse;
 pub mod parts;
+pub mod predicate;
 pub mod print;
 pub mod race;
 pub mod rows;

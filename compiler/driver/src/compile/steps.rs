@@ -73,7 +73,7 @@ impl<'s> Steps<'s, '_> {
         match (stream::streams(&p), streams) {
             (true, Streams::Whole) => stream::whole(&mut p),
             (true, _) => {
-                self.streamed(&mut p, |p| stream::stream(p))?;
+                self.streamed(&mut p, stream::stream)?;
             }
             (false, Streams::Strips) => {
                 self.streamed(&mut p, |p| {

@@ -7,8 +7,10 @@ use super::plan::Plan;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
+use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
+use rustc_hash::FxHashMap;
 
 impl Plan {
     /// The tiles of an axis that is reduced or scanned.
@@ -30,6 +32,10 @@ impl Plan {
         tiles: Tiles,
     ) -> L<Vec<mono::Var>> {
         let (vars, outs) = self.partial_arrays(space, op, tiles)?;
+        if let Some(width) = self.strips_of_reduction(axis, leaf)? {
+            self.partial_strips(space, axis, op, leaf, (tiles, width), &outs)?;
+            return Ok(vars);
+        }
         let Some((last, outer)) = space.split_last().filter(|(last, _)| self.has_columns(last, leaf)) else {
             self.partial_rows(space, axis, op, leaf, tiles, &outs)?;
             return Ok(vars);
@@ -101,6 +107,79 @@ impl Plan {
             }
             Ok(())
         })
+    }
+
+    /// In how many lanes the items of a reduction are made, each with arrays of its own, where they are not reduced in lanes
+    /// as they are.
+    fn strips_of_reduction(&mut self, axis: mono::Axis, leaf: &mono::Body) -> L<Option<u32>> {
+        let shape = self.shape(leaf, axis.var);
+        if shape.lanes {
+            return Ok(None);
+        }
+        let beside = self.beside(leaf, axis.var, &FxHashMap::default())?;
+        Ok(beside.filter(|b| b.arrays && b.cond.is_none()).map(|b| b.width))
+    }
+
+    /// The partial results of items that are made in lanes, each with arrays of its own ([`super::strips`]): those of a tile
+    /// go to memory of as many items, which is reduced then.
+    fn partial_strips(
+        &mut self,
+        space: &[mono::Axis],
+        axis: mono::Axis,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        (tiles, width): (Tiles, u32),
+        outs: &[Place],
+    ) -> L<()> {
+        let bases: Vec<BaseTy> = leaf.results.iter().map(|r| self.base_of(*r)).collect();
+        self.kernel("reduce", |l| {
+            let outs = l.import_all(outs);
+            let (mut at, tile) = l.segments(space, axis, tiles)?;
+            let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
+            at.push(index);
+            let first = l.int(ScalarOp::Mul, index, size)?;
+            let left = l.int(ScalarOp::Sub, limit, first)?;
+            let n = l.int(ScalarOp::Min2, size, left)?;
+            let mut items = Vec::new();
+            for base in bases {
+                items.push((base, l.part("items", base, &[tiles.size])?));
+            }
+            l.inner = Inner::Serial;
+            let strips = Range::Upto { from: Atom::int(0), to: l.tiles(n, Atom::int(width.into()))? };
+            l.in_strips("k", strips, (width, Atom::int(width.into()), n), &mut |l, k| {
+                let i = l.int(ScalarOp::Add, first, k)?;
+                l.set(axis.var, i);
+                let values = l.scalars(leaf)?;
+                for ((_, to), v) in items.iter().zip(values) {
+                    l.store(to, &[k], v);
+                }
+                Ok(())
+            })?;
+            l.inner = Inner::Lanes;
+            let k = l.plan.fresh("k", mono::Ty::int());
+            let mut made = mono::Body::default();
+            for (base, place) in &items {
+                let ty = mono::Ty::scalar(*base);
+                let (array, x) = (l.plan.fresh("items", ty.over(&[axis.size])), l.plan.fresh("x", ty));
+                l.env.insert(array, Bound::Array(place.clone()));
+                let exp = mono::Exp::Index { array, at: vec![mono::Atom::Var(k)] };
+                made.stmts.push(mono::Stmt { pat: vec![x], exp, prov: l.prov });
+                made.results.push(mono::Atom::Var(x));
+            }
+            let all = Range::Upto { from: Atom::int(0), to: n };
+            let results = l.reduce_scalars(k, all, &made, op, None)?;
+            for (to, r) in outs.iter().zip(results) {
+                l.store(to, &at, r);
+            }
+            Ok(())
+        })
+    }
+
+    fn base_of(&self, a: mono::Atom) -> BaseTy {
+        match a {
+            mono::Atom::Var(v) => self.flat.vars[v].ty.base,
+            mono::Atom::Const(c) => c.ty(),
+        }
     }
 
     /// The partial results of neighbouring columns, in lanes.

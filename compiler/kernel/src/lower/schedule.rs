@@ -261,14 +261,20 @@ impl Scan<'_> {
                 // Accumulators vary if what is added does.
                 self.body(body, true);
                 let any = varies || body.results.iter().any(|r| self.varies(*r));
+                // What is combined with them is what the body gives.
+                let (accs, elems) =
+                    op.lambda.params.split_at(op.lambda.body.results.len().min(op.lambda.params.len()));
+                let own = elems.iter().zip(&body.results).filter(|(_, r)| self.varies(**r));
+                let own: Vec<Var> = own.map(|(v, _)| *v).collect();
+                self.varying.extend(own);
                 if any {
-                    self.varying.extend(&op.lambda.params);
+                    self.varying.extend(accs);
                     varies = true;
                 }
                 self.body(&op.lambda.body, true);
                 // And if what they are combined with does, which only the operator mentions: from its first use on.
                 if !varies && op.lambda.body.results.iter().any(|r| self.varies(*r)) {
-                    self.varying.extend(&op.lambda.params);
+                    self.varying.extend(accs);
                     let Shape { reads, inner, ops, functions, .. } = self.shape;
                     self.body(&op.lambda.body, true);
                     self.shape = Shape { reads, inner, ops, functions, ..self.shape };
@@ -285,11 +291,12 @@ impl Scan<'_> {
                 self.body(body, true);
             }
             Exp::If { cond, then, otherwise } => {
-                // Only an `if` that all lanes decide alike, or all but those at an edge.
-                if varies {
-                    if inner || !self.agrees(*cond) {
-                        self.refuse();
-                    }
+                // An `if` that all lanes decide alike, or all but those at an edge; or one whose branches may run for some of
+                // them.
+                if varies && !inner && self.agrees(*cond) {
+                    self.shape.branches = true;
+                } else if varies && !(can_predicate(then, self.tys) && can_predicate(otherwise, self.tys)) {
+                    self.refuse();
                     self.shape.branches = true;
                 }
                 self.body(then, inner);
@@ -356,6 +363,18 @@ impl Scan<'_> {
     fn is_linear(&self, a: Atom) -> bool {
         a.as_var().is_some_and(|v| self.linear.contains(&v))
     }
+}
+
+/// Whether a branch may run for some lanes of a vector: it computes scalars, and neither loops nor makes an array, nor
+/// divides integers by what may be nothing in the others.
+fn can_predicate(b: &Body, tys: &dyn Fn(Var) -> Ty) -> bool {
+    b.stmts.iter().all(|s| match &s.exp {
+        Exp::Index { .. } => tys(s.pat[0]).is_scalar(),
+        Exp::Op(ScalarOp::Quotient | ScalarOp::Modulo, args) => args[1].as_int().is_some_and(|n| n > 0),
+        Exp::Op(..) | Exp::Atom(_) | Exp::Cast(..) | Exp::Check { .. } => true,
+        Exp::If { then, otherwise, .. } => can_predicate(then, tys) && can_predicate(otherwise, tys),
+        _ => false,
+    }) && b.results.iter().all(|r| r.as_var().is_none_or(|v| tys(v).is_scalar()))
 }
 
 impl Shape {

@@ -1,5 +1,5 @@
 //! Loops in lanes and scans: what they carry is reduced or scanned, and all lanes take the same way, or nearly always
-//! ([`crate::agree`]) in a loop that carries nothing.
+//! ([`crate::agree`]) in a loop that carries nothing, or may take different ones ([`crate::predicate`]).
 //!
 //! Each lane has a carried value of its own, of which the last ones are combined at the end. So nobody
 //! but the operator may see it: its parameter is mentioned in the one statement that makes the next
@@ -14,6 +14,7 @@
 use super::{Result, Rule, Verifier};
 use crate::ir::*;
 use crate::memory::mentions;
+use crate::predicate::can_predicate;
 use crate::scan;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -149,6 +150,9 @@ impl<'p> Verifier<'p> {
             let tested: Vec<Atom> = match &s.kind {
                 StmtKind::For { range, .. } => range.atoms(),
                 StmtKind::If { cond: Atom::Var(c), .. } if branches.contains(c) => Vec::new(),
+                StmtKind::If { then, otherwise, .. } if can_predicate(then) && can_predicate(otherwise) => {
+                    Vec::new()
+                }
                 StmtKind::While { test: cond, .. } | StmtKind::If { cond, .. } => vec![*cond],
                 _ => Vec::new(),
             };

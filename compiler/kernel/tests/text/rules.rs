@@ -196,27 +196,28 @@ const KERNELS: &[(Rule, &str)] = &[
     (
         Rule::Invariant,
         "(for (lanes 4) %i (upto 0 %n) () (let (%k int) (load %is %i) p0) (let (%c bool) (op < %k 3) p0)
-           (if %c (then) (else) () p0) (next) p0)",
+           (if %c (then (store %as (%i 0) 1.0 p0)) (else) () p0) (next) p0)",
     ),
     // A comparison of what does not grow by one; one of both indices; one where accumulators are in lanes.
     (
         Rule::Invariant,
         "(for (lanes 4) %i (upto 0 %n) () (let (%k int) (op * %i 2) p0) (let (%c bool) (op < %k 3) p0)
-           (if %c (then) (else) () p0) (next) p0)",
+           (if %c (then (store %as (%i 0) 1.0 p0)) (else) () p0) (next) p0)",
     ),
     (
         Rule::Invariant,
         "(for (lanes 4) %i (upto 0 %n) () (let (%k int) (op + %i 2) p0) (let (%c bool) (op < %k %i) p0)
-           (if %c (then) (else) () p0) (next) p0)",
+           (if %c (then (store %as (%i 0) 1.0 p0)) (else) () p0) (next) p0)",
     ),
     (
         Rule::Invariant,
-        "(for (lanes 4) %i (upto 0 %n) () (let (%c bool) (op = %i 2) p0) (if %c (then) (else) () p0) (next) p0)",
+        "(for (lanes 4) %i (upto 0 %n) () (let (%c bool) (op = %i 2) p0) (if %c (then (store %as (%i 0) 1.0 p0)) (else) () p0) (next) p0)",
     ),
     (
         Rule::Invariant,
         "(for (lanes 4) %i (upto 0 %n) (((%s int) (%r int) 0 +)) (let (%c bool) (op < %i 2) p0)
-           (if %c (then) (else) (((%k int) 1 2)) p0) (let (%v int) (op + %s %k) p0) (next %v) p0)",
+           (if %c (then (for seq %j (upto 0 3) () (next) p0)) (else) (((%k int) 1 2)) p0)
+           (let (%v int) (op + %s %k) p0) (next %v) p0)",
     ),
     (
         Rule::Invariant,

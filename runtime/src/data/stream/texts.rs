@@ -33,9 +33,35 @@ impl Texts {
         vec![ints.clone(), ints, chars]
     }
 
+    /// No texts yet, in the memory of a piece that nobody needs any more.
+    fn in_place_of(spare: Piece) -> Texts {
+        let mut arrays = spare.arrays.into_iter().map(|mut bytes| {
+            bytes.clear();
+            bytes
+        });
+        let mut next = || arrays.next().unwrap_or_default();
+        Texts { lengths: next(), starts: next(), chars: next(), count: 0 }
+    }
+
     pub fn push(&mut self, text: impl Iterator<Item = char>) {
         let start = self.chars.len() / 4;
         text.for_each(|c| self.chars.extend_from_slice(&u32::from(c).to_le_bytes()));
+        self.end(start);
+    }
+
+    /// The same of a text of which most characters are single bytes.
+    fn push_str(&mut self, text: &str) {
+        if !text.is_ascii() {
+            return self.push(text.chars());
+        }
+        let at = self.chars.len();
+        self.chars.resize(at + 4 * text.len(), 0);
+        let (codes, _) = self.chars[at..].as_chunks_mut::<4>();
+        codes.iter_mut().zip(text.bytes()).for_each(|(code, b)| *code = u32::from(b).to_le_bytes());
+        self.end(at / 4);
+    }
+
+    fn end(&mut self, start: usize) {
         let length = self.chars.len() / 4 - start;
         self.lengths.extend_from_slice(&(length as i64).to_le_bytes());
         self.starts.extend_from_slice(&(start as i64).to_le_bytes());
@@ -126,13 +152,13 @@ impl<R: Read + Seek + Send> Items for InLines<R> {
         &self.layout
     }
 
-    fn read(&mut self, most: usize, _: Piece) -> Result<Piece, String> {
-        let mut texts = Texts::default();
+    fn read(&mut self, most: usize, spare: Piece) -> Result<Piece, String> {
+        let mut texts = Texts::in_place_of(spare);
         loop {
             while texts.count < most
                 && let Some(line) = self.line()?
             {
-                texts.push(line.chars());
+                texts.push_str(line);
             }
             if texts.count > 0 || self.ended {
                 return Ok(texts.piece());

@@ -80,7 +80,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let params = carried.iter().flat_map(|c| [c.param, c.result]);
                 let sums = self.sums(carried);
                 let agree = self.agree_on(&l);
-                let known = Known { branches: Some(&agree.branches), own: vary::private(body) };
+                let known = Known {
+                    branches: Some(&agree.branches),
+                    own: vary::private(body),
+                    predicate: self.jam == 1,
+                };
                 if let (Some(set), Some(sums)) = (vary::varying(var, params, body, &known), sums) {
                     self.lane_varying.extend(set);
                     return self.in_lanes(w, &l, &sums);

@@ -40,6 +40,7 @@ mod memory;
 mod own;
 mod pieces;
 mod plan;
+mod predicate;
 mod rows;
 mod scan;
 mod stmt;

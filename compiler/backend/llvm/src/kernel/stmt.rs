@@ -1,6 +1,7 @@
 //! Statements but for loops that count: `let`, `if`, `while`, `check`.
 
 use super::pieces::{Piece, Pieces, count, piece, uniform};
+use super::tail::{Mask, Which};
 use super::{Fun, Side};
 use crate::abi;
 use crate::error::EmitError;
@@ -158,6 +159,9 @@ impl<'ctx> Fun<'_, 'ctx> {
         otherwise: &[Stmt],
         results: &[Choice],
     ) -> Result<(), EmitError> {
+        if let [Piece::Vector(lanes)] = self.atom(cond)?[..] {
+            return self.predicated(lanes, [then, otherwise], results);
+        }
         let cond = self.scalar(cond)?;
         let (yes, no, join) = (self.append(), self.append(), self.append());
         self.branch(cond, yes, no)?;
@@ -308,6 +312,10 @@ impl<'ctx> Fun<'_, 'ctx> {
             };
             let cond = match self.mask {
                 Some(mask) if lanes(cond).is_some() => mask.or_off(&self.e, cond)?,
+                // What is told is told of a lane that is there.
+                Some(mask @ Mask { which: Which::Any(_), .. }) => {
+                    mask.or_off(&self.e, self.vector(Piece::Uniform(cond))?)?
+                }
                 _ => cond,
             };
             let all = match lanes(cond) {
@@ -334,15 +342,19 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// The number of the first lane in which a condition does not hold.
     fn first_failed(&self, cond: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
+        self.first_on(self.e.op(ScalarOp::Not, &[BaseTy::Bool], &[cond])?)
+    }
+
+    /// The first lane in which a condition holds; there is one.
+    pub fn first_on(&self, cond: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
         let BasicValueEnum::VectorValue(v) = cond else { return Ok(self.i64(0).into()) };
         let width = std::num::NonZeroU32::new(v.get_type().get_size());
         let bits = width.and_then(|w| self.e.context.custom_width_int_type(w).ok());
         let Some(bits) = bits else { return Err(EmitError::WrongValue("lanes")) };
         let mask = self.e.builder.build_bit_cast(v, bits, "")?;
-        let failed = self.e.xor(mask, self.e.int_like(mask, -1)?)?;
-        // Some lane has failed, so the mask is not zero.
+        // Some lane is, so the mask is not zero.
         let not_zero = self.e.context.bool_type().const_int(1, false).into();
-        let first = self.e_cttz(failed, not_zero)?;
+        let first = self.e_cttz(mask, not_zero)?;
         let i64t = self.e.context.i64_type();
         match bits.get_bit_width() {
             64 => Ok(first),

@@ -47,11 +47,19 @@ const VECTOR_BITS: u32 = 256;
 /// a register, a ragged row's lie in one cache line more often, and folding them is a step less.
 pub(super) const FIRST: u32 = 8;
 
-/// Which iterations of a vector there are: the first `left`.
+/// Which iterations of a vector run.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<'ctx> {
-    lanes: Value<'ctx>,
-    left: IntValue<'ctx>,
+    pub lanes: Value<'ctx>,
+    pub which: Which<'ctx>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Which<'ctx> {
+    /// The first so many: there are no others.
+    First(IntValue<'ctx>),
+    /// Any of them, at least one, and this is such a lane: the others take another branch.
+    Any(IntValue<'ctx>),
 }
 
 impl<'ctx> Mask<'ctx> {
@@ -116,7 +124,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let left = self.count((from, l.to))?;
         self.if_any_left(left, &mut |f| {
             let lanes = f.lanes_below(left, 0..w, l)?;
-            (f.lanes, f.mask) = (Some(w), Some(Mask { lanes, left }));
+            (f.lanes, f.mask) = (Some(w), Some(Mask { lanes, which: Which::First(left) }));
             f.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
             f.block(l.body)?;
             (f.lanes, f.mask) = (None, None);
@@ -241,7 +249,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let lanes = self.lanes_below(left, lanes, l)?;
         let neutral = self.neutral(sums, w);
         self.lanes = Some(w);
-        self.mask = Some(Mask { lanes, left });
+        self.mask = Some(Mask { lanes, which: Which::First(left) });
         self.ahead = l.asks;
         self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
         self.bind_carried(self.params(l.carried).into_iter(), &neutral);
@@ -321,18 +329,21 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (ty, base) = self.buffer(buffer)?;
         let one = match self.offset(&ty, at, 0)? {
             Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
-            Offset::Strided(i, Stride::Constant(1)) => {
+            Offset::Strided(i, Stride::Constant(1)) if ty.base.bits() >= LANE_BITS => {
                 if ahead {
                     self.ask_ahead(ty.base, base, i)?;
                 }
                 Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask.lanes)?)
             }
-            // The first lane is always there: the lanes that are not read its element.
+            // The lanes that are not there read the element of one that is.
             offset => {
                 let all = self.offsets(&offset)?;
-                let first = self.offset_of_lane(&offset, 0)?;
-                let first = self.vector(Piece::Uniform(first.into()))?;
-                let safe = Offset::Vector(self.e.select(mask.lanes, all, first)?);
+                let there = match mask.which {
+                    Which::First(_) => self.offset_of_lane(&offset, 0)?,
+                    Which::Any(lane) => super::int(self.lane(Piece::Vector(all), lane.into())?)?,
+                };
+                let there = self.vector(Piece::Uniform(there.into()))?;
+                let safe = Offset::Vector(self.e.select(mask.lanes, all, there)?);
                 Piece::Vector(self.gather(buffer, ty.base, base, &safe)?)
             }
         };
@@ -354,11 +365,14 @@ impl<'ctx> Fun<'_, 'ctx> {
             let v = self.e.to_memory(ty.base, self.vector(value)?)?;
             return self.masked_store(buffer, ty.base, (base, i), v, mask.lanes);
         }
+        let Which::First(left) = mask.which else {
+            return Err(EmitError::Program("a store in a branch that lanes take by themselves".into()));
+        };
         // The lanes that there are come first.
         let done = self.append();
         for lane in 0..self.lanes.unwrap_or(1) {
             let here = self.append();
-            let there = self.e.icmp(IntPredicate::SLT, self.i64(lane.into()).into(), mask.left.into())?;
+            let there = self.e.icmp(IntPredicate::SLT, self.i64(lane.into()).into(), left.into())?;
             self.branch(there, here, done)?;
             self.position(here);
             let x = self.lane(value, self.i64(lane.into()).into())?;

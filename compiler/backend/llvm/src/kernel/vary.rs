@@ -7,6 +7,7 @@
 //! iteration that is not private, the loop is emitted one iteration after the other, which is always right.
 
 use remc_kernel::ir::{Atom, Exp, How, Stmt, StmtKind, Var};
+use remc_kernel::predicate::can_predicate;
 use rustc_hash::FxHashSet;
 
 /// What else is known of the iterations of a loop.
@@ -16,6 +17,8 @@ pub(super) struct Known<'k> {
     pub branches: Option<&'k FxHashSet<Var>>,
     /// The buffers that each of them has for itself.
     pub own: FxHashSet<Var>,
+    /// Whether those that take one branch and those that take the other may run together ([`super::predicate`]).
+    pub predicate: bool,
 }
 
 /// The variables bound in the body of a loop over `var` that depend on it, if several iterations can run
@@ -120,11 +123,13 @@ impl Varying<'_> {
                 self.ok &= !self.atom(test);
             }
             StmtKind::If { cond, then, otherwise, results } => {
-                self.ok &= !self.atom(cond) || self.agree_on(cond);
+                let together = !self.atom(cond) || self.agree_on(cond);
+                self.ok &=
+                    together || self.known.predicate && can_predicate(then) && can_predicate(otherwise);
                 self.block(then);
                 self.block(otherwise);
                 for c in results {
-                    if self.atom(&c.then) || self.atom(&c.otherwise) {
+                    if !together || self.atom(&c.then) || self.atom(&c.otherwise) {
                         self.add(c.var);
                     }
                 }

@@ -5,6 +5,7 @@ mod keep;
 mod lanes;
 mod own;
 mod plans;
+mod predicate;
 mod rows;
 mod runtime;
 mod scan;
