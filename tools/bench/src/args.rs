@@ -35,6 +35,9 @@ pub struct Args {
     /// Measure programs over rows that only memory or arithmetic should limit, stored or computed, against C, and end
     #[arg(long, group = "limited", conflicts_with_all = ["setup", "checking"])]
     pub rows: bool,
+    /// Measure programs over data that is never in memory as a whole, against C, and end
+    #[arg(long, conflicts_with_all = ["setup", "checking", "limited"])]
+    pub streams: bool,
     /// With `--versions`, `--ragged`, `--tuning`, `--unseen` or `--rows`: exit with 1 if a figure is over its limit
     #[arg(long, requires = "limited")]
     pub limits: bool,

@@ -12,6 +12,7 @@ use crate::peers::{Compiler, FLAGS, Peers, processor};
 use crate::places;
 use crate::ragged;
 use crate::scaling;
+use crate::streams;
 use crate::suites;
 use crate::table::{self, Measured};
 use crate::tuning;
@@ -53,6 +54,9 @@ pub fn run(args: &Args) -> Result<bool, String> {
     }
     if args.ragged {
         return ragged::measure::run(args, &cache);
+    }
+    if args.streams {
+        return streams::measure::run(args, &cache);
     }
     if args.unseen {
         return suites::measure::run(&suites::UNSEEN, args, &cache);

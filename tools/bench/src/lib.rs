@@ -15,6 +15,7 @@
 //! | [`places`] | where files are found and kept |
 //! | [`process`] | processes of `remc`, and the times that they say |
 //! | [`ragged`] | what it costs that rows differ in length |
+//! | [`streams`] | programs over data that is never in memory as a whole, against C |
 //! | [`suites`] | programs with ragged or row-wise work, against C that is written to win |
 //! | [`table`] | the result as Markdown |
 //! | [`tuning`] | what `remc autotune` gains, on data that it saw and on data that it did not |
@@ -37,6 +38,7 @@ pub mod places;
 pub mod process;
 pub mod ragged;
 pub mod scaling;
+pub mod streams;
 pub mod suites;
 pub mod table;
 pub mod tuning;

@@ -45,6 +45,15 @@ impl Compiler {
 
     /// The library of a kernel, compiled anew if its text, the flags, the compiler or the processor changed.
     pub fn library(&self, name: &str) -> Result<PathBuf, String> {
+        self.made(name, "so", &["-shared", "-fPIC", "-Wall", "-Wextra"])
+    }
+
+    /// The same of a program of its own.
+    pub fn program(&self, name: &str) -> Result<PathBuf, String> {
+        self.made(name, "run", &["-Wall"])
+    }
+
+    fn made(&self, name: &str, ending: &str, flags: &[&str]) -> Result<PathBuf, String> {
         let source = places::kernel(name);
         let mut hasher = DefaultHasher::new();
         // All texts of its folder and of those of `peer.h` and `rows.h`, as a kernel may include another.
@@ -61,7 +70,8 @@ impl Compiler {
             }
         }
         (FLAGS, &self.version, processor()).hash(&mut hasher);
-        let library = self.folder.join(format!("{}-{:016x}.so", name.replace('/', "-"), hasher.finish()));
+        let library =
+            self.folder.join(format!("{}-{:016x}.{ending}", name.replace('/', "-"), hasher.finish()));
         if library.is_file() {
             return Ok(library);
         }
@@ -69,7 +79,8 @@ impl Compiler {
         let partial = library.with_extension(format!("partial-{}", std::process::id()));
         let output = Command::new("gcc")
             .args(FLAGS)
-            .args(["-shared", "-fPIC", "-Wall", "-Wextra", "-o"])
+            .args(flags)
+            .arg("-o")
             .args([&partial, &source])
             .arg("-lm")
             .output()
