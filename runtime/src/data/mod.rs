@@ -31,6 +31,7 @@ pub mod gzip;
 pub mod json;
 pub mod npz;
 pub mod output;
+pub mod ragged;
 pub mod raw;
 pub mod source;
 pub mod stream;

@@ -453,3 +453,51 @@ for kind in '?bhilBHILefd':
         assert_eq!((read("f"), read("b")), (value.clone(), value), "{name}");
     }
 }
+
+/// Boxes in an archive: what was written is read, and what is no such pair of arrays is told.
+#[test]
+fn boxes_are_two_arrays() {
+    let folder = Folder::new("boxes");
+    let write = |value: &str, name: &str| {
+        let path = folder.path(name);
+        let o = remc(&["run", "-e", value, "-o", &path]);
+        assert_eq!(o.status.code(), Some(0), "{value}: {}", text(&o.stderr));
+        path
+    };
+    let read = |ty: &str, input: &str| {
+        let entry = format!("(entry (main [rows {ty}]) rows)");
+        let o = remc(&["run", "-e", &entry, "--entry", "main", "--input", &format!("rows={input}")]);
+        (o.status.code(), text(&o.stdout).trim_end().to_owned(), text(&o.stderr))
+    };
+    for (ty, value) in [
+        ("[(Σ (n) [int n]) k]", "(split [1 2 3] [2 0 1])"),
+        ("[(Σ (n) [float n 2]) k]", "(split [[1.0 2.0] [3.0 4.0]] [0 2])"),
+        ("[(Σ (n) [bool n]) k]", "(split [#t #f] [1 1 0])"),
+        ("[(Σ (n) [(Σ (m) [i32 m]) n]) k]", "(split (split [1i32 2i32 3i32] [2 0 1]) [1 0 2])"),
+    ] {
+        let path = write(value, "rows.npz");
+        let meant = text(&remc(&["run", "-e", value]).stdout);
+        let (code, given, err) = read(ty, &path);
+        assert_eq!((code, given.as_str()), (Some(0), meant.trim_end()), "{value}: {err}");
+    }
+    let rows = "[(Σ (n) [int n]) k]";
+    let two = write("(record (a (split [1 2 3] [1 2])) (rows (split [4] [1])) (x 2.5))", "two.npz");
+    assert_eq!(read(rows, &two).1, "(boxes (n) [int n] [1] ((1) [4]))");
+    assert_eq!(read(rows, &format!("{two}:a")).1, "(boxes (n) [int n] [2] ((1) [1]) ((2) [2 3]))");
+    for (value, wanted) in [
+        ("(record (data [1 2 3]) (offsets [0 4 3]))", "has 4 at 1, and `data` has 3 items"),
+        ("(record (data [1 2 3]) (offsets [0 2 1]))", "box 1 would end before it begins"),
+        ("(record (data [1 2 3]) (offsets [-1 3]))", "has -1 at 0"),
+        ("(record (data [1 2 3]) (offsets [0.0 3.0]))", "its array `offsets` has no integers"),
+        ("(record (data [1 2 3]) (offsets [[0 3]]))", "its array `offsets` is no vector"),
+        ("(record (data [1 2 3]) (offsets (array [0] int)))", "one number more than there are boxes"),
+        ("(record (data [[1 2]]) (offsets [0 1]))", "`data` has 2 axes, and what is in a box has 1"),
+        ("(record (data [1.0]) (offsets [0 1]))", "`data.astype(np.int64)`"),
+        ("(record (offsets [0 1]))", "it has no array `data`, beside `offsets`"),
+        ("(record (a [0 1]) (b 2))", "it holds `a`, `b`, and no boxes, which are two arrays"),
+        ("(record (a (split [1] [1])) (b (split [1] [1])))", "--input rows="),
+    ] {
+        let (code, _, err) = read(rows, &write(value, "wrong.npz"));
+        assert!(code == Some(2) && err.contains(wanted), "{value}: {err}");
+    }
+}
