@@ -9,7 +9,7 @@
 //! | [`raw`] | numbers and nothing else, `.raw` and `.bin` | with its type and shape stated | yes |
 //! | [`crate::literal`], [`crate::text`] | a Remora literal, `.rd` | yes | yes |
 //! | (here) | characters in UTF-8, or their lines, any name | where `:text` says so | no |
-//! | [`json`] | JSON | no | yes |
+//! | [`json`] | JSON | yes | yes |
 //! | [`gzip`] | any of them, compressed, `.csv.gz` | yes | no |
 //!
 //! [`elements`] is what the binary formats have in common, [`source`] an open file, [`output`] the writing.
@@ -326,7 +326,14 @@ pub fn read_source(
             "it is not in Futhark's binary format (its first bytes are not `b` and 2; `futhark dataset -b` writes it)".into(),
         )),
         Format::Raw => Err(DataError::Raw("nothing says what its bytes are".into())),
-        Format::Json => Err(DataError::Unreadable("JSON is written, not read".into())),
+        Format::Json => {
+            let (json, _room) = utf8(source)?;
+            let text = json::read::literal(&json, wanted)?;
+            literal::read(&text, wanted).map_err(|e| match e {
+                LiteralError::Mismatch(found) => DataError::Mismatch { found, help: None },
+                e => DataError::Literal(text, e),
+            })
+        }
     }
 }
 

@@ -653,7 +653,7 @@ fn what_a_file_is() {
     assert!(f("xs.npz", b"1").starts_with("it is not an .npz file"));
     assert!(f("xs.npz:xs", b"1").starts_with("it is not an .npz file"));
     assert!(f("xs.npy", b"1").starts_with("it is not an .npy file"));
-    assert_eq!(f("xs.json", b"[1]"), "JSON is written, not read");
+    assert!(f("xs.json", b"[1").starts_with("it is no JSON: EOF while parsing"));
     let one = bytes_of(&numbers(BaseTy::F32, &[1], [1]), Format::Npy);
     assert_eq!(f("xs.npy:0", &one), "an .npy file holds one value, and `:0` names none of it");
     let text = |name, bytes: &[u8]| says(name, bytes, &wanted(BaseTy::Char, 1));

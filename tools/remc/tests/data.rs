@@ -186,7 +186,7 @@ fn wrong_files() {
         ("s.raw", ":f32[2]", b"12345678", "was given f32 of shape [2]"),
         ("t.dat", "", b"12345678", "of no known format"),
         ("u.csv", ":xs", b"1\n", "`:xs` is neither a format nor a type with a shape"),
-        ("v.json", "", b"[1]", "JSON is written, not read"),
+        ("v.json", "", b"[1", "it is no JSON: EOF while parsing a list"),
         ("w.npy", ":x", &npy, "an .npy file holds one value"),
     ];
     for (name, selector, bytes, says) in cases {
@@ -238,7 +238,7 @@ fn outputs_that_cannot_be() {
     let folder = Folder::new("refused");
     for (value, name, says) in [
         ("\"abc\"", "a.npy", "the format npy cannot hold char"),
-        ("(split [1] [1])", "a.npz", "the format npz cannot hold"),
+        ("(split [#\\a] [1])", "a.npz", "the format npz cannot hold"),
         ("(values 1 2)", "a.csv", "the format csv cannot hold"),
         ("(array [1 1 1] 1)", "a.csv", "an array of 3 axes"),
         ("\"abc\"", "a.data", "the format futhark cannot hold char"),
@@ -499,5 +499,69 @@ fn boxes_are_two_arrays() {
     ] {
         let (code, _, err) = read(rows, &write(value, "wrong.npz"));
         assert!(code == Some(2) && err.contains(wanted), "{value}: {err}");
+    }
+}
+
+/// What is written as JSON is read from it, and so is what other programs write.
+#[test]
+fn json_is_read() {
+    let folder = Folder::new("json");
+    let read = |ty: &str, json: &str| {
+        let path = folder.file("a.json", json);
+        let entry = format!("(entry (main [x {ty}]) x)");
+        let o = remc(&["run", "-e", &entry, "--entry", "main", "--input", &format!("x={path}")]);
+        (o.status.code(), text(&o.stdout).trim_end().to_owned(), text(&o.stderr))
+    };
+    for (ty, json, meant) in [
+        ("[int n]", "[1, -2,3]", "[1 -2 3]"),
+        ("[float n m]", "[[1, 2.5], [\"nan\", \"-inf\"]]", "[[1.0 2.5] [nan -inf]]"),
+        ("u64", "18446744073709551615", "18446744073709551615"),
+        ("[bool n]", "[true, false]", "[#t #f]"),
+        ("[char n]", "\"a\\\"\\u00e9\"", "\"a\\\"é\""),
+        ("char", "\"x\"", "#\\x"),
+        (
+            "[(Σ (n) [int n]) k]",
+            "[[1, 2], [], [3]]",
+            "(boxes (n) [int n] [3] ((2) [1 2]) ((0) (array [0] int)) ((1) [3]))",
+        ),
+        ("[(Σ (n) [char n]) k]", "[\"one\", \"\"]", "(boxes (n) [char n] [2] ((3) \"one\") ((0) \"\"))"),
+        (
+            "[(Σ (n) [int n]) k]",
+            "[{\"indices\": {\"n\": 2}, \"value\": [1, 2]}]",
+            "(boxes (n) [int n] [1] ((2) [1 2]))",
+        ),
+        ("(Tuple int [float n])", "[1, [2, 3]]", "(values 1 [2.0 3.0])"),
+        (
+            "[(Record (town (Σ (k) [char k])) (low float)) n]",
+            "[{\"Low\": -2.5, \"town\": \"Oslo\", \"more\": null}]",
+            "[(record (town (box ((n 4)) [char n] \"Oslo\")) (low -2.5))]",
+        ),
+    ] {
+        let (code, given, err) = read(ty, json);
+        assert_eq!((code, given.as_str()), (Some(0), meant), "{ty} from {json}: {err}");
+        // And from what remc writes of it.
+        let path = folder.file("a.json", json);
+        let again = folder.path("b.json");
+        let entry = format!("(entry (main [x {ty}]) x)");
+        for (from, to) in [(&path, &again), (&again, &path)] {
+            let input = format!("x={from}");
+            let o = remc(&["run", "-e", &entry, "--entry", "main", "--input", &input, "-o", to]);
+            assert_eq!(o.status.code(), Some(0), "{}", text(&o.stderr));
+        }
+        assert_eq!(read(ty, &std::fs::read_to_string(&path).unwrap()).1, meant);
+    }
+    for (ty, json, wanted) in [
+        ("[int n]", "[1, 2", "it is no JSON: EOF while parsing a list at line 1"),
+        ("[int n]", "[1, null]", "null at `[1]`"),
+        ("[int n]", "[1, 2.5]", "2.5"),
+        ("[u8 n]", "[256]", "256, which u8 cannot hold"),
+        ("[int n m]", "[[1], [2, 3]]", "shape"),
+        ("int", "{\"a\": 1}", "int is no record"),
+        ("[(Record (a int)) n]", "[{\"a\": 1}, {\"b\": 2}]", "an object at `[1]`"),
+        ("[(Record (a int)) n]", "[{\"b\": 2}]", "it has no `a`, only `b`"),
+        ("[(Record (a [int 2])) n]", "[{\"a\": [1, null]}]", "null at `[0].a[1]`"),
+    ] {
+        let (code, _, err) = read(ty, json);
+        assert!(code == Some(2) && err.contains(wanted), "{ty} from {json}: {err}");
     }
 }

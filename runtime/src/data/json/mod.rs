@@ -11,6 +11,8 @@
 //! | record | an object, in the order of its fields |
 //! | box | `{"indices": {"n": 3}, "value": [1,2,3]}`; the index of a shape is an array |
 
+pub mod read;
+
 use crate::text;
 use remc_base::value::Data;
 use remc_base::{Atom, AtomTy, IndexValue, Scalar, Value};
