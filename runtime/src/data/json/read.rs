@@ -62,7 +62,7 @@ impl Literal {
                 _ => self.array(json, &sigma.body),
             },
             (_, AtomTy::Sigma(sigma)) => self.array(json, &sigma.body),
-            (Json::Object(fields), AtomTy::Tuple(tuple)) => self.record(fields, &tuple),
+            (Json::Object(fields), AtomTy::Tuple(tuple)) => self.record(fields, tuple),
             (Json::Array(items), AtomTy::Tuple(tuple)) if items.len() == tuple.fields.len() => {
                 let types: Vec<&ArrTy> = tuple.fields.iter().map(|(_, ty)| ty).collect();
                 self.out.push_str("(values");
