@@ -1,4 +1,7 @@
 //! `seg-red`: partial results of tiles, and what is made of them.
+//!
+//! The elements of a tile are combined in lanes, or one by one; columns side by side in lanes. Where an element makes arrays
+//! of its own, as many as there are lanes are made side by side, and combined when all of the tile are there.
 
 use super::build::Emit;
 use super::grid::Tiles;

@@ -32,6 +32,17 @@
 //! What looks a bounded number of places ahead (`(- (tail xs) (curtail xs))`, a moving average) goes along a shorter axis:
 //! the last items of a piece are state, and stand before those of the next ([`window`]).
 //!
+//! A stream that the program makes has no arrays to pull, and its length is known before it begins: what is pulled is how
+//! many items the next piece has. `(pull 0 0 (exactly %n))` of such a channel, one without arrays, gives a size another name,
+//! and axes of that size are streamed. [`strips`] gives sizes such names in programs that say nothing of streams.
+//!
+//! ```text
+//! (let (%m) (pull 0 0 (exactly %n)))                  (while ((%at 0) …) …
+//! (let (%x) (map ((%i %m)) …))             ⟶            (let (%c') (pull 0 %at (multiple 1)))
+//!                                                        (let (%c) (op min2 %c' (- %n %at)))
+//!                                                        (let (%x) (map ((%i %c)) …)) …
+//! ```
+//!
 //! Statements that need what comes at the end of a stream (a total, its length) come after the loop; where they go along
 //! the stream again, it is read again from its first item, and what is computed of it on the way is computed again. So a
 //! program is a number of *passes*, each of which has a loop for each stream that it goes along. [`levels`] says which

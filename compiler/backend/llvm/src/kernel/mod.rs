@@ -18,6 +18,7 @@
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
 //! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
+//! | `predicate` | branches that lanes take each for itself |
 //! | `constants` | many stores of constants, as one copy |
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
