@@ -1,5 +1,6 @@
 //! Goldens of single passes: `testsuite/passes/mono/PASS/NAME.in.mono` is a program, `NAME.out.mono` what
-//! the pass makes of it. The folder `optimise` runs the whole list until nothing changes.
+//! the pass makes of it. The folder `optimise` runs the whole list until nothing changes, `stream` and `strips` make loops over
+//! pieces.
 //!
 //! Both programs are verified, and run with small arguments: they give the same, or stop alike. `UPDATE_EXPECT=1` writes what the passes give.
 
@@ -9,6 +10,7 @@ use remc_mono::ir::{Atom, Program, Var};
 use remc_mono::opt;
 use remc_mono::parse::parse_program;
 use remc_mono::print::print_program;
+use remc_mono::stream;
 use remc_mono::verify::verify;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -24,6 +26,8 @@ fn passes_give_what_is_expected() {
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let run = match name.as_str() {
             "optimise" => opt::optimise,
+            "stream" => streamed,
+            "strips" => in_strips,
             _ => opt::pass(&name).unwrap_or_else(|| panic!("no pass is called {name}")).run,
         };
         for input in sorted(&folder) {
@@ -43,6 +47,14 @@ fn passes_give_what_is_expected() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(tests > 0);
+}
+
+fn streamed(p: &mut Program) {
+    stream::stream(p).unwrap();
+}
+
+fn in_strips(p: &mut Program) {
+    *p = stream::strips(p).unwrap();
 }
 
 fn one(input: &Path, run: fn(&mut Program)) -> Result<String, String> {
