@@ -14,6 +14,8 @@ use std::io::{self, Read, Write};
 
 /// How many bytes are read or written at a time; a multiple of every element's size.
 const BUFFER: usize = 1 << 16;
+/// How many are read where they are to be.
+const AT_ONCE: usize = 1 << 23;
 
 /// Why there are no elements.
 #[derive(Debug)]
@@ -95,8 +97,15 @@ pub fn read(
     from: &mut dyn Read,
     room: &mut Room<'_>,
 ) -> Result<Data, ElementsError> {
-    let mut out = Data::of_base(layout.ty, 0);
     let whole = span(layout, count, room)?;
+    // Any bytes are numbers: they are read where they are to be.
+    let plain = !layout.big_endian && !matches!(layout.ty, BaseTy::Bool | BaseTy::Char);
+    if layout.sure && plain && whole > BUFFER {
+        room.take(whole as u64)?;
+        let at_once = |bytes: &mut [u8]| read_in_place(bytes, from);
+        return Ok(crate::bytes::array(layout.ty, &[count], at_once)?.data);
+    }
+    let mut out = Data::of_base(layout.ty, 0);
     if layout.sure {
         room.grow_data(&mut out, count)?;
     }
@@ -184,6 +193,21 @@ pub fn read_to(
 /// How many bytes so many elements are.
 fn span(layout: Layout, count: usize, room: &Room<'_>) -> Result<usize, ElementsError> {
     Ok(count.checked_mul(layout.width()).ok_or_else(|| room.never(u64::MAX))?)
+}
+
+/// Fills memory, some at a time, so that whoever waits sees how far it has come.
+fn read_in_place(bytes: &mut [u8], from: &mut dyn Read) -> Result<(), ElementsError> {
+    crate::bytes::in_huge_pages(bytes);
+    let (all, mut there) = (bytes.len(), 0);
+    while there < all {
+        match from.read(&mut bytes[there..all.min(there + AT_ONCE)]) {
+            Ok(0) => return Err(ElementsError::Ended(there)),
+            Ok(n) => there += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(ElementsError::Io(e)),
+        }
+    }
+    Ok(())
 }
 
 /// Reads so many bytes and hands them on, a buffer at a time.
