@@ -443,19 +443,20 @@ fn unstreamable(
     e: &Unstreamable,
     at: &[(remc_base::GlobalId, remc_base::NodeId)],
 ) -> Diagnostic<Span> {
-    let stream = &e.stream;
+    // What the program makes itself has no name.
+    let (stream, whole) = match e.stream.as_str() {
+        "" => ("a stream that the program makes".to_owned(), "(collect (produce …))".to_owned()),
+        name => (format!("the stream `{name}`"), format!("(collect {name})")),
+    };
     let mut d = Diagnostic::error(
         codes::UNSTREAMABLE,
-        format!(
-            "the stream `{stream}` is gone through from the left, a piece at a time: this {}",
-            e.why.says()
-        ),
+        format!("{stream} is gone through from the left, a piece at a time: this {}", e.why.says()),
     );
     let user = at.iter().find(|(g, _)| g.module >= session.first_user_module());
     if let Some(span) = user.or(at.first()).and_then(|(g, node)| session.node_span(g, *node)) {
         d = d.primary(span, "here all items would have to be there");
     }
-    d.help(format!("`(collect {stream})` keeps all of it in memory, and is an array as any other"))
+    d.help(format!("`{whole}` keeps all of it in memory, and is an array as any other"))
 }
 
 /// A construct that is not compiled, as an error.

@@ -531,6 +531,12 @@ fn json_is_read() {
             "(boxes (n) [int n] [1] ((2) [1 2]))",
         ),
         ("(Tuple int [float n])", "[1, [2, 3]]", "(values 1 [2.0 3.0])"),
+        ("[int n 3]", "[]", "(array [0 3] int)"),
+        (
+            "[(Σ (k) [(Σ (m) [char m]) k]) n]",
+            "[[\"x\"], []]",
+            "(boxes (n) [(Σ (m) [char m]) n] [2] ((1) (boxes (n) [char n] [1] ((1) \"x\"))) ((0) (array [0] (Σ (n) [char n]))))",
+        ),
         (
             "[(Record (town (Σ (k) [char k])) (low float)) n]",
             "[{\"Low\": -2.5, \"town\": \"Oslo\", \"more\": null}]",
@@ -560,6 +566,8 @@ fn json_is_read() {
         ("[(Record (a int)) n]", "[{\"a\": 1}, {\"b\": 2}]", "an object at `[1]`"),
         ("[(Record (a int)) n]", "[{\"b\": 2}]", "it has no `a`, only `b`"),
         ("[(Record (a [int 2])) n]", "[{\"a\": [1, null]}]", "null at `[0].a[1]`"),
+        ("(Σ (n) [int n])", "{\"indices\": {\"n\": 3}, \"value\": [3, 4]}", "a box whose `n` is 3"),
+        ("(Tuple int int int)", "[1, 2]", "a tuple of 3 is a list of 3"),
     ] {
         let (code, _, err) = read(ty, json);
         assert!(code == Some(2) && err.contains(wanted), "{ty} from {json}: {err}");

@@ -608,6 +608,26 @@ fn streams_that_a_program_makes() {
         ),
     ]);
     right_or_refused(&with("(sort SQUARES)"), n);
+    // Two of one length keep step, also where one of them may stop.
+    let two = "(let ([a (produce n square)] [b (produce n (λ ([i int]) (quotient 100 (- 50 i))))])
+                 (+ a (as-shape [(length a)] b)))";
+    agrees(&[(&with(two), n)]);
+    // Items of any size: pieces have fewer where those are larger.
+    let rows = "(entry (main [n int]) (sum (concat (produce n (λ ([i int]) (iota1 (* 10 i)))))))";
+    let o = remc(&[
+        "run",
+        "-e",
+        rows,
+        "--entry",
+        "main",
+        "--device",
+        "cpu",
+        "--input",
+        "n=2000",
+        "--memory-limit",
+        "8M",
+    ]);
+    assert_eq!(text(&o.stdout), "133223355000\n", "{}", text(&o.stderr));
     fails(&["run", "-e", "(sum (produce -3 square))", "--device", "cpu"], 3, "is negative: -3");
 }
 

@@ -218,8 +218,17 @@ impl Streamer<'_> {
             level = level.max(self.needs_end(v, l).unwrap_or(0));
         }
         l.of.insert(size, level);
+        // As many items as another one has: they are made together.
+        let n = self.end(n);
+        let made = |s: &&SourceInput| s.arrays.is_empty() && self.end(self.t.axes[s.axis].size.into()) == n;
+        if let Some(axis) = self.sources.iter().find(made).map(|s| s.axis) {
+            self.t.axis_of.insert(size, axis);
+            self.aliases.push((size, axis));
+            self.ends.insert(size, n);
+            return;
+        }
         let axis = self.axis(size, None, None);
-        self.ends.insert(size, self.end(n));
+        self.ends.insert(size, n);
         self.sources.push(SourceInput { channel, axis, arrays: Vec::new(), axes: Vec::new() });
     }
 

@@ -92,7 +92,7 @@ pub const PASS: PassInfo = PassInfo {
 pub struct Unstreamable {
     pub at: Prov,
     pub why: Why,
-    /// The stream, as the program calls it.
+    /// The stream, as the program calls it; empty of one that it makes.
     pub stream: String,
 }
 
@@ -525,7 +525,8 @@ impl Streamer<'_> {
 
     fn no<T>(&self, why: Why, axis: usize) -> S<T> {
         let root = self.t.axes[axis].root;
-        let source = self.sources.iter().find(|s| s.axis == root);
+        // What the program makes has no name.
+        let source = self.sources.iter().find(|s| s.axis == root && !s.arrays.is_empty());
         let stream = source.map_or_else(String::new, |s| self.p.channels[s.channel].name.to_string());
         Err(Unstreamable { at: self.prov, why, stream })
     }

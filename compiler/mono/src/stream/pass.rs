@@ -27,6 +27,9 @@ use std::collections::BTreeSet;
 const TILE: i64 = 1024;
 const TILE_ELEMENTS: i64 = 1 << 18;
 
+/// The most items of a first piece of which nobody knows how many elements each has.
+const FEW: i64 = 16;
+
 /// What a pass does.
 struct Pass {
     root: usize,
@@ -330,7 +333,9 @@ impl Round<'_> {
         for k in &pass.sources {
             let source = &self.sources[*k];
             if let Some(made) = self.made {
-                count = Some(self.make(source.channel, made));
+                let counts = pass.carried.iter().zip(states).filter(|(c, _)| matches!(c, Carried::Count(_)));
+                let ragged: Vec<Var> = counts.map(|(_, s)| s.vars[0]).collect();
+                count = Some(self.make(source.channel, made, &ragged));
                 break;
             }
             let take = match count {
@@ -381,14 +386,30 @@ impl Round<'_> {
     }
 
     /// How many items of a stream that the program makes are the next piece. The channel is asked for a number of elements,
-    /// since what those are is known here alone.
-    fn make(&mut self, channel: usize, made: Made) -> Atom {
+    /// since what those are is known here alone: of items that are of any size, as many as those so far had on average, of which
+    /// `ragged` says how many there were of each kind.
+    fn make(&mut self, channel: usize, made: Made, ragged: &[Var]) -> Atom {
         let (tile, at) = (self.piece.tile, self.at);
         let e = &mut self.e;
         let many = e.p.fresh("elements", Ty::int());
         let take = Take::Multiple(made.elements);
         e.push(vec![many], Exp::Pull { channel, at: at.into(), take });
-        let mut items = e.op("items", ScalarOp::Quotient, &[many.into(), made.elements]);
+        let mut each = made.elements;
+        if !ragged.is_empty() {
+            let before = e.op("before", ScalarOp::Max2, &[at.into(), Atom::int(1)]);
+            for count in ragged {
+                let mean = e.op("mean", ScalarOp::Quotient, &[(*count).into(), before]);
+                each = e.op("each", ScalarOp::Max2, &[each, mean]);
+            }
+        }
+        let mut items = e.op("items", ScalarOp::Quotient, &[many.into(), each]);
+        if !ragged.is_empty() {
+            // Nobody knows before the first ones; there is an item at least.
+            let first = e.op("first", ScalarOp::Eq, &[at.into(), Atom::int(0)]);
+            let few = e.op("few", ScalarOp::Min2, &[items, Atom::int(FEW)]);
+            items = e.op("items", ScalarOp::Select, &[first, few, items]);
+            items = e.op("items", ScalarOp::Max2, &[items, Atom::int(1)]);
+        }
         if let Some(tile) = tile {
             let tiles = e.op("tiles", ScalarOp::Quotient, &[items, tile]);
             let tiles = e.op("tiles", ScalarOp::Max2, &[tiles, Atom::int(1)]);

@@ -12,7 +12,7 @@
 use crate::data::DataError;
 use crate::text;
 use remc_base::value::Data;
-use remc_base::{ArrTy, AtomTy, BaseTy, TupleTy, Value};
+use remc_base::{ArrTy, AtomTy, BaseTy, Dim, DimVar, SigmaTy, TupleTy, Value};
 use serde_json::Value as Json;
 
 /// The literal that a text in JSON is, for a parameter that wants `wanted`.
@@ -38,25 +38,30 @@ type D = Result<(), DataError>;
 impl Literal {
     fn array(&mut self, json: &Json, wanted: &ArrTy) -> D {
         // Of a shape variable any number of axes may come.
-        let rank = wanted.shape.dims().map(|dims| dims.len());
-        self.cell(json, rank, &wanted.atom)
+        let dims = wanted.shape.dims().map(|dims| dims.iter().map(known).collect::<Vec<_>>());
+        self.cell(json, dims.as_deref(), &wanted.atom)
     }
 
-    /// An array of so many axes, if that is known, of such atoms.
-    fn cell(&mut self, json: &Json, rank: Option<usize>, atom: &AtomTy) -> D {
-        match json {
-            Json::Array(items) if rank != Some(0) => {
-                let rank = rank.map(|n| n - 1);
-                self.list("[", items, |_| (rank, atom), "]")
+    /// An array of so many axes, if that is known, of such atoms. Their sizes, where the type says them, are those of what
+    /// has no elements to tell.
+    fn cell(&mut self, json: &Json, dims: Option<&[usize]>, atom: &AtomTy) -> D {
+        match (json, dims) {
+            (Json::Array(items), Some([_, rest @ ..])) if items.is_empty() => {
+                let rest: String = rest.iter().map(|n| format!(" {n}")).collect();
+                self.out.push_str(&format!("(array [0{rest}] {atom})"));
+                Ok(())
             }
-            _ => self.atom(json, rank, atom),
+            (Json::Array(items), Some([_, rest @ ..])) => self.list(items, Some(rest), atom),
+            (Json::Array(items), None) => self.list(items, None, atom),
+            _ => self.atom(json, dims, atom),
         }
     }
 
-    fn atom(&mut self, json: &Json, rank: Option<usize>, atom: &AtomTy) -> D {
+    fn atom(&mut self, json: &Json, dims: Option<&[usize]>, atom: &AtomTy) -> D {
         match (json, atom) {
             (Json::Object(fields), AtomTy::Sigma(sigma)) => match (fields.get("value"), fields.len()) {
                 (Some(value), 2) if fields.contains_key("indices") => {
+                    self.agrees(&fields["indices"], value, sigma)?;
                     self.within(".value", |l| l.array(value, &sigma.body))
                 }
                 _ => self.array(json, &sigma.body),
@@ -73,7 +78,11 @@ impl Literal {
                 self.out.push(')');
                 Ok(())
             }
-            (Json::Array(items), _) => self.list("[", items, |_| (None, atom), "]"),
+            (Json::Array(items), AtomTy::Tuple(tuple)) => {
+                let (found, wanted) = (items.len(), tuple.fields.len());
+                self.no(&format!("a list of {found}"), format!("a tuple of {wanted} is a list of {wanted}"))
+            }
+            (Json::Array(items), _) => self.list(items, None, atom),
             (Json::Object(_), _) => self.no("an object", format!("{atom} is no record")),
             (Json::Null, _) => {
                 self.no("null", "no value is none: leave such items out, or write \"nan\"".into())
@@ -95,7 +104,11 @@ impl Literal {
             (Json::String(text), _) => {
                 let chars: Vec<char> = text.chars().collect();
                 // A string of one character is a character, where one is wanted.
-                let shape = if rank == Some(0) && chars.len() == 1 { vec![] } else { vec![chars.len()] };
+                let shape = if dims.is_some_and(<[usize]>::is_empty) && chars.len() == 1 {
+                    vec![]
+                } else {
+                    vec![chars.len()]
+                };
                 self.out.push_str(&text::print(&Value {
                     atom: AtomTy::CHAR,
                     shape,
@@ -106,22 +119,35 @@ impl Literal {
         }
     }
 
-    fn list<'j, 't>(
-        &mut self,
-        open: &str,
-        items: &'j [Json],
-        of: impl Fn(&'j Json) -> (Option<usize>, &'t AtomTy),
-        close: &str,
-    ) -> D {
-        self.out.push_str(open);
+    fn list(&mut self, items: &[Json], dims: Option<&[usize]>, atom: &AtomTy) -> D {
+        self.out.push('[');
         for (k, item) in items.iter().enumerate() {
             if k > 0 {
                 self.out.push(' ');
             }
-            let (rank, atom) = of(item);
-            self.within(&format!("[{k}]"), |l| l.cell(item, rank, atom))?;
+            self.within(&format!("[{k}]"), |l| l.cell(item, dims, atom))?;
         }
-        self.out.push_str(close);
+        self.out.push(']');
+        Ok(())
+    }
+
+    /// Whether the sizes that a box says are those of what is in it.
+    fn agrees(&self, indices: &Json, value: &Json, sigma: &SigmaTy) -> D {
+        let mut part = Some(value);
+        for d in sigma.body.shape.dims().unwrap_or_default() {
+            let there = match part {
+                Some(Json::Array(items)) => items.len(),
+                Some(Json::String(text)) => text.chars().count(),
+                _ => return Ok(()),
+            };
+            part = part.and_then(|p| p.get(0));
+            let named = sigma.params.iter().find(|p| d.as_var() == Some(&DimVar::Rigid((*p).clone())));
+            let said = named.and_then(|p| indices.get(p.name.as_str())).and_then(Json::as_u64);
+            if let (Some(said), Some(p)) = (said.filter(|n| *n != there as u64), named) {
+                let size = p.name.as_str();
+                return self.no(&format!("a box whose `{size}` is {said}"), format!("its value has {there}"));
+            }
+        }
         Ok(())
     }
 
@@ -133,7 +159,9 @@ impl Literal {
             let value = fields.get(label.as_str()).or_else(|| fields.get(fields.keys().find(named)?));
             let Some(value) = value else {
                 let there: Vec<String> = fields.keys().map(|k| format!("`{k}`")).collect();
-                return self.no("an object", format!("it has no `{label}`, only {}", there.join(", ")));
+                let only =
+                    if there.is_empty() { String::new() } else { format!(", only {}", there.join(", ")) };
+                return self.no("an object", format!("it has no `{label}`{only}"));
             };
             self.out.push_str(&format!(" ({label} "));
             self.within(&format!(".{label}"), |l| l.array(value, ty))?;
@@ -156,6 +184,11 @@ impl Literal {
         let place = if self.place.is_empty() { String::new() } else { format!(" at `{}`", self.place) };
         Err(DataError::Mismatch { found: format!("{found}{place}"), help: Some(help) })
     }
+}
+
+/// A size, or 0 of one that only the data knows.
+fn known(d: &Dim) -> usize {
+    d.as_constant().and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
 }
 
 /// A name without what does not count in it: case, and which of `-`, `_` and blank stands between words.
