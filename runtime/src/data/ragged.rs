@@ -40,8 +40,12 @@ pub fn parts(prefix: &str, value: &Value) -> Option<Vec<(String, Value)>> {
     let mut shape: Vec<usize> = inner.shape.dims()?.iter().map(known).collect();
     let mut total = 0;
     offsets.push(Scalar::I64(0));
-    for b in boxes {
+    for (k, b) in boxes.iter().enumerate() {
         total += b.value.shape.first()?;
+        // Items of a size that a box around them hides may differ: then they are no array's.
+        if k > 0 && b.value.shape.get(1..) != shape.get(1..) {
+            return None;
+        }
         shape.clone_from(&b.value.shape);
         offsets.push(Scalar::I64(i64::try_from(total).ok()?));
         data.append(b.value.data.clone()).then_some(())?;

@@ -145,7 +145,11 @@ impl Evaluation<'_> {
                 Ok(kernel) => {
                     let signature = definition.entry.as_ref().map(|e| e.indices.as_slice());
                     let indices = (signature.unwrap_or_default(), indices.as_slice());
-                    let again = self.spare(&arguments, &streams, &budget);
+                    // What goes piece by piece already would do the same again.
+                    let again = match kernel.program.channels.is_empty() {
+                        true => self.spare(&arguments, &streams, &budget),
+                        false => None,
+                    };
                     let (mut written, mut ran) =
                         self.attempt(kernel, indices, (arguments, streams), &budget)?;
                     if let (Err(e), Some(arguments)) = (&ran, again)
