@@ -298,7 +298,7 @@ pub struct Run {
     pub entry: Option<String>,
     /// A parameter of the entry: a Remora literal, or the path of a data file.
     ///
-    /// Files: .npy, .npz (FILE:NAME chooses one of its arrays), .csv, .tsv, .rd (a Remora literal), Futhark's binary
+    /// Files: .npy, .npz (FILE:NAME chooses one of its arrays, or its boxes), .csv, .tsv, .json, .rd (a Remora literal), Futhark's binary
     /// data (.fut.bin, .in, .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd,
     /// FILE:text (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _). How a table is written
     /// is said there, too: FILE.csv:header, :noheader, :sep=; (or tab, space), :decimal=, :comment=#, :skip=2, :na=NA,

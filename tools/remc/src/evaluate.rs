@@ -48,6 +48,9 @@ pub struct Evaluation<'a> {
     pub given: &'a [(GlobalId, Value)],
 }
 
+/// So many bytes of arguments may be there twice.
+const SPARE: u64 = 16 << 20;
+
 type Show<'s> = &'s mut dyn FnMut(&Value) -> Outcome;
 
 impl Evaluation<'_> {
@@ -221,11 +224,12 @@ impl Evaluation<'_> {
         Ok((written, ran))
     }
 
-    /// The arguments once more, for a program that turns out not to fit into memory: there it may be compiled to go along
+    /// The arguments once more, if they are small, for a program that turns out not to fit into memory: there it may be compiled to go along
     /// an axis piece by piece. `None` where it reads streams already, or its arguments are what memory is full of.
     fn spare(&self, arguments: &[Value], streams: &inputs::Streams, budget: &Budget) -> Option<Vec<Value>> {
         let bytes = arguments.iter().map(|v| (v.data.len() * v.data.atom_size()) as u64).sum::<u64>();
-        let fits = self.device == Device::Cpu && streams.is_empty() && bytes <= budget.limit() / 16;
+        let fits =
+            self.device == Device::Cpu && streams.is_empty() && bytes <= SPARE.min(budget.limit() / 16);
         fits.then(|| arguments.to_vec())
     }
 

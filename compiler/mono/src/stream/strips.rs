@@ -67,16 +67,19 @@ fn candidates(p: &Program) -> Vec<Atom> {
     let mut found: Vec<(Atom, usize)> = Vec::new();
     for v in all {
         let Some(size) = p.vars[v].ty.dims.first() else { continue };
-        let size = size.as_var().and_then(|v| base.get(&v)).unwrap_or(size);
         if size.as_int().is_some_and(|n| n < FEW) {
             continue;
         }
-        match found.iter_mut().find(|(known, _)| known == size) {
-            Some((_, many)) => *many += 1,
-            None => found.push((*size, 1)),
+        // That one first; where nothing is along it, the size is one of its own.
+        for size in size.as_var().and_then(|v| base.get(&v)).into_iter().chain([size]) {
+            match found.iter_mut().find(|(known, _)| known == size) {
+                Some((_, many)) => *many += 1,
+                None => found.push((*size, 1)),
+            }
         }
     }
-    found.sort_by_key(|(_, many)| std::cmp::Reverse(*many));
+    let longer = |size: &Atom| !size.as_var().is_some_and(|v| base.contains_key(&v));
+    found.sort_by_key(|(size, many)| std::cmp::Reverse((longer(size), *many)));
     found.into_iter().map(|(size, _)| size).collect()
 }
 
