@@ -480,6 +480,11 @@ fn boxes_are_two_arrays() {
         let (code, given, err) = read(ty, &path);
         assert_eq!((code, given.as_str()), (Some(0), meant.trim_end()), "{value}: {err}");
     }
+    // Items of a size that the box around them hides are no array's, if they differ.
+    let dependent = "(entry (main [x [(Σ (k) [(Σ (j) [int j k]) k]) n]]) x)";
+    let input = "x=[[[[1]]] [[[1 2] [3 4]] [[5 6]]]]";
+    let to = folder.path("dependent.npz");
+    fails(&["run", "-e", dependent, "--entry", "main", "--input", input, "-o", &to], 2, "cannot hold");
     let rows = "[(Σ (n) [int n]) k]";
     let two = write("(record (a (split [1 2 3] [1 2])) (rows (split [4] [1])) (x 2.5))", "two.npz");
     assert_eq!(read(rows, &two).1, "(boxes (n) [int n] [1] ((1) [4]))");

@@ -650,6 +650,8 @@ fn what_fits_no_memory_goes_in_pieces() {
         "(let ([s (iscan max2 (% (* xs 7919) 10007))]) (sum (- (tail s) (butlast s))))",
         "(histogram 5 (% (iscan + xs) 5))",
         "(fold (λ ([x int] [a int]) (% (+ x (* 3 a)) 1009)) 1 (iscan + xs))",
+        "(sum (iscan + (window (% xs 10) 3)))",
+        "(lift [m n] (sum (square (iscan + (% (iota [(+ m 1)]) 3)))))",
         "(let ([s (iscan + xs)]) (sum (% s (+ 1 (reduce max2 (% s 10))))))",
         "(iterate 3 (λ ([s int]) (sum (% (iscan + xs) (+ s 7)))) 1)",
         "(if (> n 10) (sum (iscan + xs)) 3)",
@@ -660,6 +662,10 @@ fn what_fits_no_memory_goes_in_pieces() {
         let (code, given, err) = run(body, &little);
         assert_eq!((code, given), (Some(0), meant), "{body}: {err}");
     }
+    // What goes piece by piece already is run once.
+    let twice = "(append (produce 3 square) (sort (collect (produce n square))))";
+    let (code, given, _) = run(twice, &["--memory-limit", "2M", "--format", "csv"]);
+    assert_eq!((code, given.as_str()), (Some(3), "0\n1\n4\n"));
     // What needs all of it is told as ever.
     let (code, _, err) = run("(sum (reverse (iscan + xs)))", &little);
     assert!(code == Some(3) && err.contains("an array of shape [1000000] is too large"), "{err}");

@@ -29,21 +29,27 @@ pub fn strips(p: &Program) -> Option<Program> {
         return None;
     }
     let (mut named, mut best) = (p.clone(), None);
-    for size in candidates(p).into_iter().take(MOST) {
+    let (sizes, base) = candidates(p);
+    let mut streamed_sizes: Vec<Atom> = Vec::new();
+    for size in sizes.into_iter().take(MOST) {
+        // What is so many items longer or shorter goes along the other one.
+        let along = size.as_var().and_then(|v| base.get(&v)).is_some_and(|of| streamed_sizes.contains(of));
         let mut with = named.clone();
-        if rename(&mut with, size).is_none() {
+        if along || rename(&mut with, size).is_none() {
             continue;
         }
         let mut streamed = with.clone();
         if stream(&mut streamed).is_ok() {
             (named, best) = (with, Some(streamed));
+            streamed_sizes.push(size);
         }
     }
     best
 }
 
-/// The sizes of axes that arrays of the program's own are along first, those of the most arrays first.
-fn candidates(p: &Program) -> Vec<Atom> {
+/// The sizes of axes that arrays of the program's own are along first, those of the most arrays first; and of sizes that are
+/// so many items longer or shorter than another one, which that is.
+fn candidates(p: &Program) -> (Vec<Atom>, FxHashMap<Var, Atom>) {
     /// What the statements of a body on the host bind, those of its branches and loops, too.
     fn bound(body: &Body, out: &mut Vec<Var>) {
         for s in &body.stmts {
@@ -53,7 +59,6 @@ fn candidates(p: &Program) -> Vec<Atom> {
             }
         }
     }
-    // What is so many items shorter than another axis goes along that one.
     let mut base: FxHashMap<Var, Atom> = FxHashMap::default();
     p.body.for_each_stmt(&mut |s| {
         if let (Exp::Op(ScalarOp::Add | ScalarOp::Sub, args), [v]) = (&s.exp, &s.pat[..])
@@ -70,17 +75,14 @@ fn candidates(p: &Program) -> Vec<Atom> {
         if size.as_int().is_some_and(|n| n < FEW) {
             continue;
         }
-        // That one first; where nothing is along it, the size is one of its own.
-        for size in size.as_var().and_then(|v| base.get(&v)).into_iter().chain([size]) {
-            match found.iter_mut().find(|(known, _)| known == size) {
-                Some((_, many)) => *many += 1,
-                None => found.push((*size, 1)),
-            }
+        match found.iter_mut().find(|(known, _)| known == size) {
+            Some((_, many)) => *many += 1,
+            None => found.push((*size, 1)),
         }
     }
-    let longer = |size: &Atom| !size.as_var().is_some_and(|v| base.contains_key(&v));
-    found.sort_by_key(|(size, many)| std::cmp::Reverse((longer(size), *many)));
-    found.into_iter().map(|(size, _)| size).collect()
+    let is_base = |size: &Atom| !size.as_var().is_some_and(|v| base.contains_key(&v));
+    found.sort_by_key(|(size, many)| std::cmp::Reverse((is_base(size), *many)));
+    (found.into_iter().map(|(size, _)| size).collect(), base)
 }
 
 /// Gives a size another name, that of a streamed axis, from where it is known. `None` of a size that is counted
