@@ -538,6 +538,21 @@ fn json_is_read() {
         ("(Tuple int [float n])", "[1, [2, 3]]", "(values 1 [2.0 3.0])"),
         ("[int n 3]", "[]", "(array [0 3] int)"),
         (
+            "[(Σ (k j) [int k j]) n]",
+            "[{\"indices\": {\"k\": 0, \"j\": 2}, \"value\": []}]",
+            "(boxes (n m) [int n m] [1] ((0 2) (array [0 2] int)))",
+        ),
+        (
+            "[(Σ (@k) [int @k]) n]",
+            "[{\"indices\": {\"@s\": [2]}, \"value\": [1, 2]}]",
+            "(boxes (@s) [int @s] [1] (([2]) [1 2]))",
+        ),
+        (
+            "(Σ (k) (Record (a [int k]) (b [int k])))",
+            "{\"indices\": {\"n\": 2}, \"value\": {\"a\": [1, 2], \"b\": [3, 4]}}",
+            "(box ((n 2)) (Record (a [int n]) (b [int n])) (record (a [1 2]) (b [3 4])))",
+        ),
+        (
             "[(Σ (k) [(Σ (m) [char m]) k]) n]",
             "[[\"x\"], []]",
             "(boxes (n) [(Σ (m) [char m]) n] [2] ((1) (boxes (n) [char n] [1] ((1) \"x\"))) ((0) (array [0] (Σ (n) [char n]))))",
@@ -571,7 +586,8 @@ fn json_is_read() {
         ("[(Record (a int)) n]", "[{\"a\": 1}, {\"b\": 2}]", "an object at `[1]`"),
         ("[(Record (a int)) n]", "[{\"b\": 2}]", "it has no `a`, only `b`"),
         ("[(Record (a [int 2])) n]", "[{\"a\": [1, null]}]", "null at `[0].a[1]`"),
-        ("(Σ (n) [int n])", "{\"indices\": {\"n\": 3}, \"value\": [3, 4]}", "a box whose `n` is 3"),
+        ("(Σ (n) [int n])", "{\"indices\": {\"n\": 3}, \"value\": [3, 4]}", "a box whose witnesses say [3]"),
+        ("(Σ (n) [int n])", "{\"indices\": {\"q\": 2}, \"value\": [3, 4]}", "its `indices` do not say `n`"),
         ("(Tuple int int int)", "[1, 2]", "a tuple of 3 is a list of 3"),
     ] {
         let (code, _, err) = read(ty, json);

@@ -7,12 +7,12 @@
 //!
 //! An object is a record, by the names of its fields; what else it has is not wanted. A string is a text, or `nan`, `inf`
 //! and `-inf` where numbers are wanted. Lists of different lengths are boxes where boxes are wanted, and so is an object
-//! with `indices` and `value`. What the numbers have to be, and whether shapes fit, the reader of literals says.
+//! with `indices` and `value`, which says its sizes. What the numbers have to be, and whether shapes fit, the reader of literals says.
 
 use crate::data::DataError;
 use crate::text;
 use remc_base::value::Data;
-use remc_base::{ArrTy, AtomTy, BaseTy, Dim, DimVar, SigmaTy, TupleTy, Value};
+use remc_base::{ArrTy, AtomTy, BaseTy, Dim, DimVar, IVar, SigmaTy, TupleTy, Value};
 use serde_json::Value as Json;
 
 /// The literal that a text in JSON is, for a parameter that wants `wanted`.
@@ -46,7 +46,7 @@ impl Literal {
     /// has no elements to tell.
     fn cell(&mut self, json: &Json, dims: Option<&[usize]>, atom: &AtomTy) -> D {
         match (json, dims) {
-            (Json::Array(items), Some([_, rest @ ..])) if items.is_empty() => {
+            (Json::Array(items), Some([_, rest @ ..])) if items.is_empty() && is_closed(atom, &[]) => {
                 let rest: String = rest.iter().map(|n| format!(" {n}")).collect();
                 self.out.push_str(&format!("(array [0{rest}] {atom})"));
                 Ok(())
@@ -61,8 +61,7 @@ impl Literal {
         match (json, atom) {
             (Json::Object(fields), AtomTy::Sigma(sigma)) => match (fields.get("value"), fields.len()) {
                 (Some(value), 2) if fields.contains_key("indices") => {
-                    self.agrees(&fields["indices"], value, sigma)?;
-                    self.within(".value", |l| l.array(value, &sigma.body))
+                    self.boxed(&fields["indices"], value, sigma)
                 }
                 _ => self.array(json, &sigma.body),
             },
@@ -131,23 +130,38 @@ impl Literal {
         Ok(())
     }
 
-    /// Whether the sizes that a box says are those of what is in it.
-    fn agrees(&self, indices: &Json, value: &Json, sigma: &SigmaTy) -> D {
-        let mut part = Some(value);
-        for d in sigma.body.shape.dims().unwrap_or_default() {
-            let there = match part {
-                Some(Json::Array(items)) => items.len(),
-                Some(Json::String(text)) => text.chars().count(),
-                _ => return Ok(()),
+    /// A box with what it says of its hidden sizes, which a value need not show. They have the names that values are printed
+    /// with, or those of the type.
+    fn boxed(&mut self, indices: &Json, value: &Json, sigma: &SigmaTy) -> D {
+        let named = sigma.named_for_values(&mut 0);
+        let mut sizes: Vec<(&IVar, usize)> = Vec::new();
+        let mut written = String::new();
+        for (p, own) in named.params.iter().zip(&sigma.params) {
+            let find = |name: &str| indices.get(name);
+            let Some(said) = find(p.name.as_str()).or_else(|| find(own.name.as_str())) else {
+                return self.no("a box", format!("its `indices` do not say `{}`", p.name));
             };
-            part = part.and_then(|p| p.get(0));
-            let named = sigma.params.iter().find(|p| d.as_var() == Some(&DimVar::Rigid((*p).clone())));
-            let said = named.and_then(|p| indices.get(p.name.as_str())).and_then(Json::as_u64);
-            if let (Some(said), Some(p)) = (said.filter(|n| *n != there as u64), named) {
-                let size = p.name.as_str();
-                return self.no(&format!("a box whose `{size}` is {said}"), format!("its value has {there}"));
+            let number = |n: &Json| n.as_u64().and_then(|n| usize::try_from(n).ok());
+            match (number(said), said.as_array()) {
+                (Some(n), _) => {
+                    sizes.push((p, n));
+                    written.push_str(&format!("({} {n})", p.name));
+                }
+                (None, Some(dims)) if dims.iter().all(|d| number(d).is_some()) => {
+                    let dims: Vec<String> = dims.iter().map(Json::to_string).collect();
+                    written.push_str(&format!("({} [{}])", p.name, dims.join(" ")));
+                }
+                _ => return self.no("a box", format!("`{}` is a size, or a list of sizes", p.name)),
             }
         }
+        let size = |d: &Dim| {
+            let here = sizes.iter().find(|(p, _)| d.as_var() == Some(&DimVar::Rigid((*p).clone())));
+            here.map_or_else(|| known(d), |(_, n)| *n)
+        };
+        let dims = named.body.shape.dims().map(|dims| dims.iter().map(size).collect::<Vec<_>>());
+        self.out.push_str(&format!("(box ({written}) {} ", named.body));
+        self.within(".value", |l| l.cell(value, dims.as_deref(), &named.body.atom))?;
+        self.out.push(')');
         Ok(())
     }
 
@@ -183,6 +197,21 @@ impl Literal {
     fn no(&self, found: &str, help: String) -> D {
         let place = if self.place.is_empty() { String::new() } else { format!(" at `{}`", self.place) };
         Err(DataError::Mismatch { found: format!("{found}{place}"), help: Some(help) })
+    }
+}
+
+/// Whether a type mentions no size but those that it hides itself, so that a literal may say it.
+fn is_closed(atom: &AtomTy, hidden: &[&IVar]) -> bool {
+    match atom {
+        AtomTy::Base(_) => true,
+        AtomTy::Sigma(sigma) => {
+            let inner: Vec<&IVar> = hidden.iter().copied().chain(&sigma.params).collect();
+            let own = |d: &Dim| inner.iter().any(|v| d.as_var() == Some(&DimVar::Rigid((*v).clone())));
+            let dims = sigma.body.shape.dims();
+            dims.is_some_and(|dims| dims.iter().all(|d| d.as_constant().is_some() || own(d)))
+                && is_closed(&sigma.body.atom, &inner)
+        }
+        _ => false,
     }
 }
 
