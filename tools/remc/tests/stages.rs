@@ -466,3 +466,26 @@ fn wrong_uses() {
     fails(&["run", "-e", "1", "--dump-dir", &not_a_folder], 2, "U0010");
     fails(&["run", "-e", "1", "--stop-after-pass", "fuse"], 2, "fuse");
 }
+
+/// A reduction whose items make arrays of their own makes as many side by side as there are lanes, whatever it reduces with;
+/// the items are in lanes also where they take branches of their own.
+#[test]
+fn items_of_a_reduction_are_made_side_by_side() {
+    let item = "(λ ([x int])
+        (let ([table ((λ ([j int]) (if (< j (% x 16)) (index-item xs j) (* x j))) (iota [16]))])
+          (fold (λ ([j int] [a int]) (+ (* 3 a) (index table [(% j 16)]))) x (iota [40]))))";
+    for op in ["sum", "reduce/zero max2 0", "reduce/zero bit-xor 0"] {
+        let entry = format!("(entry (main [xs [int n]]) ({op} ({item} xs)))");
+        let kernel = remc(&["compile", "-e", &entry, "--entry", "main", "--emit", "kernel"]);
+        let kernel = text(&kernel.stdout);
+        assert!(kernel.contains("\"reduce\"") && kernel.contains("%strip"), "{op}: {kernel}");
+        let input =
+            format!("xs=[{}]", (0..100).map(|i| (i * 37 % 101).to_string()).collect::<Vec<_>>().join(" "));
+        let run = |device: &str| {
+            let o = remc(&["run", "-e", &entry, "--entry", "main", "--input", &input, "--device", device]);
+            (o.status.code(), text(&o.stdout))
+        };
+        assert_eq!(run("cpu"), run("interp"), "{op}");
+        assert_eq!(run("cpu").0, Some(0), "{op}");
+    }
+}

@@ -47,6 +47,9 @@ use remc_base::Prov;
 use remc_mono::ir::Program;
 use std::fmt;
 
+/// Why a program with channels has no text.
+pub const STREAMS: &str = "a program that goes through streams piece by piece";
+
 /// What has no text: a mistake of the compiler, since the verifier has accepted the program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Error(pub String);
@@ -65,8 +68,12 @@ pub type Places<'p> = &'p dyn Fn(Prov) -> Option<String>;
 /// The program's text. `version` is that of remc.
 ///
 /// # Errors
-/// A program that the verifier should have refused.
+/// A program that the verifier should have refused, or one that goes through streams piece by piece: Futhark has streams as
+/// arrays, so nobody asks for those.
 pub fn print(p: &Program, places: Places<'_>, version: &str) -> Result<String, Error> {
+    if !p.channels.is_empty() {
+        return Err(Error(STREAMS.into()));
+    }
     let mut printer = Printer::new(p, places);
     let interface = interface::interface(p);
     let lengths: Vec<_> = p.params.iter().flat_map(|v| &p.ty(*v).dims).filter_map(|d| d.as_var()).collect();

@@ -54,8 +54,11 @@ fn programs_are_printed_before_and_after_each_pass() {
     for path in all {
         let text = std::fs::read_to_string(&path).unwrap();
         let p = parse_program(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        if let Err(e) = printed(&p) {
-            wrong.push(format!("{}: {e}", path.display()));
+        // Pieces of streams are no matter of Futhark's, and refused by their name.
+        let expected = if p.channels.is_empty() { None } else { Some(remc_futhark::STREAMS.to_string()) };
+        let found = printed(&p).err();
+        if found != expected {
+            wrong.push(format!("{}: {}", path.display(), found.unwrap_or_else(|| "is printed".into())));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));

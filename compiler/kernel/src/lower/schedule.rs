@@ -229,8 +229,10 @@ impl Scan<'_> {
                 if matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar) {
                     self.refuse();
                 }
-                // Nor has a division of integers, which takes longer than what lanes save.
-                if varies && matches!(op, ScalarOp::Quotient | ScalarOp::Modulo) {
+                // Nor has a division of integers, which takes longer than what lanes save; but for one that shifts.
+                let shifts = |a: &Atom| a.as_int().is_some_and(|n| n > 0 && n.count_ones() == 1);
+                let divides = matches!(op, ScalarOp::Quotient | ScalarOp::Modulo);
+                if varies && divides && !args.get(1).is_some_and(shifts) {
                     self.shape.alike = false;
                 }
                 let shifted = match (op, args.as_slice()) {
