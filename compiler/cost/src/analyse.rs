@@ -34,6 +34,7 @@ pub fn analyse(p: &Program) -> Report {
     uses(&p.body, &mut 0, &mut a.last);
     let mut clock = 0;
     a.out.nodes = a.body(&p.body, &mut clock);
+    a.out.in_pieces = !p.channels.is_empty();
     a.arrays(&p.body.results);
     let Analysis { scope, mut out, cells, same, .. } = a;
     out.roots = cells.into_iter().map(|(v, (of, _))| (v, of)).chain(same).collect();
@@ -370,6 +371,7 @@ impl<'p> Analysis<'p> {
             && let Some(w) = step.writes.first_mut()
         {
             step.cost.writes = &elements * &Formula::from(i128::from(w.bytes));
+            step.cost.written_elements = elements.clone();
             w.elements = elements;
         }
         Some(node)
@@ -525,8 +527,11 @@ impl<'p> Analysis<'p> {
         }
         for w in &writes {
             cost.writes = &cost.writes + &(&w.elements * &Formula::from(i128::from(w.bytes)));
+            cost.written_elements = &cost.written_elements + &w.elements;
         }
-        let formulas = [&cost.reads, &cost.writes, &cost.operations.float, &cost.operations.other];
+        let depth = &Formula::one() + &found.depth;
+        let o = &cost.operations;
+        let formulas = [&cost.reads, &cost.writes, &o.float, &o.other];
         for symbol in formulas.into_iter().flat_map(|f| f.symbols()) {
             let Symbol::Value(v) = symbol else { continue };
             if self.params.contains(&v) {
@@ -540,7 +545,16 @@ impl<'p> Analysis<'p> {
         let mut fused = vec![s.prov];
         fused.extend(found.provs);
         let number = self.out.steps.len();
-        self.out.steps.push(Step { what, prov: s.prov, fused, inner: found.inner, reads, writes, cost });
+        self.out.steps.push(Step {
+            what,
+            prov: s.prov,
+            fused,
+            inner: found.inner,
+            depth,
+            reads,
+            writes,
+            cost,
+        });
         self.paths.push(self.path.clone());
         Node::Step(number)
     }

@@ -86,6 +86,8 @@ pub struct Found {
     /// Operations depend on conditions, and those of the dearer branch are counted.
     pub at_most: bool,
     reads: Vec<Place>,
+    /// How many rounds of loops one thread makes, one after the other, those inside of others counted as often as they run.
+    pub depth: Formula,
     pub inner: Vec<Inner>,
     /// Where the statements come from, in order.
     pub provs: Vec<Prov>,
@@ -212,6 +214,7 @@ impl<'s, 'p> Walk<'s, 'p> {
     fn stmt(&mut self, s: &mono::Stmt, at: &Count) {
         use mono::Exp as E;
         let outer = std::mem::replace(&mut self.prov, s.prov);
+        let (rounds, before) = (self.rounds(&s.exp), std::mem::take(&mut self.found.depth));
         if !matches!(s.exp, E::Atom(_) | E::Check { .. }) {
             self.found.provs.push(s.prov);
         }
@@ -326,7 +329,23 @@ impl<'s, 'p> Walk<'s, 'p> {
                 self.made_all(&s.pat, &deps, &[]);
             }
         }
+        let inside = std::mem::replace(&mut self.found.depth, before);
+        let all = rounds.map_or(inside.clone(), |n| &n * &(&inside + &Formula::one()));
+        self.found.depth = &self.found.depth + &all;
         self.prov = outer;
+    }
+
+    /// How often a loop goes round.
+    fn rounds(&self, e: &mono::Exp) -> Option<Formula> {
+        match e {
+            mono::Exp::While { state, .. } => {
+                state.first().map(|(first, _)| Formula::symbol(Symbol::Rounds(*first)))
+            }
+            e => match e.axes() {
+                [] => None,
+                axes => Some(self.scope.product(&axes.iter().map(|a| a.size).collect::<Vec<_>>())),
+            },
+        }
     }
 
     /// Values into places that are computed.
@@ -364,8 +383,10 @@ impl<'s, 'p> Walk<'s, 'p> {
         let before = std::mem::take(&mut self.found.operations);
         self.body(then, &inside);
         let a = std::mem::take(&mut self.found.operations);
+        let depth = std::mem::take(&mut self.found.depth);
         self.body(otherwise, &inside);
         let b = std::mem::replace(&mut self.found.operations, before);
+        self.found.depth = self.found.depth.most(&depth);
         self.found.at_most |= a != b;
         let o = &mut self.found.operations;
         o.float = &o.float + &a.float.most(&b.float);

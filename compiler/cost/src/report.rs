@@ -28,6 +28,8 @@ pub struct Report {
     pub computed: FxHashMap<Var, Prov>,
     /// Integers in formulas that change from round to round of a loop of the host.
     pub varying: Vec<Var>,
+    /// The program goes along streams: its arrays are those of a piece.
+    pub in_pieces: bool,
 }
 
 /// The host's control flow.
@@ -84,6 +86,8 @@ pub struct Step {
     /// Where the statements that run in it come from.
     pub fused: Vec<Prov>,
     pub inner: Vec<Inner>,
+    /// Steps of an ideal machine: one, and the rounds of the loops that each thread makes by itself.
+    pub depth: Formula,
     pub reads: Vec<Read>,
     pub writes: Vec<Write>,
     pub cost: Cost,
@@ -144,6 +148,7 @@ pub struct Cost {
     pub reads: Formula,
     pub read_elements: Formula,
     pub writes: Formula,
+    pub written_elements: Formula,
     pub operations: Operations,
     /// Reads are at most these; and writes.
     pub reads_at_most: bool,
@@ -187,11 +192,19 @@ pub enum Why {
 }
 
 impl Cost {
+    /// What Madsen calls work (*A streaming model for nested data parallelism*, 2013): operations, and elements that are
+    /// read or written.
+    pub fn work(&self) -> Formula {
+        let (o, moved) = (&self.operations, &self.read_elements + &self.written_elements);
+        &(&o.float + &o.other) + &moved
+    }
+
     pub fn plus(&self, other: &Cost) -> Cost {
         Cost {
             reads: &self.reads + &other.reads,
             read_elements: &self.read_elements + &other.read_elements,
             writes: &self.writes + &other.writes,
+            written_elements: &self.written_elements + &other.written_elements,
             operations: Operations {
                 float: &self.operations.float + &other.operations.float,
                 other: &self.operations.other + &other.operations.other,
@@ -207,6 +220,7 @@ impl Cost {
             reads: self.reads.most(&other.reads),
             read_elements: self.read_elements.most(&other.read_elements),
             writes: self.writes.most(&other.writes),
+            written_elements: self.written_elements.most(&other.written_elements),
             operations: Operations {
                 float: self.operations.float.most(&other.operations.float),
                 other: self.operations.other.most(&other.operations.other),
@@ -222,6 +236,7 @@ impl Cost {
             reads: &self.reads * n,
             read_elements: &self.read_elements * n,
             writes: &self.writes * n,
+            written_elements: &self.written_elements * n,
             operations: Operations { float: &self.operations.float * n, other: &self.operations.other * n },
             ..self.clone()
         }
@@ -252,6 +267,35 @@ impl Report {
             sum = sum.plus(&cost);
         }
         sum
+    }
+
+    /// The steps of nodes one after the other, where all runs at once that can: what is called depth.
+    pub fn depth(&self, nodes: &[Node], first: &dyn Fn(&Version) -> bool) -> Formula {
+        nodes.iter().fold(Formula::zero(), |sum, n| {
+            let depth = match n {
+                Node::Step(k) => self.steps.get(*k).map_or(Formula::zero(), |s| s.depth.clone()),
+                Node::For { times, body, .. } => times * &self.depth(body, first),
+                Node::While { rounds, cond, body, .. } => {
+                    let rounds = Formula::symbol(*rounds);
+                    let asked = &self.depth(cond, first) * &(&rounds + &Formula::one());
+                    &asked + &(&self.depth(body, first) * &rounds)
+                }
+                Node::If { then, otherwise, .. } => {
+                    self.depth(then, first).most(&self.depth(otherwise, first))
+                }
+                Node::Branch { version, then, otherwise, .. } => {
+                    self.depth(if first(version) { then } else { otherwise }, first)
+                }
+            };
+            &sum + &depth
+        })
+    }
+
+    /// Bytes of all arrays that steps leave in memory, as if none made room for another.
+    pub fn space(&self) -> Formula {
+        self.arrays
+            .iter()
+            .fold(Formula::zero(), |sum, m| &sum + &(&m.elements * &Formula::from(i128::from(m.bytes))))
     }
 
     /// All versions that sizes choose, in order.

@@ -344,7 +344,11 @@ pub struct Run {
     pub size: Size,
     /// Say how long each stage and kernel took, and how much memory was used
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
-    pub timings: Option<Timings>,
+    pub timings: Option<Form>,
+    /// Count what the run costs on an ideal machine, in the interpreter: work, depth, and space with one processor and with
+    /// any number of them; with --chunk also of pieces of so many items
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub measure_cost: Option<Form>,
     /// Run the program this many times on the cpu device, for its timings
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
@@ -399,9 +403,10 @@ pub enum Shell {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Timings {
+pub enum Form {
+    /// For people
     Text,
-    /// One line of JSON: seconds of compilation and of each run
+    /// One line of JSON; times are in seconds
     Json,
 }
 

@@ -58,6 +58,7 @@ impl Evaluation<'_> {
     pub fn run(&self, targets: &[Def<'_>], mut dumps: Dumps, show: Show<'_>) -> Outcome<Report> {
         match targets {
             [target] => self.one(*target, dumps, show),
+            _ if self.args.measure_cost.is_some() => self.one_by_one(targets, show),
             _ if self.device == Device::Interp => {
                 let program = self.session.link(self.file, targets);
                 dumps.add(2, Stage::Check, &|| remc_typed::print::print_program(&program.order));
@@ -197,6 +198,7 @@ impl Evaluation<'_> {
             _ => (indices, arguments),
         };
         let interp = Interp::new(&program, session.first_user_module());
+        let measured = self.args.measure_cost.map(|form| (form, indices.clone(), arguments.clone()));
         let value = self.interpret(&budget, || match &definition.entry {
             None => {
                 self.given.iter().try_for_each(|(g, value)| interp.give(g, value))?;
@@ -205,6 +207,9 @@ impl Evaluation<'_> {
             Some(_) => interp.call_entry(definition, &indices, arguments),
         })?;
         show(&value)?;
+        if let Some((form, indices, arguments)) = measured {
+            crate::measure::tell(self, target, (&indices, &arguments), form)?;
+        }
         Ok(Report::default())
     }
 

@@ -26,6 +26,7 @@ mod header;
 pub mod inputs;
 mod lsp;
 mod machine;
+mod measure;
 #[cfg(feature = "llvm")]
 mod native;
 mod new;

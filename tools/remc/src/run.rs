@@ -1,6 +1,6 @@
 //! `remc run`.
 
-use crate::args::{Device, Run, Timings};
+use crate::args::{Device, Form, Run};
 use crate::codes;
 use crate::commands::{choose, load, new_session, protected, show_timings};
 use crate::compile::Dumps;
@@ -20,6 +20,12 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
             codes::DEVICE,
             "--memory-limit is of the cpu and cuda devices and of the interpreter",
         ));
+    }
+    if args.measure_cost.is_some() && args.device.is_some_and(|d| d != Device::Interp) {
+        return fail(
+            usage(codes::DEVICE, "--measure-cost counts in the interpreter")
+                .help("leave out --device; `--timings` tells how long a device takes"),
+        );
     }
     if args.device == Some(Device::Interp) && (args.threads.is_some() || args.repeat > 1) {
         return fail(
@@ -72,16 +78,21 @@ pub fn run(args: &Run, reporter: &Reporter) -> Outcome {
     let report = evaluated?;
     match args.timings {
         None => {}
-        Some(Timings::Text) => {
+        Some(Form::Text) => {
             show_timings(&session);
             to_stderr(&report.text);
         }
-        Some(Timings::Json) => to_stderr(&report.json(&session)),
+        Some(Form::Json) => to_stderr(&report.json(&session)),
     }
     Ok(())
 }
 
-/// The device that is named, or else the cpu device; that one needs LLVM, and without it programs are interpreted.
+/// The device that is named, or else the cpu device; that one needs LLVM, and without it programs are interpreted, as they
+/// are where their cost is counted.
 pub fn device(args: &Run) -> Device {
-    args.device.unwrap_or(if cfg!(feature = "llvm") { Device::Cpu } else { Device::Interp })
+    args.device.unwrap_or(if cfg!(feature = "llvm") && args.measure_cost.is_none() {
+        Device::Cpu
+    } else {
+        Device::Interp
+    })
 }

@@ -676,3 +676,79 @@ fn what_fits_no_memory_goes_in_pieces() {
     assert_eq!(code, Some(0), "{err}");
     assert_eq!(std::fs::metadata(&to).map(|m| m.len()).ok(), Some(8_000_128));
 }
+
+/// What `--measure-cost` counts: work, depth, and space with one processor and with any number of them; the same of pieces of
+/// `chunk` items, or 0 where there are none.
+fn counted(expression: &str, chunk: u64) -> ([u64; 4], [u64; 3]) {
+    let chunk = chunk.to_string();
+    let o = remc(&["run", "--expression", expression, "--measure-cost=json", "--chunk", &chunk]);
+    assert_eq!(o.status.code(), Some(0), "{expression}: {}", text(&o.stderr));
+    let told: serde_json::Value = serde_json::from_str(&text(&o.stderr)).unwrap();
+    let number = |of: &serde_json::Value, key: &str| of[key].as_u64().unwrap_or_default();
+    let pieces = &told["pieces"];
+    (
+        ["work", "depth", "space_one", "space_all"].map(|key| number(&told, key)),
+        ["work", "depth", "space"].map(|key| number(pieces, key)),
+    )
+}
+
+/// The tables of Madsen's thesis for the sum of the squares of l numbers in blocks of B: work grows as l, steps as l/B, and
+/// space as min(B, l), to a factor that is the same in all of them.
+#[test]
+fn the_cost_of_a_sum_of_squares_grows_as_it_should() {
+    for l in [10, 100, 1000] {
+        let program = format!("(sum (square (produce {l} (λ ([i int]) i))))");
+        for b in [1, 10, 100, 1000] {
+            let ([work, depth, one, all], [pieces_work, steps, space]) = counted(&program, b);
+            let case =
+                format!("{l} in pieces of {b}: {work} {depth} {one} {all} {pieces_work} {steps} {space}");
+            let within = |n: u64, of: u64, least: u64, most: u64| (least * of..=most * of).contains(&n);
+            assert!(within(work, l, 2, 3) && depth == 1, "{case}");
+            assert!((3..10).contains(&one) && within(all, l, 3, 6), "{case}");
+            // Of each piece some work is to count it.
+            let pieces = l.div_ceil(b);
+            assert!(within(pieces_work, l + 5 * pieces, 1, 4), "{case}");
+            assert!(within(steps, pieces + 1, 2, 4), "{case}");
+            assert!(within(space, b.min(l) + 1, 3, 7), "{case}");
+        }
+    }
+    // An array in memory is there for one processor, too; what is read while it is made is not.
+    let (whole, _) = counted("(sum (reverse (sort (produce 100 square))))", 10);
+    assert!(whole[2] >= 100, "{whole:?}");
+    // Steps one after the other.
+    let ([work, depth, ..], _) = counted(
+        "(sum (produce 4 (λ ([i int]) (fold (λ ([x int] [a int]) (quotient (+ a x) 2)) i (iota [50])))))",
+        1,
+    );
+    assert!(work >= 400 && (50..60).contains(&depth), "{work} {depth}");
+}
+
+#[test]
+fn cost_is_counted_in_the_interpreter() {
+    let o = remc(&["run", "--expression", "(+ 1 2)", "--measure-cost", "--device", "cpu"]);
+    assert_eq!(o.status.code(), Some(2), "{}", text(&o.stderr));
+    // A program that stops has no cost.
+    let o = remc(&["run", "--expression", "(quotient 1 (sum [0]))", "--measure-cost"]);
+    assert_eq!(o.status.code(), Some(3), "{}", text(&o.stderr));
+    assert!(!text(&o.stderr).contains("work"), "{}", text(&o.stderr));
+    // What cannot be streamed is measured as a whole; several values each by itself.
+    let o = remc(&["run", "--expression", "(sort [3 1 2]) (sum [1 2])", "--measure-cost"]);
+    assert_eq!((o.status.code(), text(&o.stdout)), (Some(0), "[1 2 3]\n3\n".to_owned()));
+    assert_eq!(text(&o.stderr).matches("work").count(), 2);
+    // Streams are read.
+    let entry = "(entry (main [xs (Stream (Σ (n) [int n]))]) (unbox xs (x n) (sum x)))";
+    let o = remc(&[
+        "run",
+        "--expression",
+        entry,
+        "--entry",
+        "main",
+        "--input",
+        "xs=[[1 2] [] [3 4 5]]",
+        "--measure-cost",
+        "--chunk",
+        "1",
+    ]);
+    assert_eq!((o.status.code(), text(&o.stdout)), (Some(0), "[3 0 12]\n".to_owned()));
+    assert!(text(&o.stderr).contains("entry `main`: its cost") && text(&o.stderr).contains("--chunk 1: "));
+}

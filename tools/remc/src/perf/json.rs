@@ -22,8 +22,7 @@ pub fn json(what: &What, w: &Words<'_>) -> String {
             })
         })
         .collect();
-    let totals: Vec<Value> =
-        totals(w).iter().map(|(title, c)| json!({ "what": title, "cost": cost(w, c) })).collect();
+    let totals: Vec<Value> = totals(w).iter().map(|(title, c, depth)| total(w, title, c, depth)).collect();
     let tree = nodes(w, &w.report.nodes);
     let sizes = w.sizes();
     // Names are given as they are met: the legend is last.
@@ -42,6 +41,13 @@ fn numbers(steps: &[usize]) -> Vec<usize> {
 
 fn bytes(w: &Words<'_>, elements: &Formula, bytes: u32) -> String {
     w.formula(&(elements * &Formula::from(i128::from(bytes))))
+}
+
+fn total(w: &Words<'_>, title: &str, c: &Cost, depth: &Formula) -> Value {
+    json!({
+        "what": title, "cost": cost(w, c), "work": w.formula(&c.work()), "depth": w.formula(depth),
+        "space_bytes_at_most": w.formula(&w.report.space()),
+    })
 }
 
 fn cost(w: &Words<'_>, c: &Cost) -> Value {

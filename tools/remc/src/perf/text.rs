@@ -157,7 +157,7 @@ impl Text<'_, '_> {
     }
 
     fn totals(&mut self) {
-        for (title, cost) in totals(self.w) {
+        for (title, cost, depth) in totals(self.w) {
             self.out.push_str(&format!("\n{title}:\n"));
             let both =
                 [("reads", &cost.reads, cost.reads_at_most), ("writes", &cost.writes, cost.writes_at_most)];
@@ -171,6 +171,17 @@ impl Text<'_, '_> {
             if let Some(ratio) = intensity(&cost) {
                 self.line(1, &format!("       {} operations on floats for each byte", short(ratio)));
             }
+            // What is at most so much: which of two branches runs is not known.
+            let most = if cost.operations_at_most || cost.reads_at_most { "at most " } else { "" };
+            let work = self.w.formula(&cost.work());
+            self.line(1, &format!("{:<7}{most}{work} operations, and elements that are moved", "work"));
+            let steps = if depth == Formula::one() { "step" } else { "steps" };
+            let depth = self.w.formula(&depth);
+            self.line(1, &format!("{:<7}{depth} {steps}, if all runs at once that can", "depth"));
+            let space = self.w.formula(&self.w.report.space());
+            let of =
+                if self.w.report.in_pieces { " of a piece: M with one item in it, N with all" } else { "" };
+            self.line(1, &format!("{:<7}at most {space} bytes of arrays at once{of}", "space"));
         }
     }
 
@@ -213,12 +224,13 @@ pub fn operations(w: &Words<'_>, cost: &Cost) -> String {
     }
 }
 
-/// The sums, by which versions run.
-pub fn totals(w: &Words<'_>) -> Vec<(String, Cost)> {
+/// The sums, by which versions run, and the depth of each.
+pub fn totals(w: &Words<'_>) -> Vec<(String, Cost, Formula)> {
     let r = w.report;
     let versions = r.versions();
-    let (first, second) = (r.cost(&r.nodes, &|_| true), r.cost(&r.nodes, &|_| false));
-    match versions.as_slice() {
+    let of = |is: bool| (r.cost(&r.nodes, &|_| is), r.depth(&r.nodes, &|_| is));
+    let (first, second) = (of(true), of(false));
+    let all = match versions.as_slice() {
         [] => vec![("in all".to_owned(), first)],
         _ if first == second => vec![("in all, whichever versions run".to_owned(), first)],
         all => {
@@ -233,7 +245,8 @@ pub fn totals(w: &Words<'_>) -> Vec<(String, Cost)> {
             };
             vec![(is, first), (isnt, second)]
         }
-    }
+    };
+    all.into_iter().map(|(title, (cost, depth))| (title, cost, depth)).collect()
 }
 
 /// Operations on floats for each byte, where the terms that grow fastest are of one kind.

@@ -3,15 +3,21 @@
 //! It is as plain as can be: a body is run statement by statement, an iteration is a loop, every array
 //! is there in full. It knows no fusion and no parallelism, and checks on the way what the grammar
 //! promises: that arrays have the dims of their types, and that indices are in bounds.
+//!
+//! It can count on the way what the program costs on an ideal machine: see [`meter`].
+
+pub mod meter;
+mod values;
+mod view;
 
 use crate::ir::{Atom, *};
+use meter::{Cost, Meter};
 use remc_base::ids::Id;
 use remc_base::ops::{self, total_cmp};
-use remc_base::value::{Atom as Item, BoxValue, Data};
 use remc_base::*;
 use std::cmp::Ordering;
 use std::rc::Rc;
-use std::sync::Arc;
+pub use values::{arguments, array, value};
 
 /// An array of base type, its elements in row-major order.
 #[derive(Clone, PartialEq, Debug)]
@@ -75,182 +81,44 @@ pub fn run_channels(
     channels: &mut Channels,
     watch: &mut dyn FnMut(Var, &Array),
 ) -> Result<Vec<Array>, Fault> {
+    run_metered(p, params, channels, watch, None).map(|(results, _)| results)
+}
+
+/// As [`run_channels`], with what the run costs. Arrays that are given are there up to the end.
+///
+/// # Errors
+/// As of [`run`].
+pub fn measure(p: &Program, params: &[Array], channels: &mut Channels) -> Result<(Vec<Array>, Cost), Fault> {
+    run_metered(p, params, channels, &mut |_, _| {}, Some(Meter::default()))
+}
+
+fn run_metered(
+    p: &Program,
+    params: &[Array],
+    channels: &mut Channels,
+    watch: &mut dyn FnMut(Var, &Array),
+    meter: Option<Meter>,
+) -> Result<(Vec<Array>, Cost), Fault> {
     for c in p.channels.iter().skip(channels.items.len()) {
         let none = |a: &ChannelArray| Array { base: a.base, dims: vec![0; a.rank + 1], data: Rc::default() };
         channels.items.push(c.arrays.iter().map(none).collect());
     }
-    let mut e = Eval { p, vars: vec![None; p.vars.len()], channels: &mut *channels, watch };
+    let mut e = Eval { p, vars: vec![None; p.vars.len()], channels: &mut *channels, watch, meter };
     if params.len() != p.params.len() {
         return bug("another number of parameters");
     }
     for (v, a) in p.params.iter().zip(params) {
         e.bind(*v, a.clone())?;
     }
+    e.hold(params);
     let mut results = e.body(&p.body)?;
+    let cost = e.meter.map(|m| m.cost()).unwrap_or_default();
     for (c, items) in p.channels.iter().zip(&channels.items) {
         if let (Some(at), [array]) = (c.output, &items[..]) {
             results[at] = array.clone();
         }
     }
-    Ok(results)
-}
-
-/// The parameters for the values of an entry's indices and its arguments.
-pub fn arguments(p: &Program, indices: &[IndexValue], args: &[Value]) -> Result<Vec<Array>, Fault> {
-    let mut out = Vec::new();
-    for i in indices {
-        match i {
-            IndexValue::Dim(n) => out.push(Array::int(*n)),
-            IndexValue::Shape(s) => out.extend(s.iter().map(|n| Array::int(*n as i64))),
-        }
-    }
-    let mut taken = Vec::new();
-    for (input, a) in p.inputs.iter().zip(args) {
-        crate::input::arrays(input, std::borrow::Cow::Borrowed(a), &mut taken).or_else(bug)?;
-    }
-    let leaves = taken.into_iter().map(|v| {
-        let scalar = |a| match a {
-            Item::Scalar(s) => Ok(s),
-            _ => bug("an argument that is no array of scalars"),
-        };
-        let data = v.atoms().map(scalar).collect::<R<Vec<_>>>()?;
-        let AtomTy::Base(base) = v.atom else { return bug("an argument that is no array of scalars") };
-        Ok(Array { base, dims: v.shape, data: data.into() })
-    });
-    let leaves = leaves.collect::<R<Vec<_>>>()?;
-    let Some(count) = p.params.len().checked_sub(leaves.len()) else {
-        return bug("a program with fewer parameters");
-    };
-    let (sizes, arrays) = p.params.split_at(count);
-    // Behind the indices: the lengths of axes of which an index is only a part.
-    for v in sizes.get(out.len()..).unwrap_or_default() {
-        let length = arrays.iter().zip(&leaves).find_map(|(array, a)| {
-            p.ty(*array).dims.iter().position(|d| *d == Atom::Var(*v)).map(|k| a.dims[k])
-        });
-        match length {
-            Some(n) => out.push(Array::int(n as i64)),
-            // That of a stream, which is pulled.
-            None if !p.channels.is_empty() => out.push(Array::int(0)),
-            None => return bug("a size that is no length of an input"),
-        }
-    }
-    out.extend(leaves);
-    Ok(out)
-}
-
-/// The value that the results of a program make up. `indices` are the entry's, which the types of boxes
-/// mention.
-pub fn value(output: &Output, results: &[Array], indices: &Subst) -> Result<Value, Fault> {
-    assemble(output, results, indices, 0, 0)
-}
-
-fn size_at(results: &[Array], i: usize) -> R<usize> {
-    let n = results.get(i).and_then(|a| a.data.first()).and_then(|s| s.as_integer());
-    n.and_then(|n| usize::try_from(n).ok()).map_or_else(|| bug("a size that is none"), Ok)
-}
-
-/// The part at position `at` of the first `rank` axes.
-fn assemble(output: &Output, results: &[Array], subst: &Subst, rank: usize, at: usize) -> R<Value> {
-    match output {
-        Output::Array(i) => {
-            let Some(a) = results.get(*i) else { return bug("a result that is not there") };
-            let shape = a.dims[rank..].to_vec();
-            let n: usize = shape.iter().product();
-            let scalars = a.data[at * n..(at + 1) * n].iter().copied();
-            Ok(Value::of_scalars(a.base, shape, scalars))
-        }
-        Output::Tuple { frame, fields } => {
-            let dims = frame.iter().map(|i| size_at(results, *i)).collect::<R<Vec<_>>>()?;
-            let shape = dims[rank..].to_vec();
-            let n: usize = shape.iter().product();
-            let mut atoms = Vec::with_capacity(n);
-            let mut types = None;
-            for k in 0..n {
-                let parts = fields
-                    .iter()
-                    .map(|(_, f)| assemble(f, results, subst, dims.len(), at * n + k))
-                    .collect::<R<Vec<_>>>()?;
-                let arr = |v: &Value| ArrTy::new(v.atom.clone(), Shape::of_sizes(&v.shape));
-                types.get_or_insert_with(|| parts.iter().map(arr).collect::<Vec<_>>());
-                atoms.push(Item::Tuple(parts.into()));
-            }
-            let types = types
-                .unwrap_or_else(|| fields.iter().map(|(_, f)| empty_type(f, results, dims.len())).collect());
-            let fields = fields.iter().map(|(l, _)| l.clone()).zip(types).collect();
-            let value = Value::of_atoms(AtomTy::tuple(fields), shape, atoms);
-            value.map_or_else(|| bug("tuples that are none"), Ok)
-        }
-        Output::Box { ty, witnesses, contents } => {
-            let ty = subst.atom(ty);
-            let AtomTy::Sigma(q) = &ty else { return bug("a box of another type") };
-            let mut inner = subst.clone();
-            let mut indices = Vec::new();
-            for (p, w) in q.params.iter().zip(witnesses) {
-                let w = match w {
-                    Witness::Dim(i) => IndexValue::Dim(size_at(results, *i)? as i64),
-                    Witness::Shape(s) => {
-                        IndexValue::Shape(s.iter().map(|i| size_at(results, *i)).collect::<R<_>>()?)
-                    }
-                    Witness::Vector(i) => {
-                        let Some(dims) = results.get(*i) else { return bug("a shape that is not there") };
-                        let dim = |s: &Scalar| s.as_integer().and_then(|n| usize::try_from(n).ok());
-                        match dims.data.iter().map(dim).collect() {
-                            Some(dims) => IndexValue::Shape(dims),
-                            None => return bug("a shape that is none"),
-                        }
-                    }
-                    Witness::Vectors { .. } => return bug("the shapes of many boxes in one box"),
-                };
-                match &w {
-                    IndexValue::Dim(n) => inner.bind_dim(p, Dim::from(*n)),
-                    IndexValue::Shape(s) => inner.bind_shape(p, Shape::of_sizes(s)),
-                }
-                indices.push(w);
-            }
-            let value = assemble(contents, results, &inner, 0, 0)?;
-            let value = crate::output::shaped(value, &inner.arr(&q.body)).or_else(bug)?;
-            let data = Data::Box(vec![Arc::new(BoxValue { indices, value })]);
-            Ok(Value { atom: ty, shape: Vec::new(), data })
-        }
-        Output::Boxes { .. } => {
-            let result = |i: usize| match results.get(i) {
-                Some(a) => Ok(Value::of_scalars(a.base, a.dims.clone(), a.data.iter().copied())),
-                None => Err("a result that is not there".to_owned()),
-            };
-            let mut all = crate::output::boxes(output, &result, subst).or_else(bug)?;
-            all.shape.drain(..rank);
-            let n: usize = all.shape.iter().product();
-            all.data = all.data.gather(at * n..(at + 1) * n);
-            Ok(all)
-        }
-        Output::Functions { frame, ty } => {
-            let dims = frame.iter().map(|i| size_at(results, *i)).collect::<R<Vec<_>>>()?;
-            Ok(crate::output::functions(subst.atom(ty), dims[rank..].to_vec()))
-        }
-        Output::Part { .. } | Output::Parts { .. } => bug("contents without boxes"),
-    }
-}
-
-/// The type of a field of no tuples.
-fn empty_type(output: &Output, results: &[Array], rank: usize) -> ArrTy {
-    match output {
-        Output::Array(i) => match results.get(*i) {
-            Some(a) => ArrTy::new(AtomTy::Base(a.base), Shape::of_sizes(&a.dims[rank..])),
-            None => ArrTy::scalar(AtomTy::INT),
-        },
-        Output::Tuple { frame, fields } => {
-            let dims: Vec<usize> = frame.iter().filter_map(|i| size_at(results, *i).ok()).collect();
-            let fields =
-                fields.iter().map(|(l, f)| (l.clone(), empty_type(f, results, dims.len()))).collect();
-            ArrTy::new(AtomTy::tuple(fields), Shape::of_sizes(&dims[rank..]))
-        }
-        Output::Box { ty, .. } => ArrTy::scalar(ty.clone()),
-        Output::Boxes { frame, ty, .. } | Output::Functions { frame, ty } => {
-            let dims: Vec<usize> = frame.iter().filter_map(|i| size_at(results, *i).ok()).collect();
-            ArrTy::new(ty.clone(), Shape::of_sizes(&dims[rank..]))
-        }
-        Output::Part { .. } | Output::Parts { .. } => ArrTy::scalar(AtomTy::INT),
-    }
+    Ok((results, cost))
 }
 
 impl Array {
@@ -290,6 +158,7 @@ struct Eval<'p, 'w> {
     vars: Vec<Option<Array>>,
     channels: &'w mut Channels,
     watch: &'w mut dyn FnMut(Var, &Array),
+    meter: Option<Meter>,
 }
 
 /// The results of iterations, one after the other.
@@ -397,19 +266,22 @@ impl Eval<'_, '_> {
     }
 
     fn body(&mut self, b: &Body) -> R<Vec<Array>> {
-        for s in &b.stmts {
+        for (k, s) in b.stmts.iter().enumerate() {
             self.stmt(s)?;
+            self.settle(b, k);
         }
         self.atoms(&b.results)
     }
 
     fn apply(&mut self, f: &Lambda, args: Vec<Array>) -> R<Vec<Array>> {
+        self.hold(&args);
         self.bind_all(&f.params, args)?;
         self.body(&f.body)
     }
 
     fn step(&mut self, axis: &Axis, i: usize, body: &Body) -> R<Vec<Array>> {
         self.bind(axis.var, Array::int(i as i64))?;
+        self.hold(&[Array::int(i as i64)]);
         self.body(body)
     }
 
@@ -428,28 +300,35 @@ impl Eval<'_, '_> {
             }
             Exp::Map { axes, body } => {
                 let sizes = axes.iter().map(|a| self.size(a.size)).collect::<R<Vec<_>>>()?;
-                let mut all = Collected::new(s.pat.len());
+                let (mut all, mut costs) = (Collected::new(s.pat.len()), Vec::new());
                 for position in 0..sizes.iter().product() {
                     let mut rest = position;
                     for (axis, n) in axes.iter().zip(&sizes).rev() {
                         self.bind(axis.var, Array::int((rest % n) as i64))?;
                         rest /= n;
                     }
-                    let results = self.body(body)?;
+                    let (results, cost) = self.apart(|e| {
+                        e.hold(&[Array::int(position as i64)]);
+                        e.body(body)
+                    })?;
+                    costs.push(cost);
                     all.push(&results);
                 }
+                self.spend(Cost::beside(&costs));
                 self.bind_collected(&s.pat, all)
             }
             Exp::Scan { kind, axis, body, op } => {
                 let n = self.size(axis.size)?;
                 let mut acc = op.start.as_ref().map(|a| self.atoms(a)).transpose()?;
-                let mut all = Collected::new(s.pat.len());
+                let (mut all, mut costs) = (Collected::new(s.pat.len()), Vec::new());
                 let before = *kind != ScanKind::Inclusive;
                 for i in 0..n {
                     if before && let Some(acc) = &acc {
                         all.push(acc);
                     }
-                    acc = Some(self.combine(axis, i, body, op, acc)?);
+                    let (next, cost) = self.apart(|e| e.combine(axis, i, body, op, acc))?;
+                    costs.push(cost);
+                    acc = Some(next);
                     if !before && let Some(acc) = &acc {
                         all.push(acc);
                     }
@@ -459,19 +338,22 @@ impl Eval<'_, '_> {
                 {
                     all.push(acc);
                 }
+                self.spend(combined(op, &costs));
                 self.bind_collected(&s.pat, all)
             }
             Exp::Filter { axis, body } => {
                 let n = self.size(axis.size)?;
-                let mut all = Collected::new(s.pat.len() - 1);
+                let (mut all, mut costs) = (Collected::new(s.pat.len() - 1), Vec::new());
                 let mut kept = 0;
                 for i in 0..n {
-                    let results = self.step(axis, i, body)?;
+                    let (results, cost) = self.apart(|e| e.step(axis, i, body))?;
+                    costs.push(cost);
                     if results[0].data[0] == Scalar::Bool(true) {
                         kept += 1;
                         all.push(&results[1..]);
                     }
                 }
+                self.spend(Cost::beside(&costs));
                 self.bind(s.pat[0], Array::int(kept))?;
                 self.bind_collected(&s.pat[1..], all)
             }
@@ -481,14 +363,17 @@ impl Eval<'_, '_> {
                 let mut all = Collected::new(*regular);
                 let mut starts = vec![Vec::new(); joined];
                 let mut data: Vec<Vec<Scalar>> = vec![Vec::new(); joined];
+                let mut costs = Vec::new();
                 for i in 0..n {
-                    let results = self.step(axis, i, body)?;
+                    let (results, cost) = self.apart(|e| e.step(axis, i, body))?;
+                    costs.push(cost);
                     all.push(&results[..*regular]);
                     for (k, r) in results[*regular..].iter().enumerate() {
                         starts[k].push(Scalar::I64(data[k].len() as i64));
                         data[k].extend(r.data.iter());
                     }
                 }
+                self.spend(Cost::beside(&costs));
                 let (maps, rest) = s.pat.split_at(*regular);
                 self.bind_collected(maps, all)?;
                 for ((vars, starts), data) in rest.chunks(3).zip(starts).zip(data) {
@@ -548,6 +433,7 @@ impl Eval<'_, '_> {
                     }
                     values.push(Array { base: a.base, dims, data: data.into() });
                 }
+                self.spend(Cost::beside(&[]));
                 self.bind_all(&s.pat, values)
             }
             Exp::Push { channel, arrays } => {
@@ -555,11 +441,14 @@ impl Eval<'_, '_> {
                 let Some(all) = self.channels.items.get_mut(*channel) else {
                     return bug("a channel that is not there");
                 };
+                let mut pushed = 0;
                 for (to, piece) in all.iter_mut().zip(pieces) {
+                    pushed += piece.data.len();
                     let n = to.dims[0] + piece.dims[0];
                     to.dims = std::iter::once(n).chain(piece.dims[1..].iter().copied()).collect();
                     Rc::make_mut(&mut to.data).extend(piece.data.iter());
                 }
+                self.spend(Cost::beside(&[Cost::work(pushed)]));
                 Ok(())
             }
             exp => {
@@ -588,28 +477,42 @@ impl Eval<'_, '_> {
         Ok(vec![match exp {
             Exp::Atom(a) => self.atom(*a)?,
             Exp::Op(op, args) => {
+                self.spend(Cost::work(1));
                 let args = args.iter().map(|a| self.scalar(*a)).collect::<R<Vec<_>>>()?;
                 let tys: Vec<BaseTy> = args.iter().map(|a| a.ty()).collect();
                 let Some(ty) = op.result_ty(&tys) else { return bug(format!("{op} of {tys:?}")) };
                 Array::scalar(ops::apply(*op, &args).unwrap_or(ops::zero(ty)))
             }
-            Exp::Cast(to, a) => Array::scalar(ops::cast(self.scalar(*a)?, *to).unwrap_or(ops::zero(*to))),
+            Exp::Cast(to, a) => {
+                self.spend(Cost::work(1));
+                Array::scalar(ops::cast(self.scalar(*a)?, *to).unwrap_or(ops::zero(*to)))
+            }
             Exp::Literal { dims, elems } => {
                 let data = elems.iter().map(|a| self.scalar(*a)).collect::<R<Vec<_>>>()?;
                 Array { base: self.p.ty(pat[0]).base, dims: self.sizes(dims)?, data: data.into() }
             }
-            Exp::Index { array, at } => self.atom((*array).into())?.cell(&self.place(at)?)?,
+            Exp::Index { array, at } => {
+                self.spend(Cost::work(1));
+                self.atom((*array).into())?.cell(&self.place(at)?)?
+            }
             Exp::If { cond, then, otherwise } => {
                 let branch = if self.bool(*cond)? { then } else { otherwise };
-                return self.body(branch);
+                let (given, cost) = self.apart(|e| e.body(branch))?;
+                self.spend(cost);
+                return Ok(given);
             }
             Exp::For { axis, state, body } => {
                 let n = self.size(axis.size)?;
                 let (vars, start): (Vec<Var>, Vec<Atom>) = state.iter().copied().unzip();
                 let mut now = self.atoms(&start)?;
                 for i in 0..n {
-                    self.bind_all(&vars, now)?;
-                    now = self.step(axis, i, body)?;
+                    let (next, cost) = self.apart(|e| {
+                        e.hold(&now);
+                        e.bind_all(&vars, now)?;
+                        e.step(axis, i, body)
+                    })?;
+                    self.spend(Cost::behind(&[cost]));
+                    now = next;
                 }
                 return Ok(now);
             }
@@ -617,12 +520,18 @@ impl Eval<'_, '_> {
                 let (vars, start): (Vec<Var>, Vec<Atom>) = state.iter().copied().unzip();
                 let mut now = self.atoms(&start)?;
                 loop {
-                    self.bind_all(&vars, now)?;
-                    let go_on = self.body(cond)?;
-                    if go_on[0].data[0] != Scalar::Bool(true) {
-                        break;
+                    let (next, cost) = self.apart(|e| {
+                        e.hold(&now);
+                        e.bind_all(&vars, now)?;
+                        let go_on = e.body(cond)?;
+                        let goes_on = go_on[0].data[0] == Scalar::Bool(true);
+                        goes_on.then(|| e.body(body)).transpose()
+                    })?;
+                    self.spend(Cost::behind(&[cost]));
+                    match next {
+                        Some(next) => now = next,
+                        None => break,
                     }
-                    now = self.body(body)?;
                 }
                 let vars: Vec<Atom> = vars.into_iter().map(Atom::Var).collect();
                 return self.atoms(&vars);
@@ -630,16 +539,21 @@ impl Eval<'_, '_> {
             Exp::Reduce { axis, body, op } => {
                 let n = self.size(axis.size)?;
                 let mut acc = op.start.as_ref().map(|a| self.atoms(a)).transpose()?;
+                let mut costs = Vec::new();
                 for i in 0..n {
-                    acc = Some(self.combine(axis, i, body, op, acc)?);
+                    let (next, cost) = self.apart(|e| e.combine(axis, i, body, op, acc))?;
+                    costs.push(cost);
+                    acc = Some(next);
                 }
+                self.spend(combined(op, &costs));
                 return acc.map_or_else(|| bug("a reduction of nothing, without a start"), Ok);
             }
             Exp::Scatter { dests, axis, body, combine } => {
                 let n = self.size(axis.size)?;
                 let mut out = dests.iter().map(|d| self.atom((*d).into())).collect::<R<Vec<_>>>()?;
+                let mut costs = Vec::new();
                 for i in 0..n {
-                    let mut results = self.step(axis, i, body)?;
+                    let (mut results, mut cost) = self.apart(|e| e.step(axis, i, body))?;
                     let item = results.split_off(1);
                     let Some(Scalar::I64(at)) = results[0].data.first().copied() else {
                         return bug("a place that is no int");
@@ -647,19 +561,29 @@ impl Eval<'_, '_> {
                     let Ok(at) = usize::try_from(at) else { continue };
                     let old = out.iter().map(|d| d.cell(&[at])).collect::<R<Vec<_>>>()?;
                     let item = match combine {
-                        Some(f) => self.apply(f, old.into_iter().chain(item).collect())?,
+                        Some(f) => {
+                            let args = old.into_iter().chain(item).collect();
+                            let (item, more) = self.apart(|e| e.apply(f, args))?;
+                            cost = cost.then(more);
+                            item
+                        }
                         None => item,
                     };
+                    costs.push(cost);
                     for (d, x) in out.iter_mut().zip(item) {
                         let n = x.data.len();
                         Rc::make_mut(&mut d.data)[at * n..(at + 1) * n].copy_from_slice(&x.data);
                     }
                 }
+                self.spend(Cost::beside(&costs));
                 return Ok(out);
             }
             Exp::Grade { axis, body, gives } => {
                 let n = self.size(axis.size)?;
-                let keys = (0..n).map(|i| self.step(axis, i, body)).collect::<R<Vec<_>>>()?;
+                let keys = (0..n).map(|i| self.apart(|e| e.step(axis, i, body)));
+                let (keys, costs): (Vec<_>, Vec<_>) = keys.collect::<R<Vec<_>>>()?.into_iter().unzip();
+                self.spend(Cost::beside(&costs));
+                self.spend(Cost::work(n * n.max(1).next_power_of_two().ilog2() as usize));
                 let mut order: Vec<usize> = (0..n).collect();
                 order.sort_by(|a, b| {
                     let pairs = keys[*a].iter().zip(&keys[*b]);
@@ -676,7 +600,12 @@ impl Eval<'_, '_> {
                 let data = order.into_iter().filter_map(element).collect::<Vec<_>>();
                 Array { base: self.p.ty(pat[0]).base, dims: vec![n], data: data.into() }
             }
-            Exp::View { view, array } => self.view(view, *array, pat)?,
+            Exp::View { view, array } => {
+                if !matches!(view, View::Reshape { .. }) {
+                    self.spend(Cost::beside(&[]));
+                }
+                self.view(view, *array, pat)?
+            }
             Exp::Map { .. }
             | Exp::Scan { .. }
             | Exp::Filter { .. }
@@ -686,84 +615,9 @@ impl Eval<'_, '_> {
             | Exp::Check { .. } => return bug("a statement that binds by itself"),
         }])
     }
+}
 
-    fn view(&self, view: &View, array: Var, pat: &[Var]) -> R<Array> {
-        let a = self.atom(array.into())?;
-        let ty = self.p.ty(pat[0]);
-        let dims = self.sizes(&ty.dims)?;
-        let count: usize = dims.iter().product();
-        let with = match view {
-            View::Append { with } => Some(self.atom((*with).into())?),
-            _ => None,
-        };
-        let first = a.dims.first().copied().unwrap_or(0);
-        let (start, amounts) = match view {
-            View::Slice { start, .. } | View::Wrap { start, .. } => (self.ints(start)?, vec![]),
-            View::Rotate { amounts } => (vec![], self.ints(amounts)?),
-            _ => (vec![], vec![]),
-        };
-        let element = |a: &Array, at: &[usize]| -> R<Scalar> { Ok(a.cell(at)?.data[0]) };
-        let mut data = Vec::with_capacity(count);
-        for position in 0..count {
-            let mut at = vec![0; dims.len()];
-            let mut rest = position;
-            for (i, n) in at.iter_mut().zip(&dims).rev() {
-                *i = rest % n;
-                rest /= n;
-            }
-            let moved = |at: &mut [usize], by: &[i64], wraps: bool| -> R<()> {
-                for ((i, by), n) in at.iter_mut().zip(by).zip(&a.dims) {
-                    let to = *i as i128 + *by as i128;
-                    let to = if wraps && *n > 0 { to.rem_euclid(*n as i128) } else { to };
-                    *i = usize::try_from(to).map_or_else(|_| bug("a part out of bounds"), Ok)?;
-                }
-                Ok(())
-            };
-            data.push(match view {
-                View::Reshape { .. } if a.data.len() == count => a.data[position],
-                View::Reshape { .. } => {
-                    return bug(format!("a reshape of {:?} to {dims:?}", a.dims));
-                }
-                View::Permute { perm } => {
-                    let mut from = vec![0; a.dims.len()];
-                    for (k, p) in perm.iter().enumerate() {
-                        from[*p] = at[k];
-                    }
-                    element(&a, &from)?
-                }
-                View::Reverse => {
-                    at[0] = first - 1 - at[0];
-                    element(&a, &at)?
-                }
-                View::Rotate { .. } => {
-                    moved(&mut at, &amounts, true)?;
-                    element(&a, &at)?
-                }
-                View::Append { .. } => match &with {
-                    Some(with) if at[0] >= first => {
-                        at[0] -= first;
-                        element(with, &at)?
-                    }
-                    _ => element(&a, &at)?,
-                },
-                View::Slice { .. } => {
-                    moved(&mut at, &start, false)?;
-                    element(&a, &at)?
-                }
-                View::Wrap { .. } => {
-                    moved(&mut at, &start, true)?;
-                    element(&a, &at)?
-                }
-                View::Cycle { .. } => {
-                    let n = a.data.len();
-                    if n == 0 {
-                        return bug("a cycle of nothing");
-                    }
-                    a.data[position % n]
-                }
-                View::Replicate { dims } => element(&a, &at[dims.len()..])?,
-            });
-        }
-        Ok(Array { base: a.base, dims, data: data.into() })
-    }
+/// What a reduction or scan costs, by its items: side by side, where it may be grouped in any way.
+fn combined(op: &Combine, items: &[Cost]) -> Cost {
+    if op.assoc { Cost::beside(items) } else { Cost::behind(items) }
 }
