@@ -73,6 +73,8 @@ pub mod codes {
     pub const RANGE: Code = Code("R0014");
     /// A value that has no zero, where `scatter` needs one.
     pub const NO_ZERO: Code = Code("R0015");
+    /// More calls of itself than a definition may wait for.
+    pub const DEEP: Code = Code("R0017");
     /// A term that does not type-check: a mistake of the compiler.
     pub const INTERNAL: Code = Code("R0999");
 }
@@ -107,6 +109,9 @@ impl Len {
 /// The most elements that each of several rows of sizes of their own may have. No memory holds more, and it takes
 /// 2^23 such rows for a sum of their sizes to be past 63 bits.
 pub const LONGEST: i64 = 1 << 40;
+
+/// So many calls of itself a definition with several in a round may wait for at a time.
+pub const DEEPEST: i64 = 1000;
 
 /// A run-time check: what it says when it fails, but for the values.
 ///
@@ -166,6 +171,8 @@ pub enum Trap {
     Literal { n: i128, ty: BaseTy },
     /// `scatter` of values that have no zero, where a place stays untouched. No operands.
     NoZero { ty: Arc<str> },
+    /// A definition waits for more calls of itself than [`DEEPEST`]. No operands.
+    Deep,
 }
 
 /// A program that stopped: what to tell the reader.
@@ -244,7 +251,8 @@ impl Trap {
             | Trap::Overflow { .. }
             | Trap::Append
             | Trap::Literal { .. }
-            | Trap::NoZero { .. } => smallvec![],
+            | Trap::NoZero { .. }
+            | Trap::Deep => smallvec![],
         }
     }
 

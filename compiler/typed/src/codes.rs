@@ -77,7 +77,7 @@ codes! {
     UNKNOWN_TYPE = "E0502";
     /// An unknown index variable.
     UNKNOWN_INDEX = "E0503";
-    /// A definition that uses itself: a limitation.
+    /// A definition that calls itself and cannot be a loop, or definitions that call each other.
     RECURSION = "E0504";
     /// A type variable that looks like a misspelt type: a warning.
     MISSPELT_TYPE = "W0501";

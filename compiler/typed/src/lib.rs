@@ -6,6 +6,7 @@ mod infer;
 pub mod ir;
 pub mod parse;
 pub mod print;
+mod recursion;
 pub mod refs;
 pub mod scheme;
 pub mod source;

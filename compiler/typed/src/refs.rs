@@ -48,6 +48,13 @@ pub fn references(item: &Item) -> References {
     w.found
 }
 
+/// Whether an expression mentions a name of a value, and does not bind it.
+pub fn mentions(e: &Expr, name: &Name) -> bool {
+    let mut w = Walk::default();
+    w.expr(e);
+    w.found.values.contains(name)
+}
+
 /// What an unbound name in a type or index means.
 #[derive(Clone, Copy, PartialEq)]
 enum Free {

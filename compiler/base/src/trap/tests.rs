@@ -187,6 +187,7 @@ fn all() -> Vec<Example> {
             "R0015",
             "scatter leaves places untouched, and (→ (int) int) has no zero",
         ),
+        (Trap::Deep, "(deep)", vec![], "R0017", "this recursion waits for more than 1000 calls of itself"),
     ]
 }
 
@@ -240,10 +241,11 @@ fn every_variant_is_tested() {
             | Trap::AsShape { .. }
             | Trap::Range { .. }
             | Trap::Literal { .. }
-            | Trap::NoZero { .. } => seen.insert(std::mem::discriminant(&trap)),
+            | Trap::NoZero { .. }
+            | Trap::Deep => seen.insert(std::mem::discriminant(&trap)),
         };
     }
-    assert_eq!(seen.len(), 26);
+    assert_eq!(seen.len(), 27);
 }
 
 #[test]

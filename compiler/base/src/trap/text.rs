@@ -49,6 +49,7 @@ impl Trap {
             Trap::Range { ty } => format!("(range {ty})"),
             Trap::Literal { n, ty } => format!("(literal {} {ty})", integer(*n)),
             Trap::NoZero { ty } => format!("(no-zero {})", q(ty)),
+            Trap::Deep => "(deep)".into(),
         }
     }
 
@@ -91,6 +92,7 @@ impl Trap {
             "as-shape" => Trap::AsShape { have: p.len()?, want: p.len()? },
             "range" => Trap::Range { ty: p.base()? },
             "literal" => Trap::Literal { n: p.number()?, ty: p.base()? },
+            "deep" => Trap::Deep,
             "no-zero" => Trap::NoZero { ty: p.text()? },
             _ => return fail(s, "there is no trap of this name"),
         };

@@ -4,6 +4,7 @@ use super::{Call, for_each_index, joined, strides};
 use crate::array::{size, sizes};
 use crate::error::{Fault, R};
 use crate::value::{Array, Builder, Dims};
+use remc_base::trap::DEEPEST;
 use remc_base::{BaseTy, Trap};
 
 pub(super) fn iota(c: &Call) -> R<Array> {
@@ -70,6 +71,13 @@ pub(super) fn collect(c: &Call) -> R<Array> {
 /// How many items a stream has that the program makes: pieces cannot be seen.
 pub(super) fn streamed(c: &Call) -> R<Array> {
     Ok(c.arg(0)?.clone())
+}
+
+pub(super) fn recursion_depth(c: &Call) -> R<Array> {
+    match c.arg(0)?.as_ints()?.first() {
+        Some(n) if *n > DEEPEST => Err(Fault::trap(Trap::Deep, &[])),
+        _ => Ok(c.arg(0)?.clone()),
+    }
 }
 
 pub(super) fn rotate(c: &Call) -> R<Array> {

@@ -23,6 +23,7 @@ macro_rules! for_each_primitive {
             "reverse" Reverse shape::reverse;
             "collect" Collect shape::collect;
             "streamed" Streamed shape::streamed;
+            "recursion-depth" RecursionDepth shape::recursion_depth;
             "rotate" Rotate shape::rotate;
             "transpose" Transpose shape::transpose;
             "indices-of" IndicesOf shape::indices_of;

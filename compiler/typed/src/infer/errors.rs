@@ -11,6 +11,7 @@ use super::instance::Operator;
 use super::solver::{MetaKind, Mismatch};
 use super::*;
 use crate::codes;
+use crate::recursion::{Refused, Why};
 use crate::scheme::GROUPED;
 use forms::agreement;
 pub(super) use forms::goes_on;
@@ -211,16 +212,57 @@ impl Checker<'_> {
             let left_out = path.len() - MOST_CALLS;
             path.splice(MOST_CALLS / 2..MOST_CALLS / 2 + left_out, [format!("{left_out} others")]);
         }
-        let through =
-            if path.len() > 2 { format!(" (through {})", path.join(" → ")) } else { String::new() };
         self.fail(
             Diagnostic::error(
                 codes::RECURSION,
-                format!("recursion is not part of the language yet{through}"),
+                format!("these definitions call each other: {}", path.join(" → ")),
             )
-            .primary(Loc::Node(node), "uses the definition that it is part of")
-            .help("write it with reduce, fold, iterate or loop: (reduce/zero * 1 (+ 1 (iota [n]))) is n!"),
+            .primary(Loc::Node(node), "leads back to where it is called from")
+            .help("write it as one definition, with a parameter that says which it is: a definition may call itself"),
         )
+    }
+
+    /// A definition that calls itself where that cannot be a loop.
+    pub(super) fn not_a_loop(&mut self, refused: &Refused) {
+        let (what, help) = match refused.why {
+            Why::Value => (
+                "the definition is used in itself other than by a call",
+                "only (f x …) may stand in f itself; for a function of items, write another definition",
+            ),
+            Why::Inside => (
+                "it calls itself for each item, or in each round, of something",
+                "a call of itself stands in if, let and operands; to go through items write reduce, fold or loop",
+            ),
+            Why::Arguments => (
+                "it calls itself with another number of arguments",
+                "a definition calls itself with as many as it has parameters",
+            ),
+            Why::Instance => (
+                "it calls itself at other types or sizes",
+                "leave out {…}: a definition calls itself at its own types and sizes",
+            ),
+            Why::NoEnd => (
+                "every way through it calls it again, so that it never ends",
+                "give it an end: (if (= n 0) 1 (* n (fact (- n 1))))",
+            ),
+            Why::Name => (
+                "a name is bound again inside of an expression that goes on behind it",
+                "give it another name",
+            ),
+            Why::Long => (
+                "it calls itself too often, or on too many ways",
+                "take it apart into definitions that call themselves less often, or write a loop",
+            ),
+        };
+        let label = match refused.why {
+            Why::NoEnd => "there is no way out of this",
+            _ => "here",
+        };
+        self.diagnostics.push(
+            Diagnostic::error(codes::RECURSION, format!("this recursion is no loop: {what}"))
+                .primary(Loc::Node(refused.at), label)
+                .help(help),
+        );
     }
 
     // ---- applications ------------------------------------------------------------------------------------

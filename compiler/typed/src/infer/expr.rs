@@ -5,6 +5,7 @@ use super::values::is_sizes;
 use super::*;
 use crate::codes;
 use crate::ir::{ExprKind, LiftKind};
+use crate::recursion;
 use remc_syntax::ast::{self, Annotation, ExprKind as A};
 
 /// A vector of more numbers is data, and no shape.
@@ -298,6 +299,43 @@ impl Checker<'_> {
         Ok(Typed { known, ..Typed::new(Expr::new(ExprKind::Frame { dims, elems: parts }, ty, node)) })
     }
 
+    /// The definitions of a body with those that call themselves as loops, if there are any. A name that means something
+    /// before its definition means that in it, too.
+    fn inner_loops(&mut self, bindings: &[ast::Binding]) -> Check<Option<Vec<ast::Binding>>> {
+        let mut all = Vec::new();
+        for (k, b) in bindings.iter().enumerate() {
+            let name = &b.param.name;
+            if !is_written_function(&b.value) {
+                continue;
+            }
+            let Some(looped) = recursion::inner_loop(b) else { continue };
+            let earlier = bindings[..k].iter().any(|before| before.param.name == *name);
+            if earlier
+                || self.find_value(name).is_some()
+                || self.find_index(name).is_some()
+                || self.env.value(name).is_some()
+            {
+                continue;
+            }
+            match looped {
+                Ok(looped) => {
+                    self.looped.push((looped.body, looped.call));
+                    all.push((k, looped.value));
+                }
+                Err(refused) => {
+                    self.not_a_loop(&refused);
+                    return Err(Reported);
+                }
+            }
+        }
+        if all.is_empty() {
+            return Ok(None);
+        }
+        let mut bindings = bindings.to_vec();
+        all.into_iter().for_each(|(k, value)| bindings[k].value = value);
+        Ok(Some(bindings))
+    }
+
     fn infer_let(
         &mut self,
         node: NodeId,
@@ -306,6 +344,9 @@ impl Checker<'_> {
         body: &ast::Expr,
         expected: Option<&ArrTy>,
     ) -> Check<Typed> {
+        if sequential && let Some(loops) = self.inner_loops(bindings)? {
+            return self.infer_let(node, &loops, sequential, body, expected);
+        }
         let ranked = |b: &ast::Binding| matches!(b.param.ann, Annotation::Rank(_) | Annotation::Type(_));
         if bindings.iter().any(ranked) && !sequential {
             let params: Vec<_> = bindings.iter().map(|b| b.param.clone()).collect();

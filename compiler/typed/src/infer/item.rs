@@ -8,6 +8,7 @@ use super::*;
 use crate::check::Checked;
 use crate::codes;
 use crate::ir::{Definition, EntrySignature, ExprKind};
+use crate::recursion;
 use crate::scheme::{ExplicitIndex, Scheme, TypeAlias};
 use remc_syntax::ast::{self, Annotation, ExprKind as A, Item, ItemKind, PrimitiveIndex, TypeKind};
 use std::sync::Arc;
@@ -16,9 +17,24 @@ use std::sync::Arc;
 pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Checked {
     let mut c = Checker::new(env);
     let mut checked = Checked::default();
+    // Calls of itself are loops from here on.
+    let looped = match recursion::as_loop(item) {
+        Some(Ok(looped)) => {
+            c.looped.push((looped.body, looped.call));
+            Some(looped.value)
+        }
+        Some(Err(refused)) => {
+            c.not_a_loop(&refused);
+            checked.diagnostics = c.diagnostics;
+            return checked;
+        }
+        None => None,
+    };
     let result: Check<()> = match &item.kind {
-        ItemKind::Define { ty, value, .. } => c.define(global, ty.as_ref(), value, &mut checked),
-        ItemKind::Entry { value, .. } => c.entry(global, value, &mut checked),
+        ItemKind::Define { ty, value, .. } => {
+            c.define(global, ty.as_ref(), looped.as_ref().unwrap_or(value), &mut checked)
+        }
+        ItemKind::Entry { value, .. } => c.entry(global, looped.as_ref().unwrap_or(value), &mut checked),
         ItemKind::Expr(e) => c.define_value(global, None, e, &mut checked),
         ItemKind::DefineType { ty, .. } => c.alias(ty, &mut checked),
         ItemKind::Primitive { tparams, iparams, params, ret, .. } => {

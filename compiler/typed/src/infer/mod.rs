@@ -198,6 +198,8 @@ pub struct Checker<'e> {
     lifts: FxHashMap<NodeId, consumed::Lifts>,
     /// What functions of arrays take in which several parameters meet.
     consumed: Vec<consumed::Consumed>,
+    /// Of definitions that call themselves, and are checked as loops: the loop's node, and where it calls itself first.
+    looped: Vec<(NodeId, NodeId)>,
     /// Whether a candidate is being tried, on a copy.
     trying: bool,
     /// How many candidates may still be tried.
@@ -236,6 +238,7 @@ impl<'e> Checker<'e> {
             lifts: FxHashMap::default(),
             consumed: Vec::new(),
             trying: false,
+            looped: Vec::new(),
             tries: remedy::TRIES,
             copies: COPIES,
         }

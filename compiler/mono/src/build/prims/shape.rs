@@ -165,6 +165,13 @@ pub(super) fn streamed<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     Ok(Val::Base(if b.is_outermost() { b.streamed_size(n)? } else { n }))
 }
 
+pub(super) fn recursion_depth<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
+    let n = c.base(0)?;
+    let fits = b.op(ScalarOp::Le, &[n, Atom::int(trap::DEEPEST)])?;
+    b.check(Trap::Deep, fits, &[])?;
+    Ok(Val::Base(n))
+}
+
 fn collected<'a>(b: &mut Build<'a>, xs: &Val<'a>) -> R<Val<'a>> {
     Ok(match xs {
         Val::Base(Atom::Var(v)) => Val::Base(b.all_of(*v)?),

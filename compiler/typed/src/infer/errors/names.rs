@@ -234,7 +234,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         &["set!", "setq", ":=", "<-"],
         "names do not change: define a new one, or use (loop ((x e) …) while c do next)",
     ),
-    (&["letrec"], "there is no recursion: use (let (((f x) e)) …) with reduce, fold, iterate or loop inside"),
+    (&["letrec"], "a definition may call itself, in a body too: (define (f x) … (f …) …)"),
     (&["define-values"], "several values are named by (let-values (((a b) e)) …)"),
     (&["return"], "a function gives the value of its last expression: write that alone"),
     (

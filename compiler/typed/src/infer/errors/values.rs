@@ -234,6 +234,20 @@ impl Checker<'_> {
         let (name, first, then) = (&names[i], init[i].ty.clone(), &parts[i]);
         self.tell_apart(&[&first.shape, &then.shape]);
         let (x, y) = (self.show(&first), self.show(then));
+        let looped = self.looped.iter().find(|(node, _)| *node == init[i].node);
+        if let Some((_, call)) = looped.copied() {
+            return self.fail(
+                Diagnostic::error(
+                    codes::ANNOTATION,
+                    format!("`{name}` is `{x}` at first, and `{y}` where the definition calls itself"),
+                )
+                .primary(Loc::Node(call), format!("gives `{name}` another type than it has"))
+                .help(
+                    "a definition calls itself with parameters of one type and shape: give it all of an array and a place in it to go on \
+                     from, (total xs (+ i 1)), or a box, or write reduce, fold or loop",
+                ),
+            );
+        }
         let at = last_value(body, i, init.len());
         let d = Diagnostic::error(
             codes::ANNOTATION,
