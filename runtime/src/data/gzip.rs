@@ -1,12 +1,15 @@
-//! Compressed files, as gzip writes them (RFC 1952): of any format, read as their bytes come.
+//! Compressed files, as gzip writes them (RFC 1952): of any format, read as their bytes come, and written where a name ends
+//! in `.gz`.
 //!
 //! A file is known by its first bytes, `1f 8b`; one of raw numbers, which may begin as they like, by the ending `.gz` of its
 //! name. How much is in it turns out at its end. There is a way back by beginning again, of a file that is no pipe.
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Chain, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 pub const MAGIC: &[u8] = &[0x1f, 0x8b];
@@ -65,6 +68,23 @@ impl Seek for Gzip {
 pub fn unzipped(path: &Path) -> Option<&Path> {
     let zipped = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"));
     zipped.then(|| Path::new(path.file_stem().unwrap_or(OsStr::new(""))))
+}
+
+/// What is written to a file of this name: compressed, if it ends in `.gz`.
+///
+/// # Errors
+/// What writing gives.
+pub fn packed(
+    path: &Path,
+    out: &mut dyn Write,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    if unzipped(path).is_none() {
+        return content(out);
+    }
+    let mut packed = GzEncoder::new(out, Compression::default());
+    content(&mut packed)?;
+    packed.finish().map(drop)
 }
 
 /// The first bytes of a file, as long as `more` may say what it is.

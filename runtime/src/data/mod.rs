@@ -31,6 +31,7 @@ pub mod gzip;
 pub mod json;
 pub mod npz;
 pub mod output;
+pub(crate) mod plain;
 pub mod ragged;
 pub mod raw;
 pub mod source;
@@ -76,6 +77,7 @@ impl Format {
             "npz" => Format::Npz,
             "csv" => Format::Csv,
             "tsv" => Format::Tsv,
+            "txt" => Format::Text,
             "in" | "data" => Format::Futhark,
             "bin" if stem.ends_with(".fut") => Format::Futhark,
             "raw" | "bin" => Format::Raw,
@@ -83,8 +85,8 @@ impl Format {
         })
     }
 
-    /// The format that the name of a file stands for that is read, and may be compressed.
-    fn of_file(path: &Path) -> Option<Format> {
+    /// The format that the name of a file stands for that may be compressed.
+    pub fn of_file(path: &Path) -> Option<Format> {
         Format::of_name(gzip::unzipped(path).unwrap_or(path))
     }
 
@@ -318,7 +320,7 @@ pub fn read_source(
             let chars = characters(source)?;
             let shape = vec![chars.len()];
             fit(Value { atom: AtomTy::CHAR, shape, data: Data::Char(chars) }, "char", wanted, || {
-                "`:text` reads a file's characters as a vector".into()
+                "`:text` reads a file's characters as a vector, `:csv` numbers in columns".into()
             })
         }
         Format::Npz => Err(DataError::Unreadable("it is not an .npz file (its first bytes are not those of a zip archive)".into())),

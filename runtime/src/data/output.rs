@@ -1,7 +1,7 @@
 //! Values written: in which formats a value can be, and its bytes.
 
 use super::elements::opened;
-use super::{Format, csv, futhark, json, npz, raw};
+use super::{Format, csv, futhark, json, npz, plain, raw};
 use crate::npy;
 use crate::text::{self, Style};
 use remc_base::Value;
@@ -19,25 +19,28 @@ fn as_told(value: &Value, format: Format) -> &Value {
 /// What a format cannot hold of a value, as the end of a sentence: "cannot hold …".
 pub fn refusal(value: &Value, format: Format) -> Option<String> {
     let value = as_told(value, format);
-    let plain = |ok: bool| (!ok).then(|| value.atom.to_string());
+    let told = |ok: bool| (!ok).then(|| value.atom.to_string());
     match format {
         Format::Remora => None,
         Format::Json => (!json::can_write(value)).then(|| "functions".to_owned()),
-        Format::Npy => plain(npy::can_write(value)),
-        Format::Npz => plain(npz::parts(value).is_some()),
-        Format::Futhark => plain(futhark::can_write(value)),
-        Format::Raw => plain(npy::can_write(value)),
+        Format::Npy => told(npy::can_write(value)),
+        Format::Npz => told(npz::parts(value).is_some()),
+        Format::Futhark => told(futhark::can_write(value)),
+        Format::Raw => told(npy::can_write(value)),
         Format::Csv | Format::Tsv if value.shape.len() > 2 => {
             Some(format!("an array of {} axes: a table has two", value.shape.len()))
         }
-        Format::Csv | Format::Tsv => plain(csv::can_write(value)),
-        Format::Text => Some("values".to_owned()),
+        Format::Csv | Format::Tsv => told(csv::can_write(value)),
+        Format::Text if value.shape.len() > 2 => {
+            Some(format!("an array of {} axes: a text has lines", value.shape.len()))
+        }
+        Format::Text => told(plain::can_write(value)),
     }
 }
 
 /// Whether a format is a text for people, in which digits may be left out.
 pub fn is_text(format: Format) -> bool {
-    matches!(format, Format::Remora | Format::Json | Format::Csv | Format::Tsv)
+    matches!(format, Format::Remora | Format::Json | Format::Csv | Format::Tsv | Format::Text)
 }
 
 /// Writes a value that the format does not refuse.
@@ -53,7 +56,7 @@ pub fn write(value: &Value, format: Format, style: Style, out: &mut dyn Write) -
         Format::Tsv => csv::write(value, '\t', precision, out),
         Format::Futhark => futhark::write(value, out),
         Format::Raw => raw::write(value, out),
-        Format::Text => Err(io::ErrorKind::InvalidInput.into()),
+        Format::Text => plain::write(value, precision, out),
     }
 }
 

@@ -781,7 +781,7 @@ fn names_of_files() {
         ("x.bin", Some(Format::Raw)),
         ("x.in", Some(Format::Futhark)),
         ("x.rd", Some(Format::Remora)),
-        ("x.txt", None),
+        ("x.txt", Some(Format::Text)),
         ("npy", None),
     ] {
         assert_eq!(Format::of_name(Path::new(name)), format, "{name}");

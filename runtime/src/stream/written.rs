@@ -6,16 +6,18 @@
 //! | `.csv`, `.tsv` | a line an item, of numbers or rows of numbers |
 //! | `.npy`, to a file | the bytes, behind a header that says at the end how many there are |
 //! | Remora text | the elements, in one pair of brackets |
+//! | plain text | the characters |
 //!
 //! Of any other the items are kept, and written when all are there. A file has its name when it is whole
 //! ([`crate::files::Growing`]); what goes to a pipe or a terminal goes there as it comes.
 
 use super::{Pushed, Sink, value};
-use crate::data::{Format, csv};
+use crate::data::{Format, csv, plain};
 use crate::files::Growing;
 use crate::npy;
 use crate::text::{self, Style};
-use remc_base::BaseTy;
+use remc_base::value::Atom;
+use remc_base::{BaseTy, Scalar};
 use std::cell::RefCell;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
@@ -50,6 +52,8 @@ pub struct Written {
     /// The type of an element and the dims of an item, from the first piece on.
     begun: Option<(BaseTy, Vec<usize>)>,
     items: usize,
+    /// Of plain text: the last character is no line end.
+    line_is_open: bool,
     /// Nobody reads on: the rest is not written, and that is no failure.
     closed: bool,
     /// Why nothing more can be written.
@@ -64,13 +68,14 @@ pub fn can_write(format: Format, base: BaseTy, rank: usize, seeks: bool) -> bool
         Format::Csv | Format::Tsv => rank <= 1 && base != BaseTy::Char,
         Format::Npy => seeks && npy::numpy_name(base).is_some(),
         Format::Remora => base != BaseTy::Char,
+        Format::Text => rank == 0 && base == BaseTy::Char,
         _ => false,
     }
 }
 
 impl Written {
     pub fn new(to: To, format: Format, style: Style) -> Written {
-        Written { to, format, style, begun: None, items: 0, closed: false, failed: None }
+        Written { to, format, style, begun: None, items: 0, line_is_open: false, closed: false, failed: None }
     }
 
     /// The items as bytes of the format.
@@ -95,6 +100,11 @@ impl Written {
                 match format {
                     Format::Csv => csv::write(&value, ',', self.style.precision, &mut self.to)?,
                     Format::Tsv => csv::write(&value, '\t', self.style.precision, &mut self.to)?,
+                    Format::Text => {
+                        plain::characters(value.atoms(), &mut self.to)?;
+                        let end = Some(Atom::Scalar(Scalar::Char('\n')));
+                        self.line_is_open = value.atoms().last() != end;
+                    }
                     // Items of no elements are told by their number.
                     _ if items.bytes.is_empty() => {}
                     _ => {
@@ -145,6 +155,7 @@ impl Written {
                 let dims: String = item.iter().map(|n| format!(" {n}")).collect();
                 writeln!(self.to, "(array [{}{dims}] {base})", self.items)?;
             }
+            (Format::Text, _) if self.line_is_open => writeln!(self.to)?,
             _ => {}
         }
         self.to.flush()?;

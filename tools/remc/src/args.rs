@@ -391,6 +391,8 @@ pub enum OutputFormat {
     Futhark,
     /// The numbers' bytes and nothing else, little-endian
     Raw,
+    /// Characters as they are, texts and numbers a line each
+    Text,
     /// Numbers in columns, for people; on a terminal what fits there
     Table,
 }

@@ -9,7 +9,7 @@ use crate::commands::{cannot_write, destination, may_write};
 use crate::report::{Outcome, fail, stream_to_stdout, usage};
 use clap::ValueEnum;
 use remc_base::{BaseTy, Value};
-use remc_runtime::data::{Format, output};
+use remc_runtime::data::{Format, gzip, output};
 use remc_runtime::files::{self, Protected};
 use remc_runtime::stream::written::{Shared, To, Written, can_write};
 use remc_runtime::table::{self, Limits};
@@ -41,7 +41,7 @@ impl Output<'_> {
         let to = destination(&args.output);
         let format = match args.format {
             Some(format) => of(format).map_or_else(|| How::Table(limits(args)), How::Format),
-            None => How::Format(to.and_then(Format::of_name).unwrap_or(Format::Remora)),
+            None => How::Format(to.and_then(Format::of_file).unwrap_or(Format::Remora)),
         };
         if args.picture.rows.is_some() && !matches!(format, How::Table(_)) {
             return fail(
@@ -107,8 +107,10 @@ impl Output<'_> {
             ));
         }
         match self.to {
-            Some(path) => files::write_atomically(path, |out| output::write(value, format, self.style, out))
-                .map_err(|e| cannot_write(path, &e)),
+            Some(path) => files::write_atomically(path, |out| {
+                gzip::packed(path, out, |out| output::write(value, format, self.style, out))
+            })
+            .map_err(|e| cannot_write(path, &e)),
             None => stream_to_stdout(|out| output::write(value, format, self.style, out)),
         }
     }
@@ -118,7 +120,8 @@ impl Output<'_> {
     pub fn growing(&self, base: BaseTy, rank: usize, boxed: bool) -> Outcome<Option<Shared>> {
         let How::Format(format) = self.format else { return Ok(None) };
         let told = boxed && matches!(format, Format::Remora | Format::Json);
-        if told || self.style.max_elements.is_some() {
+        let packed = self.to.is_some_and(|path| gzip::unzipped(path).is_some());
+        if told || packed || self.style.max_elements.is_some() {
             return Ok(None);
         }
         let to = match self.to {
@@ -183,6 +186,7 @@ fn of(format: OutputFormat) -> Option<Format> {
         OutputFormat::Tsv => Format::Tsv,
         OutputFormat::Futhark => Format::Futhark,
         OutputFormat::Raw => Format::Raw,
+        OutputFormat::Text => Format::Text,
         OutputFormat::Table => return None,
     })
 }

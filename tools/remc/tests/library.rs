@@ -76,7 +76,7 @@ fn every_name_is_documented() {
 }
 
 /// The names that programs may rely on, by group: what is not here may be added, what is stays.
-const PROMISED: [(&str, &str); 14] = [
+const PROMISED: [(&str, &str); 15] = [
     (
         "arithmetic",
         "+ - * / quotient % ** expt min2 max2 negate abs add1 sub1 square square-root sqrt exp log log2 sin cos tan \
@@ -119,6 +119,12 @@ const PROMISED: [(&str, &str); 14] = [
     ("linear algebra", "dot v*m m*m outer identity solve det inverse convolve correlate"),
     ("statistics", "median quantile var var/1 std std/1"),
     ("random", "random/bits random/uniform random/normal random/ints"),
+    (
+        "text",
+        "whitespace? digit? letter? uppercase lowercase trim trim-left trim-right split-by words lines join pad-left \
+         pad-right text=? starts-with? ends-with? find contains? replace-all number->string number->string/digits \
+         string->int string->number",
+    ),
     ("constants", "pi e"),
 ];
 

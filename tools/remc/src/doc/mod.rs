@@ -17,7 +17,7 @@ use remc_typed::scheme::USES;
 use std::path::{Path, PathBuf};
 
 /// The groups of the prelude, in the order of the index.
-pub const GROUPS: [&str; 14] = [
+pub const GROUPS: [&str; 15] = [
     "arithmetic",
     "logic and bits",
     "conversion",
@@ -31,12 +31,19 @@ pub const GROUPS: [&str; 14] = [
     "linear algebra",
     "statistics",
     "random",
+    "text",
     "constants",
 ];
 
 /// The files of the prelude, primitives first.
-const FILES: [&str; 4] =
-    ["prelude/scalars.remora", "prelude/arrays.remora", "prelude/library.remora", "prelude/numerics.remora"];
+const FILES: [&str; 6] = [
+    "prelude/scalars.remora",
+    "prelude/arrays.remora",
+    "prelude/library.remora",
+    "prelude/numerics.remora",
+    "prelude/text.remora",
+    "prelude/decimals.remora",
+];
 
 /// The width of a line of text.
 const WIDTH: usize = 100;

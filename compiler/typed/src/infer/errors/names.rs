@@ -105,7 +105,52 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["ndim"], "the number of axes is (rank xs)"),
     (&["null?", "empty?", "isempty"], "whether there are no items is (= (length xs) 0)"),
-    (&["equal?", "eq?", "eqv?", "string=?", "array-equal", "≡"], "whether all items agree is (all (= a b))"),
+    (&["equal?", "eq?", "eqv?", "array-equal", "≡"], "whether all items agree is (all (= a b))"),
+    // Text.
+    (&["string=?", "streq", "strcmp"], "whether two texts of any length are the same is (text=? a b)"),
+    (
+        &["str", "string", "to-string", "tostring", "show", "itoa", "repr", "⍕"],
+        "a number as text is (number->string x)",
+    ),
+    (
+        &["format", "sprintf", "fixed", "number->fixed"],
+        "a float with two digits behind the point is (number->string/digits x 2); (pad-left s 8 #\\space) fills up",
+    ),
+    (
+        &["atoi", "parse-int", "parseint", "as.integer", "parse"],
+        "(string->int s) has whether s is a whole number, and which",
+    ),
+    (
+        &["atof", "parse-float", "parsefloat", "as.numeric", "genfromtxt"],
+        "(string->number s) has whether s is a number, and which float",
+    ),
+    (&["strip", "trimws"], "a text without the space around it is (trim s)"),
+    (&["lstrip"], "a text without the space before it is (trim-left s)"),
+    (&["rstrip", "chomp"], "a text without the space behind it is (trim-right s)"),
+    (
+        &["strsplit", "string-split", "tokenize", "split-string"],
+        "(words s) has what is between spaces, (split-by s #\\,) what is between commas",
+    ),
+    (&["splitlines", "unlines"], "(lines s) has the lines of a text, (join ls \"\\n\") puts them together"),
+    (&["unwords", "intercalate", "string-join", "str-join", "paste"], "(join ws \" \") puts texts together"),
+    (
+        &["upper", "toupper", "char-upcase", "string-upcase", "upcase", "to-upper"],
+        "capital letters are (uppercase s)",
+    ),
+    (
+        &["lower", "tolower", "char-downcase", "string-downcase", "downcase", "to-lower"],
+        "small letters are (lowercase s)",
+    ),
+    (&["isdigit", "char-numeric?", "numeric?"], "whether a character is a digit is (digit? c)"),
+    (&["isalpha", "char-alphabetic?", "alphabetic?"], "whether a character is a letter is (letter? c)"),
+    (&["isspace", "char-whitespace?", "space?"], "whether a character is a space is (whitespace? c)"),
+    (&["startswith", "string-prefix?", "prefix?"], "whether s begins with p is (starts-with? s p)"),
+    (&["endswith", "string-suffix?", "suffix?"], "whether s ends with p is (ends-with? s p)"),
+    (&["contains", "string-contains", "grepl", "includes"], "whether s contains p is (contains? s p)"),
+    (&["indexof", "strpos", "string-index", "findall", "⍷"], "(find s p) has all places where p is in s"),
+    (&["replace", "gsub", "string-replace", "substitute"], "(replace-all s from to) replaces each from"),
+    (&["zfill", "rjust", "lpad"], "(pad-left s width #\\0) fills up on the left"),
+    (&["ljust", "rpad"], "(pad-right s width #\\space) fills up on the right"),
     // Choice.
     (
         &["ifelse", "if-else", "choose"],
@@ -120,10 +165,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         "the first place of x is (argmax (bool->int (= xs x))), if there is one",
     ),
     (&["compress", "keep", "remove-if-not"], "(filter flags xs) keeps the items whose flag is true"),
-    (
-        &["isin", "in1d", "member", "member?", "contains", "contains?", "elem", "∊", "e."],
-        "whether x is among xs is (any (= x xs))",
-    ),
+    (&["isin", "in1d", "member", "member?", "elem", "∊", "e."], "whether x is among xs is (any (= x xs))"),
     (
         &["argsort", "sort-by", "sortperm", "order", "⍋", "/:"],
         "(grade xs) is the order that sorts; (index-item ys (grade xs)) sorts by xs",
