@@ -154,6 +154,7 @@ pub fn scope<'db>(db: &'db dyn Db, file: SourceFile) -> Scope<'db> {
     scope
 }
 
+/// The prelude's names, all of them: every file of it is read.
 #[salsa::tracked]
 pub fn prelude_scope<'db>(db: &'db dyn Db) -> Scope<'db> {
     let mut scope = Scope::default();
@@ -161,6 +162,44 @@ pub fn prelude_scope<'db>(db: &'db dyn Db) -> Scope<'db> {
         scope.add(db, file);
     }
     scope
+}
+
+/// The names of one file of the prelude.
+#[salsa::tracked]
+fn prelude_file<'db>(db: &'db dyn Db, file: SourceFile) -> Scope<'db> {
+    let mut scope = Scope::default();
+    scope.add(db, file);
+    scope
+}
+
+/// The files of the prelude that define a name, as their lines tell: a definition begins a line. So a program reads those
+/// files alone whose names it mentions.
+#[salsa::tracked]
+fn prelude_index(db: &dyn Db) -> HashMap<String, Vec<SourceFile>> {
+    let mut index: HashMap<String, Vec<SourceFile>> = HashMap::new();
+    for &file in Prelude::get(db).files(db) {
+        for name in file.text(db).lines().filter_map(defined) {
+            let files = index.entry(name.to_owned()).or_default();
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+    }
+    index
+}
+
+/// The name that a line of the prelude begins to define.
+fn defined(line: &str) -> Option<&str> {
+    let forms = ["(define-type ", "(define ", "(primitive "];
+    let rest = forms.iter().find_map(|form| line.strip_prefix(form))?;
+    let rest = rest.strip_prefix('(').unwrap_or(rest);
+    rest.split([' ', '{', ')', '[']).next().filter(|name| !name.is_empty())
+}
+
+/// What a name means in the prelude.
+pub fn of_prelude<'db>(db: &'db dyn Db, space: Namespace, name: &str) -> Option<Def<'db>> {
+    let files = prelude_index(db).get(name)?;
+    files.iter().find_map(|f| prelude_file(db, *f).space(space).get(name).copied())
 }
 
 /// The names of values that a file sees, for what to say of a name that is none of them.
@@ -227,7 +266,7 @@ pub fn lookup<'db>(db: &'db dyn Db, file: SourceFile, space: Namespace, name: Na
     {
         return Some(*def);
     }
-    prelude_scope(db).space(space).get(name.as_str()).copied()
+    of_prelude(db, space, name.as_str())
 }
 
 /// The top-level names that a definition mentions.
@@ -244,7 +283,8 @@ fn modules(db: &dyn Db, file: SourceFile) -> HashMap<ModuleId, SourceFile> {
     let mut todo = Prelude::get(db).files(db).to_vec();
     todo.push(file);
     while let Some(f) = todo.pop() {
-        if found.insert(f.module(db), f).is_none() {
+        // The prelude imports nothing.
+        if found.insert(f.module(db), f).is_none() && !f.prelude(db) {
             todo.extend(imports(db, f).iter().filter_map(|(_, target)| *target));
         }
     }
@@ -268,4 +308,25 @@ fn values<'db>(db: &'db dyn Db, file: SourceFile) -> HashMap<String, Def<'db>> {
 pub fn def_of<'db>(db: &'db dyn Db, file: SourceFile, global: &GlobalId) -> Option<Def<'db>> {
     let home = modules(db, file).get(&global.module)?;
     values(db, *home).get(global.name.as_str()).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Database, Session};
+
+    #[test]
+    fn lines_of_the_prelude_tell_its_names() {
+        let session = Session::new(Database::default());
+        let db = &session.db;
+        let scope = prelude_scope(db);
+        assert!(scope.values.len() > 200);
+        for space in [Namespace::Values, Namespace::Types] {
+            for (name, def) in scope.space(space) {
+                assert_eq!(of_prelude(db, space, name), Some(*def), "{name}");
+            }
+        }
+        let known = |name: &String| scope.values.contains_key(name) || scope.types.contains_key(name);
+        assert!(prelude_index(db).keys().all(known), "{:?}", prelude_index(db).keys());
+    }
 }

@@ -14,7 +14,7 @@
 
 use crate::cycles;
 use crate::database::{Db, SourceFile};
-use crate::names::{Def, DefKind, Namespace, def_of, lookup, names, prelude_scope};
+use crate::names::{Def, DefKind, Namespace, def_of, lookup, names, of_prelude};
 use crate::pipeline::Stage;
 use remc_base::*;
 use remc_typed::check::Checked;
@@ -114,7 +114,7 @@ impl Environment for FileEnvironment<'_> {
     }
 
     fn prelude(&self, name: &Name) -> Option<Resolved> {
-        Some(self.resolve(prelude_scope(self.db).values.get(name.as_str()).copied()?))
+        Some(self.resolve(of_prelude(self.db, Namespace::Values, name.as_str())?))
     }
 
     fn names(&self) -> Arc<Vec<Name>> {

@@ -1,7 +1,8 @@
 //! Order: of items of any type, and given by a function.
 //!
-//! Items without boxes are sorted by their elements, the keys of Mono's `grade`. All others, and those of which a
-//! function says how they are ordered, are merged: a loop over rows of 1, 2, 4, … positions, in each of whose rounds
+//! Items without boxes are sorted by their elements, the keys of Mono's `grade`. Texts, vectors of characters in boxes, are
+//! sorted by several characters at a time, as one number, and those that agree in them by the next ones ([`texts`]). All
+//! others, and those of which a function says how they are ordered, are merged: a loop over rows of 1, 2, 4, … positions, in each of whose rounds
 //! all pairs of rows become one. A round works on strips of the result, side by side. Where a strip begins in both
 //! rows is found by halving (Odeh, Green, Mwassi, Shmueli and Birk, "Merge Path", 2012), so that a round compares
 //! little more often than there are items, and the sort n log n times.
@@ -29,6 +30,9 @@ const INT: ArrTy = ArrTy { atom: AtomTy::INT, shape: Shape(Vec::new()) };
 pub(super) fn grade<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     let (n, item_ty) = (c.count(b, 0)?, c.array(0, &[c.shape(1)?])?);
     let xs = c.arg(0)?;
+    if is_text(&item_ty) {
+        return texts(b, n, xs);
+    }
     if !has_keys(&item_ty) {
         return merge_sort(b, n, &mut |b, x, y| {
             let (x, y) = (b.cell(xs, &[x])?, b.cell(xs, &[y])?);
@@ -61,6 +65,16 @@ fn has_keys(item: &ArrTy) -> bool {
         AtomTy::Tuple(q) => item.shape.is_scalar() && q.fields.iter().all(|(_, t)| has_keys(t)),
         _ => false,
     }
+}
+
+/// Whether an item is a box that hides the length of a vector of characters, and nothing else.
+fn is_text(item: &ArrTy) -> bool {
+    let AtomTy::Sigma(q) = &item.atom else { return false };
+    let hides = |p: &IVar| match Index::from(p.clone()) {
+        Index::Dim(d) => q.body.shape == Shape::of_dims([d]),
+        Index::Shape(_) => false,
+    };
+    item.shape.is_scalar() && q.body.atom == AtomTy::CHAR && matches!(&q.params[..], [p] if hides(p))
 }
 
 pub(super) fn grade_by<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
@@ -104,6 +118,147 @@ fn choose<'a>(
         Val::Base(a) => Ok(a),
         _ => bug("a scalar that is none"),
     }
+}
+
+// ---- texts -----------------------------------------------------------------------------------------------
+
+/// The positions of texts in their order, by as many characters at a time as are a number: from the first on, which is the
+/// radix sort that begins at the most significant digit (Sedgewick, *Algorithms in C++*, part 10), each round of which sorts all.
+///
+/// ```text
+/// bits = those of the greatest character and one more, so that the end of a text goes before it
+/// (while ((k 0) (order 0 1 2 …) (group 0 0 0 …)) …
+///   chunk = (map ((o n)) the characters of text order[o] from k on, ⌊63 / bits⌋ of them, as a number)
+///   (grade group chunk), and where a place's group and chunk differ from those before it, a group begins
+///   … as long as texts of one group have more characters)
+/// ```
+fn texts<'a>(b: &mut Build<'a>, n: Atom, xs: &Val<'a>) -> R<Val<'a>> {
+    let whole = Ty { base: BaseTy::I64, dims: vec![n] };
+    let ints = |b: &mut Build<'a>, name: &str, f: &mut dyn FnMut(&mut Build<'a>, Atom) -> R<Atom>| {
+        b.tabulate(name, BaseTy::I64, &[n], Vec::new(), |b, at| f(b, at[0]))
+    };
+    // The greatest character and one more.
+    let longest = ints(b, "greatest", &mut |b, i| {
+        let (chars, length) = text(b, xs, i)?;
+        let [most] = b.each(length, [Atom::int(0)], |b, j, [most]| {
+            let code = code(b, chars, j)?;
+            Ok([b.op(ScalarOp::Max2, &[most, code])?])
+        })?;
+        Ok(most)
+    })?;
+    let most = greatest(b, n, longest)?;
+    let [bits, _] = until(
+        b,
+        [Atom::int(1), most],
+        |b, [_, left]| b.op(ScalarOp::Gt, &[left, Atom::int(1)]),
+        |b, [bits, left]| {
+            let half = b.op(ScalarOp::Quotient, &[left, Atom::int(2)])?;
+            Ok([b.op(ScalarOp::Add, &[bits, Atom::int(1)])?, half])
+        },
+    )?;
+    let per = b.op(ScalarOp::Quotient, &[Atom::int(63), bits])?;
+    b.natural.extend(per.as_var());
+    let scale = b.op(ScalarOp::Shl, &[Atom::int(1), bits])?;
+
+    let start = ints(b, "order", &mut |_, i| Ok(i))?;
+    let groups = ints(b, "group", &mut |_, _| Ok(Atom::int(0)))?;
+    let some = b.op(ScalarOp::Gt, &[n, Atom::int(1)])?;
+    let names = |b: &mut Build<'a>| {
+        let (k, goes_on) = (b.fresh("k", Ty::int()), b.fresh("goes_on", Ty::scalar(BaseTy::Bool)));
+        [k, goes_on, b.fresh("order", whole.clone()), b.fresh("group", whole.clone())]
+    };
+    let state = names(b);
+    let [k, goes_on, order, group] = state.map(Atom::Var);
+    b.open();
+    let chunk = ints(b, "chunk", &mut |b, o| {
+        let at = b.index(order, &[o])?;
+        let (chars, length) = text(b, xs, at)?;
+        let [_, sum] = b.each(per, [k, Atom::int(0)], |b, _, [j, sum]| {
+            let inside = b.op(ScalarOp::Lt, &[j, length])?;
+            let code = choose(b, inside, &INT, |b| code(b, chars, j), |_| Ok(Atom::int(0)))?;
+            let sum = b.op(ScalarOp::Mul, &[sum, scale])?;
+            Ok([b.op(ScalarOp::Add, &[j, Atom::int(1)])?, b.op(ScalarOp::Add, &[sum, code])?])
+        })?;
+        Ok(sum)
+    })?;
+    let axes = b.open_axes(&[n]);
+    let place = Atom::Var(axes[0].var);
+    let results = vec![b.index(group, &[place])?, b.index(chunk, &[place])?];
+    let keys = Body { stmts: b.close().stmts, results };
+    let sorted = Exp::Grade { axis: axes[0], body: keys, gives: Gives::Places };
+    let sorted = b.bind("sorted", whole.clone(), sorted)?;
+    let through = |b: &mut Build<'a>, name: &str, of: Atom| {
+        ints(b, name, &mut |b, o| {
+            let from = b.index(sorted, &[o])?;
+            b.index(of, &[from])
+        })
+    };
+    let (next, group, chunk) =
+        (through(b, "order", order)?, through(b, "group", group)?, through(b, "chunk", chunk)?);
+    let starts = ints(b, "start", &mut |b, o| {
+        let before = b.op(ScalarOp::Sub, &[o, Atom::int(1)])?;
+        let before = b.op(ScalarOp::Max2, &[before, Atom::int(0)])?;
+        let [group, chunk] = [group, chunk].map(|of| -> R<Atom> {
+            let (here, there) = (b.index(of, &[o])?, b.index(of, &[before])?);
+            b.op(ScalarOp::Ne, &[here, there])
+        });
+        let differs = b.op(ScalarOp::Or, &[group?, chunk?])?;
+        b.op(ScalarOp::Select, &[differs, o, Atom::int(0)])
+    })?;
+    let begins = b.scan_ints("group", n, ScalarOp::Max2, ScanKind::Inclusive, n, starts)?;
+    let further = b.op(ScalarOp::Add, &[k, per])?;
+    let open = ints(b, "open", &mut |b, o| {
+        let at = b.index(next, &[o])?;
+        let (_, length) = text(b, xs, at)?;
+        let longer = b.op(ScalarOp::Gt, &[length, further])?;
+        let here = b.index(begins, &[o])?;
+        let behind = b.op(ScalarOp::Add, &[o, Atom::int(1)])?;
+        let last = b.op(ScalarOp::Sub, &[n, Atom::int(1)])?;
+        let behind = b.op(ScalarOp::Min2, &[behind, last])?;
+        let there = b.index(begins, &[behind])?;
+        let (follows, leads) = (b.op(ScalarOp::Ne, &[here, o])?, b.op(ScalarOp::Eq, &[there, o])?);
+        let other = b.op(ScalarOp::Lt, &[o, last])?;
+        let leads = b.op(ScalarOp::And, &[leads, other])?;
+        let shared = b.op(ScalarOp::Or, &[follows, leads])?;
+        let open = b.op(ScalarOp::And, &[longer, shared])?;
+        b.op(ScalarOp::BoolToInt, &[open])
+    })?;
+    let any = greatest(b, n, open)?;
+    let more = b.op(ScalarOp::Gt, &[any, Atom::int(0)])?;
+    let body = Body { stmts: b.close().stmts, results: vec![further, more, next, begins] };
+    let cond = Body { stmts: Vec::new(), results: vec![goes_on] };
+    let after = names(b);
+    let begin = [Atom::int(0), some, start, groups];
+    let state = state.into_iter().zip(begin).collect();
+    b.emit(after.to_vec(), Exp::While { state, cond, body })?;
+    Ok(Val::Base(Atom::Var(after[2])))
+}
+
+/// The characters of a text, and how many they are.
+fn text<'a>(b: &mut Build<'a>, xs: &Val<'a>, i: Atom) -> R<(Atom, Atom)> {
+    let Val::Box(item) = b.cell(xs, &[i])? else { return bug("a text that is no box") };
+    let Val::Base(chars) = item.contents else { return bug("a text that is no array") };
+    Ok((chars, b.dims_of_atom(chars)[0]))
+}
+
+/// The character there as a number from 1 on.
+fn code(b: &mut Build<'_>, chars: Atom, at: Atom) -> R<Atom> {
+    let c = b.index(chars, &[at])?;
+    let code = b.op(ScalarOp::CharToInt, &[c])?;
+    b.op(ScalarOp::Add, &[code, Atom::int(1)])
+}
+
+/// The greatest of `n` numbers, none of which is negative; 0 of none.
+fn greatest(b: &mut Build<'_>, n: Atom, xs: Atom) -> R<Atom> {
+    let axes = b.open_axes(&[n]);
+    let x = b.index(xs, &[Atom::Var(axes[0].var)])?;
+    let body = Body { stmts: b.close().stmts, results: vec![x] };
+    let params = vec![b.fresh("x", Ty::int()), b.fresh("y", Ty::int())];
+    b.open();
+    let most = b.op(ScalarOp::Max2, &[Atom::Var(params[0]), Atom::Var(params[1])])?;
+    let lambda = Lambda { params, body: Body { stmts: b.close().stmts, results: vec![most] } };
+    let op = Combine { lambda, start: Some(vec![Atom::int(0)]), assoc: true, alone: false };
+    b.bind("greatest", Ty::int(), Exp::Reduce { axis: axes[0], body, op })
 }
 
 // ---- merging ---------------------------------------------------------------------------------------------
