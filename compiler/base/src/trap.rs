@@ -110,8 +110,10 @@ impl Len {
 /// 2^23 such rows for a sum of their sizes to be past 63 bits.
 pub const LONGEST: i64 = 1 << 40;
 
-/// So many calls of itself a definition with several in a round may wait for at a time.
+/// So many calls of itself a definition with several on its way may wait for at a time.
 pub const DEEPEST: i64 = 1000;
+/// So many may wait of a definition that calls itself once on each way.
+pub const LONGEST_WAY: i64 = 1_000_000;
 
 /// A run-time check: what it says when it fails, but for the values.
 ///
@@ -171,7 +173,7 @@ pub enum Trap {
     Literal { n: i128, ty: BaseTy },
     /// `scatter` of values that have no zero, where a place stays untouched. No operands.
     NoZero { ty: Arc<str> },
-    /// A definition waits for more calls of itself than [`DEEPEST`]. No operands.
+    /// A definition waits for more calls of itself than it may. `most`
     Deep,
 }
 
@@ -246,13 +248,13 @@ impl Trap {
             | Trap::IntToChar
             | Trap::CastToChar { .. }
             | Trap::TooSmall { .. }
-            | Trap::Range { .. } => smallvec![1],
+            | Trap::Range { .. }
+            | Trap::Deep => smallvec![1],
             Trap::Empty { .. }
             | Trap::Overflow { .. }
             | Trap::Append
             | Trap::Literal { .. }
-            | Trap::NoZero { .. }
-            | Trap::Deep => smallvec![],
+            | Trap::NoZero { .. } => smallvec![],
         }
     }
 

@@ -317,14 +317,19 @@ impl Walk {
                     w.exprs(bindings.iter().map(|b| &b.value));
                 }
                 for (k, b) in bindings.iter().enumerate() {
-                    if *sequential {
+                    let own = b.is_seen_in_value();
+                    if *sequential && !own {
                         w.expr(&b.value);
                     }
                     w.annotation(&b.param);
                     if *sequential {
+                        let from = if own { k } else { k + 1 };
                         let seen: Vec<NodeId> =
-                            bindings[k + 1..].iter().map(|b| b.value.id).chain([body.id]).collect();
+                            bindings[from..].iter().map(|b| b.value.id).chain([body.id]).collect();
                         w.bind_param(&b.param, &seen, false);
+                    }
+                    if own {
+                        w.expr(&b.value);
                     }
                 }
                 if !sequential {

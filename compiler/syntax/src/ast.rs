@@ -144,6 +144,21 @@ impl Expr {
 pub struct Binding {
     pub param: Param,
     pub value: Expr,
+    /// A `define` of a body.
+    pub defines: bool,
+}
+
+impl Binding {
+    /// Whether the name means the binding in its value, too: that of a function that a body defines.
+    pub fn is_seen_in_value(&self) -> bool {
+        fn is_function(e: &Expr) -> bool {
+            match &*e.kind {
+                ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } => is_function(body),
+                kind => matches!(kind, ExprKind::Lam { .. }),
+            }
+        }
+        self.defines && is_function(&self.value)
+    }
 }
 
 /// The suffix of a typed literal, absent in `42`.

@@ -169,6 +169,9 @@ impl Walk {
                     w.exprs(bindings.iter().map(|b| &b.value));
                 }
                 for b in bindings {
+                    if b.is_seen_in_value() {
+                        w.bind([b.param.name.clone()]);
+                    }
                     if *sequential {
                         w.expr(&b.value);
                     }

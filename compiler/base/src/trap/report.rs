@@ -207,10 +207,7 @@ pub(super) fn format(trap: &Trap) -> Format {
         }
         Trap::Range { ty } => (codes::RANGE, out_of_range(Message::default().int(), *ty)),
         Trap::Literal { n, ty } => (codes::RANGE, out_of_range(m(&n.to_string()), *ty)),
-        Trap::Deep => {
-            let most = super::DEEPEST.to_string();
-            (codes::DEEP, m("this recursion waits for more than ").say(&most).say(" calls of itself"))
-        }
+        Trap::Deep => (codes::DEEP, m("this recursion waits for more than ").int().say(" calls of itself")),
         Trap::NoZero { ty } => {
             (codes::NO_ZERO, m("scatter leaves places untouched, and ").say(ty).say(" has no zero"))
         }

@@ -187,7 +187,13 @@ fn all() -> Vec<Example> {
             "R0015",
             "scatter leaves places untouched, and (→ (int) int) has no zero",
         ),
-        (Trap::Deep, "(deep)", vec![], "R0017", "this recursion waits for more than 1000 calls of itself"),
+        (
+            Trap::Deep,
+            "(deep)",
+            vec![1000],
+            "R0017",
+            "this recursion waits for more than 1000 calls of itself",
+        ),
     ]
 }
 

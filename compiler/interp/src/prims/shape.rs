@@ -4,7 +4,6 @@ use super::{Call, for_each_index, joined, strides};
 use crate::array::{size, sizes};
 use crate::error::{Fault, R};
 use crate::value::{Array, Builder, Dims};
-use remc_base::trap::DEEPEST;
 use remc_base::{BaseTy, Trap};
 
 pub(super) fn iota(c: &Call) -> R<Array> {
@@ -74,8 +73,8 @@ pub(super) fn streamed(c: &Call) -> R<Array> {
 }
 
 pub(super) fn recursion_depth(c: &Call) -> R<Array> {
-    match c.arg(0)?.as_ints()?.first() {
-        Some(n) if *n > DEEPEST => Err(Fault::trap(Trap::Deep, &[])),
+    match (c.arg(0)?.as_ints()?.first(), c.arg(1)?.as_ints()?.first()) {
+        (Some(n), Some(most)) if n > most => Err(Fault::trap(Trap::Deep, &[&[*most]])),
         _ => Ok(c.arg(0)?.clone()),
     }
 }

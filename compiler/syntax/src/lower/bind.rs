@@ -236,7 +236,7 @@ impl Lowering<'_> {
             None => value,
         };
         let param = Param { id: name.id, name: name.name, ann: Annotation::None };
-        Some(Binding { param, value })
+        Some(Binding { param, value, defines: true })
     }
 
     /// `((x e) …)` of `let`, `let*` and `loop`.
@@ -272,7 +272,7 @@ impl Lowering<'_> {
             let name = self.bound(head.name, "a function");
             let value = self.function(form, s.span, &head, rest, false);
             let param = Param { id: name.id, name: name.name, ann: Annotation::None };
-            return Some(Binding { param, value });
+            return Some(Binding { param, value, defines: false });
         }
         let (name, ann, value) = match parts {
             [name, value] => (name, None, value),
@@ -284,7 +284,7 @@ impl Lowering<'_> {
                 let expr = self.expr(value);
                 let value = Expr { id, kind: Box::new(ExprKind::Annot { expr, ty }) };
                 let param = Param { id: name.id, name: name.name, ann: Annotation::None };
-                return Some(Binding { param, value });
+                return Some(Binding { param, value, defines: false });
             }
             _ => {
                 self.unexpected(form, s, expected);
@@ -294,6 +294,6 @@ impl Lowering<'_> {
         let name = self.bound(name, "a value");
         let ann = ann.map_or(Annotation::None, |a| self.annotation(a));
         let param = Param { id: name.id, name: name.name, ann };
-        Some(Binding { param, value: self.expr(value) })
+        Some(Binding { param, value: self.expr(value), defines: false })
     }
 }

@@ -225,13 +225,17 @@ impl Checker<'_> {
     /// A definition that calls itself where that cannot be a loop.
     pub(super) fn not_a_loop(&mut self, refused: &Refused) {
         let (what, help) = match refused.why {
+            Why::NoFunction => {
+                ("a value cannot be made of itself", "only a function may call itself: (define (f x) …)")
+            }
             Why::Value => (
                 "the definition is used in itself other than by a call",
                 "only (f x …) may stand in f itself; for a function of items, write another definition",
             ),
+            Why::Hidden => ("something inside of it has its name, too", "give that another name"),
             Why::Inside => (
-                "it calls itself for each item, or in each round, of something",
-                "a call of itself stands in if, let and operands; to go through items write reduce, fold or loop",
+                "it calls itself inside of a function, a loop or an opened box",
+                "a call of itself stands in operands, if, cond and let; to go through items write reduce, fold or loop",
             ),
             Why::Arguments => (
                 "it calls itself with another number of arguments",
@@ -255,8 +259,11 @@ impl Checker<'_> {
             ),
         };
         let label = match refused.why {
-            Why::NoEnd => "there is no way out of this",
-            _ => "here",
+            Why::NoEnd => "there is no way out of this".to_owned(),
+            Why::Inside => {
+                "this call is made for each of several things, or when it is not yet known".to_owned()
+            }
+            _ => refused.name.as_ref().map_or("here".to_owned(), |name| format!("binds `{name}`")),
         };
         self.diagnostics.push(
             Diagnostic::error(codes::RECURSION, format!("this recursion is no loop: {what}"))

@@ -6,6 +6,7 @@ use super::*;
 use crate::codes;
 use crate::ir::{ExprKind, LiftKind};
 use crate::recursion;
+use crate::scheme::Resolved;
 use remc_syntax::ast::{self, Annotation, ExprKind as A};
 
 /// A vector of more numbers is data, and no shape.
@@ -299,30 +300,17 @@ impl Checker<'_> {
         Ok(Typed { known, ..Typed::new(Expr::new(ExprKind::Frame { dims, elems: parts }, ty, node)) })
     }
 
-    /// The definitions of a body with those that call themselves as loops, if there are any. A name that means something
-    /// before its definition means that in it, too.
+    /// The definitions of a body with those that call themselves as loops, if there are any.
     fn inner_loops(&mut self, bindings: &[ast::Binding]) -> Check<Option<Vec<ast::Binding>>> {
         let mut all = Vec::new();
-        for (k, b) in bindings.iter().enumerate() {
-            let name = &b.param.name;
-            if !is_written_function(&b.value) {
-                continue;
-            }
-            let Some(looped) = recursion::inner_loop(b) else { continue };
-            let earlier = bindings[..k].iter().any(|before| before.param.name == *name);
-            if earlier
-                || self.find_value(name).is_some()
-                || self.find_index(name).is_some()
-                || self.env.value(name).is_some()
-            {
-                continue;
-            }
-            match looped {
-                Ok(looped) => {
-                    self.looped.push((looped.body, looped.call));
+        for (k, b) in bindings.iter().enumerate().filter(|(_, b)| b.is_seen_in_value()) {
+            match recursion::inner_loop(b, &|| self.decides()) {
+                None => {}
+                Some(Ok(looped)) => {
+                    self.looped.push(looped.of());
                     all.push((k, looped.value));
                 }
-                Err(refused) => {
+                Some(Err(refused)) => {
                     self.not_a_loop(&refused);
                     return Err(Reported);
                 }
@@ -332,8 +320,22 @@ impl Checker<'_> {
             return Ok(None);
         }
         let mut bindings = bindings.to_vec();
-        all.into_iter().for_each(|(k, value)| bindings[k].value = value);
+        for (k, value) in all {
+            bindings[k] = ast::Binding { value, defines: false, ..bindings[k].clone() };
+        }
         Ok(Some(bindings))
+    }
+
+    /// Which of `and` and `or` are those of the prelude where the definition is.
+    pub(super) fn decides(&self) -> Vec<Name> {
+        let of = |found: Option<Resolved>| match found {
+            Some(Resolved::Value { global, .. }) => Some(global),
+            _ => None,
+        };
+        let names = ["and", "or"].into_iter().map(Name::new);
+        names
+            .filter(|n| self.find_value(n).is_none() && of(self.env.value(n)) == of(self.env.prelude(n)))
+            .collect()
     }
 
     fn infer_let(

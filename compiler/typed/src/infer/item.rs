@@ -13,28 +13,39 @@ use crate::scheme::{ExplicitIndex, Scheme, TypeAlias};
 use remc_syntax::ast::{self, Annotation, ExprKind as A, Item, ItemKind, PrimitiveIndex, TypeKind};
 use std::sync::Arc;
 
-/// Checks `item`, which is the definition `global` of its module.
+/// Checks `item`, which is the definition `global` of its module. One that calls itself is checked as a loop.
 pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Checked {
     let mut c = Checker::new(env);
-    let mut checked = Checked::default();
-    // Calls of itself are loops from here on.
-    let looped = match recursion::as_loop(item) {
-        Some(Ok(looped)) => {
-            c.looped.push((looped.body, looped.call));
-            Some(looped.value)
-        }
+    match recursion::as_loop(item, &|| c.decides()) {
+        None => check_as(c, item, None, global),
         Some(Err(refused)) => {
             c.not_a_loop(&refused);
-            checked.diagnostics = c.diagnostics;
-            return checked;
+            Checked { diagnostics: c.diagnostics, ..Checked::default() }
         }
-        None => None,
-    };
+        Some(Ok(looped)) => {
+            let checked = check_as(c, item, Some(&looped), global);
+            // Parameters of which nothing tells the rank are scalars, as the least there is.
+            let open = |d: &Diagnostic<Loc>| d.code == codes::AMBIGUOUS_RANK;
+            if checked.diagnostics.iter().any(open) {
+                let scalars = check_as(Checker::new(env), item, Some(&looped.of_scalars()), global);
+                if !scalars.diagnostics.iter().any(Diagnostic::is_error) {
+                    return scalars;
+                }
+            }
+            checked
+        }
+    }
+}
+
+fn check_as(mut c: Checker<'_>, item: &Item, looped: Option<&recursion::Loop>, global: &GlobalId) -> Checked {
+    let mut checked = Checked::default();
+    c.looped.extend(looped.map(recursion::Loop::of));
+    let looped = looped.map(|l| &l.value);
     let result: Check<()> = match &item.kind {
         ItemKind::Define { ty, value, .. } => {
-            c.define(global, ty.as_ref(), looped.as_ref().unwrap_or(value), &mut checked)
+            c.define(global, ty.as_ref(), looped.unwrap_or(value), &mut checked)
         }
-        ItemKind::Entry { value, .. } => c.entry(global, looped.as_ref().unwrap_or(value), &mut checked),
+        ItemKind::Entry { value, .. } => c.entry(global, looped.unwrap_or(value), &mut checked),
         ItemKind::Expr(e) => c.define_value(global, None, e, &mut checked),
         ItemKind::DefineType { ty, .. } => c.alias(ty, &mut checked),
         ItemKind::Primitive { tparams, iparams, params, ret, .. } => {

@@ -198,8 +198,8 @@ pub struct Checker<'e> {
     lifts: FxHashMap<NodeId, consumed::Lifts>,
     /// What functions of arrays take in which several parameters meet.
     consumed: Vec<consumed::Consumed>,
-    /// Of definitions that call themselves, and are checked as loops: the loop's node, and where it calls itself first.
-    looped: Vec<(NodeId, NodeId)>,
+    /// Definitions that call themselves, and are checked as loops.
+    looped: Vec<crate::recursion::Looped>,
     /// Whether a candidate is being tried, on a copy.
     trying: bool,
     /// How many candidates may still be tried.

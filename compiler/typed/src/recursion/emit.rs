@@ -1,20 +1,23 @@
 //! Loops, from what a body does next.
 
+use super::Refused;
 use super::tree::{Body, Tree};
-use super::{DEEPEST, Refused};
 use crate::refs::mentions;
+use remc_base::trap::{DEEPEST, LONGEST_WAY};
 use remc_base::{BaseTy, Name, NodeId};
-use remc_syntax::ast::{Annotation, Binding, Expr, ExprKind, Ident, IndexExpr, IndexKind, Param};
+use remc_syntax::ast::{Annotation, Binding, Expr, ExprKind, Ident, IndexExpr, IndexKind, Param, TypeExpr};
 
 pub struct Emit<'b, 'a> {
     body: &'b Body<'a>,
     /// The parameters that are others from call to call.
     state: Vec<Name>,
+    /// The type that the definition says it gives.
+    ret: Option<&'b TypeExpr>,
     node: NodeId,
 }
 
 impl<'b, 'a> Emit<'b, 'a> {
-    pub fn new(body: &'b Body<'a>, params: &[Param]) -> Self {
+    pub fn new(body: &'b Body<'a>, params: &[Param], ret: Option<&'b TypeExpr>) -> Self {
         let mut state: Vec<Name> = (0..params.len())
             .filter(|k| !body.passes_on(&params[*k].name, *k))
             .map(|k| params[k].name.clone())
@@ -22,7 +25,7 @@ impl<'b, 'a> Emit<'b, 'a> {
         if state.is_empty() {
             state.extend(params.first().map(|p| p.name.clone()));
         }
-        Emit { body, state, node: body.node() }
+        Emit { body, state, ret, node: body.node() }
     }
 
     // ---- what it is made of -----------------------------------------------------------------------------
@@ -72,21 +75,25 @@ impl<'b, 'a> Emit<'b, 'a> {
     fn with(&self, names: &[Name], value: Expr, body: Expr) -> Expr {
         let params: Vec<Param> = names.iter().map(|n| self.param(n)).collect();
         match <[Param; 1]>::try_from(params) {
-            Ok([param]) => {
-                self.expr(ExprKind::Let { bindings: vec![Binding { param, value }], sequential: false, body })
-            }
+            Ok([param]) => self.expr(ExprKind::Let {
+                bindings: vec![Binding { param, value, defines: false }],
+                sequential: false,
+                body,
+            }),
             Err(params) => self.expr(ExprKind::LetValues { bindings: vec![(params, value)], body }),
         }
     }
 
     fn lets(&self, all: Vec<(Name, Expr)>, body: Expr) -> Expr {
-        let binding = |(name, value): (Name, Expr)| Binding { param: self.param(&name), value };
+        let binding =
+            |(name, value): (Name, Expr)| Binding { param: self.param(&name), value, defines: false };
         let bindings = all.into_iter().map(binding).collect();
         self.expr(ExprKind::Let { bindings, sequential: true, body })
     }
 
     fn turn(&self, state: Vec<(Name, Expr)>, cond: Expr, body: Expr) -> Expr {
-        let binding = |(name, value): (Name, Expr)| Binding { param: self.param(&name), value };
+        let binding =
+            |(name, value): (Name, Expr)| Binding { param: self.param(&name), value, defines: false };
         let bindings = state.into_iter().map(binding).collect();
         self.expr(ExprKind::Loop { bindings, cond, body })
     }
@@ -100,13 +107,22 @@ impl<'b, 'a> Emit<'b, 'a> {
         self.state.iter().map(|p| self.name(what, p.as_str())).collect()
     }
 
-    /// `n` items that are all the same.
+    /// `n` items that are all the same: one is read as often, which keeps a box closed.
     fn copies(&self, n: IndexKind, x: Expr) -> Expr {
         let n = IndexExpr { id: self.node, kind: Box::new(n) };
         let shape = IndexExpr { id: self.node, kind: Box::new(IndexKind::Shape(vec![n])) };
         let replicate = self.var(&Name::new(format!("{}replicate", crate::source::PRELUDE)));
         let func = self.expr(ExprKind::IApp { func: replicate, args: vec![shape] });
-        self.expr(ExprKind::App { func, args: vec![x] })
+        let places = self.expr(ExprKind::App { func, args: vec![self.int(0)] });
+        self.call("index-item", [self.expr(ExprKind::Bracket(vec![x])), places])
+    }
+
+    /// What is given, as the type that the definition says.
+    fn result(&self, e: Expr) -> Expr {
+        match self.ret {
+            Some(ty) => Expr { id: e.id, kind: Box::new(ExprKind::Annot { expr: e, ty: ty.clone() }) },
+            None => e,
+        }
     }
 
     fn written(&self, to: &Name, at: &Name, x: Expr) -> Expr {
@@ -143,7 +159,7 @@ impl<'b, 'a> Emit<'b, 'a> {
     /// What it gives in the end.
     fn end(&self, tree: &Tree) -> Expr {
         let leaf = |leaf: &Tree| match leaf {
-            Tree::End(e) => Some(e.clone()),
+            Tree::End(e) => Some(self.result(e.clone())),
             _ => None,
         };
         tree.render(&leaf).unwrap_or_else(|| self.bool(false))
@@ -161,6 +177,24 @@ impl<'b, 'a> Emit<'b, 'a> {
         self.with(&self.state, rounds, self.end(tree))
     }
 
+    /// What is given at the end of the way that always takes the first call, which is not without end.
+    fn first_end(&self, tree: &Tree) -> Expr {
+        let rounds = self.name("rounds of", self.body.name.as_str());
+        let further = self.own("next");
+        let more = self.call("+", [self.var(&rounds), self.int(1)]);
+        let next = self.vars(&further).into_iter().chain([self.bounded(more, LONGEST_WAY)]).collect();
+        let state = self.itself().into_iter().chain([(rounds.clone(), self.int(0))]).collect();
+        let turn =
+            self.turn(state, self.goes_on(tree), self.with(&further, self.next(tree), self.values(next)));
+        let names: Vec<Name> = self.state.iter().chain([&rounds]).cloned().collect();
+        self.with(&names, turn, self.end(tree))
+    }
+
+    /// A number of calls that wait, which stops the program where it is too great.
+    fn bounded(&self, calls: Expr, most: i64) -> Expr {
+        self.call("recursion-depth", [calls, self.int(most)])
+    }
+
     /// One call on each way: as many rounds as it takes to the end, then back.
     pub fn one(&self, tree: &Tree) -> Expr {
         let (result, rounds, at, size) = (
@@ -171,6 +205,7 @@ impl<'b, 'a> Emit<'b, 'a> {
         );
         let mut back = self.body.back();
         self.body.replace(&mut back, &|_| Some(result.clone()));
+        let back = self.result(back);
         let kept: Vec<&Name> = self.state.iter().filter(|p| mentions(&back, p)).collect();
         let stacks: Vec<Name> = kept.iter().map(|p| self.name("each", p.as_str())).collect();
         let further = self.own("next");
@@ -178,7 +213,8 @@ impl<'b, 'a> Emit<'b, 'a> {
         let counted = |n: &Name| self.call("+", [self.var(n), one()]);
         // Up to the end.
         let state = self.itself().into_iter().chain([(rounds.clone(), self.int(0))]).collect();
-        let next = self.vars(&further).into_iter().chain([counted(&rounds)]).collect();
+        let deeper = self.bounded(counted(&rounds), LONGEST_WAY);
+        let next = self.vars(&further).into_iter().chain([deeper]).collect();
         let down =
             self.turn(state, self.goes_on(tree), self.with(&further, self.next(tree), self.values(next)));
         let names: Vec<Name> = self.state.iter().chain([&rounds]).cloned().collect();
@@ -233,7 +269,9 @@ impl<'b, 'a> Emit<'b, 'a> {
             }
             Tree::End(e) => {
                 let same = self.vars(&now);
-                Some(self.values(std::iter::once(self.int(0)).chain(same).chain([e.clone()]).collect()))
+                Some(self.values(
+                    std::iter::once(self.int(0)).chain(same).chain([self.result(e.clone())]).collect(),
+                ))
             }
             _ => None,
         };
@@ -269,7 +307,7 @@ impl<'b, 'a> Emit<'b, 'a> {
         }
         after.push(self.choose(is_up(), self.var(&place), self.int(0)));
         let more = self.call("+", [self.var(&waiting), self.int(1)]);
-        let more = self.call("recursion-depth", [more]);
+        let more = self.bounded(more, DEEPEST);
         let fewer = self.call("-", [self.var(&waiting), self.int(1)]);
         let deeper = self.choose(is_down(), more, self.choose(is_up(), fewer, self.var(&waiting)));
         after.push(deeper);
@@ -288,7 +326,7 @@ impl<'b, 'a> Emit<'b, 'a> {
         let round = self.lets(user, round);
         let body = self.with(&decided, round, self.lets(reads, self.values(after)));
         // The first value that there is, which stands for those that are not there yet.
-        let begin = self.last(first);
+        let begin = self.first_end(first);
         let slots = || IndexKind::Nat(DEEPEST as u64 + 1);
         let mut state: Vec<(Name, Expr)> = now.iter().cloned().zip(self.vars(&self.state)).collect();
         state.extend(given.iter().map(|g| (g.clone(), self.var(&value))));

@@ -12,7 +12,7 @@
 //!           ⟶   down to where it ends, keeping each `n`; then up again: r = 1, and r = (* n r) for each, from the last
 //!
 //! several       (define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
-//!           ⟶   a loop with a stack of the calls that wait, [`DEEPEST`] of them at most
+//!           ⟶   a loop with a stack of the calls that wait, [`remc_base::trap::DEEPEST`] of them at most
 //! ```
 //!
 //! The [`tree`] of a body says, for what its calls have given so far, what it does next: call itself again, or end. A call that
@@ -24,9 +24,8 @@
 mod emit;
 mod tree;
 
-use remc_base::trap::DEEPEST;
 use remc_base::{Name, NodeId};
-use remc_syntax::ast::{Binding, Expr, ExprKind, Item, ItemKind, Param};
+use remc_syntax::ast::{Annotation, Binding, Expr, ExprKind, Item, ItemKind, Param, TypeExpr};
 use tree::Body;
 
 /// Why a definition's calls of itself are no loop, and where.
@@ -34,11 +33,21 @@ use tree::Body;
 pub(crate) struct Refused {
     pub at: NodeId,
     pub why: Why,
+    /// What it is about.
+    pub name: Option<Name>,
+}
+
+impl Refused {
+    fn new(at: NodeId, why: Why) -> Refused {
+        Refused { at, why, name: None }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Why {
-    /// It is no function, or is used other than to call it.
+    /// It is no function.
+    NoFunction,
+    /// It is used other than to call it.
     Value,
     /// The call is in a function, a loop or a box that is opened.
     Inside,
@@ -50,9 +59,14 @@ pub(crate) enum Why {
     NoEnd,
     /// A `let` inside of other expressions binds a name again.
     Name,
+    /// Something inside of it has its name, too.
+    Hidden,
     /// It is longer than this is done for.
     Long,
 }
+
+/// Tells which of `and` and `or` are those of the prelude.
+type Decides<'d> = &'d dyn Fn() -> Vec<Name>;
 
 /// A definition as a loop, and where it calls itself first.
 pub(crate) struct Loop {
@@ -60,51 +74,90 @@ pub(crate) struct Loop {
     /// The node of all that is not in the text.
     pub body: NodeId,
     pub call: NodeId,
+    pub name: Name,
+}
+
+impl Loop {
+    /// The same with scalars for parameters of which no rank or type is written.
+    pub fn of_scalars(&self) -> Loop {
+        fn scalars(e: &mut Expr) {
+            match &mut *e.kind {
+                ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } => scalars(body),
+                ExprKind::Lam { params, .. } => {
+                    for p in params.iter_mut().filter(|p| p.ann == Annotation::None) {
+                        p.ann = Annotation::Rank(0);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut value = self.value.clone();
+        scalars(&mut value);
+        Loop { value, name: self.name.clone(), ..*self }
+    }
+
+    /// What messages want of it.
+    pub fn of(&self) -> Looped {
+        Looped { node: self.body, call: self.call, name: self.name.clone() }
+    }
+}
+
+/// A definition that is checked as a loop: the node of all that is not in the text, where it calls itself first, and its
+/// name.
+#[derive(Clone, Debug)]
+pub(crate) struct Looped {
+    pub node: NodeId,
+    pub call: NodeId,
+    pub name: Name,
 }
 
 /// A definition without calls of itself; `None` where there are none.
-pub(crate) fn as_loop(item: &Item) -> Option<Result<Loop, Refused>> {
+pub(crate) fn as_loop(item: &Item, decides: Decides<'_>) -> Option<Result<Loop, Refused>> {
     let (ItemKind::Define { name, value, .. } | ItemKind::Entry { name, value }) = &item.kind else {
         return None;
     };
     if !crate::refs::references(item).values.contains(&name.name) {
         return None;
     }
-    Some(loop_of(&name.name, value))
+    Some(loop_of(&name.name, value, decides))
 }
 
-/// The same of a function that a body defines, of a name that means nothing else there.
-pub(crate) fn inner_loop(b: &Binding) -> Option<Result<Loop, Refused>> {
+/// The same of a function that a body defines.
+pub(crate) fn inner_loop(b: &Binding, decides: Decides<'_>) -> Option<Result<Loop, Refused>> {
     let name = &b.param.name;
-    crate::refs::mentions(&b.value, name).then(|| loop_of(name, &b.value))
+    crate::refs::mentions(&b.value, name).then(|| loop_of(name, &b.value, decides))
 }
 
-fn loop_of(name: &Name, value: &Expr) -> Result<Loop, Refused> {
+fn loop_of(name: &Name, value: &Expr, decides: Decides<'_>) -> Result<Loop, Refused> {
     let mut value = value.clone();
-    let (body, call) = rewrite(name, &mut value)?;
-    Ok(Loop { value, body, call })
+    let (body, call) = rewrite(name, &mut value, &decides())?;
+    Ok(Loop { value, body, call, name: name.clone() })
 }
 
 /// Makes a loop of the function under binders; its body's node, and where it calls itself first.
-fn rewrite(name: &Name, value: &mut Expr) -> Result<(NodeId, NodeId), Refused> {
+fn rewrite(name: &Name, value: &mut Expr, decides: &[Name]) -> Result<(NodeId, NodeId), Refused> {
     match &mut *value.kind {
-        ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } => rewrite(name, body),
-        ExprKind::Lam { params, body, .. } => {
+        ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } => rewrite(name, body, decides),
+        ExprKind::Lam { params, body, ret } => {
             let (call, node);
-            (*body, node, call) = function(name, params, body)?;
+            (*body, node, call) = function((name, params, ret.as_ref()), body, decides)?;
             Ok((node, call))
         }
-        _ => Err(Refused { at: value.id, why: Why::Value }),
+        _ => Err(Refused::new(value.id, Why::NoFunction)),
     }
 }
 
-fn function(name: &Name, params: &[Param], body: &Expr) -> Result<(Expr, NodeId, NodeId), Refused> {
-    let body = Body::new(name, params, body)?;
+fn function(
+    (name, params, ret): (&Name, &[Param], Option<&TypeExpr>),
+    body: &Expr,
+    decides: &[Name],
+) -> Result<(Expr, NodeId, NodeId), Refused> {
+    let body = Body::new(name, params, body, decides)?;
     let first = body.tree(0)?;
     if !first.ends() {
-        return Err(Refused { at: body.node(), why: Why::NoEnd });
+        return Err(Refused::new(body.node(), Why::NoEnd));
     }
-    let emit = emit::Emit::new(&body, params);
+    let emit = emit::Emit::new(&body, params, ret);
     let looped = match body.calls() {
         _ if first.only_last() => emit.last(&first),
         most if most < 2 => emit.one(&first),

@@ -12,6 +12,7 @@ use super::{Refused, Why};
 use crate::refs::mentions;
 use remc_base::{Name, NodeId};
 use remc_syntax::ast::{Binding, Expr, ExprKind, Param};
+use std::cell::Cell;
 
 /// A definition has this many calls of itself at most, and a tree this many leaves.
 const MOST_CALLS: usize = 16;
@@ -23,6 +24,8 @@ pub struct Body<'a> {
     params: Vec<Name>,
     body: Expr,
     calls: Vec<NodeId>,
+    /// How many leaves the trees have had so far.
+    leaves: Cell<usize>,
 }
 
 /// Conditions and bindings, with what is done at the end of each way through them.
@@ -99,16 +102,17 @@ type R<T> = Result<T, Refused>;
 type Next<'n> = &'n dyn Fn(Expr) -> R<Tree>;
 
 impl<'a> Body<'a> {
-    pub fn new(name: &'a Name, params: &[Param], body: &Expr) -> R<Body<'a>> {
+    pub fn new(name: &'a Name, params: &[Param], body: &Expr, decides: &[Name]) -> R<Body<'a>> {
         let params = params.iter().map(|p| p.name.clone()).collect();
-        let mut out = Body { name, params, body: body.clone(), calls: Vec::new() };
+        let mut out = Body { name, params, body: body.clone(), calls: Vec::new(), leaves: Cell::default() };
         let mut body = body.clone();
-        out.decide(&mut body);
-        out.collect(&body)?;
+        out.decide(&mut body, decides);
         out.body = body;
         out.names(&out.body, true, &mut Vec::new())?;
+        let body = out.body.clone();
+        out.collect(&body)?;
         if out.calls.len() > MOST_CALLS {
-            return Err(Refused { at: out.calls[MOST_CALLS], why: Why::Long });
+            return Err(Refused::new(out.calls[MOST_CALLS], Why::Long));
         }
         Ok(out)
     }
@@ -186,11 +190,8 @@ impl<'a> Body<'a> {
 
     /// What it does next, once the calls up to number `known` on the way have given something.
     pub fn tree(&self, known: usize) -> R<Tree> {
-        let tree = self.last(&self.body, known)?;
-        if tree.leaves().len() > MOST_LEAVES {
-            return Err(Refused { at: self.body.id, why: Why::Long });
-        }
-        Ok(tree)
+        self.leaves.set(0);
+        self.last(&self.body, known)
     }
 
     /// What call number `k` has given.
@@ -214,8 +215,7 @@ impl<'a> Body<'a> {
     }
 
     fn number(&self, e: &Expr) -> Option<usize> {
-        let is_call = matches!(&*e.kind, ExprKind::App { func, .. } if self.is_self(func));
-        (is_call.then(|| self.calls.iter().position(|c| *c == e.id))?).map(|k| k + 1)
+        (self.is_call(e).then(|| self.calls.iter().position(|c| *c == e.id))?).map(|k| k + 1)
     }
 
     fn is_self(&self, e: &Expr) -> bool {
@@ -227,20 +227,20 @@ impl<'a> Body<'a> {
     }
 
     /// `and` and `or` with a call behind the first operand are branches.
-    fn decide(&self, e: &mut Expr) {
+    fn decide(&self, e: &mut Expr, decides: &[Name]) {
         if !self.mentions(e) {
             return;
         }
-        children_mut(e).into_iter().for_each(|c| self.decide(c));
+        children_mut(e).into_iter().for_each(|c| self.decide(c, decides));
         let id = e.id;
         let ExprKind::App { func, args } = &mut *e.kind else { return };
         let ExprKind::Var(name) = &*func.kind else { return };
-        let is_and = match name.as_str() {
-            "and" => true,
-            "or" => false,
-            _ => return,
-        };
-        if args.len() < 2 || !args[1..].iter().any(|a| self.mentions(a)) {
+        let is_and = name.as_str() == "and";
+        if !decides.contains(name)
+            || self.params.contains(name)
+            || args.len() < 2
+            || !args[1..].iter().any(|a| self.mentions(a))
+        {
             return;
         }
         let last = args.pop();
@@ -263,7 +263,7 @@ impl<'a> Body<'a> {
             ExprKind::App { func, args } => {
                 if self.is_self(func) {
                     if args.len() != self.params.len() {
-                        return Err(Refused { at: e.id, why: Why::Arguments });
+                        return Err(Refused::new(e.id, Why::Arguments));
                     }
                     args.iter().try_for_each(|a| self.collect(a))?;
                     self.calls.push(e.id);
@@ -274,18 +274,18 @@ impl<'a> Body<'a> {
                         ExprKind::TApp { .. } | ExprKind::IApp { .. } => Why::Instance,
                         _ => Why::Inside,
                     };
-                    return Err(Refused { at: func.id, why });
+                    return Err(Refused::new(func.id, why));
                 }
                 args.iter().try_for_each(|a| self.collect(a))
             }
-            ExprKind::Var(_) => Err(Refused { at: e.id, why: Why::Value }),
+            ExprKind::Var(_) => Err(Refused::new(e.id, Why::Value)),
             ExprKind::TApp { .. } | ExprKind::IApp { .. } | ExprKind::Rerank { .. } => {
-                Err(Refused { at: e.id, why: Why::Value })
+                Err(Refused::new(e.id, Why::Value))
             }
             _ => {
                 let inside = children(e);
                 if !inside.iter().any(|c| self.mentions(c)) {
-                    return Err(Refused { at: e.id, why: Why::Inside });
+                    return Err(Refused::new(self.within(e), Why::Inside));
                 }
                 inside.into_iter().try_for_each(|c| self.collect(c))
             }
@@ -306,8 +306,11 @@ impl<'a> Body<'a> {
             _ => Vec::new(),
         };
         for name in own {
+            if name == self.name {
+                return Err(Refused { at: e.id, why: Why::Hidden, name: Some(name.clone()) });
+            }
             if !last && (seen.contains(name) || self.params.contains(name) || self.is_free(name)) {
-                return Err(Refused { at: e.id, why: Why::Name });
+                return Err(Refused { at: e.id, why: Why::Name, name: Some(name.clone()) });
             }
             seen.push(name.clone());
         }
@@ -316,16 +319,45 @@ impl<'a> Body<'a> {
             _ => false,
         };
         let end = |c: &Expr| match &*e.kind {
-            ExprKind::If { cond, .. } => ends && c.id != cond.id,
             ExprKind::Let { body, .. } | ExprKind::LetValues { body, .. } => ends && c.id == body.id,
             _ => false,
         };
-        children(e).into_iter().try_for_each(|c| self.names(c, end(c), seen))
+        let ExprKind::If { cond, then, otherwise } = &*e.kind else {
+            return children(e).into_iter().try_for_each(|c| self.names(c, end(c), seen));
+        };
+        // Of two branches one is on the way.
+        self.names(cond, false, seen)?;
+        let mut beside = seen.clone();
+        self.names(then, ends, seen)?;
+        self.names(otherwise, ends, &mut beside)?;
+        seen.extend(beside);
+        Ok(())
     }
 
     /// Whether the body means something else by this name, too.
     fn is_free(&self, name: &Name) -> bool {
         mentions(&self.body, name)
+    }
+
+    /// The innermost function, loop or box around a call that is in one.
+    fn within(&self, e: &Expr) -> NodeId {
+        let inside: Vec<&Expr> = match &*e.kind {
+            ExprKind::Lam { body, .. } | ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } => {
+                vec![body]
+            }
+            ExprKind::Loop { bindings, cond, body } => {
+                bindings.iter().map(|b| &b.value).chain([cond, body]).collect()
+            }
+            ExprKind::Unbox { boxes, body, .. } => vec![boxes, body],
+            ExprKind::Lift { value, body, .. } => vec![value, body],
+            _ => children(e),
+        };
+        let within = inside.into_iter().find(|c| self.mentions(c));
+        within.map_or(e.id, |c| if self.is_call(c) { c.id } else { self.within(c) })
+    }
+
+    fn is_call(&self, e: &Expr) -> bool {
+        matches!(&*e.kind, ExprKind::App { func, .. } if self.is_self(func))
     }
 
     /// Whether something calls whose value is not known yet.
@@ -336,10 +368,18 @@ impl<'a> Body<'a> {
                 && children(e).into_iter().any(|c| self.open(c, known))
     }
 
+    fn leaf(&self, leaf: Tree) -> R<Tree> {
+        self.leaves.set(self.leaves.get() + 1);
+        if self.leaves.get() > MOST_LEAVES {
+            return Err(Refused::new(self.body.id, Why::Long));
+        }
+        Ok(leaf)
+    }
+
     /// Of what the body gives.
     fn last(&self, e: &Expr, known: usize) -> R<Tree> {
         if !self.open(e, known) {
-            return Ok(Tree::End(self.known(e, known)));
+            return self.leaf(Tree::End(self.known(e, known)));
         }
         match &*e.kind {
             ExprKind::If { cond, then, otherwise } => self.next(cond, known, &|cond| {
@@ -350,7 +390,7 @@ impl<'a> Body<'a> {
                 self.bind(e, known, &|| self.last(body, known))
             }
             ExprKind::App { args, .. } if self.number(e).is_some() => self.call(e, args, known, true),
-            _ => self.next(e, known, &|e| Ok(Tree::End(e))),
+            _ => self.next(e, known, &|e| self.leaf(Tree::End(e))),
         }
     }
 
@@ -381,7 +421,7 @@ impl<'a> Body<'a> {
     fn call(&self, e: &Expr, args: &[Expr], known: usize, last: bool) -> R<Tree> {
         let number = self.number(e).unwrap_or_default();
         self.each(args.iter().collect(), known, Vec::new(), &|args| {
-            Ok(Tree::Call { number, args: args.to_vec(), last })
+            self.leaf(Tree::Call { number, args: args.to_vec(), last })
         })
     }
 

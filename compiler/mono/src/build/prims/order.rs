@@ -129,7 +129,7 @@ fn choose<'a>(
 /// bits = those of the greatest character and one more, so that the end of a text goes before it
 /// (while ((k 0) (order 0 1 2 …) (group 0 0 0 …)) …
 ///   chunk = (map ((o n)) the characters of text order[o] from k on, ⌊63 / bits⌋ of them, as a number)
-///   (grade group chunk), and where a place's group and chunk differ from those before it, a group begins
+///   (grade chunk), then by group; and where a place's group and chunk differ from those before it, a group begins
 ///   … as long as texts of one group have more characters)
 /// ```
 fn texts<'a>(b: &mut Build<'a>, n: Atom, xs: &Val<'a>) -> R<Val<'a>> {
@@ -181,12 +181,23 @@ fn texts<'a>(b: &mut Build<'a>, n: Atom, xs: &Val<'a>) -> R<Val<'a>> {
         })?;
         Ok(sum)
     })?;
-    let axes = b.open_axes(&[n]);
-    let place = Atom::Var(axes[0].var);
-    let results = vec![b.index(group, &[place])?, b.index(chunk, &[place])?];
-    let keys = Body { stmts: b.close().stmts, results };
-    let sorted = Exp::Grade { axis: axes[0], body: keys, gives: Gives::Places };
-    let sorted = b.bind("sorted", whole.clone(), sorted)?;
+    // One key after the other, the last first.
+    let by_key = |b: &mut Build<'a>, of: Atom, through: Option<Atom>| {
+        let axes = b.open_axes(&[n]);
+        let mut place = Atom::Var(axes[0].var);
+        if let Some(through) = through {
+            place = b.index(through, &[place])?;
+        }
+        let results = vec![b.index(of, &[place])?];
+        let body = Body { stmts: b.close().stmts, results };
+        b.bind("sorted", whole.clone(), Exp::Grade { axis: axes[0], body, gives: Gives::Places })
+    };
+    let by_chunk = by_key(b, chunk, None)?;
+    let by_group = by_key(b, group, Some(by_chunk))?;
+    let sorted = ints(b, "sorted", &mut |b, o| {
+        let from = b.index(by_group, &[o])?;
+        b.index(by_chunk, &[from])
+    })?;
     let through = |b: &mut Build<'a>, name: &str, of: Atom| {
         ints(b, name, &mut |b, o| {
             let from = b.index(sorted, &[o])?;

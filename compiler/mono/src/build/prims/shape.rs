@@ -166,9 +166,9 @@ pub(super) fn streamed<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
 }
 
 pub(super) fn recursion_depth<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
-    let n = c.base(0)?;
-    let fits = b.op(ScalarOp::Le, &[n, Atom::int(trap::DEEPEST)])?;
-    b.check(Trap::Deep, fits, &[])?;
+    let (n, most) = (c.base(0)?, c.base(1)?);
+    let fits = b.op(ScalarOp::Le, &[n, most])?;
+    b.check(Trap::Deep, fits, &[&[most]])?;
     Ok(Val::Base(n))
 }
 

@@ -2,6 +2,7 @@
 //! is written with the parts that are there, and shown if it checks.
 
 use super::*;
+use crate::recursion::Looped;
 use remc_syntax::ast::{self, ExprKind as A};
 use remc_syntax::brief::brief;
 
@@ -234,18 +235,28 @@ impl Checker<'_> {
         let (name, first, then) = (&names[i], init[i].ty.clone(), &parts[i]);
         self.tell_apart(&[&first.shape, &then.shape]);
         let (x, y) = (self.show(&first), self.show(then));
-        let looped = self.looped.iter().find(|(node, _)| *node == init[i].node);
-        if let Some((_, call)) = looped.copied() {
+        let looped = self.looped.iter().find(|l| l.node == init[i].node).cloned();
+        if let Some(Looped { call, name: of, .. }) = looped {
+            let arrays = first.atom == then.atom;
+            // The names of what is given are in no program.
+            let what =
+                if name.as_str().contains(' ') { format!("what `{of}` gives") } else { format!("`{name}`") };
             return self.fail(
                 Diagnostic::error(
                     codes::ANNOTATION,
-                    format!("`{name}` is `{x}` at first, and `{y}` where the definition calls itself"),
+                    format!("{what} is `{x}` at first, and `{y}` where the definition calls itself"),
                 )
-                .primary(Loc::Node(call), format!("gives `{name}` another type than it has"))
-                .help(
-                    "a definition calls itself with parameters of one type and shape: give it all of an array and a place in it to go on \
-                     from, (total xs (+ i 1)), or a box, or write reduce, fold or loop",
-                ),
+                .primary(Loc::Node(call), format!("another type of {what} goes with this call"))
+                .help(match (arrays, name.as_str().contains(' ')) {
+                    (true, true) => {
+                        "a definition gives one type and shape: write (box …) around each end, and around what it makes of its calls"
+                    }
+                    (true, false) => {
+                        "a definition calls itself with parameters of one type and shape: give it all of an array and a place in it to \
+                         go on from, (total xs (+ i 1)), or a box, or write reduce, fold or loop"
+                    }
+                    (false, _) => "convert one of the two: (cast float x), or quotient in the place of /",
+                }),
             );
         }
         let at = last_value(body, i, init.len());
