@@ -22,7 +22,7 @@ pub fn can_write(value: &Value) -> bool {
         (_, Data::Tuple(tuples)) => {
             opened(value).shape.is_empty() && tuples.iter().flat_map(|parts| parts.iter()).all(can_write)
         }
-        (_, Data::Box(boxes)) => opened(value).shape.len() == 1 && boxes.iter().all(|b| is_text(b)),
+        (_, Data::Box(boxes)) => opened(value).shape.len() == 1 && boxes.iter().all(is_text),
         _ => matches!(opened(value).atom, AtomTy::Base(_)) && opened(value).shape.len() <= 2,
     }
 }

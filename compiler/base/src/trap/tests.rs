@@ -190,7 +190,7 @@ fn all() -> Vec<Example> {
         (
             Trap::Deep,
             "(deep)",
-            vec![1000],
+            vec![vec![1000]],
             "R0017",
             "this recursion waits for more than 1000 calls of itself",
         ),
