@@ -182,7 +182,8 @@ pub enum ExprKind {
     Char(char),
     /// A vector of `char`.
     Str(String),
-    /// `[e …]`, at least one element (`[]` alone is an error that names `(array [0] t)`).
+    /// `[e …]`, at least one element (`[]` alone is an error that names `(array [0] t)`), but for one inside of another, which
+    /// may be an empty row of an array of boxes.
     Bracket(Vec<Expr>),
     /// `(array [d …] a …)` and `(frame [d …] e …)` with at least one element; as many as the dims say.
     Array {

@@ -36,11 +36,22 @@ impl Lowering<'_> {
                 );
                 ExprKind::Error
             }
-            SexprKind::Bracket(parts) => ExprKind::Bracket(self.exprs(parts)),
+            SexprKind::Bracket(parts) => ExprKind::Bracket(parts.iter().map(|p| self.item(p)).collect()),
             SexprKind::Braces { head, types, indices } => self.braces(head, types, indices, s.span),
             SexprKind::Rerank { ranks, func } => self.rerank(ranks, func),
             SexprKind::List(parts) => self.list(s, parts, id),
             SexprKind::Error => ExprKind::Error,
+        }
+    }
+
+    /// An item of an array: an empty one may be a row among others of their own length.
+    fn item(&mut self, s: &Sexpr) -> Expr {
+        match &s.kind {
+            SexprKind::Bracket(parts) if parts.is_empty() => {
+                let id = self.node(s.span);
+                Expr { id, kind: Box::new(ExprKind::Bracket(Vec::new())) }
+            }
+            _ => self.expr(s),
         }
     }
 

@@ -64,9 +64,16 @@ impl Checker<'_> {
         value: &ast::Expr,
         expected: Option<&ArrTy>,
     ) -> Check<Typed> {
-        let t = self.infer(value, None)?;
-        self.single_box(&t.expr);
         let expected = expected.map(|t| self.s.zonk(t));
+        // Boxes in the box may be written as rows.
+        let rows = match expected.as_ref().map(|t| &t.atom) {
+            Some(AtomTy::Sigma(sigma)) if matches!(sigma.body.atom, AtomTy::Sigma(_)) => {
+                Some(sigma.body.clone())
+            }
+            _ => None,
+        };
+        let t = self.infer(value, rows.as_ref())?;
+        self.single_box(&t.expr);
         if let Some(ArrTy { atom: AtomTy::Sigma(sigma), shape }) = &expected
             && shape.least_rank() == 0
         {

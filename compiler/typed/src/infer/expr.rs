@@ -66,6 +66,11 @@ impl Checker<'_> {
             A::Bool(b) => Ok(self.scalar_literal(Scalar::Bool(*b), node)),
             A::Char(c) => Ok(self.scalar_literal(Scalar::Char(*c), node)),
             A::Str(s) => Ok(self.infer_string(s, node)),
+            A::Bracket(es) if es.is_empty() => self.fail(
+                Diagnostic::error(remc_syntax::codes::EMPTY_BRACKET, "`[]` has no element type")
+                    .primary(Loc::Node(node), "an array of what?")
+                    .help("write `(array [0] int)` for an empty vector of `int`"),
+            ),
             A::Bracket(es) => self.infer_frame(node, vec![es.len() as u64], es, expected),
             A::Array { dims, elems } => self.infer_frame(node, dims.clone(), elems, expected),
             A::EmptyArray { dims, ty } => {
@@ -253,6 +258,38 @@ impl Checker<'_> {
         t
     }
 
+    fn infer_item(&mut self, e: &ast::Expr, hint: Option<&ArrTy>, wanted: Option<&ArrTy>) -> Check<Typed> {
+        match self.boxed_row(e, wanted) {
+            Some(row) => self.infer(&row, hint),
+            None => self.infer(e, hint),
+        }
+    }
+
+    /// A written array or text as a box, where one is wanted: `[[1 2] [] [3]]` has three rows of an array of boxes.
+    fn boxed_row(&mut self, e: &ast::Expr, wanted: Option<&ArrTy>) -> Option<ast::Expr> {
+        let wanted = self.s.zonk(wanted?);
+        let (AtomTy::Sigma(sigma), true) = (&wanted.atom, wanted.shape.is_scalar()) else { return None };
+        let make = |kind| ast::Expr { id: e.id, kind: Box::new(kind) };
+        let value = match &*e.kind {
+            A::Bracket(es) if es.is_empty() => {
+                let ty = written_type(&sigma.body.atom, e.id)?;
+                // The first axis has no items, and those behind it only if they are hidden, too.
+                let items = sigma.body.shape.items();
+                let dims = items.iter().enumerate().map(|(k, item)| match item {
+                    ShapeItem::Dim(d) => {
+                        let n = d.as_constant().filter(|_| k > 0).and_then(|n| u64::try_from(n).ok());
+                        Some(nat(n.unwrap_or(0), e.id))
+                    }
+                    _ => None,
+                });
+                make(A::EmptyArray { dims: dims.collect::<Option<_>>()?, ty })
+            }
+            A::Bracket(_) | A::Str(_) | A::Array { .. } | A::EmptyArray { .. } => e.clone(),
+            _ => return None,
+        };
+        Some(make(A::BoxInfer(value)))
+    }
+
     /// `[e …]`, `(array …)`, `(frame …)`: elements of one type.
     fn infer_frame(
         &mut self,
@@ -265,7 +302,19 @@ impl Checker<'_> {
             (t.shape.items().len() >= dims.len())
                 .then(|| ArrTy::new(t.atom.clone(), Shape(t.shape.0[dims.len()..].to_vec())))
         });
-        let results: Vec<_> = es.iter().map(|e| self.infer(e, elem_hint.as_ref())).collect();
+        // Of what an empty row has no items, another one may tell.
+        let is_empty = |e: &ast::Expr| matches!(&*e.kind, A::Bracket(es) if es.is_empty());
+        let mut results: Vec<Option<Check<Typed>>> = Vec::new();
+        for e in es {
+            results.push((!is_empty(e)).then(|| self.infer_item(e, elem_hint.as_ref(), elem_hint.as_ref())));
+        }
+        let told = results.iter().flatten().flatten().next().map(|t| t.expr.ty.clone());
+        let told = told.or_else(|| elem_hint.clone());
+        let results: Vec<_> = es
+            .iter()
+            .zip(results)
+            .map(|(e, r)| r.unwrap_or_else(|| self.infer_item(e, elem_hint.as_ref(), told.as_ref())))
+            .collect();
         let parts: Vec<Typed> = results.into_iter().collect::<Check<_>>()?;
         let known: Option<Vec<Dim>> = parts.iter().map(|t| t.known_dim().cloned()).collect();
         let mut parts: Vec<Expr> = parts.into_iter().map(|t| t.expr).collect();
@@ -592,5 +641,36 @@ impl Checker<'_> {
             Ok(Typed::new(Expr::new(ExprKind::Loop { locals, cond: test, body: next }, state, node)))
         })
         .and_then(|t| self.leave(t))
+    }
+}
+
+fn nat(n: u64, id: NodeId) -> ast::IndexExpr {
+    ast::IndexExpr { id, kind: Box::new(ast::IndexKind::Nat(n)) }
+}
+
+/// A base type, or boxes of arrays of one, as a program writes it.
+fn written_type(atom: &AtomTy, id: NodeId) -> Option<ast::TypeExpr> {
+    let make = |kind| ast::TypeExpr { id, kind: Box::new(kind) };
+    match atom {
+        AtomTy::Base(base) => Some(make(ast::TypeKind::Name(Name::new(base.name())))),
+        AtomTy::Sigma(sigma) => {
+            let params = sigma.params.iter().map(|p| ast::IndexParam { id, name: p.name.clone() }).collect();
+            let item = |item: &ShapeItem| match item {
+                ShapeItem::Dim(d) => match (d.as_constant(), d.as_var()) {
+                    (Some(n), _) => Some(nat(u64::try_from(n).ok()?, id)),
+                    (_, Some(DimVar::Rigid(v))) => {
+                        let hidden = sigma.params.iter().find(|p| p.id == v.id)?;
+                        let kind = ast::IndexKind::Name(hidden.name.clone());
+                        Some(ast::IndexExpr { id, kind: Box::new(kind) })
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            let shape = sigma.body.shape.items().iter().map(item).collect::<Option<_>>()?;
+            let body = make(ast::TypeKind::Arr { atom: written_type(&sigma.body.atom, id)?, shape });
+            Some(make(ast::TypeKind::Sigma { params, body }))
+        }
+        _ => None,
     }
 }

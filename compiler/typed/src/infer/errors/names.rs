@@ -147,7 +147,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["startswith", "string-prefix?", "prefix?"], "whether s begins with p is (starts-with? s p)"),
     (&["endswith", "string-suffix?", "suffix?"], "whether s ends with p is (ends-with? s p)"),
     (&["contains", "string-contains", "grepl", "includes"], "whether s contains p is (contains? s p)"),
-    (&["indexof", "strpos", "string-index", "findall", "⍷"], "(find s p) has all places where p is in s"),
+    (&["strpos", "string-index", "⍷"], "(find s p) has all places where p is in s"),
     (&["replace", "gsub", "string-replace", "substitute"], "(replace-all s from to) replaces each from"),
     (&["zfill", "rjust", "lpad"], "(pad-left s width #\\0) fills up on the left"),
     (&["ljust", "rpad"], "(pad-right s width #\\space) fills up on the right"),
