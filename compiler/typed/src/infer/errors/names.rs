@@ -157,7 +157,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         "(select flags yes no) chooses for each element; (filter flags xs) keeps items",
     ),
     (
-        &["nonzero", "find", "findall", "flatnonzero", "argwhere", "which", "⍸", "I."],
+        &["nonzero", "findall", "flatnonzero", "argwhere", "which", "⍸", "I."],
         "the positions of the true flags are (where flags)",
     ),
     (
