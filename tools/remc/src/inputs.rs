@@ -208,7 +208,7 @@ fn parameters(sig: &EntrySignature) -> String {
     format!("its parameters are {}", all.join("; "))
 }
 
-const FORMATS: &str = "remc reads .npy, .npz, .csv, .tsv, .rd (a Remora literal) and Futhark's binary data \
+const FORMATS: &str = "remc reads .npy, .npz, .csv, .tsv, .txt, .json, .rd (a Remora literal) and Futhark's binary data \
                        (.fut.bin, .in, .data)";
 const LITERAL_OR_FILE: &str = "an input is a literal, such as `[1.5 2]`, or the path of a data file";
 
