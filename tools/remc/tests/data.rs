@@ -218,7 +218,8 @@ fn outputs_of_every_format() {
     assert_eq!(written("(values 1 [2 3])", "a.json", &[]), b"[1,[2,3]]\n");
     assert_eq!(written("[1i16 256i16]", "a.raw", &[]), [1, 0, 0, 1]);
     assert_eq!(written("7i16", "a.fut.bin", &[]), b"b\x02\x00 i16\x07\0");
-    assert_eq!(written("[1 2]", "a.txt", &[]), b"[1 2]\n");
+    assert_eq!(written("[1 2]", "a.txt", &[]), b"1\n2\n");
+    assert_eq!(written("[1 2]", "a.out", &[]), b"[1 2]\n");
     // What is asked for goes before what the name says; all elements are written.
     assert_eq!(written("[1 2]", "c.txt", &["--format", "csv"]), b"1\n2\n");
     assert_eq!(written("[1 2 3]", "d.rd", &["--max-elements", "1"]), b"[1 2 3]\n");
@@ -351,7 +352,7 @@ fn completions() {
         text(&Command::new("bash").args(["-c", &program]).output().unwrap().stdout)
     };
     assert_eq!(offers("remc run --form", 2), "--format\n");
-    assert_eq!(offers("remc run --format ''", 3), "remora json npy npz csv tsv futhark raw table\n");
+    assert_eq!(offers("remc run --format ''", 3), "remora json npy npz csv tsv futhark raw text table\n");
     fails(&["completions", "tcsh"], 2, "bash, zsh, fish");
 }
 
