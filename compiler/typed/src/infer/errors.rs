@@ -58,8 +58,6 @@ fn swapped(a: &[char], b: &[char]) -> bool {
     matches!(differ[..], [i, j] if j == i + 1 && a[i] == b[j] && a[j] == b[i])
 }
 
-const OPEN_BOXES: &str = "open the boxes one by one: (unbox boxes (x n) (… x …))";
-
 const BOX_EACH: &str = "the items are boxes, as sizes that are computed for each of them may differ; if they do not, \
                         compute the size once, outside of the function; else open the boxes with unbox";
 
@@ -334,6 +332,20 @@ impl Checker<'_> {
         }
     }
 
+    /// How boxes are opened, or given to a function as they are.
+    pub(super) fn opened(&mut self, boxes: &Expr) -> String {
+        let name = match &*boxes.kind {
+            crate::ir::ExprKind::Var(v) => self.local(*v).local.name.to_string(),
+            crate::ir::ExprKind::Global(g) => g.name.to_string(),
+            _ => "boxes".to_owned(),
+        };
+        let atom = self.s.zonk(&boxes.ty).atom;
+        let (item, one) = (if name == "x" { "y" } else { "x" }, self.show_atom(&atom));
+        format!(
+            "open them one by one, (unbox {name} ({item} n) (… {item} …)), or write a function of one box, (λ ([{item} {one}]) …)"
+        )
+    }
+
     pub(super) fn argument_atom<T>(
         &mut self,
         e: Mismatch,
@@ -352,10 +364,11 @@ impl Checker<'_> {
             Mismatch::Class(..) if self.is_boxes(&have) => {
                 let shown = self.show(&have);
                 let message = format!("{which} has to be an array of numbers; this is an array of boxes");
+                let help = self.opened(&arg.expr);
                 return self.fail_application(
                     Diagnostic::error(codes::BOXED, message)
                         .primary(at, format!("has type `{shown}`"))
-                        .help(OPEN_BOXES),
+                        .help(help),
                 );
             }
             Mismatch::Class(_, c)
@@ -390,7 +403,7 @@ impl Checker<'_> {
         }
         if matches!(have.atom, AtomTy::Sigma(_)) {
             d.code = codes::BOXED;
-            d = d.help(OPEN_BOXES);
+            d = d.help(self.opened(&arg.expr));
         } else if let (AtomTy::Base(a), AtomTy::Base(b)) =
             (self.readable_default(&have.atom), &self.readable_default(&param))
         {

@@ -69,7 +69,10 @@ impl Checker<'_> {
             A::Bracket(es) if es.is_empty() => self.fail(
                 Diagnostic::error(remc_syntax::codes::EMPTY_BRACKET, "`[]` has no element type")
                     .primary(Loc::Node(node), "an array of what?")
-                    .help("write `(array [0] int)` for an empty vector of `int`"),
+                    .help(
+                        "rows of different length are boxes: say so, (: [[1 2] [] [3]] [(Σ (n) [int n]) 3]); an empty vector of `int` is \
+                         (array [0] int)",
+                    ),
             ),
             A::Bracket(es) => self.infer_frame(node, vec![es.len() as u64], es, expected),
             A::Array { dims, elems } => self.infer_frame(node, dims.clone(), elems, expected),

@@ -85,11 +85,16 @@ impl Checker<'_> {
                 && !have.params.iter().any(|h| self.is_boxes(h)) =>
             {
                 let message = format!("{} is given boxes", Self::function_context(context));
+                let boxes = want.params.iter().find(|w| self.is_boxes(w)).cloned();
+                let one = boxes.map_or("box".to_owned(), |b| self.show_atom(&b.atom));
+                let help = format!(
+                    "write a function of one box, (λ ([x {one}]) …), or open the boxes one by one: (unbox boxes (x n) (… x …))"
+                );
                 return self.fail_application(
                     Diagnostic::error(codes::BOXED, message)
                         .primary(Loc::Node(node), format!("has type `{h}`"))
                         .note(format!("a function of type `{w}` is wanted"))
-                        .help(OPEN_BOXES),
+                        .help(help),
                 );
             }
             Mismatch::Class(t, c) => {

@@ -51,7 +51,11 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["linspace"], "n numbers from a in steps of d are (+ a (* d (int->float (iota [n]))))"),
     (&["list", "vector", "vec", "make-vector"], "an array is written in brackets: [1 2 3]"),
     (&["quote", "'"], "there is no quoting: an array is written in brackets, [1 2 3]"),
-    (&["zeros", "ones", "full", "fill"], "(replicate{| [2 3] []} 0) is a 2 × 3 array of zeros"),
+    (&["zeros"], "(replicate{| [2 3] []} 0) is a 2 × 3 array of zeros"),
+    (
+        &["ones", "full", "fill"],
+        "(replicate{| [2 3] []} 1.0) is a 2 × 3 array of ones; beside another array (replicate 1.0) has its shape",
+    ),
     (
         &["repeat", "rep"],
         "(replicate{| [3] []} x) is three copies of x; (replicate counts xs) repeats each item",
@@ -170,6 +174,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
         &["argsort", "sort-by", "sortperm", "order", "⍋", "/:"],
         "(grade xs) is the order that sorts; (index-item ys (grade xs)) sorts by xs",
     ),
+    (&["sorted"], "(sort xs) is in order, (sort > xs) from the greatest on"),
     (&["⍒", "\\:"], "(grade > xs) is the order that sorts from the greatest on"),
     (
         &["counter", "frequencies", "value-counts", "tabulate", "table"],
@@ -253,7 +258,10 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["maximum"], "of two numbers (max2 a b), of an array (max xs)"),
     (&["minimum"], "of two numbers (min2 a b), of an array (min xs)"),
     (&["clamp"], "between two bounds is (clip x low high)"),
-    (&["matmul", "@", "mm"], "a product of matrices is (m*m a b); a matrix times a vector, (dot a v)"),
+    (
+        &["matmul", "@", "mm", "m*v", "mv"],
+        "a product of matrices is (m*m a b); a matrix times a vector, (dot a v)",
+    ),
     (&["inner", "vdot", "inner-product"], "the inner product is (dot x y)"),
     (&["inv", "matrix-inverse", "⌹"], "the inverse of a matrix is (inverse m); (solve a b) solves equations"),
     (&["norm", "l2norm"], "the length of a vector is (sqrt (sum (square v)))"),
@@ -269,7 +277,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["gradient"], "differences of neighbours are (diff xs)"),
     (&["exact->inexact", "toFloat", "to-float"], "(int->float n) makes a float of an int"),
-    (&["astype", "int", "float"], "(cast float x) converts to a type"),
+    (&["astype", "int", "float"], "(cast float x) converts to a type, (cast int x) to another"),
     // Steps and names.
     (&["begin", "progn"], "a body holds definitions and ends with its value: (define x e) … e"),
     (
