@@ -1,7 +1,8 @@
 //! Cycles among definitions, found on names alone and before inference.
 //!
 //! The call graph of a file has its definitions as nodes and `refs` as edges; only definitions of one
-//! file can form a cycle, since imports that form one are cut, and the prelude has none. Strongly connected components by Tarjan's algorithm, on an explicit stack.
+//! file can form a cycle, since imports that form one are cut, and the prelude has none. Strongly connected components by
+//! Tarjan's algorithm, on an explicit stack.
 //!
 //! A path is looked for once for each definition that is part of a cycle: in a component of many definitions for one of
 //! them alone.

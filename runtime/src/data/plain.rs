@@ -65,8 +65,8 @@ pub(crate) fn characters(atoms: impl Iterator<Item = Atom>, out: &mut dyn Write)
     out.write_all(text.as_bytes())
 }
 
-/// A line for each row of so many elements.
-fn rows(
+/// A line for each row of so many elements, which may be a table's.
+pub fn rows(
     value: &Value,
     columns: usize,
     between: &str,

@@ -94,8 +94,7 @@ const PROMISED: [(&str, &str); 15] = [
         "length shape rank size ravel reshape flatten transpose transpose/axes reverse rotate append append* itemize \
          with-shape indices-of indices-of/1 indices-of/2 indices-of/3 indices-of/4 indices-of/5 indices-of/6 \
          indices-of/7 indices-of/8 indices-of/9 iota iota0 iota1 iota2 iota3 iota4 iota5 iota6 iota7 iota8 iota9 \
-         iota/w replicate window stack pad kron cartesian combinations collect streamed recursion-depth \
-         produce",
+         iota/w replicate window stack pad kron cartesian combinations collect streamed produce",
     ),
     (
         "parts",
@@ -109,7 +108,7 @@ const PROMISED: [(&str, &str); 15] = [
          iscan-init/right scan/zero/right scan-init/right open-scan/zero/right open-scan-init/right \
          cumsum cumprod diff",
     ),
-    ("serial", "fold fold/1 fold-right trace trace-right iterate while"),
+    ("serial", "fold fold/1 fold-right trace trace-right iterate while recursion-depth"),
     (
         "choice and order",
         "select filter partition replicate/counts grade sort unique histogram searchsorted searchsorted/right where \

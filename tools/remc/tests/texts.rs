@@ -91,7 +91,7 @@ fn bracket(all: impl IntoIterator<Item = impl ToString>) -> String {
 }
 
 fn number(x: f64) -> String {
-    if x.is_nan() { "nan".into() } else { format!("{x:?}").replace("inf", "inf") }
+    if x.is_nan() { "nan".into() } else { format!("{x:?}") }
 }
 
 /// JSON without what it says of boxes.

@@ -26,32 +26,11 @@ impl Lowering<'_> {
             SexprKind::Bool(b) => ExprKind::Bool(*b),
             SexprKind::Char(c) => ExprKind::Char(*c),
             SexprKind::Str(text) => ExprKind::Str(text.clone()),
-            SexprKind::Bracket(parts) if parts.is_empty() => {
-                self.error(
-                    codes::EMPTY_BRACKET,
-                    "`[]` has no element type",
-                    s.span,
-                    "an array of what?",
-                    "write `(array [0] int)` for an empty vector of `int`",
-                );
-                ExprKind::Error
-            }
-            SexprKind::Bracket(parts) => ExprKind::Bracket(parts.iter().map(|p| self.item(p)).collect()),
+            SexprKind::Bracket(parts) => ExprKind::Bracket(parts.iter().map(|p| self.expr(p)).collect()),
             SexprKind::Braces { head, types, indices } => self.braces(head, types, indices, s.span),
             SexprKind::Rerank { ranks, func } => self.rerank(ranks, func),
             SexprKind::List(parts) => self.list(s, parts, id),
             SexprKind::Error => ExprKind::Error,
-        }
-    }
-
-    /// An item of an array: an empty one may be a row among others of their own length.
-    fn item(&mut self, s: &Sexpr) -> Expr {
-        match &s.kind {
-            SexprKind::Bracket(parts) if parts.is_empty() => {
-                let id = self.node(s.span);
-                Expr { id, kind: Box::new(ExprKind::Bracket(Vec::new())) }
-            }
-            _ => self.expr(s),
         }
     }
 

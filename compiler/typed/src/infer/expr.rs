@@ -66,14 +66,7 @@ impl Checker<'_> {
             A::Bool(b) => Ok(self.scalar_literal(Scalar::Bool(*b), node)),
             A::Char(c) => Ok(self.scalar_literal(Scalar::Char(*c), node)),
             A::Str(s) => Ok(self.infer_string(s, node)),
-            A::Bracket(es) if es.is_empty() => self.fail(
-                Diagnostic::error(remc_syntax::codes::EMPTY_BRACKET, "`[]` has no element type")
-                    .primary(Loc::Node(node), "an array of what?")
-                    .help(
-                        "rows of different length are boxes: say so, (: [[1 2] [] [3]] [(Σ (n) [int n]) 3]); an empty vector of `int` is \
-                         (array [0] int)",
-                    ),
-            ),
+            A::Bracket(es) if es.is_empty() => Ok(self.infer_empty(node, expected)),
             A::Bracket(es) => self.infer_frame(node, vec![es.len() as u64], es, expected),
             A::Array { dims, elems } => self.infer_frame(node, dims.clone(), elems, expected),
             A::EmptyArray { dims, ty } => {
@@ -293,6 +286,22 @@ impl Checker<'_> {
         Some(make(A::BoxInfer(value)))
     }
 
+    /// `[]`: no items, of which what is around tells the type; where it tells nothing else, they are scalars.
+    fn infer_empty(&mut self, node: NodeId, expected: Option<&ArrTy>) -> Typed {
+        let expected = expected.map(|t| self.s.zonk(t));
+        let items = expected.and_then(|t| {
+            let dims = t.shape.dims()?.get(1..)?.to_vec();
+            Some(ArrTy::new(t.atom, Shape::of_dims(dims)))
+        });
+        let item = items.unwrap_or_else(|| {
+            self.empties.insert(node);
+            ArrTy::scalar(self.s.fresh_atom(None, node))
+        });
+        let none = Dim::constant(0);
+        let ty = item.lifted(&Shape::of_dims([none.clone()]));
+        Typed::new(Expr::new(ExprKind::Frame { dims: vec![none], elems: Vec::new() }, ty, node))
+    }
+
     /// `[e …]`, `(array …)`, `(frame …)`: elements of one type.
     fn infer_frame(
         &mut self,
@@ -359,7 +368,7 @@ impl Checker<'_> {
             match recursion::inner_loop(b, &|| self.decides()) {
                 None => {}
                 Some(Ok(looped)) => {
-                    self.looped.push(looped.of());
+                    self.looped.push(looped.of);
                     all.push((k, looped.value));
                 }
                 Some(Err(refused)) => {

@@ -254,11 +254,15 @@ impl Checker<'_> {
             AtomTy::Meta(m) => {
                 let origin = self.s.meta(*m).origin;
                 self.s.decide(*m, solver::Solution::Atom(AtomTy::INT));
-                self.diagnostics.push(
+                self.diagnostics.push(if self.empties.contains(&origin) {
+                    Diagnostic::error(codes::AMBIGUOUS_TYPE, "nothing decides the type of `[]`")
+                        .primary(Loc::Node(origin), "an array of what?")
+                        .help("write (array [0] int) for an empty vector of `int`")
+                } else {
                     Diagnostic::error(codes::AMBIGUOUS_TYPE, "nothing decides the type of this")
                         .primary(Loc::Node(origin), "its element type stays unknown")
-                        .help("annotate it, as in (: e [int 3]), or give the instance: f{int | …}"),
-                );
+                        .help("annotate it, as in (: e [int 3]), or give the instance: f{int | …}")
+                });
                 AtomTy::INT
             }
             AtomTy::Fn(f) => {

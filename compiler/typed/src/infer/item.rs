@@ -39,7 +39,7 @@ pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Chec
 
 fn check_as(mut c: Checker<'_>, item: &Item, looped: Option<&recursion::Loop>, global: &GlobalId) -> Checked {
     let mut checked = Checked::default();
-    c.looped.extend(looped.map(recursion::Loop::of));
+    c.looped.extend(looped.map(|l| l.of.clone()));
     let looped = looped.map(|l| &l.value);
     let result: Check<()> = match &item.kind {
         ItemKind::Define { ty, value, .. } => {

@@ -200,6 +200,8 @@ pub struct Checker<'e> {
     consumed: Vec<consumed::Consumed>,
     /// Definitions that call themselves, and are checked as loops.
     looped: Vec<crate::recursion::Looped>,
+    /// The arrays `[]` of which nothing told the type where they were met.
+    empties: FxHashSet<NodeId>,
     /// Whether a candidate is being tried, on a copy.
     trying: bool,
     /// How many candidates may still be tried.
@@ -239,6 +241,7 @@ impl<'e> Checker<'e> {
             consumed: Vec::new(),
             trying: false,
             looped: Vec::new(),
+            empties: FxHashSet::default(),
             tries: remedy::TRIES,
             copies: COPIES,
         }

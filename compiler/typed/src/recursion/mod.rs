@@ -68,11 +68,18 @@ pub(crate) enum Why {
 /// Tells which of `and` and `or` are those of the prelude.
 type Decides<'d> = &'d dyn Fn() -> Vec<Name>;
 
-/// A definition as a loop, and where it calls itself first.
+/// A definition as a loop.
 pub(crate) struct Loop {
     pub value: Expr,
+    pub of: Looped,
+}
+
+/// A definition that is checked as a loop: what messages want of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Looped {
     /// The node of all that is not in the text.
-    pub body: NodeId,
+    pub node: NodeId,
+    /// Where it calls itself first.
     pub call: NodeId,
     pub name: Name,
 }
@@ -93,22 +100,8 @@ impl Loop {
         }
         let mut value = self.value.clone();
         scalars(&mut value);
-        Loop { value, name: self.name.clone(), ..*self }
+        Loop { value, of: self.of.clone() }
     }
-
-    /// What messages want of it.
-    pub fn of(&self) -> Looped {
-        Looped { node: self.body, call: self.call, name: self.name.clone() }
-    }
-}
-
-/// A definition that is checked as a loop: the node of all that is not in the text, where it calls itself first, and its
-/// name.
-#[derive(Clone, Debug)]
-pub(crate) struct Looped {
-    pub node: NodeId,
-    pub call: NodeId,
-    pub name: Name,
 }
 
 /// A definition without calls of itself; `None` where there are none.
@@ -130,28 +123,29 @@ pub(crate) fn inner_loop(b: &Binding, decides: Decides<'_>) -> Option<Result<Loo
 
 fn loop_of(name: &Name, value: &Expr, decides: Decides<'_>) -> Result<Loop, Refused> {
     let mut value = value.clone();
-    let (body, call) = rewrite(name, &mut value, &decides())?;
-    Ok(Loop { value, body, call, name: name.clone() })
+    let of = rewrite(name, &mut value, &decides())?;
+    Ok(Loop { value, of })
 }
 
-/// Makes a loop of the function under binders; its body's node, and where it calls itself first.
-fn rewrite(name: &Name, value: &mut Expr, decides: &[Name]) -> Result<(NodeId, NodeId), Refused> {
+/// Makes a loop of the function under binders.
+fn rewrite(name: &Name, value: &mut Expr, decides: &[Name]) -> Result<Looped, Refused> {
     match &mut *value.kind {
         ExprKind::TLam { body, .. } | ExprKind::ILam { body, .. } => rewrite(name, body, decides),
         ExprKind::Lam { params, body, ret } => {
-            let (call, node);
-            (*body, node, call) = function((name, params, ret.as_ref()), body, decides)?;
-            Ok((node, call))
+            let of;
+            (*body, of) = function((name, params, ret.as_ref()), body, decides)?;
+            Ok(of)
         }
         _ => Err(Refused::new(value.id, Why::NoFunction)),
     }
 }
 
+/// The body of a function as a loop.
 fn function(
     (name, params, ret): (&Name, &[Param], Option<&TypeExpr>),
     body: &Expr,
     decides: &[Name],
-) -> Result<(Expr, NodeId, NodeId), Refused> {
+) -> Result<(Expr, Looped), Refused> {
     let body = Body::new(name, params, body, decides)?;
     let first = body.tree(0)?;
     if !first.ends() {
@@ -163,5 +157,5 @@ fn function(
         most if most < 2 => emit.one(&first),
         _ => emit.several(&first)?,
     };
-    Ok((looped, body.node(), body.first_call()))
+    Ok((looped, Looped { node: body.node(), call: body.first_call(), name: name.clone() }))
 }

@@ -485,55 +485,39 @@ impl<'a> Body<'a> {
 }
 
 /// The parts of an expression that are computed once where it is, in their order; not those that are functions, run
-/// several times or for each item of something.
+/// several times or for each item of something. One list, of references of either kind.
+macro_rules! parts {
+    ($e:expr, $iter:ident, $($mutable:tt)?) => {
+        match &$($mutable)? *$e.kind {
+            ExprKind::App { args, .. } => args.$iter().collect(),
+            ExprKind::Bracket(es) | ExprKind::Array { elems: es, .. } | ExprKind::Values(es) => es.$iter().collect(),
+            ExprKind::Let { bindings, body, .. } => {
+                bindings.$iter().map(|b| &$($mutable)? b.value).chain([body]).collect()
+            }
+            ExprKind::LetValues { bindings, body } => bindings.$iter().map(|(_, v)| v).chain([body]).collect(),
+            ExprKind::If { cond, then, otherwise } => vec![cond, then, otherwise],
+            ExprKind::Annot { expr: e, .. }
+            | ExprKind::Cast { value: e, .. }
+            | ExprKind::AsShape { value: e, .. }
+            | ExprKind::Box { value: e, .. }
+            | ExprKind::BoxInfer(e)
+            | ExprKind::Proj { tuple: e, .. }
+            | ExprKind::Field { record: e, .. } => vec![e],
+            ExprKind::Record(fields) => fields.$iter().map(|(_, e)| e).collect(),
+            ExprKind::With { record, fields } => {
+                std::iter::once(record).chain(fields.$iter().map(|(_, e)| e)).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+}
+
 fn children(e: &Expr) -> Vec<&Expr> {
-    match &*e.kind {
-        ExprKind::App { args, .. } => args.iter().collect(),
-        ExprKind::Bracket(es) | ExprKind::Array { elems: es, .. } | ExprKind::Values(es) => {
-            es.iter().collect()
-        }
-        ExprKind::Let { bindings, body, .. } => bindings.iter().map(|b| &b.value).chain([body]).collect(),
-        ExprKind::LetValues { bindings, body } => bindings.iter().map(|(_, v)| v).chain([body]).collect(),
-        ExprKind::If { cond, then, otherwise } => vec![cond, then, otherwise],
-        ExprKind::Annot { expr: e, .. }
-        | ExprKind::Cast { value: e, .. }
-        | ExprKind::AsShape { value: e, .. }
-        | ExprKind::Box { value: e, .. }
-        | ExprKind::BoxInfer(e)
-        | ExprKind::Proj { tuple: e, .. }
-        | ExprKind::Field { record: e, .. } => vec![e],
-        ExprKind::Record(fields) => fields.iter().map(|(_, e)| e).collect(),
-        ExprKind::With { record, fields } => {
-            std::iter::once(record).chain(fields.iter().map(|(_, e)| e)).collect()
-        }
-        _ => Vec::new(),
-    }
+    parts!(e, iter,)
 }
 
 fn children_mut(e: &mut Expr) -> Vec<&mut Expr> {
-    match &mut *e.kind {
-        ExprKind::App { args, .. } => args.iter_mut().collect(),
-        ExprKind::Bracket(es) | ExprKind::Array { elems: es, .. } | ExprKind::Values(es) => {
-            es.iter_mut().collect()
-        }
-        ExprKind::Let { bindings, body, .. } => {
-            bindings.iter_mut().map(|b| &mut b.value).chain([body]).collect()
-        }
-        ExprKind::LetValues { bindings, body } => bindings.iter_mut().map(|(_, v)| v).chain([body]).collect(),
-        ExprKind::If { cond, then, otherwise } => vec![cond, then, otherwise],
-        ExprKind::Annot { expr: e, .. }
-        | ExprKind::Cast { value: e, .. }
-        | ExprKind::AsShape { value: e, .. }
-        | ExprKind::Box { value: e, .. }
-        | ExprKind::BoxInfer(e)
-        | ExprKind::Proj { tuple: e, .. }
-        | ExprKind::Field { record: e, .. } => vec![e],
-        ExprKind::Record(fields) => fields.iter_mut().map(|(_, e)| e).collect(),
-        ExprKind::With { record, fields } => {
-            std::iter::once(record).chain(fields.iter_mut().map(|(_, e)| e)).collect()
-        }
-        _ => Vec::new(),
-    }
+    parts!(e, iter_mut, mut)
 }
 
 /// Whether a `let` or `let-values` of the body has that name.

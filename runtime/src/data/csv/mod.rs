@@ -25,14 +25,13 @@ pub mod lines;
 pub mod options;
 mod wanted;
 
-use super::{DataError, Help};
+use super::{DataError, Help, plain};
 use crate::budget::Room;
-use crate::text;
 use field::{Around, doubt, shown};
 use fields::{At, Fields};
 use lines::Lines;
 use options::{Options, Separator};
-use remc_base::{ArrTy, Atom, AtomTy, BaseTy, Scalar, Value};
+use remc_base::{ArrTy, AtomTy, BaseTy, Value};
 use std::io::{self, Write};
 use wanted::{Kind, Wanted};
 
@@ -313,22 +312,8 @@ pub fn write(
     if !can_write(value) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let columns = value.shape.get(1).copied().unwrap_or(1);
-    let mut line = String::new();
-    for (i, atom) in value.atoms().enumerate() {
-        match atom {
-            Atom::Scalar(Scalar::Bool(b)) => line.push_str(if b { "true" } else { "false" }),
-            // Writing to a string does not fail.
-            Atom::Scalar(s) => drop(text::scalar(s, precision, &mut line)),
-            _ => return Err(io::ErrorKind::InvalidInput.into()),
-        }
-        if (i + 1) % columns.max(1) == 0 {
-            line.push('\n');
-            out.write_all(line.as_bytes())?;
-            line.clear();
-        } else {
-            line.push(separator);
-        }
+    match value.shape.get(1).copied().unwrap_or(1) {
+        0 => Ok(()),
+        columns => plain::rows(value, columns, separator.encode_utf8(&mut [0; 4]), precision, out),
     }
-    Ok(())
 }
