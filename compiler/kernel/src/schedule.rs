@@ -156,6 +156,8 @@ fields! {
         "vectors that a ragged row may be, to be reduced beside its neighbours";
     RowOps "rows.ops" CpuCode 0..=256, 24:
         "statements before such a row that are worth writing out for each";
+    BesideOps "rows.beside" CpuCode 0..=1024, 192:
+        "statements of a row that are worth running in all short rows that are side by side";
     FewestLanes "lanes.fewest" CpuCode 1..=64, 4:
         "lanes that are worth a loop of their own for what is left over";
     TransposedRows "transpose.rows" CpuCode 2..=64, 16, power:
@@ -405,6 +407,9 @@ pub fn read_by_code(k: &Kernel, threads: bool) -> Fields {
 fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
     for s in body {
         if let StmtKind::For { how, range, body, .. } = &s.kind {
+            if is_ragged(k, range) {
+                read.insert(Field::BesideOps);
+            }
             match how {
                 How::Scan(_) => [Field::ScanParts, Field::Stream].into_iter().for_each(|f| read.insert(f)),
                 // So many rows at a time are those of a transposition.

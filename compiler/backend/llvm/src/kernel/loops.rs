@@ -9,7 +9,8 @@
 //! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one |
 //!
 //! All loops of a `lanes`, `scan` or `jam` loop are the same body emitted again, on other pieces
-//! (`super::pieces`). Where the body cannot run that way (`super::vary` says), the loop is a `seq`.
+//! (`super::pieces`). Where the body cannot run that way (`super::vary` says), the loop is a `seq`; and one whose iterations are
+//! short rows runs several of them at once (`super::beside`).
 //!
 //! A value carried by a `lanes` loop is accumulated in vectors that start from the operator's neutral
 //! element. A narrower loop takes over the halves of the wider one's accumulator, combined; at the end the
@@ -52,16 +53,16 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         body: &[Stmt],
         next: &[Atom],
     ) -> Result<(), EmitError> {
+        if self.beside.is_some() {
+            return self.for_beside((how, var, range), carried, body, next);
+        }
         let (from, to) = self.bounds(range)?;
         let ragged = self.is_ragged(range);
         let l = Loop { var, from, to, ragged, asks: ragged, carried, body, next };
         match how {
             How::Unroll => {
-                if let (Some(a), Some(b)) =
-                    (from.get_sign_extended_constant(), to.get_sign_extended_constant())
-                    && b.saturating_sub(a) <= MOST_UNROLLED
-                {
-                    return self.unrolled(var, a..b, carried, body, next);
+                if let Some(range) = written_out(how, from, to) {
+                    return self.unrolled(var, range, carried, body, next);
                 }
             }
             How::Seq if self.lanes.is_none() && self.jam == 1 => {
@@ -109,6 +110,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 }
             }
             _ => {}
+        }
+        if let Some(beside) = self.can_beside(&l) {
+            return self.rows_beside(&l, &beside);
         }
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
@@ -180,7 +184,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         })
     }
 
-    fn unrolled(
+    pub fn unrolled(
         &mut self,
         var: Var,
         range: std::ops::Range<i64>,
@@ -521,6 +525,12 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             _ => 64,
         }
     }
+}
+
+/// The iterations of a loop that are written out.
+pub(super) fn written_out(how: How, from: IntValue<'_>, to: IntValue<'_>) -> Option<std::ops::Range<i64>> {
+    let (a, b) = (from.get_sign_extended_constant()?, to.get_sign_extended_constant()?);
+    (how == How::Unroll && b.saturating_sub(a) <= MOST_UNROLLED).then_some(a..b)
 }
 
 /// The most values that a loop inside carries.

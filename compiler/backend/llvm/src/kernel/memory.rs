@@ -117,6 +117,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at, value) = (at, self.indices(at)?, self.atom(value)?);
         if self.own.contains(&buffer) {
+            self.has_room(buffer, atoms)?;
             return self.store_own(buffer, &at, &value);
         }
         if let Some(mask) = self.mask {

@@ -22,6 +22,7 @@
 //! | `constants` | many stores of constants, as one copy |
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
+//! | `beside` | `for` over rows, the short ones in lanes, one row in each |
 //! | `rows` | `for` that reduces a row in each iteration, several short rows at once |
 //! | `scan` | `for` whose carried values are scanned in lanes |
 //! | `tail` | what is left of a reduction in lanes, in one vector with a mask |
@@ -32,6 +33,7 @@
 
 mod agree;
 mod ahead;
+mod beside;
 mod chain;
 mod constants;
 mod counted;
@@ -186,6 +188,10 @@ struct Fun<'a, 'ctx> {
     own: FxHashSet<Var>,
     /// The lanes whose iterations there are, where not all are: for a body that only loads, checks and computes.
     mask: Option<tail::Mask<'ctx>>,
+    /// What is known while short rows run side by side.
+    beside: Option<beside::Lanes<'ctx>>,
+    /// What the function is of, if it is no plan.
+    kernel: Option<&'a Kernel>,
     /// What is known of all lanes, in the part of a loop where they agree.
     agree: Agree,
     /// Whether what comes after the consecutive elements that are loaded is asked for, and which follow one another.
@@ -234,6 +240,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             lane_varying: FxHashSet::default(),
             own: FxHashSet::default(),
             mask: None,
+            beside: None,
+            kernel: None,
             agree: Agree::default(),
             ahead: false,
             order: ahead::Order::default(),
@@ -523,7 +531,7 @@ fn straight(body: &[Stmt]) -> Option<usize> {
 }
 
 /// The function of a kernel: a loop over its blocks.
-fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
+fn kernel<'a>(c: Common<'a, '_>, name: &str, k: &'a Kernel) -> Result<(), EmitError> {
     let context = c.e.context;
     let (ptr, i64t) = (context.ptr_type(AddressSpace::default()), context.i64_type());
     let ty =
@@ -544,6 +552,7 @@ fn kernel(c: Common<'_, '_>, name: &str, k: &Kernel) -> Result<(), EmitError> {
     f.load_slots(pointer(args)?, &k.params)?;
     f.params.extend(&k.params);
     f.bind(k.worker, worker);
+    f.kernel = Some(k);
     f.fused = contract::fused(c.p, &k.body);
     f.make_scopes(name, &k.params);
     f.counted(int(lo)?, int(hi)?, 1, Vec::new(), &mut |f, block, _| {

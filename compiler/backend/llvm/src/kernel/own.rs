@@ -20,8 +20,8 @@ use remc_kernel::ir::Var;
 
 impl<'ctx> Fun<'_, 'ctx> {
     pub fn load_own(&mut self, buffer: Var, at: &[Pieces<'ctx>]) -> Result<Pieces<'ctx>, EmitError> {
-        let (ty, base) = self.buffer(buffer)?;
-        let v = match self.offset(&ty, at, 0)? {
+        let (ty, base, at) = self.own_part(buffer, at)?;
+        let v = match self.offset(&ty, &at, 0)? {
             Offset::Uniform(i) => self.read(buffer, ty.base, base, self.first_of(i)?, self.lanes)?,
             offset => self.gather(buffer, ty.base, base, &Offset::Vector(self.own_offsets(&offset)?))?,
         };
@@ -34,11 +34,24 @@ impl<'ctx> Fun<'_, 'ctx> {
         at: &[Pieces<'ctx>],
         value: &Pieces<'ctx>,
     ) -> Result<(), EmitError> {
-        let (ty, base) = self.buffer(buffer)?;
-        let v = self.vector(piece(value, 0)?)?;
-        match self.offset(&ty, at, 0)? {
-            Offset::Uniform(i) => self.write(buffer, ty.base, base, self.first_of(i)?, v),
-            offset => {
+        let (ty, base, at) = self.own_part(buffer, at)?;
+        let mut v = self.vector(piece(value, 0)?)?;
+        // Rows that are side by side keep what they have while others go on.
+        let others = self.mask.filter(|_| self.beside.is_some());
+        match (self.offset(&ty, &at, 0)?, others) {
+            (Offset::Uniform(i), _) => {
+                let first = self.first_of(i)?;
+                if let Some(mask) = others {
+                    let before = self.read(buffer, ty.base, base, first, self.lanes)?;
+                    v = self.e.select(mask.lanes, v, before)?;
+                }
+                self.write(buffer, ty.base, base, first, v)
+            }
+            (offset, Some(mask)) => {
+                let all = Offset::Vector(self.own_offsets(&offset)?);
+                self.store_anywhere(buffer, (ty.base, base), &all, Piece::Vector(v), mask)
+            }
+            (offset, None) => {
                 let all = Offset::Vector(self.own_offsets(&offset)?);
                 for lane in 0..self.lanes.unwrap_or(1) {
                     let x = self.lane(Piece::Vector(v), self.i64(i64::from(lane)).into())?;

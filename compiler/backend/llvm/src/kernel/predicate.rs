@@ -66,8 +66,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (before, run, join) = (self.here()?, self.append(), self.append());
         self.branch(any, run, join)?;
         self.position(run);
-        let first = super::int(self.first_on(on)?)?;
-        let around = self.mask.replace(Mask { lanes: on, which: Which::Any(first) });
+        let around = self.mask.replace(Mask { lanes: on, which: Which::Any });
         let done = self.block(block);
         self.mask = around;
         done?;

@@ -94,7 +94,8 @@ impl<'ctx> Fun<'_, 'ctx> {
                 let args = args.iter().map(|a| self.atom(*a)).collect::<Result<Vec<_>, _>>()?;
                 (0..count(&args))
                     .map(|k| {
-                        let args = args.iter().map(|a| piece(a, k)).collect::<Result<Vec<_>, _>>()?;
+                        let mut args = args.iter().map(|a| piece(a, k)).collect::<Result<Vec<_>, _>>()?;
+                        self.divisible(*op, &mut args)?;
                         self.op_piece(*op, &tys, &args)
                     })
                     .collect::<Result<_, _>>()?
@@ -313,7 +314,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             let cond = match self.mask {
                 Some(mask) if lanes(cond).is_some() => mask.or_off(&self.e, cond)?,
                 // What is told is told of a lane that is there.
-                Some(mask @ Mask { which: Which::Any(_), .. }) => {
+                Some(mask @ Mask { which: Which::Any, .. }) => {
                     mask.or_off(&self.e, self.vector(Piece::Uniform(cond))?)?
                 }
                 _ => cond,
@@ -323,6 +324,10 @@ impl<'ctx> Fun<'_, 'ctx> {
                 None => cond,
             };
             if super::int(all)?.get_zero_extended_constant() == Some(1) {
+                continue;
+            }
+            if self.beside.is_some() {
+                self.unless_apart(all)?;
                 continue;
             }
             let (fine, failed) = (self.append(), self.append());
@@ -346,7 +351,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// The first lane in which a condition holds; there is one.
-    pub fn first_on(&self, cond: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
+    fn first_on(&self, cond: Value<'ctx>) -> Result<Value<'ctx>, EmitError> {
         let BasicValueEnum::VectorValue(v) = cond else { return Ok(self.i64(0).into()) };
         let width = std::num::NonZeroU32::new(v.get_type().get_size());
         let bits = width.and_then(|w| self.e.context.custom_width_int_type(w).ok());

@@ -32,7 +32,7 @@ use crate::values::{Value, element_bytes};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{IntValue, PointerValue};
-use inkwell::{IntPredicate, types::VectorType};
+use inkwell::{AddressSpace, IntPredicate, types::VectorType};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var, is_polynomial};
@@ -58,8 +58,8 @@ pub(super) struct Mask<'ctx> {
 pub(super) enum Which<'ctx> {
     /// The first so many: there are no others.
     First(IntValue<'ctx>),
-    /// Any of them, at least one, and this is such a lane: the others take another branch.
-    Any(IntValue<'ctx>),
+    /// Any of them, at least one: the others take another branch.
+    Any,
 }
 
 impl<'ctx> Mask<'ctx> {
@@ -266,7 +266,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// Accumulators of so many lanes in which there is nothing yet.
-    fn neutral(&self, sums: &Sums, w: u32) -> Values<'ctx> {
+    pub fn neutral(&self, sums: &Sums, w: u32) -> Values<'ctx> {
         sums.iter().map(|(_, _, zero)| vec![self.e.constant(*zero, Some(w))]).collect()
     }
 
@@ -335,15 +335,10 @@ impl<'ctx> Fun<'_, 'ctx> {
                 }
                 Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask.lanes)?)
             }
-            // The lanes that are not there read the element of one that is.
+            // There is a first element where a lane has any.
             offset => {
                 let all = self.offsets(&offset)?;
-                let there = match mask.which {
-                    Which::First(_) => self.offset_of_lane(&offset, 0)?,
-                    Which::Any(lane) => super::int(self.lane(Piece::Vector(all), lane.into())?)?,
-                };
-                let there = self.vector(Piece::Uniform(there.into()))?;
-                let safe = Offset::Vector(self.e.select(mask.lanes, all, there)?);
+                let safe = Offset::Vector(mask.or_zero(&self.e, all)?);
                 Piece::Vector(self.gather(buffer, ty.base, base, &safe)?)
             }
         };
@@ -366,7 +361,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             return self.masked_store(buffer, ty.base, (base, i), v, mask.lanes);
         }
         let Which::First(left) = mask.which else {
-            return Err(EmitError::Program("a store in a branch that lanes take by themselves".into()));
+            return self.store_anywhere(buffer, (ty.base, base), &offset, value, mask);
         };
         // The lanes that there are come first.
         let done = self.append();
@@ -380,6 +375,36 @@ impl<'ctx> Fun<'_, 'ctx> {
         }
         self.jump(done)?;
         self.position(done);
+        Ok(())
+    }
+
+    /// Stores of some lanes, without a branch for each: nobody guesses which they are. The others store where nobody reads.
+    pub fn store_anywhere(
+        &mut self,
+        buffer: Var,
+        (ty, base): (BaseTy, PointerValue<'ctx>),
+        offset: &super::memory::Offset<'ctx>,
+        value: Piece<'ctx>,
+        mask: Mask<'ctx>,
+    ) -> Result<(), EmitError> {
+        let (b, i64t) = (self.e.builder, self.e.context.i64_type());
+        let address =
+            |p: PointerValue<'ctx>| Ok::<Value<'ctx>, EmitError>(b.build_ptr_to_int(p, i64t, "")?.into());
+        // As integers: where a pointer is chosen that nobody reads from, LLVM makes a branch for each lane after all.
+        let nowhere = self.vector(Piece::Uniform(address(self.stack(ty, 1)?)?))?;
+        let bytes = self.i64(element_bytes(self.e.memory_ty(ty, None)).into()).into();
+        let steps = self.e.mul(self.offsets(offset)?, self.vector(Piece::Uniform(bytes))?)?;
+        let at = self.e.add(self.vector(Piece::Uniform(address(base)?))?, steps)?;
+        let at = self.e.select(mask.lanes, at, nowhere)?;
+        for lane in 0..self.lanes.unwrap_or(1) {
+            let n = self.i64(lane.into()).into();
+            let at = super::int(self.lane(Piece::Vector(at), n)?)?;
+            let at = b.build_int_to_ptr(at, self.e.context.ptr_type(AddressSpace::default()), "")?;
+            let v = self.e.to_memory(ty, self.lane(value, n)?)?;
+            let i = b.build_store(at, v)?;
+            i.set_alignment(element_bytes(v.get_type())).map_err(|_| EmitError::WrongValue("store"))?;
+            self.tag(buffer, i)?;
+        }
         Ok(())
     }
 
@@ -427,7 +452,7 @@ impl<'ctx> Fun<'_, 'ctx> {
 /// A sum of floats from anything but -0.0 may count 0.0 as nothing, which is what lanes hold that load nothing.
 ///
 /// A sum that 0.0 has a part in is never -0.0, in whatever order, and only then would it make a difference.
-fn plain_zero((op, ty, zero): Sum, init: Atom) -> Sum {
+pub(super) fn plain_zero((op, ty, zero): Sum, init: Atom) -> Sum {
     let negative_zero = |x: f64| x == 0.0 && x.is_sign_negative();
     match init {
         Atom::Const(Scalar::F32(x)) if op == ScalarOp::Add && !negative_zero(x.into()) => {
