@@ -186,8 +186,8 @@ impl<'p> Live<'p> {
         match exp {
             // The number of items kept is the dim of the rest.
             Exp::Filter { .. } => self.slot(id, 0),
-            // All of their results stay, also where they are here for their checks.
-            Exp::Grade { body, .. } | Exp::Join { body, .. } => {
+            // All of its results stay, also where it is here for its checks.
+            Exp::Grade { body, .. } => {
                 self.atoms(&body.results);
                 (0..self.stmts[id].pat.len()).for_each(|k| self.slot(id, k));
             }
@@ -243,10 +243,20 @@ impl<'p> Live<'p> {
                 }
             }
             Exp::Filter { body, .. } => self.atom(body.results[k]),
+            Exp::Join { regular, body, .. } if k < *regular => self.atom(body.results[k]),
+            // Three results for one: how many elements there are, where each point's begin, and all of them.
+            Exp::Join { regular, body, .. } => {
+                let row = (k - regular) / JOINED;
+                self.atom(body.results[regular + row]);
+                (0..JOINED).for_each(|part| self.slot(id, regular + JOINED * row + part));
+            }
             _ => {}
         }
     }
 }
+
+/// How many results a join has for each that is of a size of its own.
+const JOINED: usize = 3;
 
 /// The loop variables and parameters that belong to slots.
 fn slot_vars(s: &Stmt) -> Vec<(usize, Var)> {
@@ -334,7 +344,18 @@ fn keep(s: &mut Stmt, kept: &[usize]) {
                 keep_slots(&mut l.body.results, kept);
             }
         }
-        // Their results are all or none, and none means that the statement is here for its checks.
+        Exp::Join { axis, regular, body } => {
+            let own = kept.iter().filter(|k| **k < *regular).count();
+            let rows = kept[own..].iter().step_by(JOINED).map(|k| *regular + (k - *regular) / JOINED);
+            let results: Vec<usize> = kept[..own].iter().copied().chain(rows).collect();
+            keep_slots(&mut body.results, &results);
+            *regular = own;
+            if results.len() == own {
+                let body = Body { stmts: std::mem::take(&mut body.stmts), results: body.results.clone() };
+                s.exp = Exp::Map { axes: vec![*axis], body };
+            }
+        }
+        // Its results are all or none, and none means that the statement is here for its checks.
         _ => return,
     }
     keep_slots(&mut s.pat, kept);
