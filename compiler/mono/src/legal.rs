@@ -115,6 +115,16 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
             Err(_) => return None,
         }
     }
+    // Of each size there may be as many elements as a row may have: two of them multiplied are no task's memory.
+    let is_own = |d: &Atom| d.as_var().is_some_and(|v| own.contains(&v));
+    let mut fits = true;
+    body.for_each_stmt(&mut |s| {
+        let makes = !matches!(s.exp, Exp::View { .. });
+        fits &= !makes || s.pat.iter().all(|v| dims(*v).iter().filter(|d| is_own(d)).count() < 2);
+    });
+    if !fits {
+        return None;
+    }
     let (given, sizes) = (body.results.get(regular..)?, Sizes::inside(&[axis.var], &[body]));
     for r in given {
         let (first, rest) = dims(r.as_var()?).split_first()?;

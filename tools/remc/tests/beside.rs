@@ -21,6 +21,8 @@ const PROGRAM: &str = r"
 (entry (smoothed [rows [Row k]]) (unbox rows (r m) (box (iterate 5 smooth r))))
 (entry (order [rows [Row k]])
   (unbox rows (r m) (values (box (sort r)) (box (take1 (sort > r) (min2 3 m))) (box (grade r)))))
+(entry (remainders [rows [Row k]])
+  (unbox rows (r m) (values (box (% 7.0 (+ 9.0 r))) (box (if (> m 2) (quotient r (sum (+ 9.0 r))) r)))))
 (entry (filters [rows [Row k]])
   (unbox rows (r m) (values (sum (filter (> r 0.0) r)) (box (filter (< r 0.0) (* r r))))))
 (entry (pairs [rows [Row k]])
@@ -80,8 +82,18 @@ fn rows_give_what_they_give_alone() {
         let input = folder.file(&format!("rows{k}.rd"), rows(&mut random, &sizes));
         let by = folder.file(&format!("by{k}.rd"), format!("[{}]", "-1 ".repeat(sizes.len())));
         let entries = [
-            "sums", "kept", "scans", "branches", "smoothed", "order", "filters", "pairs", "nested",
-            "counted", "divided",
+            "sums",
+            "kept",
+            "scans",
+            "branches",
+            "smoothed",
+            "order",
+            "filters",
+            "pairs",
+            "nested",
+            "counted",
+            "remainders",
+            "divided",
         ];
         for entry in entries {
             let run = |setting: &str| {

@@ -95,7 +95,7 @@ impl<'ctx> Fun<'_, 'ctx> {
                 (0..count(&args))
                     .map(|k| {
                         let mut args = args.iter().map(|a| piece(a, k)).collect::<Result<Vec<_>, _>>()?;
-                        self.divisible(*op, &mut args)?;
+                        self.divisible(*op, &tys, &mut args)?;
                         self.op_piece(*op, &tys, &args)
                     })
                     .collect::<Result<_, _>>()?

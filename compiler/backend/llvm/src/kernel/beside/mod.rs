@@ -31,6 +31,7 @@ use crate::values::Value;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{IntValue, PointerValue};
+use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_kernel::ir::{Atom, BufferTy, Carried, How, Range, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -314,10 +315,11 @@ impl<'ctx> Fun<'_, 'ctx> {
         Ok(())
     }
 
-    /// The operands of a division, whose divisor is one in lanes that are off.
-    pub fn divisible(&self, op: ScalarOp, args: &mut [Piece<'ctx>]) -> Result<(), EmitError> {
+    /// The operands of a division of integers, whose divisor is one in lanes that are off.
+    pub fn divisible(&self, op: ScalarOp, tys: &[BaseTy], args: &mut [Piece<'ctx>]) -> Result<(), EmitError> {
         if let (ScalarOp::Quotient | ScalarOp::Modulo, Some(mask), true, [_, divisor]) =
             (op, self.mask, self.beside.is_some(), args)
+            && tys.iter().all(|t| t.is_integer())
             && !matches!(divisor, Piece::Uniform(_))
         {
             let all = self.vector(*divisor)?;
