@@ -29,6 +29,10 @@ const PROGRAM: &str = r"
   (unbox rows (r m) (sum (ravel (bool->int (< (abs (outer - r r)) 0.5))))))
 (entry (nested [rows [Row k]])
   (unbox rows (r m) (box (unbox (iota1 (iota [m])) (ks j) (sum (int->float ks))))))
+(entry (longer [rows [Row k]])
+  (unbox rows (r m)
+    (box (unbox (iota1 (* 10 (iota [m]))) (ks j)
+      (let ((s (iscan/zero + 0.0 (sin (int->float ks))))) (+ (sum (* s s)) (sum (sin (int->float ks)))))))))
 (entry (counted [rows [Row k]])
   (unbox rows (r m) (box (histogram [4] (% (float->int (floor (abs r))) 4)))))
 (entry (divided [rows [Row k]] [by [int k]])
@@ -91,6 +95,7 @@ fn rows_give_what_they_give_alone() {
             "filters",
             "pairs",
             "nested",
+            "longer",
             "counted",
             "remainders",
             "divided",

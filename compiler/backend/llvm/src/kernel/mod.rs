@@ -186,7 +186,7 @@ struct Fun<'a, 'ctx> {
     lane_varying: FxHashSet<Var>,
     /// The private buffers that each lane has for itself.
     own: FxHashSet<Var>,
-    /// The lanes whose iterations there are, where not all are: for a body that only loads, checks and computes.
+    /// The lanes whose iterations there are, where not all are.
     mask: Option<tail::Mask<'ctx>>,
     /// What is known while short rows run side by side.
     beside: Option<beside::Lanes<'ctx>>,

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Lanes for which there is no iteration have memory like the others, and what they leave there nobody sees: they need
-//! no mask, but for indices that differ, which are nonsense in them.
+//! no mask, but for indices that differ, which are nonsense in them. Only rows side by side ([`super::beside`]) keep what they
+//! have while others go on.
 
 use super::Fun;
 use super::memory::Offset;

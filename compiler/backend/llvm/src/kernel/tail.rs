@@ -318,7 +318,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         })
     }
 
-    /// Loads in the lanes of the mask alone; elsewhere there is a zero, or any element of the others.
+    /// Loads in the lanes of the mask alone; elsewhere there is a zero, or the buffer's first element.
     pub fn load_masked(
         &mut self,
         buffer: Var,

@@ -70,6 +70,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             private: vary::private(l.body),
             loaded: FxHashSet::default(),
             from_memory: FxHashSet::default(),
+            long: FxHashSet::default(),
+            branches: 0,
             orders: FxHashMap::default(),
             ok: true,
             grew: true,
@@ -111,6 +113,10 @@ struct Can<'s, 'a, 'ctx> {
     loaded: FxHashSet<Var>,
     /// What depends on what is loaded.
     from_memory: FxHashSet<Var>,
+    /// The variables of loops that always run for longer than a short row.
+    long: FxHashSet<Var>,
+    /// How many branches are around that rows take each for itself.
+    branches: usize,
     /// Of each loop, by its variable.
     orders: FxHashMap<Var, (bool, Order)>,
     ok: bool,
@@ -185,8 +191,10 @@ impl Can<'_, '_, '_> {
             }
             StmtKind::If { cond, then, otherwise, results } => {
                 let together = !self.varies(cond);
+                self.branches += usize::from(!together);
                 self.block(then, inside);
                 self.block(otherwise, inside);
+                self.branches -= usize::from(!together);
                 for c in results {
                     if !together || self.varies(&c.then) || self.varies(&c.otherwise) {
                         self.vary(c.var);
@@ -229,11 +237,26 @@ impl Can<'_, '_, '_> {
 
     fn can_store(&mut self, buffer: Var, at: &[Atom]) -> bool {
         if self.space(buffer) == Some(Space::Global) {
-            let own = at.first() == Some(&Atom::Var(self.row))
-                || self.f.kernel.is_some_and(|k| k.rows.iter().any(|(b, _)| *b == buffer));
+            let own = at.first() == Some(&Atom::Var(self.row)) || self.has_rows_of(buffer);
             return own && !self.loaded.contains(&buffer);
         }
-        self.is_own(buffer, at)
+        let along = self.f.buffer_ty(buffer).map_or(&[][..], |t| t.dims.get(1..).unwrap_or_default());
+        let behind = at
+            .iter()
+            .skip(1)
+            .zip(along)
+            .any(|(a, d)| extent(d) == ROWS && a.as_var().is_some_and(|v| self.long.contains(&v)));
+        // All rows would always begin again.
+        let fits = self.branches > 0 || self.space(buffer) != Some(Space::Scratch) || !behind;
+        fits && self.is_own(buffer, at)
+    }
+
+    /// Whether the loop is the kernel's over rows, each of which has a part of the buffer for itself.
+    fn has_rows_of(&self, buffer: Var) -> bool {
+        self.f.kernel.is_some_and(|k| {
+            let outermost = |s: &Stmt| matches!(s.kind, StmtKind::For { var, .. } if var == self.row);
+            k.rows.iter().any(|(b, _)| *b == buffer) && k.body.iter().any(outermost)
+        })
     }
 
     fn loop_(
@@ -269,6 +292,9 @@ impl Can<'_, '_, '_> {
         }
         if varies {
             self.vary(var);
+        }
+        if !varies && to.as_int().is_some_and(|n| n > i64::from(ROWS)) {
+            self.long.insert(var);
         }
         for (c, next) in carried.iter().zip(next) {
             if varies || tree || self.varies(&c.init) || self.varies(next) {

@@ -97,12 +97,13 @@ impl<'ctx> Fun<'_, 'ctx> {
             f.block(l.body)?;
             (f.beside, f.lanes) = (None, None);
             f.own.retain(|v| !scratch.contains_key(v));
-            f.lane_varying = varying;
+            f.lane_varying.clone_from(&varying);
             f.jump(join)?;
 
             f.position(apart);
             let to = super::int(f.e.intrinsic("llvm.smin", &[], &[end.into(), l.to.into()])?)?;
             f.one_by_one(&Loop { from: i, to, ..*l }, Values::new())?;
+            f.lane_varying = varying;
             f.jump(join)?;
             f.position(join);
             Ok(Values::new())
@@ -123,7 +124,9 @@ impl<'ctx> Fun<'_, 'ctx> {
         };
         let (from, to) = (piece(&self.atom(from)?, 0)?, piece(&self.atom(to)?, 0)?);
         let trees = self.beside.as_ref().is_some_and(|b| b.trees.contains(&var));
-        if let (Piece::Uniform(from), Piece::Uniform(to), false) = (from, to, trees) {
+        // What depends on a place of a row counts as the row's, though all lanes are at one place: it has to be short, too.
+        let along = trees || self.lane_varying.contains(&var);
+        if let (Piece::Uniform(from), Piece::Uniform(to), false) = (from, to, along) {
             let (from, to) = (super::int(from)?, super::int(to)?);
             if let Some(range) = super::loops::written_out(how, from, to) {
                 return self.unrolled(var, range, carried, body, next);
