@@ -44,14 +44,11 @@ pub(crate) fn read_tree(text: &str, wanted: &ArrTy) -> R<Value> {
     let parsed = remc_syntax::parse(ModuleId(u32::MAX), text, false);
     let errors: Vec<_> = parsed.diagnostics.into_iter().filter(|d| d.is_error()).collect();
     if !errors.is_empty() {
-        return match with_element_types(text, &errors, wanted) {
-            Some(text) => read_tree(&text, wanted),
-            None => Err(LiteralError::Syntax(errors)),
-        };
+        return Err(LiteralError::Syntax(errors));
     }
     let value = match parsed.items.as_slice() {
         [one] => match &one.item.kind {
-            ItemKind::Expr(e) => evaluate_as(e, wanted)?,
+            ItemKind::Expr(e) => evaluate_as(e, wanted, false)?,
             _ => return Err(LiteralError::NotALiteral("a definition".into())),
         },
         [] => return Err(LiteralError::NotALiteral("an empty text".into())),
@@ -59,55 +56,6 @@ pub(crate) fn read_tree(text: &str, wanted: &ArrTy) -> R<Value> {
     };
     fits(&value.shape, &wanted.shape).map_err(LiteralError::Mismatch)?;
     Ok(value)
-}
-
-/// The text with empty brackets, if nothing else is wrong with it, as arrays of the elements that are wanted. `None` if
-/// the sizes of their other axes are not known either.
-fn with_element_types(text: &str, errors: &[Diagnostic<Span>], wanted: &ArrTy) -> Option<String> {
-    // Characters may be brackets.
-    if has_characters(&wanted.atom) && text.contains(['#', '"']) {
-        return None;
-    }
-    let mut places: Vec<(usize, usize)> = Vec::new();
-    for e in errors {
-        let span = e.labels.first().filter(|_| e.code == remc_syntax::codes::EMPTY_BRACKET)?.loc;
-        places.push((span.start as usize, span.end as usize));
-    }
-    places.sort_unstable();
-    let (mut out, mut done) = (String::new(), 0);
-    for (start, end) in places {
-        // What is inside so many brackets has so many axes less.
-        let before = text.get(..start)?;
-        let depth = before.matches('[').count().checked_sub(before.matches(']').count())?;
-        out += text.get(done..start)?;
-        out += &empty_at(depth, wanted, false)?;
-        done = end;
-    }
-    Some(out + text.get(done..)?)
-}
-
-fn has_characters(atom: &AtomTy) -> bool {
-    match atom {
-        AtomTy::Sigma(q) => has_characters(&q.body.atom),
-        AtomTy::Tuple(t) => t.fields.iter().any(|(_, ty)| has_characters(&ty.atom)),
-        atom => *atom == AtomTy::CHAR,
-    }
-}
-
-/// An array without elements inside of so many brackets of a value of this type; in a box no size is known but by what is in
-/// it.
-fn empty_at(depth: usize, wanted: &ArrTy, in_box: bool) -> Option<String> {
-    let items = wanted.shape.items();
-    if let (true, AtomTy::Sigma(q)) = (depth >= items.len(), &wanted.atom) {
-        return empty_at(depth - items.len(), &q.body, true);
-    }
-    let sizes = items.iter().skip(depth + 1).map(|item| match item {
-        ShapeItem::Dim(d) => d.as_constant().or(in_box.then_some(0)),
-        ShapeItem::Var(_) => None,
-    });
-    let sizes: Vec<i128> = std::iter::once(Some(0)).chain(sizes).collect::<Option<_>>()?;
-    let dims: Vec<String> = sizes.iter().map(i128::to_string).collect();
-    Some(format!("(array [{}] {})", dims.join(" "), wanted.atom))
 }
 
 /// Whether a text can be meant as a literal at all, whatever its type.
@@ -180,29 +128,64 @@ fn mismatch<T>(what: impl Into<String>) -> R<T> {
     Err(LiteralError::Mismatch(what.into()))
 }
 
-/// The value of a literal of a type, of boxes too where these are not written.
-fn evaluate_as(e: &Expr, wanted: &ArrTy) -> R<Value> {
-    let items = wanted.shape.items();
-    match (&wanted.atom, items.len() == wanted.shape.least_rank()) {
-        (AtomTy::Sigma(_), true) => boxes(e, items.len(), &wanted.atom),
-        _ => evaluate(e, &wanted.atom),
+/// What is wanted of the axes of a literal, those of the brackets around it being gone.
+#[derive(Clone, Copy)]
+struct Axes<'a> {
+    left: &'a [ShapeItem],
+    /// In a box no size is known but by what is in it.
+    in_box: bool,
+}
+
+impl Axes<'_> {
+    fn inside(self, brackets: usize) -> Self {
+        Self { left: self.left.get(brackets..).unwrap_or(&[]), ..self }
+    }
+
+    /// The shape of `[]`: the type says the sizes of the axes after the first, if anything does.
+    fn without_elements(self, atom: &AtomTy) -> R<Vec<usize>> {
+        let mut shape = vec![0];
+        for item in self.inside(1).left {
+            let known = match item {
+                ShapeItem::Dim(d) => d.as_constant().or(self.in_box.then_some(0)),
+                ShapeItem::Var(_) => Some(0).filter(|_| self.in_box),
+            };
+            match known.and_then(|n| usize::try_from(n).ok()) {
+                Some(n) => shape.push(n),
+                None => {
+                    return mismatch(format!(
+                        "`[]`, which does not say the size of axis {}; `(array [0 3] {atom})` does",
+                        shape.len()
+                    ));
+                }
+            }
+        }
+        Ok(shape)
     }
 }
 
-/// Boxes in so many axes.
-fn boxes(e: &Expr, rank: usize, atom: &AtomTy) -> R<Value> {
+/// The value of a literal of a type, of boxes too where these are not written.
+fn evaluate_as(e: &Expr, wanted: &ArrTy, in_box: bool) -> R<Value> {
+    let axes = Axes { left: wanted.shape.items(), in_box };
+    match (&wanted.atom, axes.left.len() == wanted.shape.least_rank()) {
+        (AtomTy::Sigma(_), true) => boxes(e, axes, &wanted.atom),
+        _ => evaluate(e, axes, &wanted.atom),
+    }
+}
+
+/// Boxes in these axes.
+fn boxes(e: &Expr, axes: Axes, atom: &AtomTy) -> R<Value> {
     match &*e.kind {
-        ExprKind::Bracket(es) if rank > 0 => {
-            stack_of(vec![es.len()], es.iter().map(|e| boxes(e, rank - 1, atom)), atom)
+        ExprKind::Bracket(es) if !es.is_empty() && !axes.left.is_empty() => {
+            stack(vec![es.len()], es.iter().map(|e| boxes(e, axes.inside(1), atom)), atom)
         }
-        ExprKind::Box { .. } | ExprKind::BoxInfer(_) | ExprKind::Boxes { .. } => evaluate(e, atom),
-        _ if rank > 0 => evaluate(e, atom),
+        ExprKind::Box { .. } | ExprKind::BoxInfer(_) | ExprKind::Boxes { .. } => evaluate(e, axes, atom),
+        _ if !axes.left.is_empty() => evaluate(e, axes, atom),
         _ => Ok(Value { atom: atom.clone(), shape: vec![], data: Data::Box(vec![box_of(e, atom)?]) }),
     }
 }
 
 /// The value of a literal whose atoms have the type `atom`.
-fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
+fn evaluate(e: &Expr, axes: Axes, atom: &AtomTy) -> R<Value> {
     match &*e.kind {
         ExprKind::Int { .. } | ExprKind::Float { .. } | ExprKind::Bool(_) | ExprKind::Char(_) => {
             Ok(Value::scalar(scalar(e, atom)?))
@@ -212,8 +195,17 @@ fn evaluate(e: &Expr, atom: &AtomTy) -> R<Value> {
             Ok(Value { atom: atom.clone(), shape: vec![chars.len()], data: chars.into() })
         }
         ExprKind::Str(_) => mismatch(format!("a string instead of atoms of type {atom}")),
-        ExprKind::Bracket(es) => stack(vec![es.len()], es, atom),
-        ExprKind::Array { dims, elems } => stack(dims.iter().map(|n| *n as usize).collect(), elems, atom),
+        ExprKind::Bracket(es) if es.is_empty() => {
+            Ok(Value { atom: atom.clone(), shape: axes.without_elements(atom)?, data: Data::of_atom(atom) })
+        }
+        ExprKind::Bracket(es) => {
+            stack(vec![es.len()], es.iter().map(|e| evaluate(e, axes.inside(1), atom)), atom)
+        }
+        ExprKind::Array { dims, elems } => {
+            let of = axes.inside(dims.len());
+            let dims = dims.iter().map(|n| *n as usize).collect();
+            stack(dims, elems.iter().map(|e| evaluate(e, of, atom)), atom)
+        }
         ExprKind::EmptyArray { dims, ty } => {
             let mut shape = sizes(dims)?;
             shape.extend(element(ty, atom)?);
@@ -289,17 +281,13 @@ fn tuple(atom: &AtomTy, fields: Vec<Value>) -> Value {
 }
 
 fn field(e: &Expr, want: &ArrTy) -> R<Value> {
-    let value = evaluate_as(e, want)?;
+    let value = evaluate_as(e, want, false)?;
     fits(&value.shape, &want.shape).map_err(LiteralError::Mismatch)?;
     Ok(value)
 }
 
 /// Elements of one shape, collected in the frame `dims`.
-fn stack(dims: Vec<usize>, elems: &[Expr], atom: &AtomTy) -> R<Value> {
-    stack_of(dims, elems.iter().map(|e| evaluate(e, atom)), atom)
-}
-
-fn stack_of(dims: Vec<usize>, elems: impl Iterator<Item = R<Value>>, atom: &AtomTy) -> R<Value> {
+fn stack(dims: Vec<usize>, elems: impl Iterator<Item = R<Value>>, atom: &AtomTy) -> R<Value> {
     let mut cell: Option<Vec<usize>> = None;
     let mut data = Data::of_atom(atom);
     for v in elems {
@@ -457,7 +445,7 @@ fn boxed(indices: &[&IndexExpr], value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>
             _ => return mismatch(format!("a witness for `{param}` that is no {}", sort(param.sort))),
         });
     }
-    let value = evaluate_as(value, &sigma.body)?;
+    let value = evaluate_as(value, &sigma.body, true)?;
     let bound: BTreeMap<IVar, IndexValue> = sigma.params.iter().cloned().zip(given.iter().cloned()).collect();
     if let Some(expected) = expand(&sigma.body.shape, &bound)
         && expected != value.shape
@@ -483,7 +471,7 @@ fn box_of(value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>> {
     let AtomTy::Sigma(sigma) = atom else {
         return mismatch(format!("a box instead of an atom of type {atom}"));
     };
-    let value = evaluate_as(value, &sigma.body)?;
+    let value = evaluate_as(value, &sigma.body, true)?;
     fits(&value.shape, &sigma.body.shape).map_err(LiteralError::Mismatch)?;
     let items = sigma.body.shape.items();
     let spliced = value.shape.len() + 1 - items.len().min(value.shape.len() + 1);

@@ -54,7 +54,10 @@ fn empty_brackets_take_the_wanted_type() {
     let n = || Dim::rigid(IVar::dim(0, "n"));
     let rows = ArrTy::new(AtomTy::INT, Shape::of_dims([n(), n()]));
     assert_eq!(shown("[[] []]", &rows), "(array [2 0] int)");
-    assert_eq!(shown("[]", &rows), "syntax");
+    assert_eq!(
+        shown("[]", &rows),
+        "found `[]`, which does not say the size of axis 1; `(array [0 3] int)` does"
+    );
     let of_three = ArrTy::new(AtomTy::INT, Shape::of_dims([n(), Dim::constant(3)]));
     assert_eq!(shown("[]", &of_three), "(array [0 3] int)");
     assert_eq!(shown("[[] 1", &rows), "syntax");
@@ -68,6 +71,11 @@ fn empty_brackets_take_the_wanted_type() {
     let none = "(box ((n 0)) [int n] (array [0] int))";
     assert_eq!(shown("(box [])", &ArrTy::scalar(ragged())), none);
     assert_eq!(shown("[]", &ArrTy::scalar(ragged())), none);
+    let (m, two) = (IVar::dim(0, "n"), ArrTy::new(ragged(), Shape::of_sizes(&[2, 0])));
+    let of_three = Shape::of_dims([Dim::rigid(m.clone()), Dim::constant(3)]);
+    let pairs = AtomTy::sigma(vec![m], ArrTy::new(AtomTy::INT, of_three));
+    assert_eq!(shown("[]", &ArrTy::scalar(pairs)), "(box ((n 0)) [int n 3] (array [0 3] int))");
+    assert_eq!(shown("[[] []]", &two), "(array [2 0] (Σ (n) [int n]))");
 }
 
 #[test]

@@ -32,6 +32,7 @@ use remc_base::ops::ScalarOp;
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
 use remc_kernel::schedule::Field;
 use remc_kernel::{keep, rows, scan};
+use rustc_hash::FxHashSet;
 
 /// The most iterations that are written out.
 const MOST_UNROLLED: i64 = 64;
@@ -77,16 +78,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                     return Ok(());
                 }
             }
-            How::Lanes(w) if self.lanes.is_none() && w.is_power_of_two() && w > 1 => {
-                let params = carried.iter().flat_map(|c| [c.param, c.result]);
-                let sums = self.sums(carried);
-                let agree = self.agree_on(&l);
-                let known = Known {
-                    branches: Some(&agree.branches),
-                    own: vary::private(body),
-                    predicate: self.jam == 1,
-                };
-                if let (Some(set), Some(sums)) = (vary::varying(var, params, body, &known), sums) {
+            How::Lanes(w) if self.lanes.is_none() => {
+                if let Some((set, sums)) = self.can_be_in_lanes(w, &l) {
                     self.lane_varying.extend(set);
                     return self.in_lanes(w, &l, &sums);
                 }
@@ -112,7 +105,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             _ => {}
         }
         if let Some(beside) = self.can_beside(&l) {
-            return self.rows_beside(&l, &beside);
+            return self.rows_beside(&l, beside);
         }
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
@@ -262,6 +255,18 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 Some((op, ty, neutral(op, ty)?))
             })
             .collect()
+    }
+
+    /// What differs from lane to lane, and what is combined, if a loop that is to be in lanes can be.
+    pub fn can_be_in_lanes(&self, w: u32, l: &Loop<'_, 'ctx>) -> Option<(FxHashSet<Var>, Vec<Sum>)> {
+        if !w.is_power_of_two() || w < 2 {
+            return None;
+        }
+        let params = l.carried.iter().flat_map(|c| [c.param, c.result]);
+        let agree = self.agree_on(l);
+        let known =
+            Known { branches: Some(&agree.branches), own: vary::private(l.body), predicate: self.jam == 1 };
+        Some((vary::varying(l.var, params, l.body, &known)?, self.sums(l.carried)?))
     }
 
     fn in_lanes(&mut self, w: u32, l: &Loop<'_, 'ctx>, sums: &Sums) -> Result<(), EmitError> {

@@ -34,6 +34,13 @@ impl<'ctx> Fun<'_, 'ctx> {
         sums.iter().all(|(op, _, _)| *op != ScalarOp::Gcd)
     }
 
+    /// How many iterations a loop that is to be scanned `w` at a time scans at once.
+    pub fn scanned_at_once(&self, w: u32, sums: &Sums) -> u32 {
+        let native = |(_, ty, _): &Sum| self.host.lanes(ty.bits()).max(2);
+        let least = sums.iter().map(native).min().unwrap_or(w);
+        w.min(least.saturating_mul(self.schedule[Field::ScanParts] as u32))
+    }
+
     pub fn scan(
         &mut self,
         w: u32,
@@ -43,8 +50,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     ) -> Result<(), EmitError> {
         let Loop { var, from, to, carried, next, .. } = *l;
         let native = |ty: BaseTy| self.host.lanes(ty.bits()).max(2);
-        let least = sums.iter().map(|(_, ty, _)| native(*ty)).min().unwrap_or(w);
-        let w = w.min(least.saturating_mul(self.schedule[Field::ScanParts] as u32));
+        let w = self.scanned_at_once(w, sums);
         let parts: Vec<u32> = sums.iter().map(|(_, ty, _)| native(*ty).min(w)).collect();
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;

@@ -94,7 +94,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.masks() && l.carried.is_empty() && worth && self.only_computes(l.body)
     }
 
-    fn masks(&self) -> bool {
+    /// Whether there are masks for the lanes of a vector, and one vector at a time.
+    pub fn masks(&self) -> bool {
         self.host.vector_bits >= VECTOR_BITS && self.jam == 1
     }
 

@@ -1,5 +1,6 @@
 //! Programs of Kernel, compiled and run by a small runtime, and compared with plain Rust.
 
+mod beside;
 mod edges;
 mod keep;
 mod lanes;

@@ -1,13 +1,13 @@
 //! Which loops over rows can run side by side, and what has to be known of them then.
 //!
-//! All of a body may be under a mask: loads, branches, loops whose bounds depend on the row. A store goes to a place of the
+//! As [`super::super::vary`] for loops in lanes, but all of a body may be under a mask: loads, branches, loops whose bounds depend on the row. A store goes to a place of the
 //! row's own (the loop's variable is its first index, or the plan says that the buffer has a part for each row), to a buffer
 //! that nothing in the body reads. Scratch memory, which is a worker's, becomes each row's, as much as a short one takes; a store
 //! further behind is noticed, and the rows run one after the other.
 
+use super::super::Fun;
 use super::super::counted::{Loop, Sum};
-use super::super::vary::{self, Known};
-use super::super::{Fun, Side};
+use super::super::vary;
 use super::{MOST, ROWS};
 use remc_base::ops::ScalarOp;
 use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Space, Stmt, StmtKind, Var};
@@ -18,8 +18,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The most elements of scratch memory that a row has, and of an axis of it that has nothing to do with how long rows are.
 const ELEMENTS: u32 = 128;
 const SHORT: u32 = 16;
-/// The least bits of a vector that are worth it.
-const VECTOR_BITS: u32 = 256;
 
 /// What is known of a loop whose iterations can run side by side.
 pub struct Beside {
@@ -29,7 +27,7 @@ pub struct Beside {
     pub scratch: FxHashMap<Var, Vec<u32>>,
     /// The loops whose sums are combined in a tree.
     pub trees: FxHashSet<Var>,
-    /// Variables of loops that have to be short: they are below the number of rows.
+    /// Variables of loops that have to be short: they are below the number of rows, [`ROWS`].
     pub places: FxHashSet<Var>,
 }
 
@@ -54,10 +52,10 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// What is to be known to run the iterations of a loop side by side where they are short rows; `None` if that cannot
     /// be.
     pub fn can_beside(&self, l: &Loop<'_, 'ctx>) -> Option<Beside> {
-        let apart = self.lanes.is_none() && self.mask.is_none() && self.jam == 1 && l.carried.is_empty();
-        let here = matches!(self.side, Side::Kernel { .. }) && self.host.vector_bits >= VECTOR_BITS;
+        let apart = self.lanes.is_none() && self.mask.is_none() && l.carried.is_empty();
         if !apart
-            || !here
+            || !self.masks()
+            || self.kernel.is_none()
             || !vary::has_loop(l.body)
             || statements(l.body) as i64 > self.schedule[Field::BesideOps]
         {
@@ -322,12 +320,8 @@ impl Can<'_, '_, '_> {
         let ragged = self.f.is_ragged(range);
         let l = Loop { var, from, to, ragged, asks: ragged, carried, body, next };
         match how {
-            How::Lanes(w) if !inside && w.is_power_of_two() && w > 1 => {
-                let params = carried.iter().flat_map(|c| [c.param, c.result]);
-                let branches = self.f.agree_on(&l).branches;
-                let known = Known { branches: Some(&branches), own: vary::private(body), predicate: true };
-                let in_lanes =
-                    self.f.sums(carried).is_some() && vary::varying(var, params, body, &known).is_some();
+            How::Lanes(w) if !inside => {
+                let in_lanes = self.f.can_be_in_lanes(w, &l).is_some();
                 if !in_lanes || carried.is_empty() || !self.rounds(carried) {
                     return (in_lanes, Order::Serial);
                 }
@@ -341,9 +335,7 @@ impl Can<'_, '_, '_> {
                 (true, order)
             }
             How::Scan(w) if !inside && w > 1 && self.rounds(carried) => {
-                let lanes = |(_, ty, _): &Sum| self.f.host.lanes(ty.bits()).max(2);
-                let least = self.f.sums(carried).and_then(|sums| sums.iter().map(lanes).min()).unwrap_or(w);
-                let w = w.min(least.saturating_mul(self.f.schedule[Field::ScanParts] as u32));
+                let w = self.f.sums(carried).map_or(w, |sums| self.f.scanned_at_once(w, &sums));
                 (true, if w >= ROWS { Order::Serial } else { Order::Other })
             }
             _ => (false, Order::Serial),

@@ -34,7 +34,8 @@ use inkwell::values::{IntValue, PointerValue};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_kernel::ir::{Atom, BufferTy, Carried, How, Range, Stmt, Var};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// So many rows are a vector.
 const ROWS: u32 = super::tail::FIRST;
@@ -45,18 +46,9 @@ const MOST: u32 = ROWS - 1;
 pub(super) struct Lanes<'ctx> {
     /// Where they run one after the other instead.
     apart: BasicBlock<'ctx>,
-    /// Memory for the scratch rows of each of them, on the stack, and how large such a row is along each axis.
-    scratch: FxHashMap<Var, (PointerValue<'ctx>, Vec<u32>)>,
-    /// Variables that are below [`ROWS`].
-    places: FxHashSet<Var>,
-    /// The loops, by their variables, whose sums alone are combined in a tree.
-    trees: FxHashSet<Var>,
-}
-
-impl<'ctx> Lanes<'ctx> {
-    pub fn apart(&self) -> BasicBlock<'ctx> {
-        self.apart
-    }
+    known: Rc<Beside>,
+    /// Memory for the scratch rows of each of them, on the stack.
+    scratch: Rc<FxHashMap<Var, PointerValue<'ctx>>>,
 }
 
 /// The elements of the sums of a loop, a vector for each place of a row.
@@ -69,13 +61,13 @@ struct Trees<'ctx> {
 
 impl<'ctx> Fun<'_, 'ctx> {
     /// A loop over rows, those that are short side by side.
-    pub fn rows_beside(&mut self, l: &Loop<'_, 'ctx>, beside: &Beside) -> Result<(), EmitError> {
+    pub fn rows_beside(&mut self, l: &Loop<'_, 'ctx>, beside: Beside) -> Result<(), EmitError> {
         let mut scratch = FxHashMap::default();
         for (v, extents) in &beside.scratch {
             let Some(ty) = self.buffer_ty(*v) else { return Err(self.unbound(*v)) };
-            let memory = self.stack(ty.base, extents.iter().product::<u32>() * ROWS)?;
-            scratch.insert(*v, (memory, extents.clone()));
+            scratch.insert(*v, self.stack(ty.base, extents.iter().product::<u32>() * ROWS)?);
         }
+        let (known, scratch) = (Rc::new(beside), Rc::new(scratch));
         self.counted(l.from, l.to, ROWS, Values::new(), &mut |f, i, _| {
             let end = f.e.builder.build_int_nsw_add(i, f.i64(ROWS.into()), "")?;
             let (together, apart, join) = (f.append(), f.append(), f.append());
@@ -84,15 +76,10 @@ impl<'ctx> Fun<'_, 'ctx> {
 
             f.position(together);
             let varying = f.lane_varying.clone();
-            f.lane_varying.extend(&beside.varying);
+            f.lane_varying.extend(&known.varying);
             f.own.extend(scratch.keys());
             f.lanes = Some(ROWS);
-            f.beside = Some(Lanes {
-                apart,
-                scratch: scratch.clone(),
-                places: beside.places.clone(),
-                trees: beside.trees.clone(),
-            });
+            f.beside = Some(Lanes { apart, known: known.clone(), scratch: scratch.clone() });
             f.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
             f.block(l.body)?;
             (f.beside, f.lanes) = (None, None);
@@ -123,7 +110,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             return Err(EmitError::Program("a tile of a row".into()));
         };
         let (from, to) = (piece(&self.atom(from)?, 0)?, piece(&self.atom(to)?, 0)?);
-        let trees = self.beside.as_ref().is_some_and(|b| b.trees.contains(&var));
+        let trees = self.beside.as_ref().is_some_and(|b| b.known.trees.contains(&var));
         // What depends on a place of a row counts as the row's, though all lanes are at one place: it has to be short, too.
         let along = trees || self.lane_varying.contains(&var);
         if let (Piece::Uniform(from), Piece::Uniform(to), false) = (from, to, along) {
@@ -184,7 +171,7 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// Goes on if `cond` holds, else with one row after the other.
     pub fn unless_apart(&mut self, cond: Value<'ctx>) -> Result<(), EmitError> {
-        let Some(apart) = self.beside.as_ref().map(Lanes::apart) else {
+        let Some(apart) = self.beside.as_ref().map(|b| b.apart) else {
             return Err(EmitError::WrongValue("no rows side by side"));
         };
         let next = self.append();
@@ -271,25 +258,25 @@ impl<'ctx> Fun<'_, 'ctx> {
         at: &[Pieces<'ctx>],
     ) -> Result<(BufferTy, PointerValue<'ctx>, Vec<Pieces<'ctx>>), EmitError> {
         let (mut ty, base) = self.buffer(buffer)?;
-        let Some((memory, extents)) = self.beside.as_ref().and_then(|b| b.scratch.get(&buffer)) else {
-            return Ok((ty, base, at.to_vec()));
-        };
+        let part = self
+            .beside
+            .as_ref()
+            .and_then(|b| Some((*b.scratch.get(&buffer)?, b.known.scratch.get(&buffer)?)));
+        let Some((memory, extents)) = part else { return Ok((ty, base, at.to_vec())) };
         // The first axis is the workers'.
         let dims = std::mem::take(&mut ty.dims);
         let mut inside = Vec::new();
         for ((index, dim), extent) in at.iter().zip(dims).skip(1).zip(extents) {
             // What is read is there; what no lane reads may be anywhere.
-            let inner = match (piece(index, 0)?, can::extent(&dim) == ROWS) {
-                (p @ Piece::Vector(_), true) => {
-                    let v = self.vector(p)?;
-                    Piece::Vector(self.e.and(v, self.e.int_like(v, i64::from(ROWS) - 1)?)?)
-                }
-                (p, _) => p,
-            };
-            inside.push(Pieces::from_elem(inner, 1));
+            let within = |v| self.e.and(v, self.e.int_like(v, i64::from(ROWS) - 1)?);
+            inside.push(match (piece(index, 0)?, can::extent(&dim) == ROWS) {
+                (Piece::Uniform(v), true) => super::pieces::uniform(within(v)?),
+                (p, true) => Pieces::from_elem(Piece::Vector(within(self.vector(p)?)?), 1),
+                (p, false) => Pieces::from_elem(p, 1),
+            });
             ty.dims.push(Atom::int(i64::from(*extent)));
         }
-        Ok((ty, *memory, inside))
+        Ok((ty, memory, inside))
     }
 
     /// Before a store into scratch memory: goes on if each row's part has the place.
@@ -300,7 +287,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         }
         let dims = self.buffer_ty(buffer).map_or(&[][..], |t| &t.dims[..]);
         let known = |a: &Atom| match a {
-            Atom::Var(v) => beside.places.contains(v),
+            Atom::Var(v) => beside.known.places.contains(v),
             Atom::Const(_) => a.as_int().is_some_and(|n| n < i64::from(ROWS)),
         };
         let places = atoms.iter().zip(dims).skip(1).filter(|(a, d)| can::extent(d) == ROWS && !known(a));
