@@ -276,19 +276,29 @@ impl Facts {
             (ScalarOp::Le, [a, b], true) | (ScalarOp::Gt, [a, b], false) => self.less(*a, *b, 0),
             (ScalarOp::Ge, [a, b], true) | (ScalarOp::Lt, [a, b], false) => self.less(*b, *a, 0),
             (ScalarOp::Eq, [a, b], true) | (ScalarOp::Ne, [a, b], false) => {
-                match (self.root(*a), self.root(*b)) {
-                    // An operator of the table tells by an operand's type what equality is: that of
-                    // integers alone is identity, and sizes are all that it matters for.
-                    (Atom::Var(v), c @ Atom::Const(Scalar::I64(_)))
-                    | (c @ Atom::Const(Scalar::I64(_)), Atom::Var(v)) => {
-                        self.solve(v, c);
-                        self.equate(v, c);
-                    }
-                    (Atom::Var(v), Atom::Var(w)) if self.is_size(v) && self.is_size(w) && v != w => {
-                        self.equate(v.max(w), Atom::Var(v.min(w)));
-                    }
-                    _ => {}
-                }
+                self.equal(*a, *b);
+            }
+            _ => {}
+        }
+    }
+
+    /// Two sizes that are one number.
+    pub fn same_size(&mut self, a: Atom, b: Atom) {
+        [a, b].into_iter().filter_map(Atom::as_var).for_each(|v| self.at_least(v, 0));
+        self.equal(a, b);
+    }
+
+    fn equal(&mut self, a: Atom, b: Atom) {
+        match (self.root(a), self.root(b)) {
+            // An operator of the table tells by an operand's type what equality is: that of
+            // integers alone is identity, and sizes are all that it matters for.
+            (Atom::Var(v), c @ Atom::Const(Scalar::I64(_)))
+            | (c @ Atom::Const(Scalar::I64(_)), Atom::Var(v)) => {
+                self.solve(v, c);
+                self.equate(v, c);
+            }
+            (Atom::Var(v), Atom::Var(w)) if self.is_size(v) && self.is_size(w) && v != w => {
+                self.equate(v.max(w), Atom::Var(v.min(w)));
             }
             _ => {}
         }

@@ -33,46 +33,25 @@ pub(super) fn filter<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
     vector_box(b, Dim::rigid(ivar(count)), &item_ty, kept)
 }
 
-/// Item `i` as often as its count says. Its copies start where those of the items before it end; the
-/// places of all starts, spread to the right by a scan, say for each place which item it is.
+/// Item `i` as often as its count says: rows of copies, one after the other.
 pub(super) fn replicate_counts<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {
-    let (counts, n) = (c.base(0)?, c.count(b, 0)?);
-    let int = BaseTy::I64;
-    let counts = b.tabulate("count", int, &[n], Vec::new(), |b, at| {
-        let k = b.index(counts, at)?;
-        let natural = b.at_least_zero(k)?;
-        b.check(Trap::NegativeCount, natural, &[&[k], at])?;
-        b.check_room(&[k])?;
-        Ok(k)
+    let (counts, n, xs) = (c.base(0)?, c.count(b, 0)?, c.arg(1)?);
+    let item_ty = c.array(0, &[c.shape(1)?])?;
+    let ty = b.sigma("m", |d| item_ty.lifted(&Shape::of_dims([d])));
+    let rows = b.map_boxes("copies", (&[n], Contents::InOrder), &ArrTy::scalar(ty.clone()), |b, at| {
+        let count = b.index(counts, at)?;
+        let natural = b.at_least_zero(count)?;
+        b.check(Trap::NegativeCount, natural, &[&[count], at])?;
+        b.check_room(&[count])?;
+        let d = b.dim_of(count);
+        b.assume_natural(d.clone());
+        let item = b.cell(xs, at)?;
+        let row = b.map("copies", &[count], &item_ty, |_, _| Ok(item.clone()))?;
+        Ok(Val::boxed(ty.clone(), vec![Index::Dim(d)], row))
     })?;
-    let more = b.dim_of(n).add(&Dim::constant(1));
-    let more = b.size(&more)?;
-    let starts = b.scan_ints("start", n, ScalarOp::Add, ScanKind::Full, more, counts)?;
-    let total = b.index(starts, &[n])?;
-    if let Atom::Var(v) = total {
-        b.natural.insert(v);
-    }
-    let marks = b.tabulate("marks", int, &[total], Vec::new(), |_, _| Ok(Atom::int(0)))?;
-    let Atom::Var(marks) = marks else { return bug("marks that are no array") };
-    let axes = b.open_axes(&[n]);
-    let i = Atom::Var(axes[0].var);
-    let count = b.index(counts, &[i])?;
-    let start = b.index(starts, &[i])?;
-    let some = b.op(ScalarOp::Gt, &[count, Atom::int(0)])?;
-    let place = b.op(ScalarOp::Select, &[some, start, Atom::int(-1)])?;
-    let body = Body { stmts: b.close().stmts, results: vec![place, i] };
-    let ty = Ty { base: int, dims: vec![total] };
-    let scatter = Exp::Scatter { dests: vec![marks], axis: axes[0], body, combine: None };
-    let marks = b.bind("marks", ty, scatter)?;
-    let from = b.scan_ints("from", total, ScalarOp::Max2, ScanKind::Inclusive, total, marks)?;
-    let ty = c.array(0, &[c.shape(1)?])?;
-    let xs = c.arg(1)?;
-    let copies = b.map("copies", &[total], &ty, |b, at| {
-        let i = b.index(from, at)?;
-        b.cell(xs, &[i])
-    })?;
-    let d = b.dim_of(total);
-    vector_box(b, d, &ty, copies)
+    let Val::Ragged(rows) = rows else { return bug("a map of boxes that gives none") };
+    let (d, all) = b.whole_contents(&rows, &item_ty)?;
+    vector_box(b, d, &item_ty, all)
 }
 
 /// The boxes, if they are known one by one.

@@ -153,6 +153,10 @@ impl Simplifier<'_> {
     pub(super) fn view(&mut self, view: View, array: Var, place: &mut Place<'_>) -> Outcome {
         let from = &self.p.ty(array).dims;
         let to = &self.p.ty(place.pat[0]).dims;
+        // A vector of the elements of a vector: the two sizes are one from here on.
+        if let (View::Reshape { .. }, [m], [n]) = (&view, &from[..], &to[..]) {
+            self.facts.same_size(*m, *n);
+        }
         let same = self.facts.same_dims(from, to);
         let zero = |a: &Atom| a.as_int() == Some(0);
         let is_copy = match &view {

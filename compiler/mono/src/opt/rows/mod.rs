@@ -22,6 +22,8 @@
 //! wanted by both. A check of the join that straight-line code decides stays in the map, before all rows, as it was; one
 //! that needs more moves to the reader, if that cannot stop for another reason: of several that fail the same one is told.
 
+mod elements;
+
 use super::fuse::cost;
 use crate::ir::*;
 use crate::walk::{Copier, retype};
@@ -52,6 +54,8 @@ fn in_body(p: &mut Program, body: &mut Body) {
     }
     for k in (0..body.stmts.len()).rev() {
         if let Some(found) = Found::of(p, body, k) {
+            found.put(p, body, k);
+        } else if let Some(found) = elements::Found::of(p, body, k) {
             found.put(p, body, k);
         }
     }
