@@ -239,6 +239,7 @@ fn numbers_of(value: &Value) -> Vec<f64> {
         Atom::Scalar(Scalar::F32(x)) => vec![f64::from(x)],
         Atom::Scalar(Scalar::F64(x)) => vec![x],
         Atom::Scalar(Scalar::I64(x)) => vec![x as f64],
+        Atom::Scalar(Scalar::U8(x)) => vec![f64::from(x)],
         Atom::Box(contents) => numbers_of(&contents.value),
         other => panic!("no number: {other:?}"),
     };

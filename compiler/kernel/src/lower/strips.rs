@@ -219,6 +219,8 @@ impl Plan {
                 // What a round has just stored the next one waits for, if it is not longer than that takes.
                 (true, Innermost { rounds: true, .. }) => Some(self.number(Field::Rounds)),
                 (true, _) => Some(short.min(width.into())),
+                // Of rows side by side a multiple of that is reduced at once, each being read once for all.
+                (false, _) if self.shares_reads(body) => None,
                 // A copied row that fills all vectors in which it would be reduced is faster by itself.
                 (false, _) => Some(i64::from(schedule::lanes(shape.widest, self.number(Field::Reduced))) + 1),
             };
@@ -239,6 +241,23 @@ impl Plan {
             Atom::Const(_) => Some(found(None)),
             cond => Some(found(Some(cond))),
         })
+    }
+
+    /// Whether a body reduces what reductions of scalars make: machine code has several of these at once, in lanes.
+    fn shares_reads(&self, body: &mono::Body) -> bool {
+        let scalars = |s: &mono::Stmt| s.pat.iter().all(|v| self.flat.vars[*v].ty.is_scalar());
+        let long = |e: &mono::Exp| {
+            matches!(e, mono::Exp::Reduce { axis, .. }
+                if axis.size.as_int().is_none_or(|n| n > self.number(Field::Private)))
+        };
+        let inside = |b: &mono::Body| {
+            let straight = |s: &mono::Stmt| s.exp.bodies().is_empty() && !s.exp.can_stop();
+            b.stmts.iter().all(|s| scalars(s) && (straight(s) || long(&s.exp) && !s.exp.can_stop()))
+                && b.stmts.iter().any(|s| long(&s.exp))
+        };
+        body.stmts
+            .iter()
+            .any(|s| matches!(&s.exp, mono::Exp::Reduce { body, .. } if scalars(s) && inside(body)))
     }
 
     /// So many bytes for each of `n`, but no more than are of interest.

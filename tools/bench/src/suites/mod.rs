@@ -1,10 +1,10 @@
-//! Programs with ragged or row-wise work against C that is written to win.
+//! Programs with ragged or row-wise work, and some over whole arrays, against C that is written to win.
 //!
 //! A suite has a folder of programs, `NAME.remora`, with a C kernel beside each, `NAME.c` (`unseen/rows.h` and
 //! `rows/pieces.h` balance ragged rows over threads), a list of what they run on, and limits.
 //!
 //! Rows have the lengths of [`crate::ragged::rows`], but no row is empty: power law (Zipf's with exponent 1.5),
-//! equal, or one giant beside 2^20 tiny ones.
+//! equal, or one giant beside 2^20 tiny ones. Programs over whole arrays have one data set each.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -12,6 +12,7 @@
 //! | [`rows`] | what memory, or arithmetic, is to limit, and the lengths of rows are not |
 //! | [`subjects`] | what a line of a suite is, and how its data is made |
 //! | [`reference`] | what is right: plain loops in double precision |
+//! | [`whole`] | the same of programs over whole arrays |
 //! | [`measure`] | checks both sides, takes times and says what came out |
 
 pub mod measure;
@@ -19,6 +20,7 @@ pub mod reference;
 pub mod rows;
 pub mod subjects;
 pub mod unseen;
+pub mod whole;
 
 use crate::cases::named;
 use subjects::Subject;
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn programs_have_their_files() {
-        for (suite, count) in [(UNSEEN, 12), (ROWS, 14)] {
+        for (suite, count) in [(UNSEEN, 24), (ROWS, 14)] {
             let mut programs: Vec<&str> = suite.subjects.iter().map(|s| s.program).collect();
             programs.dedup();
             assert_eq!(programs.len(), count);

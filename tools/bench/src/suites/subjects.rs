@@ -2,23 +2,30 @@
 
 use super::reference::by_row;
 use crate::cases::{Array, Case, Dtype, Floor, Input, Source};
-use crate::data::{self, Given, atoms, splitmix};
+use crate::data::{self, atoms, splitmix};
 use crate::ragged::rows::{Rows, Sizes, below};
 use std::io;
 use std::path::Path;
 
-/// A program on rows of such lengths.
+/// A program on rows of such lengths, or on whole arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
-    /// `PROGRAM/LENGTHS`, which `--only` names.
+    /// `PROGRAM/LENGTHS`, or `PROGRAM` where there are no rows of several lengths; `--only` names it.
     pub key: &'static str,
     /// The name in the table.
     pub title: &'static str,
     /// `FOLDER/NAME`, the Remora and the C of which lie beside each other.
     pub program: &'static str,
-    pub(super) rows: Rows,
-    pub(super) sizes: Sizes,
-    pub(super) data: fn(&Ragged) -> Data,
+    pub(super) given: Given,
+}
+
+/// What a program runs on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Given {
+    /// Rows of such lengths.
+    Rows(Rows, Sizes, fn(&Ragged) -> Data),
+    /// Arrays whose sizes follow from a number, which is the second one if all is to be small.
+    Arrays([usize; 2], fn(usize) -> Data),
 }
 
 /// What a program is given, and what it must give.
@@ -39,7 +46,9 @@ fn scaled(sizes: Sizes, small: bool) -> Sizes {
     Sizes { rows: sizes.rows >> by, elements: sizes.elements >> by }
 }
 
-/// A line: folder, name, kind of lengths, title, those lengths, numbers of rows and items, and what makes its data.
+/// A line: folder, name, kind of lengths, title, those lengths, numbers of rows and items, and what makes its data. Or
+/// without lengths: folder, name, title, a number that all sizes follow from and the one for small sizes, and what makes
+/// the data.
 macro_rules! subject {
     (
         $folder:literal,
@@ -49,9 +58,19 @@ macro_rules! subject {
             key: concat!($name, "/", $lengths),
             title: $title,
             program: concat!($folder, "/", $name),
-            rows: $crate::ragged::rows::Rows::$rows,
-            sizes: $crate::ragged::rows::Sizes { rows: 1 << $r, elements: 1 << $e },
-            data: $data,
+            given: $crate::suites::subjects::Given::Rows(
+                $crate::ragged::rows::Rows::$rows,
+                $crate::ragged::rows::Sizes { rows: 1 << $r, elements: 1 << $e },
+                $data,
+            ),
+        }
+    };
+    ($folder:literal, $name:literal, $title:literal, $full:literal or $small:literal, $data:ident) => {
+        $crate::suites::subjects::Subject {
+            key: $name,
+            title: $title,
+            program: concat!($folder, "/", $name),
+            given: $crate::suites::subjects::Given::Arrays([$full, $small], $data),
         }
     };
 }
@@ -59,10 +78,15 @@ pub(super) use subject;
 
 impl Subject {
     pub fn data(&self, small: bool) -> Data {
-        let sizes = scaled(self.sizes, small);
-        // A row without items has no greatest one.
-        let lengths = self.rows.lengths(sizes).into_iter().map(|n| n.max(1) as f64).collect();
-        (self.data)(&Ragged { lengths })
+        match self.given {
+            Given::Rows(rows, sizes, data) => {
+                let sizes = scaled(sizes, small);
+                // A row without items has no greatest one.
+                let lengths = rows.lengths(sizes).into_iter().map(|n| n.max(1) as f64).collect();
+                data(&Ragged { lengths })
+            }
+            Given::Arrays(sizes, data) => data(sizes[usize::from(small)]),
+        }
     }
 
     /// The row of the bench that it is with this data.
@@ -91,20 +115,25 @@ impl Subject {
     fn size(&self, data: &Data) -> String {
         let most = data.inputs.iter().max_by_key(|(_, array, _)| array.len());
         let (items, dtype) = most.map_or((0, Dtype::F64), |(_, array, _)| (array.len(), array.dtype));
-        let rows = data.inputs.iter().find(|(name, ..)| name.contains("lengths"));
-        let rows = rows.map_or(data.output.shape[0], |(_, array, _)| array.len());
+        let shape = match (self.given, most) {
+            (Given::Arrays(..), Some((_, array, _))) => array.shape.iter().map(|n| count(*n)).collect(),
+            _ => vec![count(items)],
+        };
         let items = match data.computed {
             Some(n) => format!("{} computed", count(n)),
-            None => format!("{} {dtype}", count(items)),
+            None => format!("{} {dtype}", shape.join(" × ")),
         };
-        format!("{}: {} rows, {items}", self.rows.name(), count(rows))
+        let Given::Rows(rows, ..) = self.given else { return items };
+        let lengths = data.inputs.iter().find(|(name, ..)| name.contains("lengths"));
+        let number = lengths.map_or(data.output.shape[0], |(_, array, _)| array.len());
+        format!("{}: {} rows, {items}", rows.name(), count(number))
     }
 }
 
-/// A number of things, as a power of two or to three digits.
+/// A number of things, as a power of two if it is a large one, or to three digits.
 fn count(n: usize) -> String {
     match n {
-        _ if n.is_power_of_two() => format!("2^{}", n.ilog2()),
+        1024.. if n.is_power_of_two() => format!("2^{}", n.ilog2()),
         1_000_000.. => format!("{:.1} · 10^6", n as f64 / 1e6),
         _ => n.to_string(),
     }
@@ -125,12 +154,12 @@ impl Data {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write(&self, folder: &Path) -> io::Result<Vec<(&'static str, Given)>> {
+    pub fn write(&self, folder: &Path) -> io::Result<Vec<(&'static str, data::Given)>> {
         std::fs::create_dir_all(folder)?;
         let file = |(name, array, numbers): &(&'static str, Array, Vec<f64>)| {
             let path = folder.join(format!("{name}.npy"));
             data::write(&path, array, &atoms(array.dtype, numbers.iter().copied()))?;
-            Ok((*name, Given::File(path)))
+            Ok((*name, data::Given::File(path)))
         };
         self.inputs.iter().map(file).collect()
     }

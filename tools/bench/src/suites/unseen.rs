@@ -5,13 +5,15 @@
 
 use super::reference::{self, by_row};
 use super::subjects::{Data, Ragged, Subject, coarse, floats, ints, subject, vector};
+use super::whole;
 use crate::cases::{Array, Dtype};
 
 macro_rules! unseen {
     ($($line:tt)*) => { subject!("unseen", $($line)*) };
 }
 
-/// The list: numbers of rows, and of items in them, about.
+/// The list: numbers of rows, and of items in them, about. Then programs over whole arrays, with a number that their
+/// sizes follow from, at full size and at small.
 pub(super) const ALL: &[Subject] = &[
     unseen!("softmax" / "zipf", "softmax of rows", Power of 2^16, 2^24, softmax),
     unseen!("softmax" / "equal", "softmax of rows", Equal of 2^17, 2^24, softmax),
@@ -32,6 +34,18 @@ pub(super) const ALL: &[Subject] = &[
     unseen!("longest-word" / "zipf", "longest words of lines", Power of 2^17, 2^23, longest_word),
     unseen!("nearest-centre" / "equal", "nearest of 16 centres", Equal of 2^20, 2^23, nearest_centre),
     unseen!("solve-rows" / "equal", "systems of 8 equations", Equal of 2^17, 2^23, solve_rows),
+    unseen!("logistic", "gradient of a logistic regression", 0x4_0000 or 50, logistic),
+    unseen!("k-means", "one step of k-means", 0x8_0000 or 200, k_means),
+    unseen!("inverses", "inverses of 4 × 4 matrices", 0x8_0000 or 21, inverses),
+    unseen!("box-means", "means of boxes of 16 × 16", 2048 or 21, box_means),
+    unseen!("cholesky", "Cholesky's decomposition", 640 or 70, cholesky),
+    unseen!("local-alignment", "score of a local alignment", 4096 or 50, local_alignment),
+    unseen!("run-lengths", "runs decoded and corrected", 0x20_0000 or 100, run_lengths),
+    unseen!("rotate", "image turned, interpolated", 1536 or 21, rotate),
+    unseen!("equalise", "histogram equalised", 4096 or 21, equalise),
+    unseen!("best-match", "row maxima of a product", 2048 or 21, best_match),
+    unseen!("primes", "number of primes", 10_000_000 or 1000, primes),
+    unseen!("shortest-paths", "shortest paths of all pairs", 512 or 70, shortest_paths),
 ];
 
 fn softmax(rows: &Ragged) -> Data {
@@ -152,4 +166,127 @@ fn solve_rows(rows: &Ragged) -> Data {
     let inputs =
         vec![("a", Array::new(Dtype::F64, &[n, d, d]), a), ("b", Array::new(Dtype::F64, &[n, d]), b)];
     Data::new(inputs, Array::new(Dtype::F64, &[n, d]), wanted, (0.0, 1e-12))
+}
+
+fn logistic(n: usize) -> Data {
+    let d = 32;
+    let (points, weights) = (floats(n * d, 51), floats(d, 52));
+    let labels = ints(n, 2, 53);
+    let wanted = whole::gradient(&points, &labels, &weights);
+    let inputs = vec![
+        ("points", Array::new(Dtype::F64, &[n, d]), points),
+        vector("labels", Dtype::F64, labels),
+        vector("weights", Dtype::F64, weights),
+    ];
+    Data::new(inputs, Array::new(Dtype::F64, &[d]), wanted, (0.0, 1e-12))
+}
+
+fn k_means(n: usize) -> Data {
+    let (d, k) = (8, 64);
+    // Distances and sums are exact: what is nearest is no matter of rounding.
+    let (points, centres) = (coarse(n * d, 54), coarse(k * d, 55));
+    let wanted = whole::k_means(&points, &centres, d);
+    let inputs = vec![
+        ("points", Array::new(Dtype::F64, &[n, d]), points),
+        ("centres", Array::new(Dtype::F64, &[k, d]), centres),
+    ];
+    Data::new(inputs, Array::new(Dtype::F64, &[k, d]), wanted, (0.0, 1e-14))
+}
+
+fn inverses(n: usize) -> Data {
+    let mut a = floats(n * 16, 56);
+    for matrix in a.chunks_mut(16) {
+        (0..4).for_each(|i| matrix[i * 5] += 4.0);
+    }
+    let wanted = a.chunks(16).flat_map(|matrix| whole::inverse(matrix, 4)).collect();
+    let array = Array::new(Dtype::F64, &[n, 4, 4]);
+    Data::new(vec![("a", array.clone(), a)], array, wanted, (0.0, 1e-12))
+}
+
+fn box_means(n: usize) -> Data {
+    let (h, w, side) = (n, n + 5, 16);
+    let image = floats(h * w, 57);
+    let wanted = whole::box_means(&image, w, side);
+    let inputs = vec![("image", Array::new(Dtype::F64, &[h, w]), image)];
+    // Of sums of all pixels a few are left.
+    Data::new(inputs, Array::new(Dtype::F64, &[h + 1 - side, w + 1 - side]), wanted, (0.0, 1e-10))
+}
+
+fn cholesky(n: usize) -> Data {
+    let mut a = floats(n * n, 58);
+    for i in 0..n {
+        a[i * n + i] += n as f64;
+        (0..i).for_each(|j| a[i * n + j] = a[j * n + i]);
+    }
+    let wanted = whole::cholesky(&a, n);
+    let array = Array::new(Dtype::F64, &[n, n]);
+    Data::new(vec![("a", array.clone(), a)], array, wanted, (0.0, 1e-12))
+}
+
+fn local_alignment(n: usize) -> Data {
+    // The other sequence has the same parts in another order, and one letter in four is drawn anew.
+    let (a, other, kept) = (ints(n, 4, 59), ints(n, 4, 60), ints(n, 4, 61));
+    let b: Vec<f64> = (0..n).map(|i| if kept[i] > 0.0 { a[(i + n / 3) % n] } else { other[i] }).collect();
+    let wanted = vec![whole::local_alignment(&a, &b)];
+    let inputs = vec![vector("a", Dtype::U8, a), vector("b", Dtype::U8, b)];
+    Data::new(inputs, Array::new(Dtype::I64, &[]), wanted, (0.0, 0.0))
+}
+
+fn run_lengths(n: usize) -> Data {
+    let levels: Vec<f64> = floats(n, 62).into_iter().map(f64::abs).collect();
+    let counts = ints(n, 16, 63);
+    let decoded = levels.iter().zip(&counts).flat_map(|(x, count)| vec![x.powf(1.0 / 2.2); *count as usize]);
+    let wanted: Vec<f64> = decoded.collect();
+    let output = Array::new(Dtype::F32, &[wanted.len()]);
+    let inputs = vec![vector("levels", Dtype::F32, levels), vector("counts", Dtype::I64, counts)];
+    Data::new(inputs, output, wanted, (1e-5, 0.0))
+}
+
+fn rotate(n: usize) -> Data {
+    let (h, w) = (n, n / 3 * 4);
+    let image = floats(h * w, 64);
+    let wanted = whole::rotated(&image, w, 0.5);
+    let array = Array::new(Dtype::F64, &[h, w]);
+    Data::new(vec![("image", array.clone(), image)], array, wanted, (0.0, 1e-10))
+}
+
+fn equalise(n: usize) -> Data {
+    // Dark pixels are more frequent than bright ones.
+    let image: Vec<f64> = floats(n * n, 65).into_iter().map(|x| (256.0 * x * x).min(255.0).floor()).collect();
+    let wanted = whole::equalised(&image);
+    let array = Array::new(Dtype::U8, &[n, n]);
+    Data::new(vec![("image", array.clone(), image)], array, wanted, (0.0, 0.0))
+}
+
+fn best_match(n: usize) -> Data {
+    let (m, d) = (n, 128);
+    let (queries, keys) = (coarse(n * d, 66), coarse(m * d, 67));
+    let wanted = queries.chunks(d).map(|query| whole::best_match(query, &keys)).collect();
+    let inputs = vec![
+        ("queries", Array::new(Dtype::F32, &[n, d]), queries),
+        ("keys", Array::new(Dtype::F32, &[m, d]), keys),
+    ];
+    Data::new(inputs, Array::new(Dtype::F32, &[n]), wanted, (0.0, 0.0))
+}
+
+fn primes(limit: usize) -> Data {
+    let inputs = vec![("limit", Array::new(Dtype::I64, &[]), vec![limit as f64])];
+    let wanted = vec![whole::primes(limit)];
+    let data = Data::new(inputs, Array::new(Dtype::I64, &[]), wanted, (0.0, 0.0));
+    Data { computed: Some(limit), ..data }
+}
+
+fn shortest_paths(n: usize) -> Data {
+    // About eight edges from each node, and one that makes a circle of all.
+    let (lengths, there) = (floats(n * n, 68), ints(n * n, n, 69));
+    let edge = |(i, j): (usize, usize)| match (j + n - i) % n {
+        0 => 0.0,
+        1 => 1.0,
+        _ if there[i * n + j] < 8.0 => lengths[i * n + j].abs(),
+        _ => f64::INFINITY,
+    };
+    let edges: Vec<f64> = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(edge).collect();
+    let wanted = whole::shortest_paths(&edges, n);
+    let array = Array::new(Dtype::F64, &[n, n]);
+    Data::new(vec![("edges", array.clone(), edges)], array, wanted, (0.0, 0.0))
 }

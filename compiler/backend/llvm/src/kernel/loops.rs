@@ -2,11 +2,11 @@
 //!
 //! | how | code |
 //! | --- | --- |
-//! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`) |
+//! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`); inside of lanes several at once (`super::jam`) |
 //! | `unroll` | the iterations written out |
 //! | `lanes w` | a loop of `w` lanes; loops of fewer lanes for what is left; at last one by one, or masked (`super::tail`) |
 //! | `scan w` | a loop of `w` lanes, whose prefixes `super::scan` makes; then one by one |
-//! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one |
+//! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one (`super::jam`) |
 //!
 //! All loops of a `lanes`, `scan` or `jam` loop are the same body emitted again, on other pieces
 //! (`super::pieces`). Where the body cannot run that way (`super::vary` says), the loop is a `seq`; and one whose iterations are
@@ -20,7 +20,7 @@
 
 use super::Fun;
 use super::counted::{Loop, Sum, Sums, Values};
-use super::pieces::{Piece, Pieces};
+use super::pieces::Pieces;
 use super::stmt::{close, values_of};
 use super::vary::{self, Known};
 use crate::error::EmitError;
@@ -78,6 +78,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                     return Ok(());
                 }
             }
+            How::Seq if self.jam_in_lanes(&l)? => return Ok(()),
             How::Lanes(w) if self.lanes.is_none() => {
                 if let Some((set, sums)) = self.can_be_in_lanes(w, &l) {
                     self.lane_varying.extend(set);
@@ -220,27 +221,6 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             self.e.sub(n, self.e.urem(n, self.i64(i64::from(step)).into())?)?
         };
         Ok(self.e.builder.build_int_nsw_add(from, super::int(whole)?, "")?)
-    }
-
-    // ---- jam ----
-
-    fn jammed(&mut self, k: u32, l: &Loop<'_, 'ctx>) -> Result<(), EmitError> {
-        let end = self.whole_steps((l.from, l.to), k)?;
-        self.jam = k as usize;
-        self.writes_lines = false;
-        self.counted(l.from, end, k, Vec::new(), &mut |f, i, _| {
-            let pieces = (0..k)
-                .map(|t| {
-                    let i = f.e.builder.build_int_nsw_add(i, f.i64(i64::from(t)), "")?;
-                    Ok(Piece::Uniform(i.into()))
-                })
-                .collect::<Result<Pieces<'ctx>, EmitError>>()?;
-            f.env.insert(l.var, pieces);
-            f.block(l.body)?;
-            Ok(Vec::new())
-        })?;
-        self.jam = 1;
-        self.serial(&Loop { from: end, ..*l }, Vec::new())
     }
 
     // ---- lanes ----

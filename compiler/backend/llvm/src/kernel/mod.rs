@@ -17,6 +17,7 @@
 //! | `vary` | nothing: it finds what depends on the variable of a parallel loop |
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
+//! | `jam` | several iterations at once |
 //! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
 //! | `predicate` | branches that lanes take each for itself |
 //! | `constants` | many stores of constants, as one copy |
@@ -37,6 +38,7 @@ mod beside;
 mod chain;
 mod constants;
 mod counted;
+mod jam;
 mod keep;
 mod loops;
 mod memory;

@@ -2,6 +2,7 @@
 
 mod beside;
 mod edges;
+mod jam;
 mod keep;
 mod lanes;
 mod own;
