@@ -148,6 +148,8 @@ fields! {
         "bytes from which on what is transposed or scanned is written past the caches";
     ScanParts "scan.parts" CpuCode 1..=16, 4:
         "vectors that are scanned at once";
+    Accumulators "lanes.accumulators" CpuCode 1..=32, 8:
+        "vectors that loops in lanes add up at once where several of their own share what they read";
     RaggedParts "ragged.parts" CpuCode 1..=8, 4, power:
         "registers of a ragged row's last vector";
     RaggedOps "ragged.ops" CpuCode 0..=256, 8:
@@ -424,6 +426,7 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
                 }
                 How::Lanes(_) if body.iter().any(|s| matches!(s.kind, StmtKind::For { .. })) => {
                     read.insert(Field::FewestLanes);
+                    read.insert(Field::Accumulators);
                 }
                 How::Lanes(_) | How::Jam(_) | How::Seq | How::Unroll => {}
             }

@@ -171,12 +171,13 @@ fn a_row_that_is_read_for_each_of_a_few_is_copied_for_lanes() {
             ),
         )
     };
-    for axis in ["%n.0", "64"] {
+    // However long it is: several of the few are added up at once.
+    for axis in ["%n.0", "64", "1000"] {
         let copied = distances(axis, "5");
         assert!(copied.contains("%row.") && copied.contains("(for seq %strip"), "{copied}");
     }
-    // Not where that is done for fewer than four, nor a row that is too long for registers and fills all vectors in which it would be added up.
-    for (axis, few) in [("%n.0", "3"), ("65", "5")] {
+    // Not where that is done for fewer than four, nor a row of which a strip fills the cache.
+    for (axis, few) in [("%n.0", "3"), ("100000", "5")] {
         let text = distances(axis, few);
         assert!(!text.contains("%row."), "{text}");
     }

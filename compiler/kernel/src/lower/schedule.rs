@@ -90,6 +90,8 @@ pub(crate) struct Shape {
     pub loops: bool,
     /// There are branches that lanes take apart from one another, if only at the edges of arrays.
     pub branches: bool,
+    /// … and take other than by a mask.
+    pub unmasked: bool,
     /// What it reads once for each point, and what inside its loops.
     pub reads: Reads,
     pub inner: Reads,
@@ -122,6 +124,7 @@ pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
             alike: true,
             loops: false,
             branches: false,
+            unmasked: false,
             reads: Reads::default(),
             inner: Reads::default(),
             widest: 1,
@@ -295,11 +298,14 @@ impl Scan<'_> {
             Exp::If { cond, then, otherwise } => {
                 // An `if` that all lanes decide alike, or all but those at an edge; or one whose branches may run for some of
                 // them.
+                let masked = can_predicate(then, self.tys) && can_predicate(otherwise, self.tys);
                 if varies && !inner && self.agrees(*cond) {
                     self.shape.branches = true;
-                } else if varies && !(can_predicate(then, self.tys) && can_predicate(otherwise, self.tys)) {
+                    self.shape.unmasked |= !masked;
+                } else if varies && !masked {
                     self.refuse();
                     self.shape.branches = true;
+                    self.shape.unmasked = true;
                 }
                 self.body(then, inner);
                 self.body(otherwise, inner);
@@ -404,7 +410,7 @@ impl Shape {
     /// In how many lanes straight-line code may run along the variable, if at all: where most of its reads are contiguous.
     /// Several vectors hide the latency of the combination.
     pub fn in_lanes(&self, schedule: impl Fn(Field) -> i64) -> Option<u32> {
-        (self.lanes && !self.loops && !self.branches && self.reads_pay())
+        (self.lanes && !self.loops && !self.unmasked && self.reads_pay())
             .then(|| vectors(self, schedule(Field::Reduced), schedule(Field::LongBody)))
     }
 

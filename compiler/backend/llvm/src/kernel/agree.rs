@@ -5,7 +5,8 @@
 //!
 //! for i by 16: if (i + 1 ≥ n) = (i + 16 ≥ n)       the first lane and the last
 //!              then: one condition, j … j + 15, a load of consecutive elements
-//!              else: the same with a condition for each lane, and a gather; or, where there are branches, lane by lane
+//!              else: the same with a condition for each lane, and a gather; or, where there are branches, lane by lane;
+//!                    of a reduction or a scan, each branch for the lanes that take it
 //! ```
 
 use super::Fun;
@@ -18,17 +19,20 @@ use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use remc_base::ops::ScalarOp;
 use remc_kernel::agree::{Agree, agree};
-use remc_kernel::ir::{Atom, StmtKind, Var};
+use remc_kernel::ir::{Atom, Stmt, StmtKind, Var};
+use remc_kernel::predicate::can_predicate;
+use rustc_hash::FxHashSet;
 
 impl<'a, 'ctx> Fun<'a, 'ctx> {
     /// What is to be asked of the lanes of a loop. Jammed iterations may each have another answer: nothing of them.
-    /// Lanes that disagree on a branch run one by one, which accumulators in lanes cannot.
+    /// Lanes that disagree on a branch run one by one, which accumulators in lanes cannot; those take both branches, if
+    /// these can be masked.
     pub fn agree_on(&self, l: &Loop<'_, 'ctx>) -> Agree {
         if self.jam > 1 {
             return Agree::default();
         }
         let mut found = agree(self.p, l.var, l.carried, l.body);
-        if found.is_late || !l.carried.is_empty() {
+        if found.is_late || !l.carried.is_empty() && !can_mask(l.body, &found.branches) {
             found.branches.clear();
         }
         found
@@ -68,7 +72,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let end = self.here()?;
         self.jump(join)?;
         self.position(no);
-        let apart = if agree.branches.is_empty() {
+        let apart = if agree.branches.is_empty() || !l.carried.is_empty() {
             self.env.insert(l.var, vector);
             emit(self)?
         } else {
@@ -125,4 +129,17 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let args = args.iter().map(first).collect::<Result<Vec<_>, _>>()?;
         Ok(Some(super::pieces::uniform(self.e.op(op, &tys, &args)?)))
     }
+}
+
+/// Whether all branches of a block on these conditions can run under masks.
+fn can_mask(block: &[Stmt], conds: &FxHashSet<Var>) -> bool {
+    block.iter().all(|s| {
+        let own = match &s.kind {
+            StmtKind::If { cond: Atom::Var(c), then, otherwise, .. } if conds.contains(c) => {
+                can_predicate(then) && can_predicate(otherwise)
+            }
+            _ => true,
+        };
+        own && s.kind.blocks().into_iter().all(|b| can_mask(b, conds))
+    })
 }

@@ -1,7 +1,8 @@
 //! Loops of which several iterations run at once, and share the loops inside.
 //!
 //! A `jam k` loop of the program does so by itself. In a loop in lanes, a loop that reduces what a loop inside of it makes
-//! does, too: alone, an inner loop is one chain of operations, each of which waits for the one before.
+//! does, too: alone, an inner loop is one chain of operations, each of which waits for the one before. A processor's two
+//! multipliers give a result in four cycles, so eight vectors (`lanes.accumulators`) keep them busy.
 //!
 //! ```text
 //! for j in 0..m carrying top {                  for j in 0..m by 4 carrying top {
@@ -20,11 +21,9 @@ use super::pieces::{Piece, Pieces, piece};
 use super::vary::{self, Known};
 use crate::error::EmitError;
 use remc_kernel::ir::{Exp, How, Stmt, StmtKind, Var};
+use remc_kernel::schedule::Field;
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
-
-/// Registers that keep a processor's multipliers busy: each result takes four cycles or five, and there are two.
-const ACCUMULATORS: u32 = 8;
 
 /// The iterations that run at once inside of lanes, and what of a body they do together.
 struct Jam<'l> {
@@ -102,7 +101,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         {
             return None;
         }
-        let iterations = ACCUMULATORS / (lanes / native);
+        let iterations = self.schedule[Field::Accumulators] as u32 / (lanes / native);
         let mut carried: FxHashSet<Var> = l.carried.iter().map(|c| c.param).collect();
         let (mut together, mut in_order) = (Vec::new(), Vec::new());
         for s in l.body {

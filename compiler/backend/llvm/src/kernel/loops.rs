@@ -89,8 +89,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let params = carried.iter().map(|c| c.param);
                 let sums = self.sums(carried).filter(|s| Self::scannable(s));
                 let phases = scan::phases(carried, body, next).ok();
+                let agree = self.agree_on(&l);
+                let known =
+                    Known { branches: Some(&agree.branches), predicate: self.jam == 1, ..Known::default() };
                 if let (Some(set), Some(sums), Some(phases)) =
-                    (vary::varying(var, params, body, &Known::default()), sums, phases)
+                    (vary::varying(var, params, body, &known), sums, phases)
                 {
                     self.lane_varying.extend(set);
                     return self.scan(w, &l, &sums, &phases);

@@ -16,7 +16,7 @@
 //! More lanes than a register has are scanned register by register. What is left over runs one by one.
 
 use super::Fun;
-use super::counted::{Loop, Sum, Sums};
+use super::counted::{Loop, Sum, Sums, Values};
 use super::pieces::{Piece, Pieces, piece};
 use crate::error::EmitError;
 use crate::values::Value;
@@ -48,7 +48,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         sums: &Sums,
         phases: &Phases<'_>,
     ) -> Result<(), EmitError> {
-        let Loop { var, from, to, carried, next, .. } = *l;
+        let Loop { from, to, carried, .. } = *l;
         let native = |ty: BaseTy| self.host.lanes(ty.bits()).max(2);
         let w = self.scanned_at_once(w, sums);
         let parts: Vec<u32> = sums.iter().map(|(_, ty, _)| native(*ty).min(w)).collect();
@@ -59,31 +59,11 @@ impl<'ctx> Fun<'_, 'ctx> {
         };
         let carries = init.into_iter().zip(&parts).map(spread).collect::<Result<Vec<_>, _>>()?;
         let end = self.whole_steps((from, to), w)?;
+        let agree = self.agree_on(l);
         let carries = self.counted(from, end, w, carries, &mut |f, i, carries| {
             f.lanes = Some(w);
-            f.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
-            phases.before.iter().try_for_each(|s| f.stmt(s))?;
-            let mut all = Vec::new();
-            for (k, sum) in sums.iter().enumerate() {
-                let items = f.atom(phases.items[k])?;
-                let (mut before, mut with, mut carry) = (Pieces::new(), Pieces::new(), Vec::new());
-                for (t, c) in carries[k].iter().enumerate() {
-                    let item = f.vector(piece(&items, t)?)?;
-                    let prefixes = f.prefixes(item, *c, *sum, parts[k])?;
-                    before.push(Piece::Vector(prefixes.exclusive));
-                    with.push(Piece::Vector(prefixes.inclusive));
-                    carry.push(prefixes.carry);
-                }
-                f.env.insert(carried[k].param, before);
-                if let Some(Atom::Var(v)) = next.get(k) {
-                    f.env.insert(*v, with);
-                }
-                all.push(carry);
-            }
-            // Prefixes are written one line after the other, and past the caches where they are many.
-            let around = std::mem::replace(&mut f.writes_lines, true);
-            phases.after.iter().try_for_each(|s| f.stmt(s))?;
-            f.writes_lines = around;
+            let all =
+                f.agreeing(l, &agree, (i, w), &mut |f| f.scanned(l, sums, phases, (&parts, carries)))?;
             f.lanes = None;
             Ok(all)
         })?;
@@ -94,6 +74,39 @@ impl<'ctx> Fun<'_, 'ctx> {
         };
         let rest = carries.into_iter().map(first).collect::<Result<Vec<_>, _>>()?;
         self.serial(&Loop { from: end, ..*l }, rest)
+    }
+
+    /// The iterations of a vector after these carries, scanned in parts of so many lanes; what they carry on.
+    fn scanned(
+        &mut self,
+        l: &Loop<'_, 'ctx>,
+        sums: &Sums,
+        phases: &Phases<'_>,
+        (parts, carries): (&[u32], &[Vec<Value<'ctx>>]),
+    ) -> Result<Values<'ctx>, EmitError> {
+        phases.before.iter().try_for_each(|s| self.stmt(s))?;
+        let mut all = Vec::new();
+        for (k, sum) in sums.iter().enumerate() {
+            let items = self.atom(phases.items[k])?;
+            let (mut before, mut with, mut carry) = (Pieces::new(), Pieces::new(), Vec::new());
+            for (t, c) in carries[k].iter().enumerate() {
+                let item = self.vector(piece(&items, t)?)?;
+                let prefixes = self.prefixes(item, *c, *sum, parts[k])?;
+                before.push(Piece::Vector(prefixes.exclusive));
+                with.push(Piece::Vector(prefixes.inclusive));
+                carry.push(prefixes.carry);
+            }
+            self.env.insert(l.carried[k].param, before);
+            if let Some(Atom::Var(v)) = l.next.get(k) {
+                self.env.insert(*v, with);
+            }
+            all.push(carry);
+        }
+        // Prefixes are written one line after the other, and past the caches where they are many.
+        let around = std::mem::replace(&mut self.writes_lines, true);
+        phases.after.iter().try_for_each(|s| self.stmt(s))?;
+        self.writes_lines = around;
+        Ok(all)
     }
 
     /// The prefixes of the lanes of a vector, `n` at a time, after a carry in `n` lanes.

@@ -181,3 +181,39 @@ fn long_results_go_past_the_caches() {
         assert_eq!(ir.contains("!nontemporal"), ir.contains("sfence"));
     }
 }
+
+/// What is scanned, or reduced in lanes, is something else at an end of its array: vectors whose lanes agree choose once.
+#[test]
+fn branches_at_the_edges() {
+    let edges = [
+        ("(op < %i 1)", "(op - %i 1)"),
+        ("(op >= %i %last)", "(op + %i 1)"),
+        ("(op < %i %third)", "(op - %i %third)"),
+    ];
+    for ty in [BaseTy::I64, BaseTy::I32, BaseTy::F32] {
+        for (cond, index) in edges {
+            let item = format!(
+                "(let (%c bool) {cond} p0)
+                 (if %c (then (let (%e TY) (load %as 0 0) p0)) (else (let (%j int) {index} p0) (let (%x0 TY) (load %xs %j) p0)
+                   (let (%y0 TY) (load %as 0 %j) p0) (let (%z TY) (op max2 %x0 %y0) p0)) (((%x TY) %e %z)) p0)"
+            );
+            let other =
+                item.replace("%c", "%d").replace("%e ", "%f ").replace("%j", "%h").replace("%x0", "%x1");
+            let other = other
+                .replace("%y0", "%y1")
+                .replace("%z", "%z1")
+                .replace("(%x TY)", "(%v TY)")
+                .replace("%i", "%k");
+            let text = format!(
+                "(let (%o TY) (load %as 0 0) p0) (let (%last int) (op - %n 1) p0) (let (%third int) (op quotient %n 3) p0)
+                 (for (scan 8) %i (upto 0 %n) (((%s TY) (%r TY) %o max2)) {item}
+                   (let (%q TY) (op max2 %s %x) p0) (store %ys (%i) %q p0) (next %q) p0)
+                 (for (lanes 16) %k (upto 0 %n) (((%acc TY) (%all TY) %o max2)) {other}
+                   (let (%next TY) (op max2 %acc %v) p0) (next %next) p0)
+                 (for seq %w1 (upto 0 %n) () (store %cs (0 %w1) %all p0) (store %cs (1 %w1) %r p0) (next) p0)"
+            );
+            let p = program_of(ty.name(), &text);
+            agree(&p, sizes(8).map(|n| arrays(ty, ScalarOp::Add, 2, n)));
+        }
+    }
+}

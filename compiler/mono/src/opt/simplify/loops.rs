@@ -1,6 +1,10 @@
-//! Loops of no or one iteration, and loop state that never changes.
+//! Loops of no or one iteration, loops that count, and loop state that never changes.
 //!
 //! ```text
+//! (let (%k %s) (while ((%i 0) (%a %x))                                     (let (%s) (for %j %n ((%a %x))
+//!   (let (%c) (op < %i %n)) (give %c)                                        (let (%b) (op + %a %j)) (give %b)))
+//!   (let (%b) (op + %a %i)) (let (%i2) (op + %i 1)) (give %i2 %b)))        %k = %n, which is not negative
+//!
 //! (let (%s) (for %i 1 ((%a %x)) (let (%b) (op + %a %i)) (give %b)))        (let (%s) (op + %x 0))
 //!
 //! (let (%s %t) (for %i %n ((%a %x) (%k %y))                                (let (%s) (for %i %n ((%a %x))
@@ -9,7 +13,8 @@
 
 use super::{Outcome, Place, Simplifier, keep_slots};
 use crate::ir::*;
-use remc_base::Scalar;
+use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Scalar};
 
 impl Simplifier<'_> {
     pub(super) fn for_loop(
@@ -46,7 +51,65 @@ impl Simplifier<'_> {
             return Outcome::Atoms(state.into_iter().map(|s| s.1).collect());
         }
         let body = self.scope(body, |_| {});
-        Outcome::Keep(Exp::While { state, cond, body })
+        match self.counter(&state, &cond, &body) {
+            Some((k, to)) => self.counted(k, to, (state, body), place),
+            None => Outcome::Keep(Exp::While { state, cond, body }),
+        }
+    }
+
+    /// The state that counts from what is not negative, one by one, while it is less than something that the loop leaves
+    /// alone; and that.
+    fn counter(&self, state: &[(Var, Atom)], cond: &Body, body: &Body) -> Option<(usize, Atom)> {
+        let [Stmt { pat, exp: Exp::Op(op, args), .. }] = &cond.stmts[..] else { return None };
+        let (counter, to) = match (op, &args[..]) {
+            (ScalarOp::Lt, [k, n]) | (ScalarOp::Gt, [n, k]) => (k.as_var()?, *n),
+            _ => return None,
+        };
+        let k = state.iter().position(|(v, _)| *v == counter)?;
+        let next = body.results[k];
+        let counts = body.stmts.iter().any(|s| {
+            s.pat.iter().any(|v| Atom::Var(*v) == next)
+                && matches!(&s.exp, Exp::Op(ScalarOp::Add, args) if args[..] == [Atom::Var(counter), Atom::int(1)])
+        });
+        let fine = cond.results[..] == [Atom::Var(pat[0])]
+            && counts
+            && self.base(state[k].1) == BaseTy::I64
+            && state.iter().all(|(v, _)| Atom::Var(*v) != to)
+            && self.facts.compare(ScalarOp::Ge, state[k].1, Atom::int(0)) == Some(true)
+            && (state.len() > 1 || !body.can_stop());
+        fine.then_some((k, to))
+    }
+
+    /// A loop over an axis for one whose state `k` counts up to `to`.
+    fn counted(
+        &mut self,
+        k: usize,
+        to: Atom,
+        (mut state, mut body): (Vec<(Var, Atom)>, Body),
+        place: &mut Place<'_>,
+    ) -> Outcome {
+        let (counter, from) = state.remove(k);
+        body.results.remove(k);
+        let number = |s: &mut Self, op, args, out: &mut Vec<Stmt>| {
+            let v = s.p.fresh("rounds", Ty::int());
+            s.emit_op(v, op, args, place.prov, out);
+            s.resolve(v.into())
+        };
+        // Where it ends, and how often it runs: a difference of two numbers that are not negative.
+        let end = match self.facts.compare(ScalarOp::Ge, to, from) {
+            Some(true) => to,
+            _ => number(self, ScalarOp::Max2, vec![to, from], place.out),
+        };
+        let size = number(self, ScalarOp::Sub, vec![end, from], place.out);
+        let last = place.pat.remove(k);
+        self.bind(last, end, place.prov, place.out);
+        if state.is_empty() {
+            return Outcome::Gone;
+        }
+        let axis = Axis { var: self.p.fresh("i", Ty::int()), size };
+        let count = Exp::Op(ScalarOp::Add, vec![axis.var.into(), from]);
+        body.stmts.insert(0, Stmt { pat: vec![counter], exp: count, prov: place.prov });
+        Outcome::Keep(Exp::For { axis, state, body })
     }
 
     /// State whose next value is itself, or what it starts with.
@@ -116,5 +179,51 @@ pub(in crate::opt) fn identical(a: Atom, b: Atom) -> bool {
     match (a, b) {
         (Atom::Const(a), Atom::Const(b)) => a.ty() == b.ty() && a.to_bits64() == b.to_bits64(),
         _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::shorthand::{after, program, shape};
+    use super::super::simplify;
+
+    /// A sum of what a counter was, from `from` on, while `cond` of `%i` and the sum `%a`; then what the counter is.
+    fn sums(from: &str, cond: &str, step: &str) -> String {
+        let body = format!(
+            "(let ((%m int)) (op - %n 3))
+             (let ((%k int) (%s int)) (while (((%i int) {from}) ((%a int) %one))
+               (cond (let ((%c bool)) (op {cond})) (give %c))
+               (do (let ((%b int)) (op + %a %i)) (let ((%j int)) (op {step})) (give %j %b))))
+             (give %k %s)"
+        );
+        let params = "(%one int) (%n int) (%xs float %n)";
+        shape(&after(program(params, 2, &body), &[simplify, simplify]))
+    }
+
+    #[test]
+    fn loops_that_count() {
+        for (from, cond) in
+            [("0", "< %i %n"), ("2", "< %i %n"), ("0", "> %n %i"), ("%n", "< %i %one"), ("0", "< %i %m")]
+        {
+            assert_eq!(sums(from, cond, "+ %i 1"), "for", "{from} {cond}");
+        }
+        // Two counters, the second of which nobody asks about.
+        assert_eq!(sums("0", "< %i 1", "+ %i 1"), "");
+    }
+
+    #[test]
+    fn loops_that_end_otherwise() {
+        for (from, cond, step) in [
+            // From where is not known, or before 0; another end or step; what ends it changes.
+            ("%m", "< %i %n", "+ %i 1"),
+            ("-1", "< %i %n", "+ %i 1"),
+            ("0", "<= %i %n", "+ %i 1"),
+            ("0", "< %i %n", "+ %i 2"),
+            ("0", "< %i %n", "+ %a 1"),
+            ("2", "< %a %n", "+ %i 1"),
+            ("%n", "> %i 0", "- %i 1"),
+        ] {
+            assert_eq!(sums(from, cond, step), "while:2", "{from} {cond} {step}");
+        }
     }
 }
