@@ -173,10 +173,16 @@ impl Flattener {
                 if let Some(stmts) = ahead::ahead(self, s, *axis, state, body) {
                     return self.stmts(&stmts, out);
                 }
-                Exp::For { axis: *axis, state: state.clone(), body: self.body(body)? }
+                if rounds::looped(self, s, out)? {
+                    return Ok(());
+                }
+                self.host_loop(s)?
             }
-            E::While { state, cond, body } => {
-                Exp::While { state: state.clone(), cond: self.body(cond)?, body: self.body(body)? }
+            E::While { .. } => {
+                if rounds::looped(self, s, out)? {
+                    return Ok(());
+                }
+                self.host_loop(s)?
             }
             E::Map { axes, body } => return self.map(&s.pat, axes, body, s.prov, out),
             E::Reduce { axis, body, op } => {
@@ -206,6 +212,19 @@ impl Flattener {
         };
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         Ok(())
+    }
+
+    /// A loop of the host, whose rounds run in parallel.
+    fn host_loop(&mut self, s: &mono::Stmt) -> F<Exp> {
+        match &s.exp {
+            mono::Exp::For { axis, state, body } => {
+                Ok(Exp::For { axis: *axis, state: state.clone(), body: self.body(body)? })
+            }
+            mono::Exp::While { state, cond, body } => {
+                Ok(Exp::While { state: state.clone(), cond: self.body(cond)?, body: self.body(body)? })
+            }
+            _ => wrong("a loop that is none"),
+        }
     }
 
     // ---- what runs where ----

@@ -1,4 +1,4 @@
-//! Serial combinations of arrays: the work of one thread, or rounds that run in parallel one after the other.
+//! Serial combinations of arrays, and loops: the work of one thread, or rounds that run in parallel one after the other.
 //!
 //! ```text
 //! (reduce (%i %k) … (serial ((%acc float %n) …)      if n ≥ par.inner: (for (%i %k) (((%acc float %n) …))
@@ -10,10 +10,12 @@
 //! A round is worth a launch if it makes as many elements as an iteration of a loop inside a nest has to. As a loop
 //! of the host it has what those have: memory that is written where it is, and all threads.
 //! A round that only changes some items of the arrays that it carries is worth none (`narrow`), but for the rows that it
-//! reduces beside that, if their sizes are known before the loop.
+//! reduces beside that, if their sizes are known before the loop. Of a loop all counts that its rounds go through: rows of a
+//! few hundred items, a step of a simulation of a few bodies, are a thread's, which needs no launch for each.
 
 use super::distribution::points_of;
 use super::*;
+use rustc_hash::FxHashSet;
 
 /// Adds a serial combination that one thread may do; `accs` are its accumulators.
 pub(super) fn rounds(
@@ -40,32 +42,104 @@ pub(super) fn rounds(
             let stmts = host::fold_as_loop(f, s, &fold)?;
             f.stmts(&stmts, out)
         }
-        Version::Both => {
-            f.versions += 1;
-            f.nest_versions += 1;
-            let mut tests = Vec::new();
-            for dims in &arrays {
-                let size = points_of(f, dims, s.prov, out);
-                tests.push(f.test(size, Compare::AtLeast, Threshold::ParInner));
-            }
-            let (looped, alone) = (f.like(&s.pat), f.like(&s.pat));
-            let of = |pat: &[Var]| mono::Stmt { pat: pat.to_vec(), ..s.clone() };
-            let stmts = host::fold_as_loop(f, &of(&looped), &fold)?;
-            let mut then = Vec::new();
-            f.stmts(&stmts, &mut then)?;
-            let exp = f.point(&of(&alone));
-            let otherwise = vec![Stmt { pat: alone.clone(), exp, prov: s.prov }];
-            let body =
-                |stmts, pat: Vec<Var>| Body { stmts, results: pat.into_iter().map(Atom::Var).collect() };
-            let exp = Exp::Branch {
-                guard: Guard { tests },
-                then: body(then, looped),
-                otherwise: body(otherwise, alone),
-            };
+        Version::Both => both(f, s, &arrays, out, |f, s, out| {
+            let stmts = host::fold_as_loop(f, s, &fold)?;
+            f.stmts(&stmts, out)
+        }),
+    }
+}
+
+/// Adds a loop, if it may be one thread's; says whether it did.
+pub(super) fn looped(f: &mut Flattener, s: &mono::Stmt, out: &mut Vec<Stmt>) -> F<bool> {
+    let one = mono::Body { stmts: vec![s.clone()], results: Vec::new() };
+    let inside: FxHashSet<Var> = one.binders().into_iter().collect();
+    let mut sizes = Vec::new();
+    let known = s.exp.bodies().into_iter().all(|b| gone_through(f, b, &[], &inside, &mut sizes));
+    if !known || !f.is_leaf(&[], &[&one]) {
+        return Ok(false);
+    }
+    let sizes = widest(sizes);
+    match worth(f, &sizes, true) {
+        Version::Outer => {
+            let exp = f.point(s);
+            out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+        }
+        Version::Inner => return Ok(false),
+        Version::Both => both(f, s, &sizes, out, |f, s, out| {
+            let exp = f.host_loop(s)?;
             out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
             Ok(())
+        })?,
+    }
+    Ok(true)
+}
+
+/// Notes how many points each iteration of a body has, in those around it that run in parallel; whether that is known
+/// outside of these variables.
+fn gone_through(
+    f: &Flattener,
+    body: &mono::Body,
+    around: &[Atom],
+    inside: &FxHashSet<Var>,
+    out: &mut Vec<Vec<Atom>>,
+) -> bool {
+    body.stmts.iter().all(|s| {
+        let own: Vec<Atom> = match &s.exp {
+            mono::Exp::For { .. } | mono::Exp::While { .. } => Vec::new(),
+            mono::Exp::View { .. } => s.pat.first().map(|v| f.p.vars[*v].ty.dims.clone()).unwrap_or_default(),
+            exp => exp.axes().iter().map(|a| a.size).collect(),
+        };
+        if own.iter().any(|n| n.as_var().is_some_and(|v| inside.contains(&v))) {
+            return false;
+        }
+        let all = [around, &own].concat();
+        if !is_small(&all) {
+            out.push(all.clone());
+        }
+        s.exp.bodies().into_iter().all(|b| gone_through(f, b, &all, inside, out))
+    })
+}
+
+/// Of products of sizes those that are no part of another.
+fn widest(mut all: Vec<Vec<Atom>>) -> Vec<Vec<Atom>> {
+    all.sort_by_key(|p| std::cmp::Reverse(p.len()));
+    let mut widest: Vec<Vec<Atom>> = Vec::new();
+    for product in all {
+        let count = |of: &[Atom], n: &Atom| of.iter().filter(|a| *a == n).count();
+        let is_part = |of: &Vec<Atom>| product.iter().all(|n| count(&product, n) <= count(of, n));
+        if !widest.iter().any(is_part) {
+            widest.push(product);
         }
     }
+    widest
+}
+
+/// A serial combination in both versions: rounds if one of these arrays is large.
+fn both(
+    f: &mut Flattener,
+    s: &mono::Stmt,
+    arrays: &[Vec<Atom>],
+    out: &mut Vec<Stmt>,
+    as_loop: impl FnOnce(&mut Flattener, &mono::Stmt, &mut Vec<Stmt>) -> F<()>,
+) -> F<()> {
+    f.versions += 1;
+    f.nest_versions += 1;
+    let mut tests = Vec::new();
+    for dims in arrays {
+        let size = points_of(f, dims, s.prov, out);
+        tests.push(f.test(size, Compare::AtLeast, Threshold::ParInner));
+    }
+    let (looped, alone) = (f.like(&s.pat), f.like(&s.pat));
+    let of = |pat: &[Var]| mono::Stmt { pat: pat.to_vec(), ..s.clone() };
+    let mut then = Vec::new();
+    as_loop(f, &of(&looped), &mut then)?;
+    let exp = f.point(&of(&alone));
+    let otherwise = vec![Stmt { pat: alone.clone(), exp, prov: s.prov }];
+    let body = |stmts, pat: Vec<Var>| Body { stmts, results: pat.into_iter().map(Atom::Var).collect() };
+    let exp =
+        Exp::Branch { guard: Guard { tests }, then: body(then, looped), otherwise: body(otherwise, alone) };
+    out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
+    Ok(())
 }
 
 /// The sizes of the rows that an operator reduces, as far as they are known outside of it.
