@@ -11,11 +11,15 @@
 //! of the host it has what those have: memory that is written where it is, and all threads.
 //! A round that only changes some items of the arrays that it carries is worth none (`narrow`), but for the rows that it
 //! reduces beside that, if their sizes are known before the loop. Of a loop all counts that its rounds go through: rows of a
-//! few hundred items, a step of a simulation of a few bodies, are a thread's, which needs no launch for each.
+//! few hundred items, a step of a simulation of a few bodies, are a thread's, which needs no launch for each. On a processor,
+//! that is.
 
 use super::distribution::points_of;
 use super::*;
 use rustc_hash::FxHashSet;
+
+/// So many operations of a point are what a threshold counts as one.
+const OPERATIONS: usize = 8;
 
 /// Adds a serial combination that one thread may do; `accs` are its accumulators.
 pub(super) fn rounds(
@@ -55,10 +59,17 @@ pub(super) fn looped(f: &mut Flattener, s: &mono::Stmt, out: &mut Vec<Stmt>) -> 
     let inside: FxHashSet<Var> = one.binders().into_iter().collect();
     let mut sizes = Vec::new();
     let known = s.exp.bodies().into_iter().all(|b| gone_through(f, b, &[], &inside, &mut sizes));
-    if !known || !f.is_leaf(&[], &[&one]) {
+    // One thread of many waits for memory longer than a launch takes.
+    let many = f.thresholds.row_groups.is_some();
+    if many || !known || !f.is_leaf(&[], &[&one]) {
         return Ok(false);
     }
-    let sizes = widest(sizes);
+    let mut sizes = widest(sizes);
+    let rounds = s.exp.bodies().into_iter().flat_map(|b| &b.stmts);
+    let weight = rounds.map(|s| heaviest(&s.exp)).max().unwrap_or(0) / OPERATIONS;
+    if weight > 1 {
+        sizes.iter_mut().for_each(|all| all.push(Atom::int(weight as i64)));
+    }
     match worth(f, &sizes, true) {
         Version::Outer => {
             let exp = f.point(s);
@@ -98,6 +109,15 @@ fn gone_through(
         }
         s.exp.bodies().into_iter().all(|b| gone_through(f, b, &all, inside, out))
     })
+}
+
+/// The most statements that an iteration has, without those inside.
+fn heaviest(exp: &mono::Exp) -> usize {
+    let bodies = exp.bodies().into_iter();
+    bodies
+        .map(|b| b.stmts.iter().map(|s| heaviest(&s.exp)).fold(b.stmts.len(), usize::max))
+        .max()
+        .unwrap_or(0)
 }
 
 /// Of products of sizes those that are no part of another.
