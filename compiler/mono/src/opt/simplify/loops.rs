@@ -52,39 +52,60 @@ impl Simplifier<'_> {
         }
         let body = self.scope(body, |_| {});
         match self.counter(&state, &cond, &body) {
-            Some((k, to)) => self.counted(k, to, (state, body), place),
+            Some((k, to, plus)) => self.counted(k, (to, plus), (state, body), place),
             None => Outcome::Keep(Exp::While { state, cond, body }),
         }
     }
 
     /// The state that counts from what is not negative, one by one, while it is less than something that the loop leaves
-    /// alone; and that.
-    fn counter(&self, state: &[(Var, Atom)], cond: &Body, body: &Body) -> Option<(usize, Atom)> {
-        let [Stmt { pat, exp: Exp::Op(op, args), .. }] = &cond.stmts[..] else { return None };
-        let (counter, to) = match (op, &args[..]) {
-            (ScalarOp::Lt, [k, n]) | (ScalarOp::Gt, [n, k]) => (k.as_var()?, *n),
+    /// alone; that, and what to add to it.
+    ///
+    /// Sums wrap, and a loop that runs up to the greatest number never ends: so its end is a size, or a constant below that,
+    /// where it is compared otherwise than by `<`.
+    fn counter(&self, state: &[(Var, Atom)], cond: &Body, body: &Body) -> Option<(usize, Atom, i64)> {
+        let (before, Stmt { pat, exp: Exp::Op(op, args), .. }) =
+            cond.stmts.split_last().map(|(s, b)| (b, s))?
+        else {
+            return None;
+        };
+        let (counted, to, mut plus) = match (op, &args[..]) {
+            (ScalarOp::Lt, [k, n]) | (ScalarOp::Gt, [n, k]) => (k.as_var()?, *n, 0),
+            (ScalarOp::Le, [k, n]) | (ScalarOp::Ge, [n, k]) => (k.as_var()?, *n, 1),
+            _ => return None,
+        };
+        let counter = match before {
+            [] => counted,
+            [Stmt { pat, exp: Exp::Op(ScalarOp::Add, args), .. }] if pat[..] == [counted] => {
+                plus -= args[1].as_int().filter(|n| (1..=1 << 31).contains(n))?;
+                args[0].as_var()?
+            }
             _ => return None,
         };
         let k = state.iter().position(|(v, _)| *v == counter)?;
-        let next = body.results[k];
+        let (start, next) = (state[k].1, body.results[k]);
         let counts = body.stmts.iter().any(|s| {
             s.pat.iter().any(|v| Atom::Var(*v) == next)
                 && matches!(&s.exp, Exp::Op(ScalarOp::Add, args) if args[..] == [Atom::Var(counter), Atom::int(1)])
         });
+        let is_size = match to {
+            Atom::Var(v) => self.is_size(v),
+            Atom::Const(_) => to.as_int().is_some_and(|n| (0..i64::MAX).contains(&n)),
+        };
         let fine = cond.results[..] == [Atom::Var(pat[0])]
             && counts
-            && self.base(state[k].1) == BaseTy::I64
+            && (plus == 0 || is_size && start.as_int().is_some())
+            && self.base(start) == BaseTy::I64
             && state.iter().all(|(v, _)| Atom::Var(*v) != to)
-            && self.facts.compare(ScalarOp::Ge, state[k].1, Atom::int(0)) == Some(true)
+            && self.facts.compare(ScalarOp::Ge, start, Atom::int(0)) == Some(true)
             && (state.len() > 1 || !body.can_stop());
-        fine.then_some((k, to))
+        fine.then_some((k, to, plus))
     }
 
-    /// A loop over an axis for one whose state `k` counts up to `to`.
+    /// A loop over an axis for one whose state `k` counts up to `to + plus`.
     fn counted(
         &mut self,
         k: usize,
-        to: Atom,
+        (to, plus): (Atom, i64),
         (mut state, mut body): (Vec<(Var, Atom)>, Body),
         place: &mut Place<'_>,
     ) -> Outcome {
@@ -94,6 +115,10 @@ impl Simplifier<'_> {
             let v = s.p.fresh("rounds", Ty::int());
             s.emit_op(v, op, args, place.prov, out);
             s.resolve(v.into())
+        };
+        let to = match plus {
+            0 => to,
+            _ => number(self, ScalarOp::Add, vec![to, Atom::int(plus)], place.out),
         };
         // Where it ends, and how often it runs: a difference of two numbers that are not negative.
         let end = match self.facts.compare(ScalarOp::Ge, to, from) {
@@ -189,10 +214,14 @@ mod tests {
 
     /// A sum of what a counter was, from `from` on, while `cond` of `%i` and the sum `%a`; then what the counter is.
     fn sums(from: &str, cond: &str, step: &str) -> String {
+        let cond = match cond.starts_with('(') {
+            true => cond.to_owned(),
+            false => format!("(let ((%c bool)) (op {cond}))"),
+        };
         let body = format!(
             "(let ((%m int)) (op - %n 3))
              (let ((%k int) (%s int)) (while (((%i int) {from}) ((%a int) %one))
-               (cond (let ((%c bool)) (op {cond})) (give %c))
+               (cond {cond} (give %c))
                (do (let ((%b int)) (op + %a %i)) (let ((%j int)) (op {step})) (give %j %b))))
              (give %k %s)"
         );
@@ -207,8 +236,14 @@ mod tests {
         {
             assert_eq!(sums(from, cond, "+ %i 1"), "for", "{from} {cond}");
         }
-        // Two counters, the second of which nobody asks about.
+        // One round, and the counter as a sum.
         assert_eq!(sums("0", "< %i 1", "+ %i 1"), "");
+        let ahead = |end: &str| {
+            sums("1", &format!("(let ((%t int)) (op + %i 2)) (let ((%c bool)) (op {end}))"), "+ %i 1")
+        };
+        assert_eq!(ahead("< %t %n"), "for");
+        assert_eq!(ahead("<= %t %n"), "for");
+        assert_eq!(ahead("< %t %m"), "while:2");
     }
 
     #[test]
@@ -217,7 +252,8 @@ mod tests {
             // From where is not known, or before 0; another end or step; what ends it changes.
             ("%m", "< %i %n", "+ %i 1"),
             ("-1", "< %i %n", "+ %i 1"),
-            ("0", "<= %i %n", "+ %i 1"),
+            ("0", "<= %i %m", "+ %i 1"),
+            ("%n", "<= %i %n", "+ %i 1"),
             ("0", "< %i %n", "+ %i 2"),
             ("0", "< %i %n", "+ %a 1"),
             ("2", "< %a %n", "+ %i 1"),
