@@ -64,6 +64,8 @@ fn in_body(p: &mut Program, body: &mut Body) {
 /// An array of rows that a join makes.
 #[derive(Clone, Copy)]
 struct Row {
+    /// How many elements all have.
+    total: Var,
     /// Where each begins, and all elements.
     starts: Var,
     data: Var,
@@ -97,7 +99,7 @@ impl Found {
         let (own, joined) = pat.split_at(*regular);
         let made = inner.results[*regular..].iter().map(|a| a.as_var());
         let rows: Vec<Row> = (joined.chunks(3).zip(made))
-            .map(|(parts, own)| Some(Row { starts: parts[1], data: parts[2], own: own? }))
+            .map(|(parts, own)| Some(Row { total: parts[0], starts: parts[1], data: parts[2], own: own? }))
             .collect::<Option<_>>()?;
         let gone: FxHashSet<Var> = joined.iter().copied().collect();
         let reader = only_mention(body, k, &gone)?;
@@ -288,7 +290,7 @@ impl Reads {
         let mut fine = true;
         let special = |a: Atom| {
             let is_one = |v: Var| {
-                let named = rows.iter().any(|r| r.data == v || r.starts == v);
+                let named = rows.iter().any(|r| [r.total, r.starts, r.data].contains(&v));
                 named || self.starts.contains_key(&v) || self.places.contains_key(&v)
             };
             a.as_var().is_some_and(is_one)
@@ -461,5 +463,11 @@ mod tests {
         }
         let given = format!("{IOTAS} {} (give %ysa %xs)", sums("a", "%ra"));
         assert!(put(2, &given).starts_with("join"));
+        // How many elements there are in all.
+        let counts = "(let ((%ys int %k)) (map ((%r %k))
+            (let ((%sum int)) (reduce (%q %all) (give %q)
+              (assoc ((%acc int) (%elem int)) (start 0) (let ((%both int)) (op + %acc %elem)) (give %both))))
+            (give %sum)))";
+        assert!(put(1, &format!("{IOTAS} {counts} (give %ys)")).starts_with("join"));
     }
 }
