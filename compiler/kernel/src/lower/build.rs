@@ -217,10 +217,15 @@ pub(crate) trait Emit {
         let Some(row) = &place.row else { return Ok(place.at(at)) };
         let mut inner = row.inner.iter();
         let mut sum = Atom::int(0);
+        let mut one = false;
         for i in place.prefix.iter().chain(at) {
-            sum = self.int(ScalarOp::Add, sum, *i)?;
+            // Along an axis of one element there is but that: nothing to be added to a place that others own.
+            if !one {
+                sum = self.int(ScalarOp::Add, sum, *i)?;
+            }
             if let Some(n) = inner.next() {
                 sum = self.int(ScalarOp::Mul, sum, *n)?;
+                one = n.as_int() == Some(1);
             }
         }
         Ok(vec![self.int(ScalarOp::Add, row.start, sum)?])
