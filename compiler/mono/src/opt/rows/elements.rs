@@ -58,8 +58,11 @@ impl Found {
             let dims = &p.ty(row).dims;
             let alike = numbers.iter().all(|r| joined[*r].1.is_some_and(|v| p.ty(v).dims == *dims));
             let items = match view {
+                // All of the items: fewer of them are a part of the rows.
                 Some(_) => {
-                    axes.len() == dims.len() && axes.iter().zip(dims).skip(1).all(|(a, d)| a.size == *d)
+                    let all = axes.iter().map(|a| a.size).eq(p.ty(read).dims.iter().copied());
+                    all && axes.len() == dims.len()
+                        && axes.iter().zip(dims).skip(1).all(|(a, d)| a.size == *d)
                 }
                 None => axes.len() == 1 && numbers.iter().any(|r| axes[0].size == total(*r)),
             };
@@ -244,6 +247,10 @@ mod tests {
 
     #[test]
     fn what_is_read_otherwise_stays() {
+        let few = "(let ((%m int)) (op quotient %na 3)) (let ((%vs int %m 3)) (view (reshape %m 3) %xs)) (let ((%h2 int)) (op min2 %m 1))
+            (let ((%zs int %h2 3)) (map ((%q %h2) (%c 3)) (let ((%x int)) (index %vs %q %c)) (give %x))) (give %h2 %zs)";
+        let text = put(2, &format!("{} {few}", joined("3")));
+        assert!(text.starts_with("join:6(map2 map2) "), "{text}");
         for reader in [
             // The place counts; another place is read; a part is; the vector is a result; what comes later is needed.
             "(let ((%zs int %na)) (map ((%q %na)) (let ((%x int)) (index %xs %q)) (let ((%z int)) (op * %x %q)) (give %z))) (give %na %zs)",

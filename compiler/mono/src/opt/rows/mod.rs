@@ -21,6 +21,8 @@
 //! A row has one reader, which runs along the join's own axis, so no work is repeated but what is straight-line code and
 //! wanted by both. A check of the join that straight-line code decides stays in the map, before all rows, as it was; one
 //! that needs more moves to the reader, if that cannot stop for another reason: of several that fail the same one is told.
+//!
+//! Rows that are stored are made as their elements are wanted (`elements`).
 
 mod elements;
 

@@ -91,12 +91,13 @@ impl Simplifier<'_> {
             Atom::Var(v) => self.is_size(v),
             Atom::Const(_) => to.as_int().is_some_and(|n| (0..i64::MAX).contains(&n)),
         };
+        let is_natural = |a| self.facts.compare(ScalarOp::Ge, a, Atom::int(0)) == Some(true);
         let fine = cond.results[..] == [Atom::Var(pat[0])]
             && counts
-            && (plus == 0 || is_size && start.as_int().is_some())
+            && (before.is_empty() && plus == 0 || is_size && is_natural(to) && start.as_int().is_some())
             && self.base(start) == BaseTy::I64
             && state.iter().all(|(v, _)| Atom::Var(*v) != to)
-            && self.facts.compare(ScalarOp::Ge, start, Atom::int(0)) == Some(true)
+            && is_natural(start)
             && (state.len() > 1 || !body.can_stop());
         fine.then_some((k, to, plus))
     }
@@ -231,9 +232,9 @@ mod tests {
 
     #[test]
     fn loops_that_count() {
-        for (from, cond) in
-            [("0", "< %i %n"), ("2", "< %i %n"), ("0", "> %n %i"), ("%n", "< %i %one"), ("0", "< %i %m")]
-        {
+        let ends = ["< %i %n", "> %n %i", "<= %i %n", ">= %n %i", "< %i %m", "<= %i 4"];
+        let starts = [("2", "< %i %n"), ("2", "<= %i %n"), ("%n", "< %i %one")];
+        for (from, cond) in ends.map(|end| ("0", end)).into_iter().chain(starts) {
             assert_eq!(sums(from, cond, "+ %i 1"), "for", "{from} {cond}");
         }
         // One round, and the counter as a sum.
