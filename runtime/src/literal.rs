@@ -244,7 +244,7 @@ fn evaluate(e: &Expr, axes: Axes, atom: &AtomTy) -> R<Value> {
         ExprKind::Values(es) => match atom {
             AtomTy::Tuple(ty) if ty.fields.len() == es.len() => {
                 let fields: R<Vec<Value>> =
-                    es.iter().zip(&ty.fields).map(|(e, (_, want))| field(e, want)).collect();
+                    es.iter().zip(&ty.fields).map(|(e, (_, want))| field(e, want, axes.in_box)).collect();
                 Ok(tuple(atom, fields?))
             }
             _ => mismatch(format!("{} values instead of an atom of type {atom}", es.len())),
@@ -255,7 +255,7 @@ fn evaluate(e: &Expr, axes: Axes, atom: &AtomTy) -> R<Value> {
                 for (label, want) in &ty.fields {
                     let found = given.iter().find(|(l, _)| Some(&l.name) == label.as_ref());
                     match (found, label) {
-                        (Some((_, e)), _) => fields.push(field(e, want)?),
+                        (Some((_, e)), _) => fields.push(field(e, want, axes.in_box)?),
                         (None, Some(l)) => return mismatch(format!("a record without `{l}`")),
                         (None, None) => return mismatch(format!("a record instead of {atom}")),
                     }
@@ -280,8 +280,8 @@ fn tuple(atom: &AtomTy, fields: Vec<Value>) -> Value {
     Value { atom: atom.clone(), shape: vec![], data: Data::Tuple(vec![Arc::from(fields)]) }
 }
 
-fn field(e: &Expr, want: &ArrTy) -> R<Value> {
-    let value = evaluate_as(e, want, false)?;
+fn field(e: &Expr, want: &ArrTy, in_box: bool) -> R<Value> {
+    let value = evaluate_as(e, want, in_box)?;
     fits(&value.shape, &want.shape).map_err(LiteralError::Mismatch)?;
     Ok(value)
 }

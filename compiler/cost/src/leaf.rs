@@ -461,7 +461,7 @@ impl<'s, 'p> Walk<'s, 'p> {
             let mut own = Loops::new();
             for s in f.symbols() {
                 let Symbol::Value(v) = s else { continue };
-                if count.is_in(v) {
+                if count.is_index(v) {
                     computed |= f.linear_in(s).is_none();
                     own.insert(v);
                 } else {

@@ -53,6 +53,11 @@ impl Count {
         self.loops.iter().any(|l| l.var == v)
     }
 
+    /// Whether a variable counts along the axis of a loop around; what a `while` carries may be anything.
+    pub fn is_index(&self, v: Var) -> bool {
+        self.loops.iter().any(|l| l.var == v && l.size.is_some())
+    }
+
     pub fn all(&self) -> Loops {
         self.loops.iter().map(|l| l.var).collect()
     }

@@ -1,16 +1,18 @@
-//! Branches that lanes may take each for itself.
+//! Branches that lanes may take each for itself, and loops that they may leave one by one.
 //!
 //! ```text
 //! (if %c (then (let %x (load %xs (%j)))) (else) …)      %c differs between lanes, and %j is a place where it holds
+//! (while (…) (cond … (test %c)) (do …))
 //! ```
 //!
-//! A vector runs both branches, each for the lanes that take it (*predication*): the others load nothing there, stop at no
-//! check, and what they compute nobody sees. So a branch may be anything that computes from what there is.
+//! A vector runs both branches, each for the lanes that take it (*predication*), and goes round as long as one of its lanes
+//! does: the others load and store nothing there, stop at no check, and what they compute nobody sees. So a branch may be
+//! anything that computes from what there is, in memory too that an iteration has for itself.
 
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
 
-/// Whether a branch may run for some lanes of a vector.
+/// Whether a branch, or the body of a loop, may run for some lanes of a vector.
 pub fn can_predicate(block: &[Stmt]) -> bool {
     block.iter().all(|s| match &s.kind {
         StmtKind::Let { exp, .. } => match exp {
@@ -22,7 +24,9 @@ pub fn can_predicate(block: &[Stmt]) -> bool {
             Exp::Atom(_) | Exp::Cast(..) | Exp::Bits(_) | Exp::Load { .. } => true,
             Exp::Workers | Exp::Test(_) => false,
         },
-        StmtKind::Check { .. } => true,
+        StmtKind::Check { .. } | StmtKind::Store { .. } | StmtKind::Alloc { .. } => true,
+        StmtKind::For { body, .. } => can_predicate(body),
+        StmtKind::While { cond, body, .. } => can_predicate(cond) && can_predicate(body),
         StmtKind::If { then, otherwise, .. } => can_predicate(then) && can_predicate(otherwise),
         _ => false,
     })

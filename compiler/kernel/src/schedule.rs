@@ -120,6 +120,8 @@ fields! {
         "elements that a row needs for the rounds of a loop to run along it; shorter ones run many at a time";
     StripReads "strip.reads" Cpu 1..=0x10_0000, 4:
         "reads of a row that are worth a copy of it where points side by side read it";
+    Interleaved "row.interleaved" Cpu 1..=16, 8:
+        "elements of rows that are loaded with those of their neighbours, where points side by side want one of them each";
     Ranked "row.ranked" Cpu 0..=4096, 64:
         "items, for each byte of their keys, up to which a row is sorted by the rank of each";
     Selected "row.selected" Cpu 0..=1024, 16:
@@ -148,6 +150,8 @@ fields! {
         "bytes from which on what is transposed or scanned is written past the caches";
     ScanParts "scan.parts" CpuCode 1..=16, 4:
         "vectors that are scanned at once";
+    FewPlaces "lanes.few" CpuCode 0..=64, 8:
+        "elements of a lane's own array that are all looked at where lanes want different ones";
     Accumulators "lanes.accumulators" CpuCode 1..=32, 8:
         "vectors that loops in lanes add up at once where several of their own share what they read";
     RaggedParts "ragged.parts" CpuCode 1..=8, 4, power:

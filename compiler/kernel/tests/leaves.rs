@@ -222,10 +222,10 @@ fn an_order_of_which_little_is_read_is_a_selection() {
 /// side.
 #[test]
 fn functions_run_in_lanes_wherever_their_elements_are() {
-    let lanes = |op: &str| {
+    let lanes = |op: &str, row: usize| {
         let text = format!(
             "(flat 1 (name \"main\") (provs (p0 \"main\" 0 0)) (types)
-               (params (%n.0 int) (%x.1 float %n.0 4)) (inputs %x.1) (output 0)
+               (params (%n.0 int) (%x.1 float %n.0 {row})) (inputs %x.1) (output 0)
                (body
                  (let ((%a.2 float %n.0)) (seg-map grid ((%i.3 %n.0)) (leaf
                    (let ((%y.4 float)) (index %x.1 %i.3 1) p0)
@@ -237,6 +237,8 @@ fn functions_run_in_lanes_wherever_their_elements_are() {
         );
         support::lowered(&text, Target::default()).contains("(for (lanes")
     };
-    assert!(lanes("log") && lanes("cos"));
-    assert!(!lanes("negate"));
+    assert!(lanes("log", 40) && lanes("cos", 40));
+    assert!(!lanes("negate", 40));
+    // Short rows are loaded together, whatever is done with them.
+    assert!(lanes("negate", 8) && !lanes("negate", 9));
 }

@@ -342,7 +342,7 @@ impl<'f> Stmts<'f> {
     }
 
     /// An array of the type of `v`, whose elements do not matter.
-    fn zeros(&mut self, v: Var) -> Var {
+    pub fn zeros(&mut self, v: Var) -> Var {
         let array = self.like(v);
         let Ty { base, dims } = self.f.p.ty(v).clone();
         let axes = dims.iter().map(|d| Axis { var: self.f.p.fresh("i", Ty::int()), size: *d }).collect();

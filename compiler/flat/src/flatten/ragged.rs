@@ -357,6 +357,9 @@ impl Rows {
         }
         // Sorting takes so many rounds more over a row.
         let long = if sorts(&self.body) { (long / SORTED).max(1) } else { long };
+        if f.thresholds.row_groups.is_none() && self.are_of_one_size() {
+            return self.alike(f, all, starts, long, out);
+        }
         let classes = self.classes(f, long);
         let mut groups = Vec::new();
         for class in &classes {
@@ -374,10 +377,64 @@ impl Rows {
             let points = Points { which, into: std::mem::replace(&mut short, more.clone()) };
             out.push(self.of_groups(f, more, class.level, count, points, starts.clone()));
         }
-        let (state, body) = self.long(f, which, g, &all, &short, &parts);
+        let (state, body) = self.long(f, Some(which), g, &all, &short, &parts);
         // One after the other, as they stand: of each all that is parallel.
         let exp = ir::Exp::For { axis: Axis { var: g, size: count.into() }, state, body: f.body(&body)? };
         out.push(ir::Stmt { pat: all, exp, prov: self.prov });
+        Ok(())
+    }
+
+    /// Whether no size depends on the point.
+    fn are_of_one_size(&self) -> bool {
+        let results = self.own.sizes.iter().map(|v| Atom::Var(*v)).collect();
+        let mut depends = false;
+        let sizes = Body { stmts: self.own.slice.clone(), results };
+        sizes.for_each_use(&mut |a| depends |= a == Atom::Var(self.axis.var));
+        !depends
+    }
+
+    /// Rows of one size: all of them by themselves, or all of them one after the other.
+    fn alike(
+        &self,
+        f: &mut Flattener,
+        all: Vec<Var>,
+        starts: Vec<Var>,
+        long: i64,
+        out: &mut Vec<ir::Stmt>,
+    ) -> F<()> {
+        let mut made = Stmts::new(f, self.prov);
+        let (most, sizes) = self.sizes(&mut made, self.axis.var);
+        let cond = made.op_of("c", BaseTy::Bool, ScalarOp::Ge, &[most, Atom::int(long)]);
+        let stmts = made.take();
+        if sizes.is_empty() {
+            // They are known, and a few.
+            let leaf = self.leaf(f, most, false);
+            out.push(self.stmt(all, starts, leaf));
+            return Ok(());
+        }
+        f.stmts(&stmts, out)?;
+        let Atom::Var(cond) = cond else { return Ok(()) };
+        let others = f.like(&all);
+        let leaf = self.leaf(f, most, false);
+        let alone = self.stmt(others.clone(), starts.clone(), leaf);
+        let mut made = Stmts::new(f, self.prov);
+        let nothing: Vec<Var> = all.iter().map(|v| made.zeros(*v)).collect();
+        let stmts = made.take();
+        let mut then = Vec::new();
+        f.stmts(&stmts, &mut then)?;
+        let g = f.p.fresh("g", Ty::int());
+        let (state, body) = self.long(f, None, g, &all, &nothing, &starts);
+        let exp = ir::Exp::For { axis: Axis { var: g, size: self.axis.size }, state, body: f.body(&body)? };
+        let each = f.like(&all);
+        then.push(ir::Stmt { pat: each.clone(), exp, prov: self.prov });
+        let body =
+            |stmts, pat: Vec<Var>| ir::Body { stmts, results: pat.into_iter().map(Atom::Var).collect() };
+        let (then, otherwise) = (body(then, each), body(vec![alone], others));
+        out.push(ir::Stmt {
+            pat: all,
+            exp: ir::Exp::If { cond: cond.into(), then, otherwise },
+            prov: self.prov,
+        });
         Ok(())
     }
 
@@ -542,11 +599,11 @@ impl Rows {
         (i, Body { stmts: made.take(), results })
     }
 
-    /// What long rows go into, one after the other, from what the others gave; and how each does.
+    /// What long rows, or all of them, go into, one after the other, from what the others gave; and how each does.
     fn long(
         &self,
         f: &mut Flattener,
-        which: Var,
+        which: Option<Var>,
         g: Var,
         pat: &[Var],
         short: &[Var],
@@ -556,7 +613,10 @@ impl Rows {
         let state: Vec<(Var, Atom)> =
             pat.iter().zip(short).map(|(v, s)| (made.like(*v), Atom::Var(*s))).collect();
         let body = made.aside(|made| {
-            let i = made.element(which, vec![g.into()]);
+            let i = match which {
+                Some(which) => made.element(which, vec![g.into()]),
+                None => g.into(),
+            };
             let mut row = made.instance(&self.body, &[(self.axis.var, i)]);
             let last: Vec<Option<(Axis, Body)>> =
                 (self.regular..row.results.len()).map(|k| last_map(made.f, &mut row, k)).collect();

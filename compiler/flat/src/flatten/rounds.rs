@@ -111,13 +111,12 @@ fn gone_through(
     })
 }
 
-/// The most statements that an iteration has, without those inside.
+/// The most statements that an iteration has, without those inside. Those of a scan do not count: threads that share one
+/// go through it twice.
 fn heaviest(exp: &mono::Exp) -> usize {
-    let bodies = exp.bodies().into_iter();
-    bodies
-        .map(|b| b.stmts.iter().map(|s| heaviest(&s.exp)).fold(b.stmts.len(), usize::max))
-        .max()
-        .unwrap_or(0)
+    let own = |b: &mono::Body| if matches!(exp, mono::Exp::Scan { .. }) { 0 } else { b.stmts.len() };
+    let of = |b: &mono::Body| b.stmts.iter().map(|s| heaviest(&s.exp)).fold(own(b), usize::max);
+    exp.bodies().into_iter().map(of).max().unwrap_or(0)
 }
 
 /// Of products of sizes those that are no part of another.

@@ -103,7 +103,9 @@ pub(crate) struct Shape {
 }
 
 /// Looks at a leaf from the point of view of one variable around it.
-pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
+///
+/// Rows of up to `interleaved` elements that lie side by side are loaded together.
+pub(crate) fn shape(body: &Body, var: Var, interleaved: i64, tys: &dyn Fn(Var) -> Ty) -> Shape {
     // Elements that are stored one by one where the result is: no array of the leaf's own.
     let stored = body
         .stmts
@@ -114,6 +116,7 @@ pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
         .collect();
     let mut s = Scan {
         tys,
+        interleaved,
         stored,
         varying: FxHashSet::from_iter([var]),
         linear: FxHashSet::from_iter([var]),
@@ -138,6 +141,7 @@ pub(crate) fn shape(body: &Body, var: Var, tys: &dyn Fn(Var) -> Ty) -> Shape {
 
 struct Scan<'a> {
     tys: &'a dyn Fn(Var) -> Ty,
+    interleaved: i64,
     stored: FxHashSet<Var>,
     varying: FxHashSet<Var>,
     /// Varies by one from lane to lane.
@@ -216,7 +220,7 @@ impl Scan<'_> {
                 }
                 let last = at.last().is_some_and(|a| a.as_var().is_some_and(|v| self.linear.contains(&v)));
                 let others = at.iter().rev().skip(1).any(|a| self.varies(*a)) || self.varying.contains(array);
-                let beside = own && !at.iter().any(|a| self.varies(*a));
+                let beside = own && !at.iter().any(|a| self.varies(*a)) || self.is_interleaved(*array, at);
                 let reads = if inner { &mut self.shape.inner } else { &mut self.shape.reads };
                 match (varies, last && !others || beside) {
                     (false, _) => reads.shared += 1,
@@ -295,10 +299,34 @@ impl Scan<'_> {
                 varies = true;
                 self.body(body, true);
             }
+            Exp::While { state, cond, body } => {
+                self.shape.loops = true;
+                // Lanes are done with it after rounds of their own, and stay as they are from then on.
+                let masked =
+                    |arrays| can_predicate(cond, self.tys, arrays) && can_predicate(body, self.tys, arrays);
+                self.shape.lanes &= masked(false);
+                self.shape.alike &= masked(true);
+                self.varying.extend(state.iter().map(|(v, _)| *v));
+                varies = true;
+                self.body(cond, true);
+                self.body(body, true);
+            }
+            Exp::Scatter { axis, body, combine, .. } => {
+                self.shape.loops = true;
+                self.shape.lanes = false;
+                self.size(axis);
+                self.body(body, true);
+                if let Some(op) = combine {
+                    self.varying.extend(&op.params);
+                    self.body(&op.body, true);
+                }
+                varies = true;
+            }
             Exp::If { cond, then, otherwise } => {
                 // An `if` that all lanes decide alike, or all but those at an edge; or one whose branches may run for some of
                 // them.
-                let masked = can_predicate(then, self.tys) && can_predicate(otherwise, self.tys);
+                let masked =
+                    can_predicate(then, self.tys, false) && can_predicate(otherwise, self.tys, false);
                 if varies && !inner && self.agrees(*cond) {
                     self.shape.branches = true;
                     self.shape.unmasked |= !masked;
@@ -341,14 +369,27 @@ impl Scan<'_> {
             }
         }
         for v in &s.pat {
-            // What grows by one from lane to lane is no vector.
-            if !self.linear.contains(v) {
+            // What grows by one from lane to lane is no vector, nor is a number that they share.
+            if !self.linear.contains(v) && (varies || !(self.tys)(*v).is_scalar()) {
                 self.note(*v);
             }
             if varies {
                 self.varying.insert(*v);
             }
         }
+    }
+
+    /// Whether each lane reads one element of a short row of its own, and all lanes the same one of consecutive rows.
+    fn is_interleaved(&self, array: Var, at: &[Atom]) -> bool {
+        let [outer @ .., row, column] = at else { return false };
+        let short =
+            (self.tys)(array).dims.last().and_then(|n| n.as_int()).is_some_and(|n| n <= self.interleaved);
+        short
+            && column.as_int().is_some()
+            && self.is_linear(*row)
+            && !outer.iter().any(|a| self.varies(*a))
+            && !self.varying.contains(&array)
+            && (self.tys)(array).dims.len() == at.len()
     }
 
     fn agrees(&self, a: Atom) -> bool {
@@ -373,16 +414,24 @@ impl Scan<'_> {
     }
 }
 
-/// Whether a branch may run for some lanes of a vector: it computes scalars, and neither loops nor makes an array, nor
-/// divides integers by what may be nothing in the others.
-fn can_predicate(b: &Body, tys: &dyn Fn(Var) -> Ty) -> bool {
+/// Whether a branch, or the body of a loop that lanes leave one by one, may run for some lanes of a vector: it computes
+/// scalars, and `arrays` too if these are the lane's own, and divides no integers by what may be nothing in the others.
+fn can_predicate(b: &Body, tys: &dyn Fn(Var) -> Ty, arrays: bool) -> bool {
+    let all = |bodies: &[&Body]| bodies.iter().all(|b| can_predicate(b, tys, arrays));
+    let kept = |v: Var| arrays || tys(v).is_scalar();
     b.stmts.iter().all(|s| match &s.exp {
-        Exp::Index { .. } => tys(s.pat[0]).is_scalar(),
+        Exp::Index { .. } => kept(s.pat[0]),
         Exp::Op(ScalarOp::Quotient | ScalarOp::Modulo, args) => args[1].as_int().is_some_and(|n| n > 0),
         Exp::Op(..) | Exp::Atom(_) | Exp::Cast(..) | Exp::Check { .. } => true,
-        Exp::If { then, otherwise, .. } => can_predicate(then, tys) && can_predicate(otherwise, tys),
+        Exp::If { then, otherwise, .. } => all(&[then, otherwise]),
+        Exp::For { body, .. } => all(&[body]),
+        Exp::While { cond, body, .. } => all(&[cond, body]),
+        Exp::Reduce { body, op, .. } => all(&[body, &op.lambda.body]),
+        Exp::Map { .. } | Exp::Scan { .. } | Exp::Scatter { .. } | Exp::Literal { .. } => {
+            arrays && all(&s.exp.bodies())
+        }
         _ => false,
-    }) && b.results.iter().all(|r| r.as_var().is_none_or(|v| tys(v).is_scalar()))
+    }) && b.results.iter().all(|r| r.as_var().is_none_or(kept))
 }
 
 impl Shape {
@@ -402,9 +451,10 @@ impl Shape {
     }
 
     fn reads_pay(&self) -> bool {
-        // A function of a vector saves more than so many reads of single elements cost.
+        // A function of a vector saves more than so many reads of single elements cost, and one such read costs no more than
+        // so many operators save.
         let Reads { contiguous, strided, .. } = self.reads;
-        contiguous.max(8 * self.functions as usize) >= strided
+        contiguous.max(8 * self.functions as usize).max(self.ops as usize / 8) >= strided
     }
 
     /// In how many lanes straight-line code may run along the variable, if at all: where most of its reads are contiguous.
@@ -416,14 +466,17 @@ impl Shape {
 
     /// As [`Shape::in_lanes`], for a reduction, whose body may also have loops inside: where what these read is contiguous
     /// along its variable, as in sums of the sums of columns. Those loops are serial then, and of many lanes, each round of
-    /// one reads a long run of a row.
+    /// one reads a long run of a row. Loops that read nothing wait for what they carry: several points wait no longer.
     pub fn reduced_in_lanes(&self, schedule: impl Fn(Field) -> i64) -> Option<u32> {
         let across = self.inner.strided + self.reads.strided;
-        let around = self.lanes && self.loops && !self.branches && self.inner.contiguous > 0 && across == 0;
-        if !around {
-            return self.in_lanes(schedule);
+        let loops = self.lanes && self.loops && across == 0;
+        if loops && !self.branches && self.inner.contiguous > 0 {
+            return Some(vectors(self, schedule(Field::Around), schedule(Field::LongBody)));
         }
-        Some(vectors(self, schedule(Field::Around), schedule(Field::LongBody)))
+        if loops && !self.unmasked && self.inner.contiguous + self.inner.shared == 0 {
+            return Some(self.lanes_of_points(schedule));
+        }
+        self.in_lanes(schedule)
     }
 }
 

@@ -118,7 +118,7 @@ impl Plan {
     }
 
     pub fn shape(&self, leaf: &mono::Body, var: mono::Var) -> schedule::Shape {
-        schedule::shape(leaf, var, &|v| self.flat.vars[v].ty.clone())
+        schedule::shape(leaf, var, self.number(Field::Interleaved), &|v| self.flat.vars[v].ty.clone())
     }
 
     /// Evaluates the leaf at every point of the space, into cells of `outs`.

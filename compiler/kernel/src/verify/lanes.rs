@@ -1,5 +1,6 @@
 //! Loops in lanes and scans: what they carry is reduced or scanned, and all lanes take the same way, or nearly always
-//! ([`crate::agree`]) in a loop that carries nothing, or may take different ones ([`crate::predicate`]).
+//! ([`crate::agree`]) in a loop that carries nothing, or may take different ones, and leave loops one by one
+//! ([`crate::predicate`]).
 //!
 //! Each lane has a carried value of its own, of which the last ones are combined at the end. So nobody
 //! but the operator may see it: its parameter is mentioned in the one statement that makes the next
@@ -147,12 +148,17 @@ impl<'p> Verifier<'p> {
         let outer = self.prov;
         for s in block {
             self.prov = Some(s.prov);
+            let apart = || s.kind.blocks().into_iter().all(|b| can_predicate(b));
             let tested: Vec<Atom> = match &s.kind {
-                StmtKind::For { range, .. } => range.atoms(),
                 StmtKind::If { cond: Atom::Var(c), .. } if branches.contains(c) => Vec::new(),
-                StmtKind::If { then, otherwise, .. } if can_predicate(then) && can_predicate(otherwise) => {
+                StmtKind::For { range: Range::Upto { .. }, .. }
+                | StmtKind::While { .. }
+                | StmtKind::If { .. }
+                    if apart() =>
+                {
                     Vec::new()
                 }
+                StmtKind::For { range, .. } => range.atoms(),
                 StmtKind::While { test: cond, .. } | StmtKind::If { cond, .. } => vec![*cond],
                 _ => Vec::new(),
             };

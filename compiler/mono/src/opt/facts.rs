@@ -13,6 +13,9 @@
 //! (map ((%i %n1)) (let (%j) (op + %i 1)) (let (%c) (op < %j %n)) …)      with n1 = n - 1: %c is true
 //! ```
 //!
+//! A size that has been found equal to a sum of sizes is that sum ([`Facts::sum`]): what is at most `n + 5` elements long is
+//! so for whoever knows of `n` alone.
+//!
 //! A remainder beside its quotient is what was divided ([`Facts::undivided`]), so that an index that was taken apart
 //! and put together again is itself.
 //!
@@ -37,6 +40,8 @@ use std::rc::Rc;
 pub struct Facts {
     /// What a variable is known to be equal to, by a check or a condition.
     equal: FxHashMap<Var, Atom>,
+    /// Sizes as sums of others.
+    sums: FxHashMap<Var, Rc<Poly>>,
     least: FxHashMap<Var, i64>,
     most: FxHashMap<Var, Rc<Poly>>,
     modular: FxHashMap<Var, Rc<Poly>>,
@@ -52,6 +57,7 @@ pub struct Facts {
 
 enum Undo {
     Equal(Var),
+    Sum(Var),
     Least(Var, Option<i64>),
     Most(Var, Option<Rc<Poly>>),
     Elements(Var, Option<Elements>),
@@ -68,8 +74,13 @@ impl Facts {
     /// What is known at the start of a program.
     pub fn new(p: &Program) -> Facts {
         let mut facts = Facts::default();
+        let given: Vec<Var> = p.inputs.iter().flat_map(Input::vars).collect();
         for v in &p.params {
             facts.sizes_of(p.ty(*v));
+            // What no input is says how large inputs are, if only as a part of a sum.
+            if p.ty(*v) == &Ty::int() && !given.contains(v) {
+                facts.at_least(*v, 0);
+            }
         }
         facts
     }
@@ -83,6 +94,9 @@ impl Facts {
             match self.undo.pop() {
                 Some(Undo::Equal(v)) => {
                     self.equal.remove(&v);
+                }
+                Some(Undo::Sum(v)) => {
+                    self.sums.remove(&v);
                 }
                 Some(Undo::Least(v, old)) => restore(&mut self.least, v, old),
                 Some(Undo::Most(v, old)) => restore(&mut self.most, v, old),
@@ -297,10 +311,70 @@ impl Facts {
                 self.solve(v, c);
                 self.equate(v, c);
             }
-            (Atom::Var(v), Atom::Var(w)) if self.is_size(v) && self.is_size(w) && v != w => {
+            (Atom::Var(v), Atom::Var(w)) if (self.is_size(v) || self.is_size(w)) && v != w => {
+                let difference = self.modular(v.into()).plus(-1, &self.modular(w.into()));
+                self.at_least(v, 0);
+                self.at_least(w, 0);
                 self.equate(v.max(w), Atom::Var(v.min(w)));
+                if let Some(d) = difference {
+                    self.sum(&d);
+                }
             }
             _ => {}
+        }
+    }
+
+    /// Notes the size that is a sum of others if this is nothing, as `n - k - 1` is.
+    ///
+    /// A sum that wraps round once is negative, and no size.
+    fn sum(&mut self, nothing: &Poly) {
+        let size = nothing.terms.iter().find_map(|(vars, k)| {
+            let [v] = vars[..] else { return None };
+            let rest = match k {
+                1 => Poly::var(v).plus(-1, nothing)?,
+                -1 => Poly::var(v).plus(1, nothing)?,
+                _ => return None,
+            };
+            let is_sum = rest.constant >= 0
+                && (rest.constant > 0 || rest.terms.len() > 1)
+                && rest
+                    .terms
+                    .iter()
+                    .all(|(vars, k)| *k > 0 && matches!(vars[..], [w] if w != v && self.is_size(w)));
+            let negative = Poly::default().plus(-1, &rest)?;
+            let once = self.least_value(&negative) > -(1 << 64);
+            let new = !self.modular.contains_key(&v)
+                && !self.sums.contains_key(&v)
+                && !self.sums.values().any(|sum| sum.mentions(v));
+            (is_sum && once && new && self.is_size(v)).then_some((v, rest))
+        });
+        let Some((v, sum)) = size else { return };
+        // None of its parts is more than is left by the others.
+        if let [(vars, 1)] = &sum.terms[..]
+            && !self.most.contains_key(&vars[0])
+        {
+            self.at_most(vars[0], Poly::constant(i64::MAX - sum.constant));
+        }
+        self.sums.insert(v, Rc::new(sum));
+        self.undo.push(Undo::Sum(v));
+        self.part_at_least(v);
+    }
+
+    /// A variable in a polynomial: what it is equal to, or a sum of.
+    fn known(&self, v: Var) -> Poly {
+        match self.root(Atom::Var(v)) {
+            Atom::Var(w) => match self.sums.get(&w) {
+                Some(sum) => sum.map(|v| self.rooted(v)).unwrap_or_else(|| Poly::var(w)),
+                None => Poly::var(w),
+            },
+            _ => self.rooted(v),
+        }
+    }
+
+    fn rooted(&self, v: Var) -> Poly {
+        match self.root(Atom::Var(v)) {
+            Atom::Var(w) => Poly::var(w),
+            c => c.as_int().map_or_else(|| Poly::var(v), Poly::constant),
         }
     }
 
@@ -371,12 +445,23 @@ impl Facts {
         if old.is_none_or(|o| o < n) {
             self.least.insert(v, n);
             self.undo.push(Undo::Least(v, old));
+            self.part_at_least(v);
+        }
+    }
+
+    /// What a size is at least its one part is, too, less the rest.
+    fn part_at_least(&mut self, sum: Var) {
+        if let Some(least) = self.least.get(&sum)
+            && let Some((v, 1, rest)) = self.sums.get(&sum).and_then(|sum| sum.as_linear())
+            && let Some(n) = least.checked_sub(rest)
+        {
+            self.at_least(v, n);
         }
     }
 
     fn at_most(&mut self, v: Var, most: Poly) {
         // A bound that mentions the variable itself says nothing that a proof could use.
-        if most.terms.iter().any(|(vars, _)| vars.contains(&v)) {
+        if most.mentions(v) {
             return;
         }
         let old = self.most.insert(v, Rc::new(most));
@@ -397,22 +482,29 @@ impl Facts {
         match self.root(a) {
             c @ Atom::Const(_) => c.as_int().map(Poly::constant).unwrap_or_default(),
             Atom::Var(v) => match forms.get(&v) {
-                None => Poly::var(v),
-                Some(p) if self.equal.is_empty() => (**p).clone(),
-                Some(p) => p.map(|v| self.root(Atom::Var(v))).unwrap_or_else(|| (**p).clone()),
+                None => self.known(v),
+                Some(p) => self.with_known(p),
             },
         }
     }
 
+    fn with_known(&self, p: &Poly) -> Poly {
+        if self.equal.is_empty() && self.sums.is_empty() {
+            return p.clone();
+        }
+        p.map(|v| self.known(v)).unwrap_or_else(|| p.clone())
+    }
+
     /// A number that the polynomial is not below.
     fn least_value(&self, p: &Poly) -> i128 {
-        let mut p = p.clone();
+        let mut p = if self.sums.is_empty() { p.clone() } else { self.with_known(p) };
         for _ in 0..MOST_STEPS {
             let step = p.terms.iter().find_map(|(vars, k)| match &vars[..] {
                 [v] if *k < 0 => Some((*v, *k, self.most.get(v)?.clone())),
                 _ => None,
             });
             let Some((v, k, most)) = step else { break };
+            let most = if self.sums.is_empty() { (*most).clone() } else { self.with_known(&most) };
             let Some(q) = p.plus(-k, &Poly::var(v)).and_then(|q| q.plus(k, &most)) else { break };
             p = q;
         }

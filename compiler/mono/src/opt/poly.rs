@@ -4,7 +4,7 @@
 //! A polynomial has at most [`MOST_TERMS`] terms; an operation whose result would have more, or a
 //! coefficient past 64 bits, gives `None`, and its operand stays opaque.
 
-use crate::ir::{Atom, Var};
+use crate::ir::Var;
 
 /// More terms than a size has that people write.
 const MOST_TERMS: usize = 8;
@@ -87,20 +87,21 @@ impl Poly {
         Some(sum)
     }
 
-    /// With every variable replaced by an atom; `None` if that has too many terms.
-    pub fn map(&self, mut f: impl FnMut(Var) -> Atom) -> Option<Poly> {
+    /// With every variable replaced by a polynomial; `None` if that has too many terms.
+    pub fn map(&self, mut f: impl FnMut(Var) -> Poly) -> Option<Poly> {
         let mut sum = Poly::constant(self.constant);
         for (vars, k) in &self.terms {
             let mut product = Poly::constant(*k);
             for v in vars {
-                product = product.times(&match f(*v) {
-                    Atom::Var(w) => Poly::var(w),
-                    c => Poly::constant(c.as_int()?),
-                })?;
+                product = product.times(&f(*v))?;
             }
             sum = sum.plus(1, &product)?;
         }
         Some(sum)
+    }
+
+    pub fn mentions(&self, v: Var) -> bool {
+        self.terms.iter().any(|(vars, _)| vars.contains(&v))
     }
 
     pub fn as_constant(&self) -> Option<i64> {

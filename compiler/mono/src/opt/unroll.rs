@@ -17,14 +17,16 @@
 //!
 //! A known index is a constant or the axis of an iteration that is unrolled itself; what is unrolled is
 //! the largest set of iterations for which that holds. An element given as part of a body's result goes
-//! there as one of a literal. Outside of iterations nothing is unrolled: work is done there once, and a
+//! there as one of a literal. A few items are sorted by comparing neighbours (`network`). Outside of iterations nothing is unrolled: work is done there once, and a
 //! small loop is smaller.
 
+mod network;
 #[cfg(test)]
 mod tests;
 
 use super::fuse::tidy;
 use crate::ir::*;
+use crate::sorted;
 use crate::walk::Copier;
 use remc_base::pass::PassInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,6 +54,9 @@ const SHORT: i64 = 64;
 /// Unrolls small maps, and what iterates over them.
 pub fn unroll(p: &mut Program) {
     tidy::tidy(p);
+    let mut body = std::mem::take(&mut p.body);
+    sorts(p, &mut body);
+    p.body = body;
     let mut plan = Plan::default();
     plan.body(p, &p.body, 0);
     plan.settle();
@@ -67,6 +72,16 @@ pub fn unroll(p: &mut Program) {
     read_literals(&mut body, &mut known);
     p.body = body;
     tidy::tidy(p);
+}
+
+/// Has those iterations that sort a few items for the items' sake sort them.
+fn sorts(p: &mut Program, body: &mut Body) {
+    for s in &mut body.stmts {
+        let alone = matches!(s.exp, Exp::If { .. });
+        for b in s.exp.bodies_mut() {
+            if alone { sorts(p, b) } else { sorted::sorts(p, b, &network::is_sorted) }
+        }
+    }
 }
 
 /// The number of elements, if it is known and small.
@@ -92,6 +107,8 @@ pub(super) fn indices(dims: &[Atom]) -> Vec<Vec<Atom>> {
 #[derive(Default)]
 struct Plan {
     alive: FxHashSet<Var>,
+    /// Those that are unrolled whoever reads what they make: as many statements are worth more than an array.
+    always: FxHashSet<Var>,
     /// Those whose elements are only given on: they are unrolled for the sake of what they read.
     only_if_reading: FxHashSet<Var>,
     /// The iteration of an axis.
@@ -176,6 +193,12 @@ impl Plan {
                     self.owner.insert(axis.var, name);
                 }
             }
+            Exp::Grade { axis, body, .. } if depth > 0 && network::is_sorted(p, axis, body) => {
+                self.alive.insert(name);
+                self.always.insert(name);
+                self.owner.insert(axis.var, name);
+                self.source.insert(name, name);
+            }
             Exp::For { axis, body, .. } if depth > 0 => {
                 let n = small([axis.size], TRIPS);
                 if n.is_some_and(|n| n * size(body) <= STATEMENTS) {
@@ -195,7 +218,7 @@ impl Plan {
         let read: FxHashSet<Var> = self.reads.iter().map(|r| r.0).collect();
         self.only_if_reading.extend(self.given.iter().filter(|v| !read.contains(v)));
         self.only_if_reading.extend(self.source.values().filter(|v| !read.contains(v)));
-        self.alive.retain(|v| !self.spoilt.contains(v));
+        self.alive.retain(|v| !self.spoilt.contains(v) || self.always.contains(v));
         loop {
             let before = self.alive.len();
             let unrolled = |v: &Var| self.owner.get(v).is_some_and(|o| self.alive.contains(o));
@@ -209,7 +232,10 @@ impl Plan {
                 }
             }
             let needless = &self.only_if_reading;
-            self.alive.retain(|v| !blocked.contains(v) && (useful.contains(v) || !needless.contains(v)));
+            self.alive.retain(|v| {
+                self.always.contains(v)
+                    || !blocked.contains(v) && (useful.contains(v) || !needless.contains(v))
+            });
             if self.alive.len() == before {
                 return;
             }
@@ -222,6 +248,7 @@ fn trips(e: &Exp) -> Option<i64> {
     match e {
         Exp::Map { axes, .. } => small(axes.iter().map(|x| x.size), ELEMENTS),
         Exp::Reduce { axis, .. } | Exp::For { axis, .. } => small([axis.size], TRIPS),
+        Exp::Grade { axis, .. } => small([axis.size], network::ITEMS),
         _ => None,
     }
 }
@@ -315,6 +342,18 @@ impl Unroll<'_> {
                     now = self.copy(&body, &with, stmts);
                 }
                 names(pat, now, prov, stmts);
+            }
+            Exp::Grade { axis, body, gives } => {
+                let n = axis.size.as_int().unwrap_or(0);
+                let mut items = Vec::new();
+                for i in 0..n {
+                    let keys = self.copy(&body, &[(axis.var, Atom::int(i))], stmts);
+                    let place = (gives == Gives::Places).then_some(Atom::int(i));
+                    items.extend(keys.first().map(|key| network::Item { key: *key, place }));
+                }
+                let items = network::sorted(self.p, items, prov, stmts);
+                let elems = items.into_iter().map(|item| item.place.unwrap_or(item.key)).collect();
+                stmts.push(Stmt { pat, exp: Exp::Literal { dims: vec![axis.size], elems }, prov });
             }
             exp => stmts.push(Stmt { pat, exp, prov }),
         }

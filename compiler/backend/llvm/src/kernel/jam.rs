@@ -101,7 +101,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         {
             return None;
         }
-        let iterations = self.schedule[Field::Accumulators] as u32 / (lanes / native);
+        let accumulators = lanes / native * super::loops::inner_carried(l.body).max(1);
+        let iterations = self.schedule[Field::Accumulators] as u32 / accumulators;
         let mut carried: FxHashSet<Var> = l.carried.iter().map(|c| c.param).collect();
         let (mut together, mut in_order) = (Vec::new(), Vec::new());
         for s in l.body {

@@ -57,6 +57,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         if self.beside.is_some() {
             return self.for_beside((how, var, range), carried, body, next);
         }
+        if self.lanes.is_some() && range.atoms().into_iter().any(|a| self.varies(a)) {
+            return self.for_apart((var, range), carried, body, next);
+        }
         let (from, to) = self.bounds(range)?;
         let ragged = self.is_ragged(range);
         let l = Loop { var, from, to, ragged, asks: ragged, carried, body, next };
@@ -522,7 +525,7 @@ pub(super) fn written_out(how: How, from: IntValue<'_>, to: IntValue<'_>) -> Opt
 }
 
 /// The most values that a loop inside carries.
-fn inner_carried(body: &[Stmt]) -> u32 {
+pub(super) fn inner_carried(body: &[Stmt]) -> u32 {
     body.iter()
         .map(|s| {
             let own = match &s.kind {

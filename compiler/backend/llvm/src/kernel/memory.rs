@@ -8,6 +8,7 @@
 //! | the same in all lanes | of a scalar |
 //! | the last grows by one from lane to lane, the others are the same | of consecutive elements as a vector |
 //! | the last shrinks by one | the same, reversed |
+//! | the last is a constant of a few, the one before grows by one | of consecutive rows, shuffled (`super::interleave`) |
 //! | contiguous in jammed iterations, strided in the lanes | of blocks, transposed (`super::transpose`) |
 //! | anything else | of each lane's element (LLVM's gathers are measured to be no faster) |
 //!
@@ -107,7 +108,10 @@ impl<'ctx> Fun<'_, 'ctx> {
                         let v = self.read(buffer, ty.base, base, self.last_lane(i)?, self.lanes)?;
                         Piece::Vector(self.reversed(v)?)
                     }
-                    offset => Piece::Vector(self.gather(buffer, ty.base, base, &offset)?),
+                    offset => Piece::Vector(match self.load_interleaved((buffer, &at), k, &offset)? {
+                        Some(v) => v,
+                        None => self.gather(buffer, ty.base, base, &offset)?,
+                    }),
                 })
             })
             .collect()

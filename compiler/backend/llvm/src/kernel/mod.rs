@@ -20,6 +20,8 @@
 //! | `jam` | several iterations at once |
 //! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
 //! | `predicate` | branches that lanes take each for itself |
+//! | `diverge` | loops that lanes leave one by one |
+//! | `interleave` | loads and stores of short rows that lie side by side |
 //! | `constants` | many stores of constants, as one copy |
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
@@ -38,6 +40,8 @@ mod beside;
 mod chain;
 mod constants;
 mod counted;
+mod diverge;
+mod interleave;
 mod jam;
 mod keep;
 mod loops;

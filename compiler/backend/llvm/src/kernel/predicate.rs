@@ -9,8 +9,7 @@
 //! ```
 //!
 //! A vector takes the time of both branches where its lanes differ, which is less than that of one lane after the other,
-//! and of one where they do not. What may stand in such a branch computes and loads, and writes nothing
-//! ([`remc_kernel::predicate`]), but in rows side by side ([`super::beside`]).
+//! and of one where they do not. [`remc_kernel::predicate`] says what may stand in such a branch.
 
 use super::Fun;
 use super::pieces::{Piece, Pieces};

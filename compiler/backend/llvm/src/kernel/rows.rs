@@ -327,7 +327,12 @@ impl<'ctx> Fun<'_, 'ctx> {
         rows.first().copied().ok_or(EmitError::WrongValue("no rows"))
     }
 
-    fn shuffled(&self, (a, b): (Value<'ctx>, Value<'ctx>), from: &[u32]) -> Result<Value<'ctx>, EmitError> {
+    /// The elements of two vectors at these places.
+    pub fn shuffled(
+        &self,
+        (a, b): (Value<'ctx>, Value<'ctx>),
+        from: &[u32],
+    ) -> Result<Value<'ctx>, EmitError> {
         let (BasicValueEnum::VectorValue(a), BasicValueEnum::VectorValue(b)) = (a, b) else {
             return Err(EmitError::WrongValue("a row"));
         };

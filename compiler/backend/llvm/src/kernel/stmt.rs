@@ -16,12 +16,16 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn block(&mut self, block: &[Stmt]) -> Result<(), EmitError> {
         let mut rest = block;
         while let Some((s, after)) = rest.split_first() {
-            rest = match self.constants(rest) {
-                0 => {
+            rest = match (self.constants(rest), self.interleaved(rest)?) {
+                (0, 0) => {
                     self.stmt(s)?;
                     after
                 }
-                n => {
+                (0, n) => {
+                    self.store_interleaved(&rest[..n])?;
+                    &rest[n..]
+                }
+                (n, _) => {
                     self.store_constants(&rest[..n])?;
                     &rest[n..]
                 }
@@ -211,6 +215,11 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     // ---- loops ----
 
+    /// Whether something differs from lane to lane.
+    pub fn varies(&self, a: Atom) -> bool {
+        a.as_var().is_some_and(|v| self.lane_varying.contains(&v))
+    }
+
     /// How many pieces a carried value has, and whether they are vectors.
     pub fn form(&self, param: Var) -> (usize, bool) {
         let pieces = if self.jam_varying.contains(&param) { self.jam } else { 1 };
@@ -271,6 +280,9 @@ impl<'ctx> Fun<'_, 'ctx> {
         body: &[Stmt],
         next: &[Atom],
     ) -> Result<(), EmitError> {
+        if self.lanes.is_some() && self.varies(test) {
+            return self.while_apart(carried, (cond, test), body, next);
+        }
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
         let (before, head, inside, after) = (self.here()?, self.append(), self.append(), self.append());

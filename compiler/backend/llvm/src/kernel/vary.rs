@@ -3,10 +3,11 @@
 //! A loop in lanes or a jammed one gives each variable that depends on its own variable several values at
 //! once. Which ones do has to be known before the body is emitted: a loop inside needs vectors for the
 //! values it carries from the start. Here too is decided whether the body can run that way at all: where a
-//! condition or the bounds of a loop inside depend on the variable, or memory would be needed for each
-//! iteration that is not private, the loop is emitted one iteration after the other, which is always right.
+//! condition or the rounds of a loop inside depend on the variable and what is inside cannot run for some lanes alone, or
+//! memory would be needed for each iteration that is not private, the loop is emitted one iteration after the other, which
+//! is always right.
 
-use remc_kernel::ir::{Atom, Exp, How, Stmt, StmtKind, Var};
+use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Var};
 use remc_kernel::predicate::can_predicate;
 use rustc_hash::FxHashSet;
 
@@ -101,26 +102,27 @@ impl Varying<'_> {
             // A place that all iterations share is written in their order.
             StmtKind::Store { buffer, at, .. } => self.ok &= self.is_own(*buffer) || self.any(at),
             StmtKind::Alloc { buffer } => self.ok &= self.is_own(*buffer),
-            StmtKind::For { range, carried, body, next, .. } => {
-                self.ok &= !self.any(&range.atoms());
-                for (c, next) in carried.iter().zip(next) {
-                    if self.atom(&c.init) || self.atom(next) {
-                        self.add(c.param);
-                        self.add(c.result);
-                    }
+            StmtKind::For { how, var, range, carried, body, next } => {
+                // Lanes that are done keep what they have (`super::diverge`).
+                let apart = self.any(&range.atoms());
+                let one_by_one = matches!(how, How::Seq | How::Unroll);
+                self.ok &= !apart || one_by_one && self.known.predicate && can_predicate(body);
+                match range {
+                    Range::Upto { from, .. } if self.atom(from) => self.add(*var),
+                    Range::Upto { .. } => {}
+                    Range::Tile { .. } | Range::Share { .. } => self.ok &= !apart,
                 }
+                self.carried(carried, next, apart);
                 self.block(body);
             }
             StmtKind::While { carried, cond, test, body, next } => {
-                for (c, next) in carried.iter().zip(next) {
-                    if self.atom(&c.init) || self.atom(next) {
-                        self.add(c.param);
-                        self.add(c.result);
-                    }
-                }
+                let apart = self.atom(test);
+                self.ok &= !apart || self.known.predicate && can_predicate(cond) && can_predicate(body);
+                self.carried(carried, next, apart);
                 self.block(cond);
                 self.block(body);
-                self.ok &= !self.atom(test);
+                // What is carried may make it differ.
+                self.grew |= !apart && self.atom(test);
             }
             StmtKind::If { cond, then, otherwise, results } => {
                 let together = !self.atom(cond) || self.agree_on(cond);
@@ -136,6 +138,18 @@ impl Varying<'_> {
             }
             StmtKind::Check { .. } => {}
             _ => self.ok = false,
+        }
+    }
+}
+
+impl Varying<'_> {
+    /// What a loop carries, from which lanes may come apart.
+    fn carried(&mut self, carried: &[Carried], next: &[Atom], apart: bool) {
+        for (c, next) in carried.iter().zip(next) {
+            if apart || self.atom(&c.init) || self.atom(next) {
+                self.add(c.param);
+                self.add(c.result);
+            }
         }
     }
 }

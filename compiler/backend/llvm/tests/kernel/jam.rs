@@ -27,10 +27,12 @@ fn program(ty: BaseTy, inside: &str, tail: &str) -> Program {
     program_of(ty.name(), &body)
 }
 
-/// The nearest of the rows, told without a branch, and with one.
-const TAILS: [&str; 2] = [
+/// The nearest of the rows, told without a branch, a chain that every row adds to, and a branch.
+const TAILS: [&str; 3] = [
     "(let (%c bool) (op < %s %best) p0) (let (%b TY) (op select %c %s %best) p0) (let (%w0 int) (op select %c %j %at) p0)",
     "(let (%b TY) (op max2 %s %best) p0) (let (%t int) (op * %at 3) p0) (let (%w0 int) (op + %t %j) p0)",
+    "(let (%c bool) (op < %s %best) p0)
+     (if %c (then (let (%t int) (op * %j 2) p0)) (else) (((%b TY) %s %best) ((%w0 int) %t %at)) p0)",
 ];
 
 /// Vectors that are multiplied and added up, in all of a program's code.

@@ -1,6 +1,7 @@
 //! Programs of Kernel, compiled and run by a small runtime, and compared with plain Rust.
 
 mod beside;
+mod diverge;
 mod edges;
 mod jam;
 mod keep;

@@ -20,8 +20,8 @@ fn columns(by: &str) -> String {
 }
 
 /// The same in all lanes: a constant, one of a loop; and one that differs, of data; and one that lies far outside in the
-/// lanes that have no iteration.
-const INDICES: [&str; 4] = [
+/// lanes that have no iteration; and one of too many elements to look at all.
+const INDICES: [&str; 5] = [
     "(let (%y TY) (load %four 1 1) p0)",
     "(for seq %l (upto 0 2) (((%s TY) (%y TY) %x)) (let (%e TY) (load %four %l 1) p0)
        (let (%f TY) (load %four 1 %l) p0) (let (%g TY) (op min2 %e %f) p0) (let (%h TY) (op max2 %s %g) p0)
@@ -31,6 +31,10 @@ const INDICES: [&str; 4] = [
     "(let (%p int) (op - %i %n) p0) (let (%o int) (op + %p 1) p0) (let (%q int) (op max2 %o 0) p0)
      (let (%w int) (op * %q 1099511627776) p0)
      (store %four (%w %w) %x p0) (let (%y TY) (load %four %w 0) p0)",
+    "(alloc (%nine private TY 9) p0) (for seq %l (upto 0 9) () (store %nine (%l) %x p0) (next) p0)
+     (let (%p int) (load %is %i) p0) (let (%q int) (op min2 %p 8) p0) (let (%z TY) (op * %x %x) p0)
+     (store %nine (%q) %z p0) (let (%r int) (op - 8 %q) p0) (let (%d TY) (load %nine %r) p0)
+     (let (%e TY) (load %nine %q) p0) (let (%y TY) (op - %d %e) p0)",
 ];
 
 #[test]

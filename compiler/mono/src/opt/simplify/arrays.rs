@@ -201,3 +201,47 @@ fn row_major(dims: &[Atom], at: &[Atom]) -> Option<usize> {
     }
     Some(i)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::shorthand::{after, program, shape};
+    use super::super::simplify;
+    use crate::ir::Exp;
+    use crate::opt::dce::dce;
+
+    /// An index that is the sum of two is within an axis whose size is the sum of theirs, whoever says so.
+    #[test]
+    fn sums_of_sizes() {
+        let windows = |long: &str, check: &str| {
+            format!(
+                "(let ((%t int)) (op + %k {long})) (let ((%same bool)) (op = {check})) (let () (check (index 1 1) %same %t %n))
+                 (let ((%more int)) (op + %k 1))
+                 (let ((%ys float %more 5)) (map ((%i %more) (%j 5))
+                   (let ((%at int)) (op + %i %j)) (let ((%in bool)) (op < %at %n)) (let () (check (index 1 1) %in %at %n))
+                   (let ((%x float)) (index %xs %at)) (give %x)))
+                 (give %ys)"
+            )
+        };
+        let checks = |long: &str, check: &str| {
+            let p = program("(%k int) (%n int) (%xs float %n) (%zs float %k)", 1, &windows(long, check));
+            shape(&after(p, &[simplify, simplify, dce]))
+        };
+        assert_eq!(checks("5", "%n %t"), "check map2");
+        assert_eq!(checks("5", "%t %n"), "check map2");
+        assert_eq!(checks("4", "%n %t"), "check map2(check)");
+    }
+
+    /// The vector with a size that is counted is the vector, and a map over it has the vector's own size.
+    #[test]
+    fn a_vector_has_one_size() {
+        let body = "(let ((%m int)) (reduce (%i %n) (give 1)
+              (assoc ((%a int) (%b int)) (start 0) (let ((%s int)) (op + %a %b)) (give %s))))
+            (let ((%ys float %m)) (view (reshape %m) %xs))
+            (let ((%zs float %m)) (map ((%j %m)) (let ((%y float)) (index %ys %j)) (let ((%z float)) (op * %y %y)) (give %z)))
+            (give %zs)";
+        let p = after(program("(%n int) (%xs float %n)", 1, body), &[simplify, simplify, dce]);
+        assert_eq!(shape(&p), "map1");
+        let Some(Exp::Map { axes, .. }) = p.body.stmts.last().map(|s| &s.exp) else { panic!("{p:?}") };
+        assert_eq!(axes[0].size.as_var(), p.params.first().copied());
+    }
+}

@@ -60,8 +60,8 @@ impl Simplifier<'_> {
     /// The state that counts from what is not negative, one by one, while it is less than something that the loop leaves
     /// alone; that, and what to add to it.
     ///
-    /// Sums wrap, and a loop that runs up to the greatest number never ends: so its end is a size, or a constant below that,
-    /// where it is compared otherwise than by `<`.
+    /// Sums wrap: where it is compared otherwise than by `<`, what it counts from is a constant, to which what is ahead can be
+    /// added.
     fn counter(&self, state: &[(Var, Atom)], cond: &Body, body: &Body) -> Option<(usize, Atom, i64)> {
         let (before, Stmt { pat, exp: Exp::Op(op, args), .. }) =
             cond.stmts.split_last().map(|(s, b)| (b, s))?
@@ -87,19 +87,27 @@ impl Simplifier<'_> {
             s.pat.iter().any(|v| Atom::Var(*v) == next)
                 && matches!(&s.exp, Exp::Op(ScalarOp::Add, args) if args[..] == [Atom::Var(counter), Atom::int(1)])
         });
-        let is_size = match to {
-            Atom::Var(v) => self.is_size(v),
-            Atom::Const(_) => to.as_int().is_some_and(|n| (0..i64::MAX).contains(&n)),
-        };
-        let is_natural = |a| self.facts.compare(ScalarOp::Ge, a, Atom::int(0)) == Some(true);
+        let is_below = before.is_empty() && plus == 0;
         let fine = cond.results[..] == [Atom::Var(pat[0])]
             && counts
-            && (before.is_empty() && plus == 0 || is_size && is_natural(to) && start.as_int().is_some())
+            && (is_below || start.as_int().is_some_and(|n| n <= 1 << 31))
             && self.base(start) == BaseTy::I64
             && state.iter().all(|(v, _)| Atom::Var(*v) != to)
-            && is_natural(start)
+            && self.is_natural(start)
             && (state.len() > 1 || !body.can_stop());
         fine.then_some((k, to, plus))
+    }
+
+    fn is_natural(&self, a: Atom) -> bool {
+        self.facts.compare(ScalarOp::Ge, a, Atom::int(0)) == Some(true)
+    }
+
+    /// Whether one more than this is no less: it is a size, or a constant.
+    fn is_below_all(&self, a: Atom) -> bool {
+        match a {
+            Atom::Var(v) => self.is_size(v) && self.is_natural(a),
+            Atom::Const(_) => a.as_int().is_some_and(|n| n < i64::MAX),
+        }
     }
 
     /// A loop over an axis for one whose state `k` counts up to `to + plus`.
@@ -119,6 +127,16 @@ impl Simplifier<'_> {
         };
         let to = match plus {
             0 => to,
+            // Up to the greatest number there is it would never end.
+            1.. if !self.is_below_all(to) => {
+                let to = number(self, ScalarOp::Min2, vec![to, Atom::int(i64::MAX - plus)], place.out);
+                number(self, ScalarOp::Add, vec![to, Atom::int(plus)], place.out)
+            }
+            // The least number there is has nothing below it.
+            ..0 if !self.is_natural(to) => {
+                let to = number(self, ScalarOp::Max2, vec![to, Atom::int(0)], place.out);
+                number(self, ScalarOp::Add, vec![to, Atom::int(plus)], place.out)
+            }
             _ => number(self, ScalarOp::Add, vec![to, Atom::int(plus)], place.out),
         };
         // Where it ends, and how often it runs: a difference of two numbers that are not negative.
@@ -232,7 +250,7 @@ mod tests {
 
     #[test]
     fn loops_that_count() {
-        let ends = ["< %i %n", "> %n %i", "<= %i %n", ">= %n %i", "< %i %m", "<= %i 4"];
+        let ends = ["< %i %n", "> %n %i", "<= %i %n", ">= %n %i", "< %i %m", "<= %i %m", "<= %i 4"];
         let starts = [("2", "< %i %n"), ("2", "<= %i %n"), ("%n", "< %i %one")];
         for (from, cond) in ends.map(|end| ("0", end)).into_iter().chain(starts) {
             assert_eq!(sums(from, cond, "+ %i 1"), "for", "{from} {cond}");
@@ -244,7 +262,7 @@ mod tests {
         };
         assert_eq!(ahead("< %t %n"), "for");
         assert_eq!(ahead("<= %t %n"), "for");
-        assert_eq!(ahead("< %t %m"), "while:2");
+        assert_eq!(ahead("< %t %m"), "for");
     }
 
     #[test]
@@ -253,7 +271,6 @@ mod tests {
             // From where is not known, or before 0; another end or step; what ends it changes.
             ("%m", "< %i %n", "+ %i 1"),
             ("-1", "< %i %n", "+ %i 1"),
-            ("0", "<= %i %m", "+ %i 1"),
             ("%n", "<= %i %n", "+ %i 1"),
             ("0", "< %i %n", "+ %i 2"),
             ("0", "< %i %n", "+ %a 1"),

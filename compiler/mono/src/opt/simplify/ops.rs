@@ -86,6 +86,8 @@ impl Simplifier<'_> {
                 Mul | Quotient if is(b, 1) => return atom(a),
                 Mul | BitAnd if is(a, 0) || is(b, 0) => return zero(),
                 Modulo if is(b, 1) => return zero(),
+                // Where the divisor is nothing a check has stopped before.
+                Modulo | Quotient if is(a, 0) => return zero(),
                 Sub | BitXor if a == b => return zero(),
                 Min2 | Max2 | BitAnd | BitOr if a == b => return atom(a),
                 Eq | Le | Ge if a == b => return bool(true),

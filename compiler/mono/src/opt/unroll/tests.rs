@@ -96,3 +96,26 @@ fn empty_ones_vanish() {
     let text = DISTANCES.replace(" 3)", " 0)").replace("3)) (map ((%k 3", "0)) (map ((%k 0");
     assert_eq!(unrolled("(%n int) (%p float %n 0)", &text), ("map1".into(), 0));
 }
+
+/// A row of a few items is sorted by comparisons, for the items' sake or for their places; of more it stays.
+#[test]
+fn a_few_items_are_compared() {
+    let rows = |n: &str, read: &str| {
+        format!(
+            "(let ((%rs float %n)) (map ((%j %n))
+               (let ((%o int {n})) (grade (%i {n}) (let ((%k float)) (index %p %j %i)) (give %k)))
+               (let ((%a int)) (index %o 1)) {read} (give %y)))
+             (give %rs)"
+        )
+    };
+    let item = "(let ((%y float)) (index %p %j %a))";
+    let place = "(let ((%y float)) (cast float %a))";
+    let (params, eight, nine) =
+        ("(%n int) (%p float %n 3)", "(%n int) (%p float %n 8)", "(%n int) (%p float %n 9)");
+    // Three items: an item of three comparisons of neighbours, of which the middle one needs five selections.
+    assert_eq!(unrolled(params, &rows("3", item)).0, "map1");
+    assert_eq!(unrolled(params, &rows("3", place)).0, "map1");
+    assert!(unrolled(params, &rows("3", item)).1 < unrolled(params, &rows("3", place)).1);
+    assert_eq!(unrolled(eight, &rows("8", item)).0, "map1");
+    assert_eq!(unrolled(nine, &rows("9", item)).0, "map1(grade)");
+}

@@ -1,9 +1,9 @@
 //! Which loops over rows can run side by side, and what has to be known of them then.
 //!
-//! As [`super::super::vary`] for loops in lanes, but all of a body may be under a mask: loads, branches, loops whose bounds depend on the row. A store goes to a place of the
-//! row's own (the loop's variable is its first index, or the plan says that the buffer has a part for each row), to a buffer
-//! that nothing in the body reads. Scratch memory, which is a worker's, becomes each row's, as much as a short one takes; a store
-//! further behind is noticed, and the rows run one after the other.
+//! As [`super::super::vary`] for loops in lanes, but all of a body may be under a mask: loads, branches, loops whose bounds
+//! depend on the row. A store goes to a place of the row's own (the loop's variable is its first index, or the plan says that
+//! the buffer has a part for each row), to a buffer that nothing in the body reads. Scratch memory, which is a worker's,
+//! becomes each row's, as much as a short one takes; a store further behind is noticed, and the rows run one after the other.
 
 use super::super::Fun;
 use super::super::counted::{Loop, Sum};

@@ -25,7 +25,6 @@ pub(super) use can::Beside;
 use super::Fun;
 use super::counted::{Loop, Sum, Values};
 use super::pieces::{Piece, Pieces, piece};
-use super::tail::{Mask, Which};
 use crate::error::EmitError;
 use crate::values::Value;
 use inkwell::IntPredicate;
@@ -123,11 +122,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             return self
                 .serial(&Loop { var, from, to, ragged: false, asks: false, carried, body, next }, init);
         }
-        let mut count = self.e.sub(self.vector(to)?, self.vector(from)?)?;
-        if let Some(mask) = self.mask {
-            count = mask.or_zero(&self.e, count)?;
-        }
-        let most = super::int(self.e.intrinsic("llvm.vector.reduce.smax", &[], &[count])?)?;
+        let count = self.e.sub(self.vector(to)?, self.vector(from)?)?;
+        let (count, most) = self.rounds_of(count)?;
         self.unless_apart(self.e.icmp(IntPredicate::SLE, most.into(), self.i64(MOST.into()).into())?)?;
 
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
@@ -135,32 +131,17 @@ impl<'ctx> Fun<'_, 'ctx> {
         let trees = if trees { Some(self.trees(carried)?) } else { None };
         let start = if trees.is_some() { Values::new() } else { init.clone() };
         let params = self.params(carried);
-        let results = self.counted(self.i64(0), most, 1, start, &mut |f, k, state| {
-            let on = f.e.icmp(IntPredicate::SGT, count, f.vector(Piece::Uniform(k.into()))?)?;
-            let around = f.mask.replace(Mask { lanes: on, which: Which::Any });
-            let place = match from {
-                Piece::Uniform(from) => Piece::Uniform(f.e.add(from, k.into())?),
-                from => Piece::Vector(f.e.add(f.vector(from)?, f.vector(Piece::Uniform(k.into()))?)?),
-            };
-            f.env.insert(var, Pieces::from_elem(place, 1));
-            let nothing = trees.as_ref().map(|t| f.neutral(&t.sums, ROWS));
-            let state = nothing.as_deref().unwrap_or(state);
-            f.bind_carried(params.iter().copied(), state);
-            f.block(body)?;
-            let made = f.carry(carried, next)?;
-            f.mask = around;
-            match &trees {
-                Some(trees) => {
-                    f.keep_places(trees, k, on, &made)?;
-                    Ok(Values::new())
-                }
-                None => made
-                    .iter()
-                    .zip(state)
-                    .map(|(m, s)| m.iter().zip(s).map(|(m, s)| f.e.select(on, *m, *s)).collect())
-                    .collect(),
-            }
-        })?;
+        let used = self.used(carried);
+        let results =
+            self.rounds_of_lanes((var, from), (count, most), (start, &used), &mut |f, (k, on), state| {
+                let nothing = trees.as_ref().map(|t| f.neutral(&t.sums, ROWS));
+                f.bind_carried(params.iter().copied(), nothing.as_deref().unwrap_or(state));
+                f.block(body)?;
+                let made = f.carry(carried, next)?;
+                let Some(trees) = &trees else { return Ok(made) };
+                f.keep_places(trees, k, on, &made)?;
+                Ok(Values::new())
+            })?;
         let results = match &trees {
             Some(trees) => self.combined_places(trees, &init)?,
             None => results,
