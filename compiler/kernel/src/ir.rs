@@ -531,8 +531,8 @@ pub fn bits_of(base: BaseTy) -> Option<BaseTy> {
 
 /// Whether a processor's code of an operator is some dozens of instructions, the same for a vector as for a number.
 pub fn is_polynomial(op: ScalarOp) -> bool {
-    use ScalarOp::{Cos, Exp, Log, Log2, Sin, Tan, Tanh};
-    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh)
+    use ScalarOp::{Atan, Atan2, Cos, Erf, Exp, Log, Log2, Sin, Tan, Tanh};
+    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh | Atan | Atan2 | Erf)
 }
 
 /// Whether elements of this type may be updated by an operator: what comes of several updates does not depend on their

@@ -416,6 +416,12 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
             if is_ragged(k, range) {
                 read.insert(Field::BesideOps);
             }
+            if matches!(how, How::Lanes(_)) {
+                read.insert(Field::Interleaved);
+                if makes_arrays(body) {
+                    read.insert(Field::FewPlaces);
+                }
+            }
             match how {
                 How::Scan(_) => [Field::ScanParts, Field::Stream].into_iter().for_each(|f| read.insert(f)),
                 // So many rows at a time are those of a transposition.
@@ -437,6 +443,13 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
         }
         s.kind.blocks().into_iter().for_each(|b| read_by_loops(k, b, read));
     }
+}
+
+/// Whether a body makes arrays for itself.
+fn makes_arrays(body: &[Stmt]) -> bool {
+    body.iter().any(|s| {
+        matches!(s.kind, StmtKind::Alloc { .. }) || s.kind.blocks().into_iter().any(|b| makes_arrays(b))
+    })
 }
 
 /// Whether a loop's end is none that the kernel is given: its length is another one each time.

@@ -25,6 +25,7 @@ mod float;
 mod half;
 mod int;
 mod real;
+mod special;
 #[cfg(test)]
 mod tests;
 mod ulp;

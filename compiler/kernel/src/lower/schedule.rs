@@ -88,6 +88,8 @@ pub(crate) struct Shape {
     pub alike: bool,
     /// There is a loop inside.
     pub loops: bool,
+    /// … of which each iteration waits for the one before.
+    pub waits: bool,
     /// There are branches that lanes take apart from one another, if only at the edges of arrays.
     pub branches: bool,
     /// … and take other than by a mask.
@@ -126,6 +128,7 @@ pub(crate) fn shape(body: &Body, var: Var, interleaved: i64, tys: &dyn Fn(Var) -
             lanes: true,
             alike: true,
             loops: false,
+            waits: false,
             branches: false,
             unmasked: false,
             reads: Reads::default(),
@@ -293,6 +296,7 @@ impl Scan<'_> {
             }
             Exp::For { axis, state, body } => {
                 self.shape.loops = true;
+                self.shape.waits = true;
                 self.size(axis);
                 // A state may vary from the second iteration on: taken to.
                 self.varying.extend(state.iter().map(|(v, _)| *v));
@@ -301,6 +305,7 @@ impl Scan<'_> {
             }
             Exp::While { state, cond, body } => {
                 self.shape.loops = true;
+                self.shape.waits = true;
                 // Lanes are done with it after rounds of their own, and stay as they are from then on.
                 let masked =
                     |arrays| can_predicate(cond, self.tys, arrays) && can_predicate(body, self.tys, arrays);
@@ -466,15 +471,16 @@ impl Shape {
 
     /// As [`Shape::in_lanes`], for a reduction, whose body may also have loops inside: where what these read is contiguous
     /// along its variable, as in sums of the sums of columns. Those loops are serial then, and of many lanes, each round of
-    /// one reads a long run of a row. Loops that read nothing wait for what they carry: several points wait no longer.
+    /// one reads a long run of a row. Loops that wait for what they carry, or for what they read, do so for several points at
+    /// once.
     pub fn reduced_in_lanes(&self, schedule: impl Fn(Field) -> i64) -> Option<u32> {
         let across = self.inner.strided + self.reads.strided;
-        let loops = self.lanes && self.loops && across == 0;
-        if loops && !self.branches && self.inner.contiguous > 0 {
+        let loops = self.lanes && self.loops;
+        if loops && across == 0 && !self.branches && self.inner.contiguous > 0 {
             return Some(vectors(self, schedule(Field::Around), schedule(Field::LongBody)));
         }
-        if loops && !self.unmasked && self.inner.contiguous + self.inner.shared == 0 {
-            return Some(self.lanes_of_points(schedule));
+        if loops && !self.unmasked && self.waits {
+            return Some(if across > 0 { lanes(self.widest, 1) } else { self.lanes_of_points(schedule) });
         }
         self.in_lanes(schedule)
     }

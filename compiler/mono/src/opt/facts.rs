@@ -44,6 +44,8 @@ pub struct Facts {
     sums: FxHashMap<Var, Rc<Poly>>,
     least: FxHashMap<Var, i64>,
     most: FxHashMap<Var, Rc<Poly>>,
+    /// Of the lesser of two what it is not above either.
+    most_too: FxHashMap<Var, Rc<Poly>>,
     modular: FxHashMap<Var, Rc<Poly>>,
     exact: FxHashMap<Var, Rc<Poly>>,
     /// Definitions of the conditions that [`Facts::assume`] looks into.
@@ -60,6 +62,7 @@ enum Undo {
     Sum(Var),
     Least(Var, Option<i64>),
     Most(Var, Option<Rc<Poly>>),
+    MostToo(Var),
     Elements(Var, Option<Elements>),
 }
 
@@ -100,6 +103,9 @@ impl Facts {
                 }
                 Some(Undo::Least(v, old)) => restore(&mut self.least, v, old),
                 Some(Undo::Most(v, old)) => restore(&mut self.most, v, old),
+                Some(Undo::MostToo(v)) => {
+                    self.most_too.remove(&v);
+                }
                 Some(Undo::Elements(v, old)) => restore(&mut self.elements, v, old),
                 None => {}
             }
@@ -218,8 +224,11 @@ impl Facts {
             }
             ScalarOp::Min2 => {
                 self.at_least(x, clamp(self.least_value(&ea).min(self.least_value(&eb))));
-                let most = if self.is_of_sizes(&ea) { ea } else { eb };
+                let (most, other) = if self.is_of_sizes(&ea) { (ea, eb) } else { (eb, ea) };
                 self.at_most(x, most);
+                if !other.mentions(x) && self.most_too.insert(x, Rc::new(other)).is_none() {
+                    self.undo.push(Undo::MostToo(x));
+                }
             }
             ScalarOp::Max2 => {
                 self.at_least(x, clamp(self.least_value(&ea).max(self.least_value(&eb))));
@@ -497,10 +506,16 @@ impl Facts {
 
     /// A number that the polynomial is not below.
     fn least_value(&self, p: &Poly) -> i128 {
+        self.least_value_by(p, false)
+    }
+
+    /// … of the lesser of two seen as what it is not above either, if `too`.
+    fn least_value_by(&self, p: &Poly, too: bool) -> i128 {
+        let most = |v: &Var| self.most_too.get(v).filter(|_| too).or_else(|| self.most.get(v));
         let mut p = if self.sums.is_empty() { p.clone() } else { self.with_known(p) };
         for _ in 0..MOST_STEPS {
             let step = p.terms.iter().find_map(|(vars, k)| match &vars[..] {
-                [v] if *k < 0 => Some((*v, *k, self.most.get(v)?.clone())),
+                [v] if *k < 0 => Some((*v, *k, most(v)?.clone())),
                 _ => None,
             });
             let Some((v, k, most)) = step else { break };
@@ -535,7 +550,9 @@ impl Facts {
         // a + by <= b
         let less = |a: Atom, b: Atom, by: i64| {
             let d = self.exact(b).plus(-1, &self.exact(a)).and_then(|d| d.plus(-1, &Poly::constant(by)));
-            d.is_some_and(|d| self.least_value(&d) >= 0)
+            d.is_some_and(|d| {
+                self.least_value(&d) >= 0 || !self.most_too.is_empty() && self.least_value_by(&d, true) >= 0
+            })
         };
         match op {
             ScalarOp::Lt if less(a, b, 1) => Some(true),

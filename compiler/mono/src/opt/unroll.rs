@@ -39,17 +39,17 @@ pub const PASS: PassInfo = PassInfo {
 };
 
 /// A map of more elements is not unrolled.
-pub(super) const ELEMENTS: i64 = 16;
+pub(super) const ELEMENTS: i64 = 32;
 /// A reduction or loop of more iterations is not unrolled.
-pub(super) const TRIPS: i64 = 8;
+pub(super) const TRIPS: i64 = 32;
 /// Unrolling one iteration makes at most so many statements.
-pub(super) const STATEMENTS: i64 = 256;
+pub(super) const STATEMENTS: i64 = 512;
 
 /// And so many with all that is unrolled inside of it: a nest of short loops is as long as the product of their trips.
 const IN_ALL: i64 = 4096;
 
-/// What comes to at most so many statements is unrolled even if it iterates over no such array.
-const SHORT: i64 = 64;
+/// What comes to at most so many iterations and statements is unrolled even if it iterates over no such array.
+const SHORT: [i64; 2] = [8, 64];
 
 /// Unrolls small maps, and what iterates over them.
 pub fn unroll(p: &mut Program) {
@@ -116,6 +116,8 @@ struct Plan {
     /// The map of a result; a literal is its own.
     source: FxHashMap<Var, Var>,
     literals: FxHashSet<Var>,
+    /// Of a source in other dims the source.
+    views: FxHashMap<Var, Var>,
     /// Reads of sources, by the variables among their indices.
     reads: Vec<(Var, Vec<Var>)>,
     /// Sources used otherwise, or read in part.
@@ -135,6 +137,13 @@ impl Plan {
                         }
                         self.reads.push((source, at.iter().filter_map(|a| a.as_var()).collect()));
                     }
+                }
+                // The elements in other dims: each is read where that one is.
+                Exp::View { view: View::Reshape { .. }, array }
+                    if depth > 0 && self.source.contains_key(array) =>
+                {
+                    let source = self.source[array];
+                    self.reads.push((source, Vec::new()));
                 }
                 e => e.for_each_operand(&mut |a| {
                     let source = a.as_var().and_then(|v| self.source.get(&v).copied());
@@ -199,6 +208,16 @@ impl Plan {
                 self.owner.insert(axis.var, name);
                 self.source.insert(name, name);
             }
+            Exp::View { view: View::Reshape { dims }, array }
+                if depth > 0
+                    && small(dims.iter().copied(), ELEMENTS).is_some()
+                    && small(p.ty(*array).dims.iter().copied(), ELEMENTS).is_some()
+                    && self.source.contains_key(array) =>
+            {
+                self.alive.insert(name);
+                self.views.insert(name, self.source[array]);
+                self.source.insert(name, name);
+            }
             Exp::For { axis, body, .. } if depth > 0 => {
                 let n = small([axis.size], TRIPS);
                 if n.is_some_and(|n| n * size(body) <= STATEMENTS) {
@@ -236,6 +255,16 @@ impl Plan {
                 self.always.contains(v)
                     || !blocked.contains(v) && (useful.contains(v) || !needless.contains(v))
             });
+            // A view goes with its source.
+            for (view, of) in &self.views {
+                let there = self.alive.contains(of) || self.literals.contains(of);
+                if !(self.alive.contains(view) && there) {
+                    self.alive.remove(view);
+                    if !self.always.contains(of) {
+                        self.alive.remove(of);
+                    }
+                }
+            }
             if self.alive.len() == before {
                 return;
             }
@@ -274,7 +303,7 @@ fn is_short<'a>(trips: Option<i64>, bodies: impl IntoIterator<Item = &'a Body>) 
             };
         });
     }
-    short && trips.is_some_and(|n| n * statements <= SHORT)
+    short && trips.is_some_and(|n| n <= SHORT[0] && n * statements <= SHORT[1])
 }
 
 struct Unroll<'p> {
@@ -342,6 +371,16 @@ impl Unroll<'_> {
                     now = self.copy(&body, &with, stmts);
                 }
                 names(pat, now, prov, stmts);
+            }
+            Exp::View { view: View::Reshape { dims }, array } => {
+                let (base, from) = (self.p.ty(array).base, self.p.ty(array).dims.clone());
+                let mut elems = Vec::new();
+                for at in indices(&from) {
+                    let x = self.p.fresh("x", Ty::scalar(base));
+                    stmts.push(Stmt { pat: vec![x], exp: Exp::Index { array, at }, prov });
+                    elems.push(x.into());
+                }
+                stmts.push(Stmt { pat, exp: Exp::Literal { dims, elems }, prov });
             }
             Exp::Grade { axis, body, gives } => {
                 let n = axis.size.as_int().unwrap_or(0);

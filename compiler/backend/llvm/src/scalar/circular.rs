@@ -82,7 +82,7 @@ impl<'ctx> Emit<'_, 'ctx> {
         self.call(f, &[x])
     }
 
-    fn magnitude(&self, x: Value<'ctx>) -> Emitted<'ctx> {
+    pub(super) fn magnitude(&self, x: Value<'ctx>) -> Emitted<'ctx> {
         self.intrinsic("llvm.fabs", &[], &[x])
     }
 

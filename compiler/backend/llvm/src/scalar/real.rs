@@ -1,7 +1,7 @@
 //! The functions into the reals: `sqrt`, `exp`, `log`, `sin`, …
 //!
 //! Integers are converted to `f64` first, and `f16` is computed in `f32`. `sqrt` is an instruction and
-//! exact. `exp`, `log` and `log2` are computed by the code below, and some more in `circular.rs`, the same for scalars and
+//! exact. `exp`, `log` and `log2` are computed by the code below, and some more in `circular.rs` and `special.rs`, the same for scalars and
 //! vectors, so that a value does not depend on the lane or the rest of a loop that it came to; other functions are the
 //! host's C library's, called lane by lane. [`super::ulp_bound`] says how far the results may be from the
 //! interpreter's.
@@ -75,6 +75,7 @@ impl<'ctx> Emit<'_, 'ctx> {
             ScalarOp::Sin | ScalarOp::Cos | ScalarOp::Tan | ScalarOp::Tanh => {
                 self.circular(op, working, x)?
             }
+            ScalarOp::Atan | ScalarOp::Atan2 | ScalarOp::Erf => self.special(op, working, &args)?,
             _ => {
                 let name = library_name(op, working).ok_or_else(wrong)?;
                 let f = self.library(name, element(x), args.len());
@@ -259,16 +260,10 @@ pub(super) fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
         ScalarOp::Asin => "asin",
         ScalarOp::Acos if single => "acosf",
         ScalarOp::Acos => "acos",
-        ScalarOp::Atan if single => "atanf",
-        ScalarOp::Atan => "atan",
-        ScalarOp::Atan2 if single => "atan2f",
-        ScalarOp::Atan2 => "atan2",
         ScalarOp::Sinh if single => "sinhf",
         ScalarOp::Sinh => "sinh",
         ScalarOp::Cosh if single => "coshf",
         ScalarOp::Cosh => "cosh",
-        ScalarOp::Erf if single => "erff",
-        ScalarOp::Erf => "erf",
         _ => return None,
     })
 }

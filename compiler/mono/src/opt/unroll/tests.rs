@@ -25,8 +25,8 @@ fn small_vectors_are_scalars() {
 
 #[test]
 fn large_and_unknown_ones_are_not() {
-    let n = DISTANCES.replace(" 3)", " 17)").replace("3)) (map ((%k 3", "17)) (map ((%k 17");
-    assert_eq!(unrolled("(%n int) (%p float %n 17)", &n).0, "map1(map1 reduce)");
+    let n = DISTANCES.replace(" 3)", " 33)").replace("3)) (map ((%k 3", "33)) (map ((%k 33");
+    assert_eq!(unrolled("(%n int) (%p float %n 33)", &n).0, "map1(map1 reduce)");
     let n = DISTANCES.replace(" 3)", " %m)").replace("3)) (map ((%k 3", "%m)) (map ((%k %m");
     assert_eq!(unrolled("(%n int) (%m int) (%p float %n %m)", &n).0, "map1(map1 reduce)");
 }
@@ -95,6 +95,23 @@ fn short_reductions_of_scalars() {
 fn empty_ones_vanish() {
     let text = DISTANCES.replace(" 3)", " 0)").replace("3)) (map ((%k 3", "0)) (map ((%k 0");
     assert_eq!(unrolled("(%n int) (%p float %n 0)", &text), ("map1".into(), 0));
+}
+
+/// The elements of a small array are the same in other dims.
+#[test]
+fn small_arrays_in_other_dims() {
+    let text = |read: &str| {
+        format!(
+            "(let ((%rs float %n)) (map ((%j %n))
+               (let ((%d float 2 3)) (map ((%h 2) (%k 3)) (let ((%x float)) (index %p %j %k)) (let ((%y float)) (op - %x 1.0)) (give %y)))
+               (let ((%f float 6)) (view (reshape 6) %d))
+               (let ((%s float)) (reduce (%l 6) (let ((%e float)) (index %f {read})) (let ((%q float)) (op * %e %e)) (give %q) SUM))
+               (give %s)))
+             (give %rs)"
+        )
+    };
+    assert_eq!(unrolled("(%n int) (%t int) (%p float %n 3)", &text("%l")).0, "map1");
+    assert_eq!(unrolled("(%n int) (%t int) (%p float %n 3)", &text("%t")).0, "map1(map2 view)");
 }
 
 /// A row of a few items is sorted by comparisons, for the items' sake or for their places; of more it stays.
