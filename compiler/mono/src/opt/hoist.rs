@@ -12,7 +12,8 @@
 //! Each scope has a level, the number of scopes around it. A statement goes out to the level of the
 //! innermost variable that it mentions, as far as it may:
 //!
-//! - never out of a branch of an `if`, and a check, or what contains one, not at all;
+//! - never out of a branch of an `if`, and what contains a check not at all; a check itself goes out of a loop that surely
+//!   comes to it first;
 //! - an operator or a cast of scalars goes anywhere, since it never stops the program;
 //! - an index goes where it is certain to be in bounds: because of what is indexed (an index variable of an
 //!   axis of the array's size), or because the loop that it leaves runs at least once and comes to the
@@ -191,6 +192,11 @@ impl Hoist<'_> {
                 to -= 1;
             }
         }
+        if here > 0 && matches!(s.exp, Exp::Check { .. }) {
+            while to > least && self.surely_comes_first(to) {
+                to -= 1;
+            }
+        }
         if to == here && least == here && self.pull(&s, here) {
             return self.place(s, here);
         }
@@ -263,6 +269,15 @@ impl Hoist<'_> {
             Some(info) => &info.ty,
             None => self.p.ty(v),
         }
+    }
+
+    /// Whether the loop of this level runs at least once and has not come to anything yet that stops the program, or may not
+    /// end.
+    fn surely_comes_first(&self, level: usize) -> bool {
+        let scope = &self.scopes[level];
+        let runs = matches!(&scope.kind, Kind::Loop { if_some: Some(sizes) } if sizes.is_empty());
+        let ends = |s: &Stmt| !matches!(s.exp, Exp::While { .. });
+        runs && !scope.stops && scope.checks.is_empty() && scope.stmts.iter().all(ends)
     }
 
     /// The sizes that say whether the loop of this level runs, if a statement that is much work is the first in it that

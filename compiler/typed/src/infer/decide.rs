@@ -94,9 +94,19 @@ impl Checker<'_> {
         })
     }
 
-    /// Whether the length of a variable is the rank of an existential.
+    /// Whether the length of a variable is the rank of an existential, or has to be the rank of another one, too: as where two
+    /// arrays are turned by the same amounts.
     fn is_rank_of_parameter(&self, m: MetaId) -> bool {
-        self.locals.iter().any(|l| self.has_rank(&l.local.ty.shape, m))
+        let rank = |v: &DimVar| *v == DimVar::RankOf(ShapeVar::Meta(m));
+        let equal = |p: &Pending| match &p.constraint {
+            Constraint::Dims(a, b) => {
+                let (a, b) = (self.s.zonk_dim(a), self.s.zonk_dim(b));
+                let of_any = |d: &Dim| d.vars().any(|v| matches!(v, DimVar::RankOf(_)));
+                a.vars().chain(b.vars()).any(rank) && of_any(&a) && of_any(&b)
+            }
+            _ => false,
+        };
+        self.locals.iter().any(|l| self.has_rank(&l.local.ty.shape, m)) || self.s.pending.iter().any(equal)
     }
 
     /// Whether a dim of a shape is the rank of an existential.

@@ -3,6 +3,7 @@
 mod beside;
 mod diverge;
 mod edges;
+mod interleave;
 mod jam;
 mod keep;
 mod lanes;
