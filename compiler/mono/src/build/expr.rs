@@ -185,6 +185,13 @@ impl<'a> Build<'a> {
                 Ok(Val::Base(self.checked_cast(ty, x)?))
             }
             ExprKind::AsShape(from) => {
+                // What wraps round may be the size that is there.
+                for item in e.ty.shape.items() {
+                    if let ShapeItem::Dim(d) = item {
+                        let closed = env.dim(d);
+                        self.check_fits(&closed, || d.to_string())?;
+                    }
+                }
                 let v = self.eval(from, env, cx)?;
                 self.as_shape(v, &env.shape(&from.ty.shape), &env.arr(&e.ty))
             }

@@ -276,8 +276,7 @@ impl Hoist<'_> {
     fn surely_comes_first(&self, level: usize) -> bool {
         let scope = &self.scopes[level];
         let runs = matches!(&scope.kind, Kind::Loop { if_some: Some(sizes) } if sizes.is_empty());
-        let ends = |s: &Stmt| !matches!(s.exp, Exp::While { .. });
-        runs && !scope.stops && scope.checks.is_empty() && scope.stmts.iter().all(ends)
+        runs && !scope.stops && scope.checks.is_empty() && scope.stmts.iter().all(|s| ends(&s.exp))
     }
 
     /// The sizes that say whether the loop of this level runs, if a statement that is much work is the first in it that
@@ -463,6 +462,12 @@ impl Hoist<'_> {
         }
         safe
     }
+}
+
+/// Whether an expression is sure to end: it does not look for something by a `while`, nor does anything in it.
+fn ends(exp: &Exp) -> bool {
+    let inside = |b: &&Body| b.stmts.iter().all(|s| ends(&s.exp));
+    !matches!(exp, Exp::While { .. }) && exp.bodies().iter().all(inside)
 }
 
 /// How far an expression may go, whatever it mentions.

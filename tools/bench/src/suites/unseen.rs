@@ -46,6 +46,12 @@ pub(super) const ALL: &[Subject] = &[
     unseen!("best-match", "row maxima of a product", 2048 or 21, best_match),
     unseen!("primes", "number of primes", 10_000_000 or 1000, primes),
     unseen!("shortest-paths", "shortest paths of all pairs", 512 or 70, shortest_paths),
+    unseen!("escape-times", "escape times of points", 768 or 21, escape_times),
+    unseen!("running-median", "medians of five", 0x40_0000 or 100, running_median),
+    unseen!("nearest-five", "five nearest of 4096 points", 4096 or 40, nearest_five),
+    unseen!("lookups", "searches in sorted keys", 0x10_0000 or 200, lookups),
+    unseen!("clipped-blur", "weighted 5 × 5 of an image, by pixel", 2048 or 21, clipped_blur),
+    unseen!("life", "game of life, 50 generations", 1024 or 21, life),
 ];
 
 fn softmax(rows: &Ragged) -> Data {
@@ -289,4 +295,61 @@ fn shortest_paths(n: usize) -> Data {
     let wanted = whole::shortest_paths(&edges, n);
     let array = Array::new(Dtype::F64, &[n, n]);
     Data::new(vec![("edges", array.clone(), edges)], array, wanted, (0.0, 0.0))
+}
+
+fn escape_times(n: usize) -> Data {
+    let (w, h) = (n / 3 * 4, n);
+    let between = |n: usize, from: f64, to: f64| -> Vec<f64> {
+        (0..n).map(|k| from + (to - from) * k as f64 / n as f64).collect()
+    };
+    let (re, im) = (between(w, -2.25, 0.75), between(h, -1.125, 1.125));
+    let wanted = im.iter().flat_map(|y| re.iter().map(|x| whole::escape_time(*x, *y))).collect();
+    let inputs = vec![vector("re", Dtype::F64, re), vector("im", Dtype::F64, im)];
+    Data::new(inputs, Array::new(Dtype::I64, &[h, w]), wanted, (0.0, 0.0))
+}
+
+fn running_median(n: usize) -> Data {
+    let xs = floats(n + 4, 70);
+    let wanted = xs.windows(5).map(whole::median).collect();
+    Data::new(vec![vector("xs", Dtype::F64, xs)], Array::new(Dtype::F64, &[n]), wanted, (0.0, 0.0))
+}
+
+fn nearest_five(n: usize) -> Data {
+    let (queries, points) = (floats(n * 3, 71), floats(n * 3, 72));
+    let wanted = queries.chunks(3).flat_map(|query| whole::nearest_five(query, &points)).collect();
+    let inputs = vec![
+        ("queries", Array::new(Dtype::F64, &[n, 3]), queries),
+        ("points", Array::new(Dtype::F64, &[n, 3]), points),
+    ];
+    Data::new(inputs, Array::new(Dtype::I64, &[n, 5]), wanted, (0.0, 0.0))
+}
+
+fn lookups(n: usize) -> Data {
+    let most = 1 << 40;
+    let (mut keys, queries, xs) = (ints(n, most, 73), ints(n, most, 74), floats(n, 75));
+    keys.sort_by(f64::total_cmp);
+    // Each query has a key that is not less.
+    keys[n - 1] = most as f64;
+    let wanted = vec![queries.iter().map(|q| xs[keys.partition_point(|k| k < q)]).sum()];
+    let inputs = vec![
+        vector("keys", Dtype::I64, keys),
+        vector("xs", Dtype::F64, xs),
+        vector("queries", Dtype::I64, queries),
+    ];
+    Data::new(inputs, Array::new(Dtype::F64, &[]), wanted, (0.0, 1e-9))
+}
+
+fn clipped_blur(n: usize) -> Data {
+    let (image, weights) = (floats(n * n, 76), floats(25, 77));
+    let wanted = whole::clipped_blur(&image, n, &weights);
+    let array = Array::new(Dtype::F32, &[n, n]);
+    let inputs = vec![("image", array.clone(), image), ("weights", Array::new(Dtype::F32, &[5, 5]), weights)];
+    Data::new(inputs, array, wanted, (1e-5, 1e-5))
+}
+
+fn life(n: usize) -> Data {
+    let board = ints(n * n, 2, 78);
+    let wanted = whole::life(&board, n, 50);
+    let array = Array::new(Dtype::U8, &[n, n]);
+    Data::new(vec![("board", array.clone(), board)], array, wanted, (0.0, 0.0))
 }

@@ -143,6 +143,59 @@ pub fn shortest_paths(edges: &[f64], n: usize) -> Vec<f64> {
     paths
 }
 
+/// How many steps `z = z^2 + c` takes from 0 to leave the circle of radius 2, at most 200.
+pub fn escape_time(re: f64, im: f64) -> f64 {
+    let (mut x, mut y, mut steps) = (0.0, 0.0, 0);
+    while steps < 200 && x * x + y * y <= 4.0 {
+        (x, y) = (re + (x * x - y * y), im + 2.0 * (x * y));
+        steps += 1;
+    }
+    f64::from(steps)
+}
+
+pub fn median(items: &[f64]) -> f64 {
+    let mut sorted = items.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[items.len() / 2]
+}
+
+/// The places of the five points that are nearest to one, the nearest first.
+pub fn nearest_five(query: &[f64], points: &[f64]) -> Vec<f64> {
+    let distance = |p: &[f64]| p.iter().zip(query).map(|(a, b)| (b - a) * (b - a)).sum::<f64>();
+    let mut all: Vec<(f64, usize)> = points.chunks(3).map(distance).zip(0..).collect();
+    all.select_nth_unstable_by(5, |a, b| a.0.total_cmp(&b.0));
+    all.truncate(5);
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.into_iter().map(|(_, place)| place as f64).collect()
+}
+
+/// The weighted sums of the 5 × 5 pixels around each of an image of width `w`, whose border is repeated beyond it.
+pub fn clipped_blur(image: &[f64], w: usize, weights: &[f64]) -> Vec<f64> {
+    let h = image.len() / w;
+    let clipped = |i: usize, by: usize, n: usize| (i + by).saturating_sub(2).min(n - 1);
+    let value = |at: usize| {
+        let pixel = |(k, weight): (usize, &f64)| {
+            weight * image[clipped(at / w, k / 5, h) * w + clipped(at % w, k % 5, w)]
+        };
+        weights.iter().enumerate().map(pixel).sum()
+    };
+    (0..h * w).map(value).collect()
+}
+
+/// A board of `n` by `n` cells whose edges meet, after some generations of the game of life.
+pub fn life(board: &[f64], n: usize, generations: usize) -> Vec<f64> {
+    let mut board = board.to_vec();
+    for _ in 0..generations {
+        let cell = |at: usize| {
+            let (i, j) = (at / n + n - 1, at % n + n - 1);
+            let around: f64 = (0..9).map(|k| board[(i + k / 3) % n * n + (j + k % 3) % n]).sum();
+            f64::from(u8::from(around == 3.0 || around == 4.0 && board[at] == 1.0))
+        };
+        board = (0..n * n).map(cell).collect();
+    }
+    board
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,5 +223,16 @@ mod tests {
         let inf = f64::INFINITY;
         let edges = [0.0, 1.0, inf, inf, 0.0, 1.0, 5.0, inf, 0.0];
         assert_eq!(shortest_paths(&edges, 3), [0.0, 1.0, 2.0, 6.0, 0.0, 1.0, 5.0, 6.0, 0.0]);
+        assert_eq!([escape_time(0.0, 0.0), escape_time(2.0, 0.0), escape_time(3.0, 0.0)], [200.0, 2.0, 1.0]);
+        assert_eq!(median(&[3.0, 1.0, 2.0, 9.0, 0.0]), 2.0);
+        let line: Vec<f64> = (0..7).flat_map(|x| [f64::from(x), 0.0, 0.0]).collect();
+        assert_eq!(nearest_five(&[4.2, 0.0, 0.0], &line), [4.0, 5.0, 3.0, 6.0, 2.0]);
+        let ramp: Vec<f64> = (0..25).map(f64::from).collect();
+        // Of one pixel all around are itself; of two the left one has three columns, the right one two.
+        assert_eq!(clipped_blur(&[2.0], 1, &[1.0; 25]), [50.0]);
+        assert_eq!(clipped_blur(&[1.0, 0.0], 2, &ramp)[0], 165.0);
+        let blinker =
+            |cells: [usize; 3]| (0..25).map(|k| f64::from(u8::from(cells.contains(&k)))).collect::<Vec<_>>();
+        assert_eq!(life(&blinker([7, 12, 17]), 5, 1), blinker([11, 12, 13]));
     }
 }

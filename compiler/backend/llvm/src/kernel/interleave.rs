@@ -41,7 +41,9 @@ impl<'ctx> Fun<'_, 'ctx> {
         let Some(row) = self.row_of_lane(&ty, *stride) else { return Ok(None) };
         let column = at.last().map(|p| piece(p, k)).transpose()?;
         let Some(Piece::Uniform(BasicValueEnum::IntValue(column))) = column else { return Ok(None) };
-        let Some(c) = column.get_sign_extended_constant().and_then(|c| u32::try_from(c).ok()) else {
+        let Some(c) =
+            column.get_sign_extended_constant().and_then(|c| u32::try_from(c).ok()).filter(|c| *c < row)
+        else {
             return Ok(None);
         };
         let first = self.e.builder.build_int_nsw_sub(*first, self.i64(c.into()), "")?;
