@@ -387,3 +387,12 @@ fn gives_usage(args: &[&str], usage: &str) {
     let said = text(&remc(args).stdout);
     assert_eq!(said.lines().next(), Some(usage), "{said}");
 }
+
+/// Copies of items that have no elements take no places.
+#[test]
+fn items_without_elements() {
+    let program = "(replicate/counts [1 0 2] (reshape [3 0] (array [0] int)))";
+    for device in ["interp", "cpu"] {
+        gives(&["run", "-e", program, "--device", device], "(box ((n 3)) [int n 0] (array [3 0] int))");
+    }
+}

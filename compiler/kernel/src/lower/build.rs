@@ -206,6 +206,10 @@ pub(crate) trait Emit {
     }
 
     fn store(&mut self, place: &Place, at: &[Atom], value: Atom) {
+        // Items without elements have no places.
+        if place.row.as_ref().is_some_and(|r| r.inner.iter().any(|n| n.as_int() == Some(0))) {
+            return;
+        }
         // Sums and products of ints are operators of the table.
         if let Ok(at) = self.position(place, at) {
             self.emit(StmtKind::Store { buffer: place.buffer, at, value });

@@ -38,12 +38,12 @@ pub const PASS: PassInfo = PassInfo {
     summary: "makes scalars of the elements of small arrays inside iterations",
 };
 
-/// A map of more elements is not unrolled.
-pub(super) const ELEMENTS: i64 = 32;
+/// A map of more elements is not unrolled: a square of five is, as stencils have.
+const ELEMENTS: i64 = 25;
 /// A reduction or loop of more iterations is not unrolled.
-pub(super) const TRIPS: i64 = 32;
+const TRIPS: i64 = 25;
 /// Unrolling one iteration makes at most so many statements.
-pub(super) const STATEMENTS: i64 = 512;
+const STATEMENTS: i64 = 512;
 
 /// And so many with all that is unrolled inside of it: a nest of short loops is as long as the product of their trips.
 const IN_ALL: i64 = 4096;
@@ -76,10 +76,11 @@ pub fn unroll(p: &mut Program) {
 
 /// Has those iterations that sort a few items for the items' sake sort them.
 fn sorts(p: &mut Program, body: &mut Body) {
+    let few = |p: &Program, axis: &Axis, keys: &Body| network::is_sorted(p, axis, keys, Gives::Keys);
     for s in &mut body.stmts {
         let alone = matches!(s.exp, Exp::If { .. });
         for b in s.exp.bodies_mut() {
-            if alone { sorts(p, b) } else { sorted::sorts(p, b, &network::is_sorted) }
+            if alone { sorts(p, b) } else { sorted::sorts(p, b, &few) }
         }
     }
 }
@@ -202,7 +203,7 @@ impl Plan {
                     self.owner.insert(axis.var, name);
                 }
             }
-            Exp::Grade { axis, body, .. } if depth > 0 && network::is_sorted(p, axis, body) => {
+            Exp::Grade { axis, body, gives } if depth > 0 && network::is_sorted(p, axis, body, *gives) => {
                 self.alive.insert(name);
                 self.always.insert(name);
                 self.owner.insert(axis.var, name);

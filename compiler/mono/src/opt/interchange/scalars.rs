@@ -14,10 +14,16 @@
 //! That is always right, and good if the literals vanish: if the λ reads the arrays only at indices that
 //! unrolling makes known, and makes its results by small maps.
 
-use super::super::unroll::{ELEMENTS, STATEMENTS, TRIPS, indices, small};
+use super::super::unroll::{indices, small};
 use crate::ir::*;
 use remc_base::Prov;
 use rustc_hash::FxHashSet;
+
+/// Of arrays of more elements no scalars are made, and iterations of more rounds or statements are not written out for them:
+/// all of them are in registers, all the time.
+const ELEMENTS: i64 = 16;
+const TRIPS: i64 = 8;
+const STATEMENTS: i64 = 256;
 
 /// The statement with scalars for the small arrays that it iterates over, if that is good.
 pub(super) fn split(p: &mut Program, s: &Stmt) -> Option<Vec<Stmt>> {

@@ -16,12 +16,14 @@ use crate::ir::*;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Prov};
 
-/// More items are not sorted by a network.
+/// More items are not sorted by a network, nor more that take their places along: registers are few.
 pub const ITEMS: i64 = 8;
+const PLACES: i64 = 5;
 
 /// Whether a network sorts the items of an axis by these keys: a few, by one number each.
-pub fn is_sorted(p: &Program, axis: &Axis, keys: &Body) -> bool {
-    let few = axis.size.as_int().is_some_and(|n| (0..=ITEMS).contains(&n));
+pub fn is_sorted(p: &Program, axis: &Axis, keys: &Body, gives: Gives) -> bool {
+    let most = if gives == Gives::Keys { ITEMS } else { PLACES };
+    let few = axis.size.as_int().is_some_and(|n| (0..=most).contains(&n));
     few && matches!(keys.results[..], [key] if {
         let ty = p.atom_ty(key);
         ty.is_scalar() && (ty.base.is_integer() || ty.base.is_float())
