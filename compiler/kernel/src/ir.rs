@@ -38,14 +38,14 @@
 //! - `lanes w`: iterations are independent, and run `w` at a time in the lanes of vectors (what is left
 //!   over in fewer). A carried value then needs `combine`, a commutative operator that makes the next
 //!   value of the last one and of something that does not depend on it; lanes are combined at the end.
-//!   Everything inside is the same loop for all lanes: the bounds of inner loops and the conditions of
-//!   inner `if`s do not depend on the lane.
+//!   The bounds and tests of inner loops and the conditions of inner `if`s depend on the lane only where what is inside may
+//!   run for some lanes alone ([`crate::predicate`]), or lanes agree on it but at the edges of arrays ([`crate::agree`]).
 //! - `scan w`: iterations are independent but for what they carry. A carried value needs `combine`, an
 //!   associative operator with a neutral element that makes the next value of the last one and of an item;
 //!   nothing that is carried may be in an item. So `w` iterations make their items in lanes, which are
 //!   scanned in registers. The rest of the body may mention what is carried, unlike that of `lanes`: the
 //!   last values (the exclusive prefixes) and the next ones (the inclusive ones), to store them for
-//!   example. It is the same loop for all lanes, too. [`crate::scan`] takes the body apart.
+//!   example. What is inside depends on the lane as little as in `lanes`. [`crate::scan`] takes the body apart.
 //! - A loop that keeps some of its items ([`crate::keep`]) has a place for each iteration where it stores them, and
 //!   what is in the places behind the last item kept is not read: iterations that keep nothing may write there.
 //! - `jam k`: iterations are independent; `k` of them run at once, their inner loops fused, so that

@@ -13,7 +13,8 @@
 //!                                                                (store %t (%worker %j %lane) %x) …) …))
 //! ```
 //!
-//! Lanes take the same way, so sizes and conditions must be the same for all ([`Shape::alike`]). What is loaded or
+//! Lanes go together, so sizes must be the same for all, and what stands in branches that they take, or loops that they leave,
+//! each for itself must be such as can run for some of them alone ([`Shape::alike`], [`crate::predicate`]). What is loaded or
 //! stored across rows is so one lane after the other, no slower than row after row; but for rows that are long and lie a
 //! power of two apart, which no cache keeps side by side: hence `strip.bytes`, half of a core's own cache of 1 MiB.
 //!
