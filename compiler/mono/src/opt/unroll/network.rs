@@ -17,7 +17,7 @@ use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Prov};
 
 /// More items are not sorted by a network, nor more that take their places along: registers are few.
-pub const ITEMS: i64 = 8;
+pub const ITEMS: i64 = 9;
 const PLACES: i64 = 5;
 
 /// Whether a network sorts the items of an axis by these keys: a few, by one number each.

@@ -127,13 +127,13 @@ fn a_few_items_are_compared() {
     };
     let item = "(let ((%y float)) (index %p %j %a))";
     let place = "(let ((%y float)) (cast float %a))";
-    let (params, eight, nine) =
-        ("(%n int) (%p float %n 3)", "(%n int) (%p float %n 8)", "(%n int) (%p float %n 9)");
+    let (params, nine, ten) =
+        ("(%n int) (%p float %n 3)", "(%n int) (%p float %n 9)", "(%n int) (%p float %n 10)");
     // Three items: an item of three comparisons of neighbours, of which the middle one needs five selections.
     assert_eq!(unrolled(params, &rows("3", item)).0, "map1");
     assert_eq!(unrolled(params, &rows("3", place)).0, "map1");
     assert!(unrolled(params, &rows("3", item)).1 < unrolled(params, &rows("3", place)).1);
-    assert_eq!(unrolled(eight, &rows("8", item)).0, "map1");
-    assert_eq!(unrolled(nine, &rows("9", item)).0, "map1(grade)");
+    assert_eq!(unrolled(nine, &rows("9", item)).0, "map1");
+    assert_eq!(unrolled(ten, &rows("10", item)).0, "map1(grade)");
     assert_eq!(unrolled("(%n int) (%p float %n 6)", &rows("6", place)).0, "map1(grade)");
 }
