@@ -231,6 +231,12 @@ impl fmt::Display for OpError {
     }
 }
 
+/// Whether a processor's code of an operator is some dozens of instructions, the same for a vector as for a number.
+pub fn is_polynomial(op: ScalarOp) -> bool {
+    use ScalarOp::{Atan, Atan2, Cos, Erf, Exp, Log, Log2, Sin, Tan, Tanh};
+    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh | Atan | Atan2 | Erf)
+}
+
 /// The value that changes nothing when an operator of a reduction is given it: what the lanes of a
 /// vectorised reduction start from. Of a float sum it is -0.0, which keeps the sign of a sum of -0.0.
 pub fn neutral(op: ScalarOp, ty: BaseTy) -> Option<Scalar> {

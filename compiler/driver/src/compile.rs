@@ -239,9 +239,11 @@ impl Options<'_> {
         let kind = |name: &str| Threshold::of_name(name);
         let mut values = Named::new();
         if let Some(here) = self.tuning.par_outer {
-            let tests = flat.tests().into_iter().map(|t| t.threshold.as_str());
-            values
-                .extend(tests.filter(|n| kind(n) == Some(Threshold::ParOuter)).map(|n| (n.to_owned(), here)));
+            // A multiple of it where many points are a thread's.
+            let scaled = |value: i64| value.saturating_mul(here) / self.tuning.thresholds.par_outer.max(1);
+            let tests = flat.tests().into_iter().map(|t| (t.threshold.as_str(), t.value));
+            let tests = tests.filter(|(n, _)| kind(n) == Some(Threshold::ParOuter));
+            values.extend(tests.map(|(n, value)| (n.to_owned(), scaled(value))));
         }
         values.extend(self.tuned.map(|of| of(flat)).unwrap_or_default());
         if let Some(one) = self.tuning.thresholds.by_size {

@@ -102,7 +102,7 @@
 
 use crate::schedule::Schedule;
 use remc_base::ops::ScalarOp;
-pub use remc_base::ops::neutral;
+pub use remc_base::ops::{is_polynomial, neutral};
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
 pub use remc_flat::ir::{Compare, Test};
 pub use remc_mono::ir::{
@@ -527,12 +527,6 @@ pub fn bits_of(base: BaseTy) -> Option<BaseTy> {
         BaseTy::F64 => Some(BaseTy::I64),
         _ => None,
     }
-}
-
-/// Whether a processor's code of an operator is some dozens of instructions, the same for a vector as for a number.
-pub fn is_polynomial(op: ScalarOp) -> bool {
-    use ScalarOp::{Atan, Atan2, Cos, Erf, Exp, Log, Log2, Sin, Tan, Tanh};
-    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh | Atan | Atan2 | Erf)
 }
 
 /// Whether elements of this type may be updated by an operator: what comes of several updates does not depend on their

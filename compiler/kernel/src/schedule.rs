@@ -106,6 +106,14 @@ fields! {
         "elements that a row needs to be reduced along itself; shorter ones are reduced many at a time";
     Columns "columns" Cpu 1..=0x10_0000, 3:
         "columns that are reduced side by side; fewer are reduced one by one";
+    BlockedColumns "columns.blocked" Cpu 1..=0x10_0000, 64:
+        "columns that are worth accumulators in a cache, so that rows are read one after the other; fewer have them in registers";
+    ColumnBlock "columns.block" Cpu 16..=0x1_0000, 4096:
+        "columns of a block that are reduced so";
+    ColumnRows "columns.rows" Cpu 1..=16, 4:
+        "rows that are combined with such an accumulator each time that it is loaded";
+    ColumnGrains "columns.grains" Cpu 1..=1024, 16:
+        "grains of a tile of rows of which the columns are reduced";
     Transposed "transpose.columns" Cpu 8..=1024, 64, power:
         "columns of the blocks that a transposition moves; they have half as many rows";
     AcrossRows "across.rows" Cpu 1..=0x10_0000, (remc_flat::across::ROWS):

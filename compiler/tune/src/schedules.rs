@@ -340,6 +340,10 @@ impl Search<'_> {
                 | Field::Transposed
                 | Field::TransposedRows
                 | Field::StripBytes
+                | Field::BlockedColumns
+                | Field::ColumnBlock
+                | Field::ColumnRows
+                | Field::ColumnGrains
                 | Field::AcrossRows
                 | Field::AcrossColumns => true,
                 _ => !busy,

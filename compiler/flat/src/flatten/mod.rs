@@ -313,7 +313,7 @@ impl Flattener {
             (Version::Inner, Some(split)) => return distribute::distribute(self, nest(pat), split, out),
             (Version::Both, Some(split)) => {
                 let size = points_of(self, &split.counted(&sizes), prov, out);
-                let mut tests = vec![self.test(size, Compare::AtLeast, split.threshold())];
+                let mut tests = vec![self.enough(size, split.threshold(), split.columns)];
                 if split.threshold() == Threshold::ParLoop {
                     tests.extend(interchange::small(self, &sizes, &split.widest, body, prov, out));
                 }
@@ -349,7 +349,7 @@ impl Flattener {
     fn choose(&mut self, sizes: &[Atom], leaf: bool, split: Option<&Split>) -> Version {
         let Some(split) = split else { return Version::Outer };
         let points = constant_product(&split.counted(sizes));
-        let least = self.thresholds.value(split.threshold());
+        let least = self.thresholds.of(split.threshold(), split.columns);
         // Whether the iterations of a loop are known to be large enough.
         let all = constant_product(&[sizes, &split.widest].concat());
         let worth = match self.thresholds.par_inner {
@@ -422,6 +422,12 @@ impl Flattener {
         Ok(Exp::Branch { guard, then, otherwise })
     }
 
+    /// Whether there are so many points that each is serial.
+    fn enough(&self, size: Atom, threshold: Threshold, columns: bool) -> Test {
+        let value = self.thresholds.of(threshold, columns);
+        Test { value, ..self.test(size, Compare::AtLeast, threshold) }
+    }
+
     fn test(&self, size: Atom, compare: Compare, threshold: Threshold) -> Test {
         let value = self.thresholds.value(threshold);
         Test { size, compare, threshold: Name::new(threshold.name()), value }
@@ -484,7 +490,7 @@ impl Flattener {
         let tys = self.types(body);
         let (arrays, read_axis, reads) = self.reads(axis, tys, s.prov);
         let nest = Nest { pat: &arrays, axes: &[axis], body, prov: s.prov };
-        let (threshold, counted) = (split.threshold(), split.counted(&[axis.size]));
+        let (threshold, columns, counted) = (split.threshold(), split.columns, split.counted(&[axis.size]));
         distribute::distribute(self, nest, split, &mut stmts)?;
         let whole = Fold { axis: read_axis, body: &reads, op, scan };
         let exp = match &outer {
@@ -502,7 +508,7 @@ impl Flattener {
         let then = Body { stmts: vec![first], results: give(outer) };
         let otherwise = Body { stmts, results: give(inner) };
         let size = points_of(self, &counted, s.prov, out);
-        let guard = Guard { tests: vec![self.test(size, Compare::AtLeast, threshold)] };
+        let guard = Guard { tests: vec![self.enough(size, threshold, columns)] };
         let exp = Exp::Branch { guard, then, otherwise };
         out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         Ok(())

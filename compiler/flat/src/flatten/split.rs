@@ -45,6 +45,8 @@ pub(super) struct Split {
     pub loops: bool,
     /// The sizes of the piece that has the most axes of its own, in an iteration of such a loop if there is one.
     pub widest: Vec<Atom>,
+    /// Points side by side read elements side by side, rows of them: a thread has many.
+    pub columns: bool,
     /// The sizes, known outside, of the largest of the products of what all points share (`shared`), if there is one.
     pub product: Option<Vec<Atom>>,
 }
@@ -132,7 +134,25 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     let hoisted = hoisted(f, body, &kinds, &sizes);
     let loops = kinds.contains(&Kind::Loop);
     let widest = if loops { in_loops } else { widest };
-    Some(Split { kinds, hoisted, merges, loops, widest, product })
+    // What rows of points read in common several of them read at once.
+    let columns = axes.len() == 1 && are_columns(axes[0], of(Kind::Parallel));
+    Some(Split { kinds, hoisted, merges, loops, widest, columns, product })
+}
+
+/// Whether what these statements read is, at the points of an axis, side by side: some of it, and nothing across rows.
+fn are_columns<'s>(last: Axis, stmts: impl Iterator<Item = &'s mono::Stmt>) -> bool {
+    let (mut along, mut across) = (false, false);
+    for s in stmts {
+        s.exp.bodies().into_iter().for_each(|b| {
+            b.for_each_stmt(&mut |s| {
+                let mono::Exp::Index { at, .. } = &s.exp else { return };
+                let [outer @ .., inner] = at.as_slice() else { return };
+                along |= *inner == last.var.into();
+                across |= outer.contains(&last.var.into());
+            });
+        });
+    }
+    along && !across
 }
 
 /// Of the statement, in the body of a map over `axes` after the statements `before`, the sizes of the widest piece of

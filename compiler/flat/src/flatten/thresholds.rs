@@ -72,6 +72,8 @@ impl RowGroups {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Thresholds {
     pub par_outer: i64,
+    /// How many of the points count as one where they are columns, of which a thread has many.
+    pub columns: i64,
     pub par_loop: i64,
     pub par_inner: i64,
     pub par_stored: i64,
@@ -90,6 +92,7 @@ impl Thresholds {
     /// For a processor with some dozens of cores.
     pub const CPU: Thresholds = Thresholds {
         par_outer: 512,
+        columns: 256,
         par_loop: 16,
         par_inner: 1 << 12,
         par_stored: 1 << 27,
@@ -102,6 +105,7 @@ impl Thresholds {
     /// For a GPU: as many as it has threads at a time, or so.
     pub const GPU: Thresholds = Thresholds {
         par_outer: 1 << 15,
+        columns: 1,
         par_loop: 1 << 15,
         par_inner: 1 << 9,
         par_stored: 1 << 27,
@@ -116,6 +120,7 @@ impl Thresholds {
     pub const fn tiny(outer: i64) -> Thresholds {
         Thresholds {
             par_outer: outer,
+            columns: 1,
             par_loop: outer,
             par_inner: 3,
             par_stored: 3 * outer,
@@ -142,6 +147,12 @@ impl Thresholds {
         }
     }
 
+    /// What the points of a nest are compared with, of which `columns` says whether they are that.
+    pub fn of(&self, threshold: Threshold, columns: bool) -> i64 {
+        let value = self.value(threshold);
+        if columns && threshold == Threshold::ParOuter { value.saturating_mul(self.columns) } else { value }
+    }
+
     pub fn value(&self, threshold: Threshold) -> i64 {
         match threshold {
             Threshold::ParOuter => self.par_outer,
@@ -154,10 +165,13 @@ impl Thresholds {
         }
     }
 
-    /// Sets one of them; what is negative is as good as [`ALWAYS`].
+    /// Sets one of them, for columns too; what is negative is as good as [`ALWAYS`].
     pub fn set(&mut self, threshold: Threshold, value: i64) {
         let place = match threshold {
-            Threshold::ParOuter => &mut self.par_outer,
+            Threshold::ParOuter => {
+                self.columns = 1;
+                &mut self.par_outer
+            }
             Threshold::ParLoop => &mut self.par_loop,
             Threshold::ParInner => &mut self.par_inner,
             Threshold::ParStored => &mut self.par_stored,

@@ -9,7 +9,7 @@ use super::leaf::{Inner, Leaf};
 use super::nest::{InRow, Nested};
 use super::own::Move;
 use super::scan::Scan;
-use super::{Bound, L, Place};
+use super::{Bound, L, Place, schedule};
 use crate::ir::*;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
@@ -192,7 +192,9 @@ impl Leaf<'_> {
         let widest = self.lanes_of_reduction(body, index);
         let outside = self.inner;
         let how = match (widest, outside) {
-            (Some(w), Inner::Lanes) if init.iter().all(|(_, op)| op.is_some()) => How::Lanes(w),
+            (Some(w), Inner::Lanes) if init.iter().all(|(_, op)| op.is_some()) => {
+                How::Lanes(schedule::at_most(w, range))
+            }
             _ => How::Seq,
         };
         if how != How::Seq {

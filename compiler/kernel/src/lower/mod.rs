@@ -18,6 +18,7 @@
 //! | [`channels`] | streams: pieces that are taken, and given |
 //! | [`appends`] | arrays one after the other, made or copied where they belong |
 //! | [`seg`], [`reduce`], [`scan`], [`filter`], [`scatter`] | parallel operators: maps, reductions, scans, filters, results of computed places |
+//! | [`columns`] | columns that are reduced a row of them at a time |
 //! | [`ragged`] | rows of sizes of their own, made where they belong |
 //! | [`once`] | ragged rows, whose lengths are read once |
 //! | [`rows`] | rows that the blocks of a GPU reduce |
@@ -43,6 +44,7 @@ mod appends;
 mod blocked;
 mod build;
 mod channels;
+mod columns;
 mod copied;
 mod digits;
 mod doubtful;

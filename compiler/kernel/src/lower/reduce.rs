@@ -4,16 +4,35 @@
 //! of its own, as many as there are lanes are made side by side, and combined when all of the tile are there.
 
 use super::build::Emit;
+use super::columns::{Columns, RowsOf};
 use super::grid::Tiles;
 use super::leaf::Inner;
 use super::plan::Plan;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
-use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
+use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
+
+/// Whether the tiles' axis of partial results comes before those of the space or after them. Before them, the results of a
+/// tile's columns lie side by side.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum TilesAre {
+    First,
+    Last,
+}
+
+impl TilesAre {
+    /// Where the partial results of a point are, for a tile.
+    fn at<A: Copy>(self, point: &[A], tile: A) -> Vec<A> {
+        match self {
+            TilesAre::First => [&[tile], point].concat(),
+            TilesAre::Last => [point, &[tile]].concat(),
+        }
+    }
+}
 
 impl Plan {
     /// The tiles of an axis that is reduced or scanned.
@@ -24,19 +43,33 @@ impl Plan {
         Ok(Tiles { size: points, count: self.tiles(n, points)? })
     }
 
-    /// For each point of the space and each tile of the axis, what the tile's elements combine to:
-    /// arrays of the space's sizes, then the number of tiles.
+    /// The tiles of rows of which the columns are reduced, given those of a single column.
+    fn tiles_of_columns(&mut self, n: Atom, points: Atom, last: &mono::Axis) -> L<Tiles> {
+        let grains = self.number(Field::ColumnGrains);
+        let columns = self.atom(last.size)?;
+        let columns = self.int(ScalarOp::Max2, columns, self.size(Field::Round))?;
+        let columns = self.int(ScalarOp::Min2, columns, self.size(Field::ColumnBlock))?;
+        let all = self.int(ScalarOp::Mul, points, Atom::int(grains))?;
+        let rows = self.int(ScalarOp::Quotient, all, columns)?;
+        let rows = self.int(ScalarOp::Max2, rows, Atom::int(1))?;
+        let size = schedule::round(self, rows, Field::Round)?;
+        Ok(Tiles { size, count: self.tiles(n, size)? })
+    }
+
+    /// For each point of the space and each tile of the axis, what the tile's elements combine to: arrays of the space's
+    /// sizes and the number of tiles.
     fn partials(
         &mut self,
         space: &[mono::Axis],
         axis: mono::Axis,
         op: &mono::Combine,
         leaf: &mono::Body,
-        tiles: Tiles,
+        (tiles, are): (Tiles, TilesAre),
     ) -> L<Vec<mono::Var>> {
-        let (vars, outs) = self.partial_arrays(space, op, tiles)?;
+        let (vars, outs) = self.partial_arrays(space, op, tiles, are)?;
+        let tiles = (tiles, are);
         if let Some(width) = self.strips_of_reduction(axis, leaf)? {
-            self.partial_strips(space, axis, op, leaf, (tiles, width), &outs)?;
+            self.partial_strips((space, axis), op, leaf, width, tiles, &outs)?;
             return Ok(vars);
         }
         let Some((last, outer)) = space.split_last().filter(|(last, _)| self.has_columns(last, leaf)) else {
@@ -46,13 +79,21 @@ impl Plan {
         // Columns side by side run in lanes, few of them too: one by one, each would read all of the array's memory.
         let n = self.atom(last.size)?;
         let cond = self.int(ScalarOp::Ge, n, self.size(Field::Columns))?;
-        self.blocks.open();
-        self.partial_columns((outer, *last), axis, op, leaf, tiles, &outs)?;
-        let then = self.blocks.close();
-        self.blocks.open();
-        self.partial_rows(space, axis, op, leaf, tiles, &outs)?;
-        let otherwise = self.blocks.close();
-        self.emit(StmtKind::If { cond, then, otherwise, results: Vec::new() });
+        let blocks = match Columns::of_tile(self, axis, leaf, op) {
+            Some(_) => self.are_blocks_worth(n, tiles.0.size)?,
+            None => Atom::Const(Scalar::Bool(false)),
+        };
+        self.either(
+            cond,
+            |p| {
+                p.either(
+                    blocks,
+                    |p| p.partial_blocks((outer, *last), axis, op, leaf, tiles, &outs),
+                    |p| p.partial_columns((outer, *last), axis, op, leaf, tiles, &outs),
+                )
+            },
+            |p| p.partial_rows(space, axis, op, leaf, tiles, &outs),
+        )?;
         Ok(vars)
     }
 
@@ -64,19 +105,21 @@ impl Plan {
         s.lanes && !s.branches && rows(|r| r.contiguous) > 0 && rows(|r| r.strided) == 0
     }
 
-    /// Arrays of the space's sizes, then the number of tiles, for partial results.
+    /// Arrays of the space's sizes and the number of tiles, for partial results.
     pub fn partial_arrays(
         &mut self,
         space: &[mono::Axis],
         op: &mono::Combine,
         tiles: Tiles,
+        are: TilesAre,
     ) -> L<(Vec<mono::Var>, Vec<Place>)> {
         let count = op.lambda.body.results.len();
         let number = self.bind_size("tiles", tiles.count);
         let mut outs = Vec::new();
         let mut vars = Vec::new();
         for p in &op.lambda.params[..count] {
-            let dims: Vec<mono::Atom> = space.iter().map(|a| a.size).chain([number]).collect();
+            let sizes: Vec<mono::Atom> = space.iter().map(|a| a.size).collect();
+            let dims = are.at(&sizes, number);
             let ty = self.flat.vars[*p].ty.over(&dims);
             let v = self.fresh("partial", ty);
             let place = self.alloc_for(v)?;
@@ -94,15 +137,15 @@ impl Plan {
         axis: mono::Axis,
         op: &mono::Combine,
         leaf: &mono::Body,
-        tiles: Tiles,
+        (tiles, are): (Tiles, TilesAre),
         outs: &[Place],
     ) -> L<()> {
         self.kernel("reduce", |l| {
             l.inner = Inner::Lanes;
             let outs = l.import_all(outs);
-            let (mut at, tile) = l.segments(space, axis, tiles)?;
+            let (at, tile) = l.segments(space, axis, tiles)?;
             let Range::Tile { index, .. } = tile else { return wrong("no tile") };
-            at.push(index);
+            let at = are.at(&at, index);
             // Every tile has an element, so none needs the start.
             let results = l.reduce_scalars(axis.var, tile, leaf, op, None)?;
             for (to, r) in outs.iter().zip(results) {
@@ -127,19 +170,19 @@ impl Plan {
     /// go to memory of as many items, which is reduced then.
     fn partial_strips(
         &mut self,
-        space: &[mono::Axis],
-        axis: mono::Axis,
+        (space, axis): (&[mono::Axis], mono::Axis),
         op: &mono::Combine,
         leaf: &mono::Body,
-        (tiles, width): (Tiles, u32),
+        width: u32,
+        (tiles, are): (Tiles, TilesAre),
         outs: &[Place],
     ) -> L<()> {
         let bases: Vec<BaseTy> = leaf.results.iter().map(|r| self.base_of(*r)).collect();
         self.kernel("reduce", |l| {
             let outs = l.import_all(outs);
-            let (mut at, tile) = l.segments(space, axis, tiles)?;
+            let (at, tile) = l.segments(space, axis, tiles)?;
             let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
-            at.push(index);
+            let at = are.at(&at, index);
             let first = l.int(ScalarOp::Mul, index, size)?;
             let left = l.int(ScalarOp::Sub, limit, first)?;
             let n = l.int(ScalarOp::Min2, size, left)?;
@@ -192,7 +235,7 @@ impl Plan {
         axis: mono::Axis,
         op: &mono::Combine,
         leaf: &mono::Body,
-        tiles: Tiles,
+        (tiles, are): (Tiles, TilesAre),
         outs: &[Place],
     ) -> L<()> {
         let n = self.atom(last.size)?;
@@ -202,18 +245,52 @@ impl Plan {
         self.kernel("reduce", |l| {
             l.inner = Inner::Serial;
             let outs = l.import_all(outs);
-            let (mut at, tile) = l.segments(outer, axis, tiles)?;
+            let (at, tile) = l.segments(outer, axis, tiles)?;
             let Range::Tile { index, .. } = tile else { return wrong("no tile") };
             let column = l.grid_axis("c", columns.count);
             let limit = l.atom(last.size)?;
             let range = Range::Tile { index: column, size: columns.size, limit };
             l.each(How::Lanes(width), "j", range, |l, j| {
                 l.set(last.var, j);
-                at.extend([j, index]);
+                let at = are.at(&[at.as_slice(), &[j]].concat(), index);
                 let results = l.reduce_scalars(axis.var, tile, leaf, op, None)?;
                 for (to, r) in outs.iter().zip(results) {
                     l.store(to, &at, r);
                 }
+                Ok(())
+            })
+        })
+    }
+
+    /// … of blocks of them, a row of a block at a time.
+    fn partial_blocks(
+        &mut self,
+        (outer, last): (&[mono::Axis], mono::Axis),
+        axis: mono::Axis,
+        op: &mono::Combine,
+        leaf: &mono::Body,
+        (tiles, are): (Tiles, TilesAre),
+        outs: &[Place],
+    ) -> L<()> {
+        let n = self.atom(last.size)?;
+        let blocks = self.column_blocks(n)?;
+        self.kernel("reduce", |l| {
+            l.inner = Inner::Serial;
+            let outs = l.import_all(outs);
+            let (at, tile) = l.segments(outer, axis, tiles)?;
+            let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
+            let Some(columns) = Columns::of_tile(l.plan, axis, leaf, op) else { return wrong("no columns") };
+            let block = Range::Tile {
+                index: l.grid_axis("c", blocks.count),
+                size: blocks.size,
+                limit: l.atom(last.size)?,
+            };
+            let from = l.int(ScalarOp::Mul, index, size)?;
+            let end = l.int(ScalarOp::Add, from, size)?;
+            let to = l.int(ScalarOp::Min2, end, limit)?;
+            l.columns(&columns, (last, block), RowsOf { from, to, start: None }, &mut |l, j, accs| {
+                let at = are.at(&[at.as_slice(), &[j]].concat(), index);
+                outs.iter().zip(accs).for_each(|(to, a)| l.store(to, &at, *a));
                 Ok(())
             })
         })
@@ -241,11 +318,14 @@ impl Plan {
             return self.seg_red_by_threads(pat, space, axis, op, leaf);
         }
         let n = self.atom(axis.size)?;
-        let tiles = self.axis_tiles(n, leaf)?;
-        let partials = self.partials(space, axis, op, leaf, tiles)?;
+        let (mut tiles, mut are) = (self.axis_tiles(n, leaf)?, TilesAre::Last);
+        if let Some((last, _)) = space.split_last().filter(|(last, _)| self.has_columns(last, leaf)) {
+            (tiles, are) = (self.tiles_of_columns(n, tiles.size, last)?, TilesAre::First);
+        }
+        let partials = self.partials(space, axis, op, leaf, (tiles, are))?;
         // What is left is a short reduction for each point of the space.
-        let leaf = self.combination(space, &partials, tiles.count, op);
-        self.seg_map(pat, space, &leaf)
+        let leaf = self.combination(space, &partials, (tiles.count, are), op);
+        self.map_by(pat, space, &leaf, |p, outs, leaf| p.fill_short("map", outs, space, leaf))
     }
 
     /// The partial results of a point, by the number of their tile: its variable, how many there are, and a
@@ -254,14 +334,15 @@ impl Plan {
         &mut self,
         space: &[mono::Axis],
         partials: &[mono::Var],
-        tiles: Atom,
+        (tiles, are): (Atom, TilesAre),
     ) -> (mono::Var, mono::Atom, mono::Body) {
         let size = self.bind_size("tiles", tiles);
         let index = self.fresh("t", mono::Ty::int());
         let mut elems = mono::Body::default();
         for v in partials {
             let x = self.fresh("x", mono::Ty::scalar(self.flat.vars[*v].ty.base));
-            let at = space.iter().map(|a| mono::Atom::Var(a.var)).chain([mono::Atom::Var(index)]).collect();
+            let point: Vec<mono::Atom> = space.iter().map(|a| mono::Atom::Var(a.var)).collect();
+            let at = are.at(&point, mono::Atom::Var(index));
             let exp = mono::Exp::Index { array: *v, at };
             elems.stmts.push(mono::Stmt { pat: vec![x], exp, prov: self.prov });
             elems.results.push(mono::Atom::Var(x));
@@ -274,7 +355,7 @@ impl Plan {
         &mut self,
         space: &[mono::Axis],
         partials: &[mono::Var],
-        tiles: Atom,
+        tiles: (Atom, TilesAre),
         op: &mono::Combine,
     ) -> mono::Body {
         let (index, size, body) = self.partial_elements(space, partials, tiles);

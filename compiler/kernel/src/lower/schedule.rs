@@ -504,6 +504,20 @@ pub(crate) fn fills_lanes(n: crate::ir::Atom, most: i64) -> bool {
     n.as_int().is_none_or(|n| n > most)
 }
 
+/// So many lanes, or as few as the iterations of a range fill, where they are known.
+pub(crate) fn at_most(lanes: u32, range: crate::ir::Range) -> u32 {
+    match range {
+        crate::ir::Range::Upto { from, to } => match (from.as_int(), to.as_int()) {
+            (Some(from), Some(to)) => {
+                let n = u32::try_from(to.saturating_sub(from)).unwrap_or(0).max(1);
+                lanes.min(1 << n.ilog2())
+            }
+            _ => lanes,
+        },
+        _ => lanes,
+    }
+}
+
 /// The lanes of so many vectors, or of one where a body has enough to do.
 fn vectors(s: &Shape, count: i64, long: i64) -> u32 {
     lanes(s.widest, if s.ops > long { 1 } else { count })

@@ -13,6 +13,7 @@
 //! is the same for any number of threads.
 
 use super::build::{Emit, upto};
+use super::columns::Columns;
 use super::grid::Tiles;
 use super::leaf::{Inner, Leaf};
 use super::operands::Transposed;
@@ -37,6 +38,8 @@ enum Points {
     /// In lanes along the last axis. A contraction has a loop inside; jammed, it shares what it reads
     /// between several points of the axis before.
     Lanes { width: u32, jam: bool, contraction: bool },
+    /// In lanes along the last axis, a row of all of a block at a time ([`super::columns`]).
+    Columns,
     /// In lanes along the last axis, each with arrays of its own.
     Strips { width: u32 },
     /// In square blocks that are transposed in registers.
@@ -90,13 +93,24 @@ impl Plan {
     // ---- maps ----
 
     pub fn seg_map(&mut self, pat: &[mono::Var], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
+        self.map_by(pat, space, leaf, |p, outs, leaf| p.fill("map", outs, space, leaf))
+    }
+
+    /// A map whose results `fill` stores.
+    pub fn map_by(
+        &mut self,
+        pat: &[mono::Var],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+        fill: impl FnOnce(&mut Self, &[Place], &mono::Body) -> L<()>,
+    ) -> L<()> {
         let alone = if space.is_empty() { self.in_place(leaf)? } else { None };
         let (leaf, homes) = match &alone {
             Some((leaf, homes)) => (leaf, homes.as_slice()),
             None => (leaf, [].as_slice()),
         };
         let (outs, doubt) = self.alloc_results(pat, space.len(), leaf, homes)?;
-        self.fill("map", &outs, space, leaf)?;
+        fill(self, &outs, leaf)?;
         self.bind_outs(pat, outs)?;
         self.vouch(&doubt, space)
     }
@@ -126,15 +140,16 @@ impl Plan {
         if self.threads && !space.is_empty() {
             return self.fill_by_threads(name, outs, space, leaf);
         }
-        let Some((last, outer)) = space.split_last() else {
+        let Some((last, _)) = space.split_last() else {
             return self.kernel(name, |l| {
                 l.inner = Inner::Lanes;
                 let outs = l.import_all(outs);
                 l.body_into(leaf, &outs)
             });
         };
-        if self.shape(leaf, last.var).pays() {
-            return self.fill_with(name, outs, space, leaf, Points::lanes(self, leaf, last, outer));
+        if let Some(lanes) = self.lanes_of_points(space, leaf) {
+            let blocks = self.blocks_of_columns(last, leaf, lanes)?;
+            return self.fill_if(name, outs, space, leaf, Some(blocks), (Points::Columns, lanes));
         }
         if let Some(copied) = self.copied(space, leaf)
             && let Some(b) = self.copied_beside(&copied, last.var)?
@@ -147,6 +162,43 @@ impl Plan {
             );
         }
         self.fill_uncopied(name, outs, space, leaf)
+    }
+
+    /// How points run in lanes, if that pays.
+    fn lanes_of_points(&self, space: &[mono::Axis], leaf: &mono::Body) -> Option<Points> {
+        let (last, outer) = space.split_last()?;
+        self.shape(leaf, last.var).pays().then(|| Points::lanes(self, leaf, last, outer))
+    }
+
+    /// A short reduction for each point: what is left to do of a longer one.
+    pub fn fill_short(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+    ) -> L<()> {
+        match self.lanes_of_points(space, leaf).filter(|_| !self.threads) {
+            Some(lanes) => self.fill_with(name, outs, space, leaf, lanes),
+            None => self.fill(name, outs, space, leaf),
+        }
+    }
+
+    /// Whether points that run in lanes are columns that are reduced a row of them at a time.
+    fn blocks_of_columns(&mut self, last: &mono::Axis, leaf: &mono::Body, lanes: Points) -> L<Atom> {
+        let rows = Columns::of(self, leaf).and_then(|c| c.rows(self));
+        let short = self.shape(leaf, last.var).ops <= self.number(Field::LongBody);
+        match rows {
+            Some(rows)
+                if short
+                    && self.has_columns(last, leaf)
+                    && !matches!(lanes, Points::Lanes { jam: true, .. }) =>
+            {
+                let n = self.atom(last.size)?;
+                self.are_blocks_worth(n, rows)
+            }
+            _ => Ok(Atom::Const(Scalar::Bool(false))),
+        }
     }
 
     /// The points of a space, whose rows nobody copies.
@@ -317,6 +369,7 @@ impl Plan {
             Points::Serial => points,
             Points::Lanes { .. } => schedule::round(self, points, Field::Round)?,
             Points::Strips { width } => schedule::round_to(self, points, width.into())?,
+            Points::Columns => self.size(Field::ColumnBlock),
             Points::Transposed => self.size(Field::Transposed),
         };
         let tile = match how {
@@ -330,7 +383,7 @@ impl Plan {
         };
         let rows = self.row_tiles(outer, how, points, n, wide)?;
         let (lanes, jam) = match how {
-            Points::Serial | Points::Strips { .. } => (How::Seq, How::Seq),
+            Points::Serial | Points::Strips { .. } | Points::Columns => (How::Seq, How::Seq),
             Points::Lanes { width, jam: false, .. } => (How::Lanes(width), How::Seq),
             Points::Lanes { width, jam: true, .. } => {
                 (How::Lanes(width), How::Jam(self.number(Field::Jam) as u32))
@@ -369,6 +422,13 @@ impl Plan {
                 let cells: Vec<Place> = outs.iter().map(|o| o.cell(at)).collect();
                 l.body_into(leaf, &cells)
             };
+            if how == Points::Columns {
+                let Some(columns) = Columns::of(l.plan, leaf) else { return wrong("no columns") };
+                let block = Range::Tile { index: last_tile, size, limit: n };
+                return l.point_loops(&loops, &mut Vec::new(), &mut |l, at| {
+                    l.columns_into(&columns, (*last, block), &outs, at)
+                });
+            }
             if let Points::Strips { width } = how {
                 let all = Atom::int(width.into());
                 let limit = l.tiles(n, all)?;

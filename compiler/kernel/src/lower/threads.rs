@@ -20,6 +20,7 @@ use super::build::Emit;
 use super::grid::Tiles;
 use super::leaf::Leaf;
 use super::plan::Plan;
+use super::reduce::TilesAre;
 use super::scan::{Before, Scan};
 use super::schedule::{self, ScanBlock, WARP};
 use super::{Bound, L, Place, wrong};
@@ -208,7 +209,7 @@ impl Plan {
     ) -> L<()> {
         let n = self.atom(axis.size)?;
         let tiles = self.tiles_of_segments(space, n)?;
-        let (partials, places) = self.partial_arrays(space, op, tiles)?;
+        let (partials, places) = self.partial_arrays(space, op, tiles, TilesAre::Last)?;
         self.reduce_by_threads(
             "reduce",
             self.number(Field::Threads) as u32,
@@ -242,7 +243,7 @@ impl Plan {
         let size = self.tiles(n, wanted)?;
         let size = self.int(ScalarOp::Max2, size, self.size(Field::Run))?;
         let tiles = Tiles { size, count: self.tiles(n, size)? };
-        let (partials, places) = self.partial_arrays(space, op, tiles)?;
+        let (partials, places) = self.partial_arrays(space, op, tiles, TilesAre::Last)?;
         let total = self.int(ScalarOp::Mul, columns, tiles.count)?;
         let number = self.bind_size("tiles", tiles.count);
         let run = mono::Axis { var: self.fresh("r", mono::Ty::int()), size: number };
@@ -281,7 +282,7 @@ impl Plan {
     ) -> L<()> {
         let many = self.int(ScalarOp::Gt, tiles.count, self.size(Field::Few))?;
         let one = Tiles { size: tiles.count, count: Atom::int(1) };
-        let (index, size, elems) = self.partial_elements(space, partials, tiles.count);
+        let (index, size, elems) = self.partial_elements(space, partials, (tiles.count, TilesAre::Last));
         let rest = mono::Axis { var: index, size };
         self.blocks.open();
         self.reduce_by_threads(
@@ -297,7 +298,7 @@ impl Plan {
         )?;
         let then = self.blocks.close();
         self.blocks.open();
-        let leaf = self.combination(space, partials, tiles.count, op);
+        let leaf = self.combination(space, partials, (tiles.count, TilesAre::Last), op);
         match space.is_empty() {
             true => self.fill("combine", outs, space, &leaf)?,
             false => self.fill_points("combine", outs, space, &leaf)?,

@@ -28,6 +28,7 @@ use super::fuse::tidy;
 use crate::ir::*;
 use crate::sorted;
 use crate::walk::Copier;
+use remc_base::ops::is_polynomial;
 use remc_base::pass::PassInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -50,6 +51,10 @@ const IN_ALL: i64 = 4096;
 
 /// What comes to at most so many iterations and statements is unrolled even if it iterates over no such array.
 const SHORT: [i64; 2] = [8, 64];
+
+/// So many iterations that compute functions, exponentials and the like, are no shorter written out, and run in lanes as
+/// they are.
+const LANES: i64 = 8;
 
 /// Unrolls small maps, and what iterates over them.
 pub fn unroll(p: &mut Program) {
@@ -112,6 +117,8 @@ struct Plan {
     always: FxHashSet<Var>,
     /// Those whose elements are only given on: they are unrolled for the sake of what they read.
     only_if_reading: FxHashSet<Var>,
+    /// Those that run in lanes as they are, and so does what goes through an array that one of them makes.
+    lanes: FxHashSet<Var>,
     /// The iteration of an axis.
     owner: FxHashMap<Var, Var>,
     /// The map of a result; a literal is its own.
@@ -179,6 +186,9 @@ impl Plan {
         if trips(&s.exp).is_some_and(|n| n > 1) && statements(s) > IN_ALL {
             return;
         }
+        if trips(&s.exp).is_some_and(|n| n >= LANES) && computes_functions(&s.exp) {
+            self.lanes.insert(name);
+        }
         match &s.exp {
             Exp::Literal { dims, .. } if small(dims.iter().copied(), ELEMENTS).is_some() => {
                 self.source.insert(name, name);
@@ -239,6 +249,13 @@ impl Plan {
         self.only_if_reading.extend(self.given.iter().filter(|v| !read.contains(v)));
         self.only_if_reading.extend(self.source.values().filter(|v| !read.contains(v)));
         self.alive.retain(|v| !self.spoilt.contains(v) || self.always.contains(v));
+        // What a statement reads was made before it.
+        for (source, at) in &self.reads {
+            if self.lanes.contains(source) {
+                self.lanes.extend(at.iter().filter_map(|v| self.owner.get(v)));
+            }
+        }
+        self.alive.retain(|v| !self.lanes.contains(v));
         loop {
             let before = self.alive.len();
             let unrolled = |v: &Var| self.owner.get(v).is_some_and(|o| self.alive.contains(o));
@@ -281,6 +298,17 @@ fn trips(e: &Exp) -> Option<i64> {
         Exp::Grade { axis, .. } => small([axis.size], network::ITEMS),
         _ => None,
     }
+}
+
+/// Whether what a map or a reduction iterates are straight lines with functions in them.
+fn computes_functions(e: &Exp) -> bool {
+    if !matches!(e, Exp::Map { .. } | Exp::Reduce { .. }) {
+        return false;
+    }
+    let bodies = e.bodies();
+    let mut stmts = bodies.iter().flat_map(|b| &b.stmts);
+    bodies.iter().all(|b| b.stmts.iter().all(|s| s.exp.bodies().is_empty()))
+        && stmts.any(|s| matches!(s.exp, Exp::Op(op, _) if is_polynomial(op)))
 }
 
 /// How many statements come of one if all is unrolled that may be.

@@ -137,3 +137,15 @@ fn a_few_items_are_compared() {
     assert_eq!(unrolled(ten, &rows("10", item)).0, "map1(grade)");
     assert_eq!(unrolled("(%n int) (%p float %n 6)", &rows("6", place)).0, "map1(grade)");
 }
+
+/// What computes functions is left to lanes where it fills them, with what is made of it; and else written out.
+#[test]
+fn functions_of_a_vector_stay() {
+    let rows = |n: usize, op: &str| {
+        let text = DISTANCES.replace(" 3)", &format!(" {n})")).replace("(op - %x 1.0)", op);
+        unrolled(&format!("(%n int) (%p float %n {n})"), &text).0
+    };
+    assert_eq!(rows(8, "(op - %x 1.0)"), "map1");
+    assert_eq!(rows(7, "(op log %x)"), "map1");
+    assert_eq!(rows(8, "(op log %x)"), "map1(map1 reduce)");
+}
