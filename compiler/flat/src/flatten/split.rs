@@ -139,10 +139,14 @@ pub(super) fn split(f: &Flattener, axes: &[Axis], body: &mono::Body, must: bool)
     Some(Split { kinds, hoisted, merges, loops, widest, columns, product })
 }
 
-/// Whether what these statements read is, at the points of an axis, side by side: some of it, and nothing across rows.
+/// Whether what these statements reduce is, at the points of an axis, side by side: some of it, and nothing across rows.
 fn are_columns<'s>(last: Axis, stmts: impl Iterator<Item = &'s mono::Stmt>) -> bool {
     let (mut along, mut across) = (false, false);
     for s in stmts {
+        // A scan that is taken apart goes through memory twice.
+        if !matches!(s.exp, mono::Exp::Reduce { .. }) {
+            return false;
+        }
         s.exp.bodies().into_iter().for_each(|b| {
             b.for_each_stmt(&mut |s| {
                 let mono::Exp::Index { at, .. } = &s.exp else { return };
