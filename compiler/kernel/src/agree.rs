@@ -25,6 +25,8 @@ pub struct Agree {
     pub slice: Vec<Stmt>,
     /// The comparisons on which lanes have to agree.
     pub conds: FxHashSet<Var>,
+    /// Of each comparison the operand that grows by one from lane to lane.
+    pub grows: FxHashMap<Var, Atom>,
     /// The smaller or larger of two indices, and the operand that it has to be, which grows by one from lane to lane.
     pub clamps: FxHashMap<Var, Atom>,
     /// The conditions of branches that are made of such comparisons.
@@ -178,7 +180,10 @@ impl Find<'_> {
             {
                 (Some((vec![*a, *b], c.as_var())), None)
             }
-            (Lt | Le | Gt | Ge, [a, b]) if one(a, b) || one(b, a) => (None, Some(vec![var])),
+            (Lt | Le | Gt | Ge, [a, b]) if one(a, b) || one(b, a) => {
+                self.agree.grows.insert(var, if one(a, b) { *a } else { *b });
+                (None, Some(vec![var]))
+            }
             (Not, [a]) => (None, self.conds(a)),
             (And | Or, [a, b]) => {
                 let part = |a: &Atom| if self.varies(a) { self.conds(a) } else { Some(Vec::new()) };
@@ -217,6 +222,7 @@ impl Find<'_> {
         let parts = self.agree.branches.iter().filter_map(|b| self.of.get(b)).flatten();
         self.agree.is_late = parts.into_iter().any(|c| self.late.contains(c));
         self.agree.conds.retain(|c| !self.late.contains(c));
+        self.agree.grows.retain(|c, _| self.agree.conds.contains(c));
         self.agree.clamps.retain(|v, _| needed.contains(v) && !self.late.contains(v));
         self.agree
     }

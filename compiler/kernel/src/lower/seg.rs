@@ -363,7 +363,12 @@ impl Plan {
     ) -> L<()> {
         let Some((last, outer)) = space.split_last() else { return wrong("no axis") };
         let cost = self.cost(leaf);
-        let points = schedule::points(self, &cost)?;
+        let mut points = schedule::points(self, &cost)?;
+        // As many vectors of narrow elements as of wide ones.
+        if let Points::Lanes { .. } = how {
+            let more = schedule::lanes(self.shape(leaf, last.var).widest, 1) / schedule::lanes(8, 1);
+            points = self.int(ScalarOp::Mul, points, Atom::int(i64::from(more)))?;
+        }
         let n = self.atom(last.size)?;
         let wide = match how {
             Points::Serial => points,

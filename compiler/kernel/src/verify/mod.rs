@@ -147,6 +147,9 @@ rules! {
     Borrowed,
     /// A parameter is not written, nor passed where a kernel writes.
     Written,
+    /// Memory that a kernel writes has one name there, but for slices of it: what is read under another name would be
+    /// what iterations have written.
+    OneName,
     /// A buffer is not used after it is freed or handed on.
     Gone,
     /// A buffer is freed or handed on in the block that owns it.

@@ -260,6 +260,22 @@ impl<'p> Owner<'p> {
                 false => self.used(v).map(|_| ())?,
             }
         }
+        self.one_name(id, kernel, args)
+    }
+
+    fn one_name(&self, id: KernelId, kernel: &Kernel, args: &[Atom]) -> Result {
+        let buffers = || args.iter().enumerate().filter_map(|(k, a)| Some((k, a.as_var()?)));
+        let whole = |v: &Var| self.is_buffer(*v) && !self.slices.contains(v);
+        for (k, v) in buffers().filter(|(_, v)| whole(v)) {
+            let written =
+                self.written.get(id.index()).zip(kernel.params.get(k)).is_some_and(|(w, p)| w.contains(p));
+            let same = |(j, u): &(usize, Var)| *j != k && whole(u) && self.root(*u) == self.root(v);
+            if let Some((_, u)) = buffers().find(same).filter(|_| written) {
+                let (v, u) = (self.name(v), self.name(u));
+                return self
+                    .broken(Rule::OneName, format!("a kernel writes {v}, and is given it as {u} too"));
+            }
+        }
         Ok(())
     }
 }

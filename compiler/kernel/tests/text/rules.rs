@@ -361,6 +361,11 @@ const PLANS: &[(Rule, &str)] = &[
     (Rule::Written, "(launch k0 (%n 4 %xs %xs) p0) (give)"),
     (Rule::Written, "(alias (%ys global float %n) %xs p0) (launch k0 (%n 4 %xs %ys) p0) (give)"),
     (Rule::Written, "(slice (%ys global float %n) %xs 0 p0) (launch k0 (%n 4 %xs %ys) p0) (give)"),
+    (
+        Rule::OneName,
+        "(alloc (%a global float %n) p0) (alias (%b global float %n) %a p0) (launch k0 (%n 4 %a %b) p0) (free %a p0) (give)",
+    ),
+    (Rule::OneName, "(alloc (%a global float %n) p0) (launch k0 (%n 4 %a %a) p0) (free %a p0) (give)"),
     (Rule::Written, "(store %xs (0) 1.0 p0) (give)"),
     (Rule::Written, "(alias (%ys global float %n) %xs p0) (store %ys (0) 1.0 p0) (give)"),
     (Rule::Gone, "(alloc (%a global float %n) p0) (free %a p0) (free %a p0) (give)"),

@@ -19,7 +19,7 @@ use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use remc_base::ops::ScalarOp;
 use remc_kernel::agree::{Agree, agree};
-use remc_kernel::ir::{Atom, Stmt, StmtKind, Var};
+use remc_kernel::ir::{Atom, Exp, Stmt, StmtKind, Var};
 use remc_kernel::predicate::can_predicate;
 use rustc_hash::FxHashSet;
 
@@ -65,10 +65,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let (yes, no, join) = (self.append(), self.append(), self.append());
         self.branch(all, yes, no)?;
         self.position(yes);
-        self.env.insert(l.var, vector.clone());
-        let before = std::mem::replace(&mut self.agree, agree.clone());
-        let together = emit(self)?;
-        self.agree = before;
+        let together = self.together(l.var, agree, i, emit)?;
         let end = self.here()?;
         self.jump(join)?;
         self.position(no);
@@ -88,6 +85,69 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let phis = self.phis(&together, end)?;
         close(&phis, &apart, other_end)?;
         Ok(values_of(&phis))
+    }
+
+    /// What `emit` makes of a vector from number `i` on, of lanes that agree.
+    pub fn together<T>(
+        &mut self,
+        var: Var,
+        agree: &Agree,
+        i: IntValue<'ctx>,
+        emit: &mut dyn FnMut(&mut Self) -> Result<T, EmitError>,
+    ) -> Result<T, EmitError> {
+        self.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
+        let before = std::mem::replace(&mut self.agree, agree.clone());
+        let made = emit(self);
+        self.agree = before;
+        made
+    }
+
+    /// From iteration `i` on, how many say the same in all that lanes have to agree on; and whether their indices are the
+    /// operands that grow.
+    pub fn run(
+        &mut self,
+        var: Var,
+        agree: &Agree,
+        i: IntValue<'ctx>,
+    ) -> Result<(IntValue<'ctx>, Value<'ctx>), EmitError> {
+        use ScalarOp::{Ge, Gt, Le, Lt, Max2, Min2};
+        let lanes = self.lanes.take();
+        self.bind(var, i.into());
+        self.block(&agree.slice)?;
+        let most: Value<'ctx> = self.i64(i64::MAX).into();
+        let mut run = most;
+        let mut held: Value<'ctx> = self.e.context.bool_type().const_all_ones().into();
+        for s in &agree.slice {
+            let StmtKind::Let { var, exp: Exp::Op(op, args) } = &s.kind else { continue };
+            let clamp = agree.clamps.get(var);
+            let Some(grows) = clamp.or(agree.grows.get(var)) else { continue };
+            let [a, b] = args.as_slice() else { continue };
+            let other = if a == grows { b } else { a };
+            let (x, y) = (self.scalar(*grows)?, self.scalar(*other)?);
+            // What is said changes where it reaches the other operand, or passes it; and where it starts again from the least.
+            let passes = match op {
+                Min2 => true,
+                Max2 => false,
+                Gt | Le => a == grows,
+                Ge | Lt => a != grows,
+                _ => continue,
+            };
+            let before = if passes { IntPredicate::SLE } else { IntPredicate::SLT };
+            let is_before = self.e.icmp(before, x, y)?;
+            let left = self.e.intrinsic("llvm.ssub.sat", &[], &[y, x])?;
+            let one: Value<'ctx> = self.i64(i64::from(passes)).into();
+            let to_other = self.e.intrinsic("llvm.sadd.sat", &[], &[left, one])?;
+            let left = self.e.intrinsic("llvm.ssub.sat", &[], &[most, x])?;
+            let to_least = self.e.intrinsic("llvm.sadd.sat", &[], &[left, self.i64(1).into()])?;
+            let same = self.e.select(is_before, to_other, to_least)?;
+            run = self.e.intrinsic("llvm.smin", &[], &[run, same])?;
+            if clamp.is_some() {
+                let is = if passes { is_before } else { self.e.icmp(IntPredicate::SGE, x, y)? };
+                held = self.e.and(held, is)?;
+            }
+        }
+        self.lanes = lanes;
+        Ok((super::int(run)?, held))
     }
 
     /// What the comparisons say of one iteration, and whether its indices are the operands that grow.

@@ -268,6 +268,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         if self.can_mask_writes(l) {
             return self.lanes_that_write(&widths, l);
         }
+        if self.can_overlap(l) {
+            return self.lanes_that_overlap(&widths, l);
+        }
         // A range that is shorter than a vector has nothing to fold.
         let ends = self.ends(l, &widths)?;
         let last = *ends.last().ok_or(EmitError::WrongValue("no lanes"))?;

@@ -46,6 +46,7 @@ mod jam;
 mod keep;
 mod loops;
 mod memory;
+mod overlap;
 mod own;
 mod pieces;
 mod plan;
