@@ -14,7 +14,7 @@ fn rows(index: &str) -> String {
 }
 
 /// Wrapped round by the number of the row, forward and backward; twice; one side and the other held.
-const INDICES: [&str; 5] = [
+const INDICES: [&str; 6] = [
     "(let (%t int) (op + %i %r) p0) (let (%c bool) (op >= %t %n) p0) (let (%d int) (op - %t %n) p0)
      (let (%j int) (op select %c %d %t) p0) (let (%y TY) (load %as %r %j) p0)",
     "(let (%t int) (op - %i %r) p0) (let (%c bool) (op < %t 0) p0) (let (%d int) (op + %n %t) p0)
