@@ -12,7 +12,8 @@
 //! A round that only changes some items of the arrays that it carries is worth none (`narrow`), but for the rows that it
 //! reduces beside that, if their sizes are known before the loop. Of a loop all counts that its rounds go through: rows of a
 //! few hundred items, a step of a simulation of a few bodies, are a thread's, which needs no launch for each. On a processor,
-//! that is.
+//! that is. And the more often threads have to wait for each other in a round, the larger it has to be: measured with two
+//! threads, a map of 4,000 items is worth them, and a reduction with a map of what it gives takes 30,000.
 
 use super::distribution::points_of;
 use super::*;
@@ -36,7 +37,8 @@ pub(super) fn rounds(
         arrays = reduced(&fold.op.lambda);
     }
     arrays.retain(|dims| !is_small(dims));
-    match worth(f, &arrays, f.is_wide(op)) {
+    let least = f.thresholds.of_round(launches(op));
+    match worth(f, &arrays, f.is_wide(op), least) {
         Version::Outer => {
             let exp = f.point(s);
             out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
@@ -46,7 +48,7 @@ pub(super) fn rounds(
             let stmts = host::fold_as_loop(f, s, &fold)?;
             f.stmts(&stmts, out)
         }
-        Version::Both => both(f, s, &arrays, out, |f, s, out| {
+        Version::Both => both(f, s, (&arrays, least), out, |f, s, out| {
             let stmts = host::fold_as_loop(f, s, &fold)?;
             f.stmts(&stmts, out)
         }),
@@ -70,13 +72,15 @@ pub(super) fn looped(f: &mut Flattener, s: &mono::Stmt, out: &mut Vec<Stmt>) -> 
     if weight > 1 {
         sizes.iter_mut().for_each(|all| all.push(Atom::int(weight as i64)));
     }
-    match worth(f, &sizes, true) {
+    let bodies = s.exp.bodies();
+    let least = f.thresholds.of_round(bodies.into_iter().map(launches).fold(0, i64::saturating_add));
+    match worth(f, &sizes, true, least) {
         Version::Outer => {
             let exp = f.point(s);
             out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
         }
         Version::Inner => return Ok(false),
-        Version::Both => both(f, s, &sizes, out, |f, s, out| {
+        Version::Both => both(f, s, (&sizes, least), out, |f, s, out| {
             let exp = f.host_loop(s)?;
             out.push(Stmt { pat: s.pat.clone(), exp, prov: s.prov });
             Ok(())
@@ -111,6 +115,23 @@ fn gone_through(
     })
 }
 
+/// How many times all threads are woken and waited for in a round that is parallel: for a map once; for a reduction to combine
+/// what they have reduced, and to read that; for a scan to hand on what comes before each.
+fn launches(round: &mono::Body) -> i64 {
+    let of = |s: &mono::Stmt| match &s.exp {
+        mono::Exp::View { .. } => 0,
+        mono::Exp::Map { .. } => 1,
+        mono::Exp::Scan { .. } => 3,
+        mono::Exp::If { then, otherwise, .. } => launches(then).max(launches(otherwise)),
+        mono::Exp::For { .. } | mono::Exp::While { .. } => {
+            s.exp.bodies().into_iter().map(launches).fold(0, i64::saturating_add)
+        }
+        exp if exp.bodies().is_empty() => 0,
+        _ => 4,
+    };
+    round.stmts.iter().map(of).fold(0, i64::saturating_add)
+}
+
 /// The most statements that an iteration has, without those inside. Those of a scan do not count: threads that share one
 /// go through it twice.
 fn heaviest(exp: &mono::Exp) -> usize {
@@ -137,7 +158,7 @@ fn widest(mut all: Vec<Vec<Atom>>) -> Vec<Vec<Atom>> {
 fn both(
     f: &mut Flattener,
     s: &mono::Stmt,
-    arrays: &[Vec<Atom>],
+    (arrays, least): (&[Vec<Atom>], i64),
     out: &mut Vec<Stmt>,
     as_loop: impl FnOnce(&mut Flattener, &mono::Stmt, &mut Vec<Stmt>) -> F<()>,
 ) -> F<()> {
@@ -146,7 +167,8 @@ fn both(
     let mut tests = Vec::new();
     for dims in arrays {
         let size = points_of(f, dims, s.prov, out);
-        tests.push(f.test(size, Compare::AtLeast, Threshold::ParInner));
+        let test = f.test(size, Compare::AtLeast, Threshold::ParInner);
+        tests.push(Test { value: least, ..test });
     }
     let (looped, alone) = (f.like(&s.pat), f.like(&s.pat));
     let of = |pat: &[Var]| mono::Stmt { pat: pat.to_vec(), ..s.clone() };
@@ -176,8 +198,8 @@ fn reduced(op: &Lambda) -> Vec<Vec<Atom>> {
 }
 
 /// Whether it is one thread's ([`Version::Outer`]), rounds ([`Version::Inner`]), or to be seen from its sizes.
-fn worth(f: &Flattener, arrays: &[Vec<Atom>], wide: bool) -> Version {
-    let least = f.thresholds.par_inner;
+/// They are compared with `least`.
+fn worth(f: &Flattener, arrays: &[Vec<Atom>], wide: bool, least: i64) -> Version {
     let sizes: Option<Vec<i64>> = arrays.iter().map(|dims| constant_product(dims)).collect();
     match sizes {
         _ if arrays.is_empty() || !wide || least == NEVER => Version::Outer,

@@ -76,6 +76,8 @@ pub struct Thresholds {
     pub columns: i64,
     pub par_loop: i64,
     pub par_inner: i64,
+    /// By how much of that a round has to be larger for each time more that all threads are woken and waited for in it.
+    pub par_launch: i64,
     pub par_stored: i64,
     pub par_group: i64,
     pub row_long: i64,
@@ -95,6 +97,7 @@ impl Thresholds {
         columns: 256,
         par_loop: 16,
         par_inner: 1 << 12,
+        par_launch: 1,
         par_stored: 1 << 27,
         par_group: NEVER,
         row_long: 1 << 18,
@@ -108,6 +111,7 @@ impl Thresholds {
         columns: 1,
         par_loop: 1 << 15,
         par_inner: 1 << 9,
+        par_launch: 0,
         par_stored: 1 << 27,
         par_group: 1 << 8,
         row_long: 1 << 18,
@@ -123,6 +127,7 @@ impl Thresholds {
             columns: 1,
             par_loop: outer,
             par_inner: 3,
+            par_launch: 0,
             par_stored: 3 * outer,
             par_group: NEVER,
             row_long: 3,
@@ -153,6 +158,12 @@ impl Thresholds {
         if columns && threshold == Threshold::ParOuter { value.saturating_mul(self.columns) } else { value }
     }
 
+    /// What a round is compared with in which all threads are woken so many times.
+    pub fn of_round(&self, launches: i64) -> i64 {
+        let more = launches.saturating_sub(1).max(0).saturating_mul(self.par_launch);
+        self.par_inner.saturating_mul(more.saturating_add(1))
+    }
+
     pub fn value(&self, threshold: Threshold) -> i64 {
         match threshold {
             Threshold::ParOuter => self.par_outer,
@@ -165,7 +176,7 @@ impl Thresholds {
         }
     }
 
-    /// Sets one of them, for columns too; what is negative is as good as [`ALWAYS`].
+    /// Sets one of them, for all that is compared with it; what is negative is as good as [`ALWAYS`].
     pub fn set(&mut self, threshold: Threshold, value: i64) {
         let place = match threshold {
             Threshold::ParOuter => {
@@ -173,7 +184,10 @@ impl Thresholds {
                 &mut self.par_outer
             }
             Threshold::ParLoop => &mut self.par_loop,
-            Threshold::ParInner => &mut self.par_inner,
+            Threshold::ParInner => {
+                self.par_launch = 0;
+                &mut self.par_inner
+            }
             Threshold::ParStored => &mut self.par_stored,
             Threshold::ParGroup => &mut self.par_group,
             Threshold::RowLong => &mut self.row_long,
