@@ -6,7 +6,7 @@
 //!   (op * (index %b %k) 2)))                         (store %d (%i) (op * %s 2)) …)
 //! ```
 //!
-//! A scan in lanes has the map that follows as its epilogue, and what only that reads is never stored. One that lanes cannot do
+//! A scan in lanes has the map that follows as its epilogue, and what only that reads of it is never stored. One that lanes cannot do
 //! waits for each of its elements; so do others after it, along the same axis, and all are one loop, which waits for their
 //! operators alone:
 //!
@@ -59,7 +59,7 @@ fn group<'b>(l: &Leaf<'_>, b: &'b mono::Body, k: usize) -> Option<Vec<Member<'b>
         stops += usize::from(s.exp.can_stop());
         let vars = &l.plan.flat.vars;
         let scalar = |v: &mono::Var| vars[*v].ty.is_scalar();
-        let plain = body.stmts.iter().all(|s| s.exp.bodies().is_empty() && s.pat.iter().all(scalar))
+        let plain = is_plain(body, &scalar)
             && body.results.iter().filter_map(|a| a.as_var()).all(|v| scalar(&v))
             && scan.is_none_or(|(op, _)| op.lambda.params.iter().all(scalar) && start(l, op).is_some());
         if !plain || stops > 1 || *size.get_or_insert(axis.size) != axis.size {
@@ -95,6 +95,14 @@ fn group<'b>(l: &Leaf<'_>, b: &'b mono::Body, k: usize) -> Option<Vec<Member<'b>
         members.pop();
     }
     (members.len() > 1).then_some(members)
+}
+
+/// Whether a body computes scalars, without loops.
+fn is_plain(body: &mono::Body, scalar: &dyn Fn(&mono::Var) -> bool) -> bool {
+    body.stmts.iter().all(|s| {
+        let straight = s.exp.bodies().is_empty() || matches!(s.exp, mono::Exp::If { .. });
+        straight && s.pat.iter().all(scalar) && s.exp.bodies().into_iter().all(|b| is_plain(b, scalar))
+    })
 }
 
 impl Member<'_> {
@@ -142,8 +150,8 @@ impl Leaf<'_> {
         Ok(if done? { end - k } else { 0 })
     }
 
-    /// A scan in lanes with the map that follows it as its epilogue, if that may be and nothing else reads what the scan
-    /// gives; whether it is done.
+    /// A scan in lanes with the map that follows it as its epilogue, if that may be; whether it is done. What the scan gives
+    /// is stored beside, where something else reads it.
     fn scan_with_epilogue(
         &mut self,
         axis: &mono::Axis,
@@ -152,9 +160,6 @@ impl Leaf<'_> {
     ) -> L<bool> {
         let [first, map] = members else { return Ok(false) };
         let (Some((op, kind)), None) = (first.scan, map.scan) else { return Ok(false) };
-        if first.pat.iter().any(|v| later.contains(v)) {
-            return Ok(false);
-        }
         let values: Vec<mono::Var> = first
             .pat
             .iter()
@@ -173,17 +178,22 @@ impl Leaf<'_> {
             reads.push((*x, mono::Atom::Var(value)));
         }
         body.substitute(&reads.into_iter().collect());
+        let kept = first.pat.iter().zip(&values).filter(|(v, _)| later.contains(v));
+        let (kept, prefixes): (Vec<mono::Var>, Vec<mono::Atom>) =
+            kept.map(|(v, x)| (*v, mono::Atom::Var(*x))).unzip();
+        body.results.extend(prefixes);
+        let made: Vec<mono::Var> = map.pat.iter().copied().chain(kept).collect();
         let params = std::iter::once(map.index).chain(values).collect();
         let epilogue = mono::Lambda { params, body };
         let scan = Scan { index: first.index, kind, op, leaf: &first.body, epilogue: Some(&epilogue) };
         let Some((width, ops)) = self.scan_lanes(&scan) else { return Ok(false) };
         let Some(start) = start(self, op) else { return Ok(false) };
         let n = self.atom(axis.size)?;
-        let outs = map.pat.iter().map(|v| self.memory(*v)).collect::<L<Vec<_>>>()?;
+        let outs = made.iter().map(|v| self.memory(*v)).collect::<L<Vec<_>>>()?;
         let start = self.atoms(&start)?;
         let init: Vec<_> = start.into_iter().zip(ops).map(|(a, (op, _))| (a, Some(op))).collect();
         self.scan_loop(How::Scan(width), upto(n), &init, scan, &[], &outs)?;
-        self.env.extend(map.pat.iter().copied().zip(outs.into_iter().map(Bound::Array)));
+        self.env.extend(made.into_iter().zip(outs.into_iter().map(Bound::Array)));
         Ok(true)
     }
 
