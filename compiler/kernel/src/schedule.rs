@@ -160,6 +160,12 @@ fields! {
         "vectors that are scanned at once";
     FewPlaces "lanes.few" CpuCode 0..=64, 8:
         "elements of a lane's own array that are all looked at where lanes want different ones";
+    OwnElements "own.elements" CpuCode 0..=256, 32:
+        "elements that a lane's own array may have for the loops that change it to be written out";
+    OwnTrips "own.trips" CpuCode 0..=64, 8:
+        "iterations that such a loop may have";
+    OwnStatements "own.statements" CpuCode 0..=0x1_0000, 3000:
+        "statements that may come of it";
     Accumulators "lanes.accumulators" CpuCode 1..=32, 8:
         "vectors that loops in lanes add up at once where several of their own share what they read";
     RaggedParts "ragged.parts" CpuCode 1..=8, 4, power:
@@ -427,7 +433,10 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
             if matches!(how, How::Lanes(_)) {
                 read.insert(Field::Interleaved);
                 if makes_arrays(body) {
-                    read.insert(Field::FewPlaces);
+                    use Field::{FewPlaces, OwnElements, OwnStatements, OwnTrips};
+                    [FewPlaces, OwnElements, OwnStatements, OwnTrips]
+                        .into_iter()
+                        .for_each(|f| read.insert(f));
                 }
             }
             match how {

@@ -29,7 +29,7 @@ use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Stmt, StmtKind, Ty, Var, neutral};
+use remc_kernel::ir::{Atom, Carried, Exp, How, Range, Space, Stmt, StmtKind, Ty, Var, neutral};
 use remc_kernel::schedule::Field;
 use remc_kernel::{keep, rows, scan};
 use rustc_hash::FxHashSet;
@@ -82,6 +82,11 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 }
             }
             How::Seq if self.jam_in_lanes(&l)? => return Ok(()),
+            How::Seq if self.lanes.is_some() => {
+                if let Some(range) = self.short(&l) {
+                    return self.unrolled(var, range, carried, body, next);
+                }
+            }
             How::Lanes(w) if self.lanes.is_none() => {
                 if let Some((set, sums)) = self.can_be_in_lanes(w, &l) {
                     self.lane_varying.extend(set);
@@ -117,6 +122,32 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
         self.serial(&l, init)
+    }
+
+    /// The iterations of a short loop that changes arrays of the lanes' own, where there are registers for these: written out,
+    /// their elements are numbers.
+    fn short(&self, l: &Loop<'_, 'ctx>) -> Option<std::ops::Range<i64>> {
+        let range = written_out(How::Unroll, l.from, l.to)?;
+        let n = range.end.saturating_sub(range.start);
+        let all = n.saturating_mul(weight(l.body));
+        let few = n <= self.schedule[Field::OwnTrips] && all <= self.schedule[Field::OwnStatements];
+        (few && self.own_elements(l.body).is_some_and(|n| n <= self.schedule[Field::OwnElements]))
+            .then_some(range)
+    }
+
+    /// How many elements the largest of the lanes' own arrays has that a body changes, if it changes any.
+    fn own_elements(&self, body: &[Stmt]) -> Option<i64> {
+        let of = |s: &Stmt| {
+            let here = match &s.kind {
+                StmtKind::Store { buffer, .. } => {
+                    let ty = self.buffer_ty(*buffer).filter(|t| t.space == Space::Private)?;
+                    ty.dims.iter().try_fold(1i64, |n, d| n.checked_mul(d.as_int()?))
+                }
+                _ => None,
+            };
+            s.kind.blocks().into_iter().filter_map(|b| self.own_elements(b)).chain(here).max()
+        };
+        body.iter().filter_map(of).max()
     }
 
     /// Whether each run of a loop has its own number of iterations.
@@ -519,6 +550,22 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             _ => 64,
         }
     }
+}
+
+/// How many statements a block is with its loops written out.
+fn weight(block: &[Stmt]) -> i64 {
+    let of = |s: &Stmt| {
+        let once = s.kind.blocks().into_iter().map(|b| weight(b)).fold(1i64, i64::saturating_add);
+        let trips = match &s.kind {
+            StmtKind::For { range: Range::Upto { from, to }, .. } => match (from.as_int(), to.as_int()) {
+                (Some(from), Some(to)) => to.saturating_sub(from).max(1),
+                _ => 1,
+            },
+            _ => 1,
+        };
+        once.saturating_mul(trips)
+    };
+    block.iter().map(of).fold(0, i64::saturating_add)
 }
 
 /// The iterations of a loop that are written out.
