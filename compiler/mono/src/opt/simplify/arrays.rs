@@ -4,12 +4,14 @@
 //! (map ((%i %n)) (let (%x) (index %xs %i)) (give %x))            %xs, of n items
 //! (map ((%i %n)) (let (%r) (map ((%j %m)) b)) (give %r))         (map ((%i %n) (%j %m)) b)
 //! (let (%r) (index %xss %i)) … (index %r %j)                     (index %xss %i %j)
+//! (map ((%i %n)) (if %c (index %xss %i) %ys))                    (map ((%i %n) (%j %m)) (if %c (index %xss %i %j) (index %ys %j)))
 //! (view (reshape (%n %m)) %xss), of n × m already                %xss
 //! ```
 
 use super::super::hoist::is_cheap;
 use super::{Outcome, Place, Simplifier, identical, keep_slots};
 use crate::ir::*;
+use remc_base::Prov;
 use rustc_hash::FxHashSet;
 
 /// Whether the elements of a literal are all the same is asked of literals up to this length.
@@ -104,6 +106,30 @@ impl Simplifier<'_> {
         (in_order && whole && there).then(|| (*array, first.to_vec()))
     }
 
+    /// Whether an `if` gives arrays of one shape that are there, or cells of such.
+    fn chooses_cells(&self, pat: &[Var], exp: &Exp) -> bool {
+        if !matches!(exp, Exp::If { .. }) {
+            return false;
+        }
+        let dims = |v: &Var| &self.p.ty(*v).dims;
+        let one = pat.iter().all(|v| dims(v) == dims(&pat[0]) && !dims(v).is_empty());
+        one && exp.bodies().into_iter().all(|b| {
+            let cell = |s: &Stmt| matches!(s.exp, Exp::Index { .. }) && !self.p.ty(s.pat[0]).is_scalar();
+            b.stmts.iter().all(cell)
+        })
+    }
+
+    /// A branch that gives arrays, for one element of these.
+    fn elements_of(&mut self, mut branch: Body, at: &[Atom], prov: Prov) -> Body {
+        for r in &mut branch.results {
+            let Some(array) = r.as_var() else { continue };
+            let x = self.p.fresh("x", Ty::scalar(self.p.ty(array).base));
+            branch.stmts.push(Stmt { pat: vec![x], exp: Exp::Index { array, at: at.to_vec() }, prov });
+            *r = Atom::Var(x);
+        }
+        branch
+    }
+
     /// A map that only gives what another map gives is one map of the axes of both. Scalars that the
     /// inner map needs of the outer are computed for each element then, if they cost little.
     fn merge_nest(&mut self, mut axes: Vec<Axis>, mut body: Body) -> Outcome {
@@ -112,8 +138,8 @@ impl Simplifier<'_> {
         };
         let inner: Vec<Axis> = match exp {
             Exp::Map { axes, .. } => axes.clone(),
-            // A cell is copied into the map's array: element by element.
-            Exp::Index { .. } => {
+            // A cell is copied into the map's array: element by element. So is one of two.
+            exp if matches!(exp, Exp::Index { .. }) || self.chooses_cells(pat, exp) => {
                 let dims = self.p.ty(pat[0]).dims.clone();
                 dims.into_iter().map(|size| Axis { var: self.p.fresh("i", Ty::int()), size }).collect()
             }
@@ -136,6 +162,17 @@ impl Simplifier<'_> {
                 Exp::Map { body: innermost, .. } => {
                     body.stmts.extend(innermost.stmts);
                     body.results = innermost.results;
+                }
+                Exp::If { cond, then, otherwise } => {
+                    let xs: Vec<Var> =
+                        (s.pat.iter().map(|v| self.p.ty(*v).base).collect::<Vec<_>>().into_iter())
+                            .map(|base| self.p.fresh("x", Ty::scalar(base)))
+                            .collect();
+                    let at: Vec<Atom> = inner.iter().map(|a| Atom::Var(a.var)).collect();
+                    let [then, otherwise] = [then, otherwise].map(|b| self.elements_of(b, &at, s.prov));
+                    body.results = xs.iter().map(|x| Atom::Var(*x)).collect();
+                    let exp = Exp::If { cond, then, otherwise };
+                    body.stmts.push(Stmt { pat: xs, exp, prov: s.prov });
                 }
                 Exp::Index { array, mut at } => {
                     at.extend(inner.iter().map(|a| Atom::Var(a.var)));
