@@ -24,6 +24,7 @@ mod expt;
 mod float;
 mod half;
 mod int;
+mod power;
 mod real;
 mod special;
 #[cfg(test)]

@@ -41,6 +41,7 @@
 //! first is told.
 
 mod equal;
+mod functions;
 
 use super::{F, Flattener, NEVER, host::Stmts};
 use crate::ir::{self, Level, Points, Scratch};
@@ -94,7 +95,7 @@ pub(super) fn rows(
         RowsAre::Groups => group_sizes(&f.p.vars, &axis, regular, body),
     };
     let Some(own) = own else { return Ok(false) };
-    let (checks, rest) = checks_apart(f, body, prov);
+    let (checks, mut rest) = checks_apart(f, body, prov);
     if !guarded(&own, &rest) {
         return Ok(false);
     }
@@ -104,6 +105,9 @@ pub(super) fn rows(
         let i = made.int("i");
         let body = made.instance(&checks, &[(axis.var, i.into())]);
         made.push(Vec::new(), Exp::Map { axes: vec![Axis { var: i, size: axis.size }], body });
+    }
+    if made.f.thresholds.rows() == RowsAre::Tasks {
+        functions::apart(&mut made, axis, &mut rest);
     }
     let mut known = Vec::new();
     let starts = starts(&mut made, axis, &own, &rest, regular, joined, &mut known);

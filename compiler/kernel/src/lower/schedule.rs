@@ -236,7 +236,9 @@ impl Scan<'_> {
             Exp::Op(op, args) => {
                 self.shape.functions += u32::from(varies && is_polynomial(*op));
                 // Vectors of these have no instruction worth the name.
-                if matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar) {
+                let power = *op == ScalarOp::Expt && args.get(1).is_some_and(|n| is_written_out(*n));
+                self.shape.functions += u32::from(varies && power);
+                if matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar) && !power {
                     self.refuse();
                 }
                 // Nor has a division of integers, which takes longer than what lanes save; but for one that shifts.
@@ -437,6 +439,16 @@ fn can_predicate(b: &Body, tys: &dyn Fn(Var) -> Ty, arrays: bool) -> bool {
         }
         _ => false,
     }) && b.results.iter().all(|r| r.as_var().is_none_or(kept))
+}
+
+/// Whether a power of this exponent is multiplications, or functions, in the lanes of vectors.
+fn is_written_out(exponent: Atom) -> bool {
+    let Atom::Const(c) = exponent else { return false };
+    match (c.as_integer(), c.as_float()) {
+        (Some(n), _) => n.unsigned_abs() <= 64,
+        (_, Some(x)) => x.is_finite() && (x.abs() <= 64.0 || x != x.trunc()),
+        _ => false,
+    }
 }
 
 impl Shape {

@@ -186,7 +186,7 @@ impl<'ctx> Emit<'_, 'ctx> {
         if short {
             format.exp_degree = 9;
         }
-        let (p, bits) = self.exp_less_one(&format, y)?;
+        let (p, bits) = self.exp_less_one(&format, y, None)?;
         let power = self.power_of_two(&format, bits)?;
         let e = self.multiply_add(p, power, self.fsub(power, constant(1.0)?)?)?;
         let result = self.fdiv(e, self.fadd(e, constant(2.0)?)?)?;

@@ -1,8 +1,9 @@
-//! `expt`: repeated squaring for integral exponents, `pow` for others.
+//! `expt`: repeated squaring for integral exponents, a logarithm and an exponential for others (`power.rs`).
 //!
 //! The power of a float base is computed in `f64` and rounded once, with the multiplications of the table
 //! in their order, so that an integral exponent gives the same bits everywhere. A small constant exponent
-//! becomes these multiplications in line (and in vectors); any other calls a helper for each lane.
+//! becomes these multiplications in line, and a constant that is no integer the functions (both in vectors, too); any other calls
+//! a helper for each lane.
 
 use super::Emit;
 use crate::error::EmitError;
@@ -31,6 +32,9 @@ impl<'ctx> Emit<'_, 'ctx> {
         let power = match constant_exponent(exponent_ty, e) {
             Some(n) if n.unsigned_abs() <= INLINE_EXPONENT && (n >= 0 || ty.is_float()) => {
                 self.constant_power(base, n)?
+            }
+            None if exponent_ty.is_float() && ty.is_float() && is_fraction(e) => {
+                self.power(ty == BaseTy::F64, base, self.cast(exponent_ty, BaseTy::F64, e)?)?
             }
             _ => {
                 let wide = match exponent_ty {
@@ -154,6 +158,17 @@ impl<'ctx> Emit<'_, 'ctx> {
         self.builder.build_return(Some(&power))?;
 
         self.builder.position_at_end(other);
+        let (fraction, beyond) =
+            (self.context.append_basic_block(f, ""), self.context.append_basic_block(f, ""));
+        let BasicValueEnum::IntValue(is_fraction) = reachable else {
+            return Err(EmitError::WrongValue("expt"));
+        };
+        self.builder.build_conditional_branch(is_fraction, fraction, beyond)?;
+        self.builder.position_at_end(fraction);
+        let power = self.power(true, self.cast(base, BaseTy::F64, x)?, n)?;
+        self.builder.build_return(Some(&self.cast(BaseTy::F64, base, power)?))?;
+
+        self.builder.position_at_end(beyond);
         let pow = self.library("pow", self.context.f64_type().into(), 2);
         let x = self.cast(base, BaseTy::F64, x)?;
         let power = self.cast(BaseTy::F64, base, self.call(pow, &[x, n])?)?;
@@ -193,6 +208,16 @@ impl<'ctx> Emit<'_, 'ctx> {
         left.add_incoming(&[(&exponent, entry), (&rest, head)]);
         self.builder.position_at_end(done);
         Ok(next)
+    }
+}
+
+/// Whether the exponent is the same number in every lane, and no integer.
+fn is_fraction(e: Value<'_>) -> bool {
+    match uniform_constant(e) {
+        Some(BasicValueEnum::FloatValue(x)) => {
+            x.get_constant().is_some_and(|(x, _)| x.is_finite() && x != x.trunc())
+        }
+        _ => false,
     }
 }
 

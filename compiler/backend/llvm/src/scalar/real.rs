@@ -40,7 +40,7 @@ pub(super) struct Format<'ctx> {
     mantissa: u32,
     bias: i64,
     /// `ln 2` in two parts; the first has enough trailing zeros that its product with an exponent is exact.
-    ln2: (f64, f64),
+    pub(super) ln2: (f64, f64),
     /// `1 / ln 2` in two parts, the first of few bits; and which bits of a number are half of it.
     log2_e: (f64, f64),
     first_half: i64,
@@ -145,14 +145,24 @@ impl<'ctx> Emit<'_, 'ctx> {
         sum.ok_or(EmitError::WrongValue("polynomial"))
     }
 
-    fn exp(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
+    pub(super) fn exp(&self, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
+        self.exp_of_sum(f, x, None)
+    }
+
+    /// The exponential of a number, or of one and what that is rounded by.
+    pub(super) fn exp_of_sum(
+        &self,
+        f: &Format<'ctx>,
+        x: Value<'ctx>,
+        low: Option<Value<'ctx>>,
+    ) -> Emitted<'ctx> {
         let constant = |c: f64| self.float_like(x, c);
         // A NaN is neither below nor above, so it stays and reaches the result through r.
         let (least, greatest) = (constant(f.exp_range.0)?, constant(f.exp_range.1)?);
         let x = self.select(self.fcmp(FloatPredicate::OLT, x, least)?, least, x)?;
         let x = self.select(self.fcmp(FloatPredicate::OGT, x, greatest)?, greatest, x)?;
 
-        let (p, bits) = self.exp_less_one(f, x)?;
+        let (p, bits) = self.exp_less_one(f, x, low)?;
         let p = self.fadd(p, constant(1.0)?)?;
 
         let half = self.ashr(bits, self.int_like(bits, 1)?)?;
@@ -166,11 +176,12 @@ impl<'ctx> Emit<'_, 'ctx> {
         self.bitcast(self.shl(biased, self.int_like(n, f.mantissa as i64)?)?, f.float.into())
     }
 
-    /// `exp r - 1` for `exp x = 2^n exp r`, and the integer `n`.
+    /// `exp r - 1` for `exp (x + low) = 2^n exp r`, and the integer `n`.
     pub(super) fn exp_less_one(
         &self,
         f: &Format<'ctx>,
         x: Value<'ctx>,
+        low: Option<Value<'ctx>>,
     ) -> Result<(Value<'ctx>, Value<'ctx>), EmitError> {
         let constant = |c: f64| self.float_like(x, c);
         let shifter = constant(f.shifter)?;
@@ -181,14 +192,24 @@ impl<'ctx> Emit<'_, 'ctx> {
 
         // exp r = 1 + (r + r^2 q), q = 1/2! + r/3! + …
         let q = self.polynomial(r, (2..=f.exp_degree).rev().map(|k| 1.0 / factorial(k)))?;
-        let p = self.multiply_add(self.fmul(r, r)?, q, r)?;
+        let square = self.fmul(r, r)?;
+        let p = self.multiply_add(square, q, r)?;
+        let p = match low {
+            None => p,
+            // exp r exp low = exp r + low exp r
+            Some(low) => self.fadd(self.multiply_add(square, q, self.multiply_add(low, p, low)?)?, r)?,
+        };
         let int = f.int.into();
         let bits = self.sub(self.bitcast(shifted, int)?, self.bitcast(shifter, int)?)?;
         Ok((p, bits))
     }
 
-    /// `log` or `log2`.
-    fn log(&self, op: ScalarOp, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
+    /// The `k` and the `m` between `sqrt 1/2` and `sqrt 2` of a positive number `2^k m`.
+    pub(super) fn exponent_and_rest(
+        &self,
+        f: &Format<'ctx>,
+        x: Value<'ctx>,
+    ) -> Result<(Value<'ctx>, Value<'ctx>), EmitError> {
         let constant = |c: f64| self.float_like(x, c);
         let (float, int): (BasicTypeEnum<'ctx>, BasicTypeEnum<'ctx>) = (f.float.into(), f.int.into());
         let small = self.fcmp(FloatPredicate::OLT, x, constant(f.least_normal)?)?;
@@ -204,7 +225,15 @@ impl<'ctx> Emit<'_, 'ctx> {
         // The exponent is small; 32 bits convert fast on every machine.
         let i32t = self.context.i32_type();
         let k = if f.int == i32t { k } else { self.trunc(k, i32t.into())? };
-        let k = self.sitofp(k, float)?;
+        Ok((self.sitofp(k, float)?, m))
+    }
+
+    /// `log` or `log2`.
+    pub(super) fn log(&self, op: ScalarOp, f: &Format<'ctx>, x: Value<'ctx>) -> Emitted<'ctx> {
+        let constant = |c: f64| self.float_like(x, c);
+        let int: BasicTypeEnum<'ctx> = f.int.into();
+        let (k, m) = self.exponent_and_rest(f, x)?;
+        let float: BasicTypeEnum<'ctx> = f.float.into();
 
         let one = constant(1.0)?;
         let fr = self.fsub(m, one)?;

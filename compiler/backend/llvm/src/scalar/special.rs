@@ -244,7 +244,7 @@ impl<'ctx> Emit<'_, 'ctx> {
             format.exp_degree = 9;
         }
         // exp(-36) is a normal number, and so are all powers of two on the way.
-        let (p, bits) = self.exp_less_one(&format, self.fneg(square)?)?;
+        let (p, bits) = self.exp_less_one(&format, self.fneg(square)?, None)?;
         let power = self.power_of_two(&format, bits)?;
         let exp = self.multiply_add(p, power, power)?;
         let g = match short {

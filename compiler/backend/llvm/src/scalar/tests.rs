@@ -85,6 +85,23 @@ fn a_small_constant_exponent_is_multiplied_out() {
     }
 }
 
+/// A vector of powers is one code for all lanes where the exponent is known and no integer, and calls no library.
+#[test]
+fn powers_of_a_fraction_are_functions() {
+    for (ty, lanes) in [(BaseTy::F64, None), (BaseTy::F64, Some(4)), (BaseTy::F32, Some(8))] {
+        let of = |exponent: f64| {
+            text(&[(ty, lanes)], |e, a| {
+                let exponent = e.constant(Scalar::F64(exponent), lanes);
+                e.op(ScalarOp::Expt, &[ty, BaseTy::F64], &[a[0], exponent]).map(|_| ())
+            })
+            .unwrap()
+        };
+        assert!(!of(-2.4).contains("pow"), "{}", of(-2.4));
+        // Of these the table says more.
+        assert!(of(f64::INFINITY).contains("pow") && of(1e40).contains("pow"));
+    }
+}
+
 #[test]
 fn a_splat_of_a_constant_is_a_constant() {
     let ir = text(&[(BaseTy::I32, Some(8))], |e, a| {

@@ -8,7 +8,7 @@ use remc_base::scalar::{BaseTy, Scalar};
 ///
 /// The interpreter rounds the portable `libm`'s `f64` once; compiled code calls the host's library in the
 /// operand's own precision, or has its own polynomial (`exp`, `log`, `sin`, …). `expt` differs only for exponents that
-/// are not integral, whose power is the host's `pow`.
+/// are not integral, whose power is a logarithm and an exponential.
 pub fn ulp_bound(op: ScalarOp, tys: &[BaseTy]) -> u64 {
     use ScalarOp::*;
     let ty = tys.first().copied().unwrap_or(BaseTy::F64);
