@@ -58,7 +58,7 @@ impl Plan {
         let all = parts.iter().flat_map(|part| part.body.stmts.iter().cloned()).collect();
         let tiles = match self.threads {
             true => self.tiles_of_rounds(n)?,
-            false => self.axis_tiles(n, &mono::Body { stmts: all, results: Vec::new() })?,
+            false => self.tiles_of_lanes(n, &mono::Body { stmts: all, results: Vec::new() })?,
         };
         let mut filters = Vec::new();
         let mut rest = pat;
@@ -164,6 +164,21 @@ impl Plan {
         self.place(to)
     }
 
+    /// Tiles of an axis, whose items lanes ask several at a time.
+    fn tiles_of_lanes(&mut self, n: Atom, body: &mono::Body) -> L<Tiles> {
+        let Tiles { size, .. } = self.axis_tiles(n, body)?;
+        let more = self.int(ScalarOp::Mul, size, Atom::int(schedule::lanes(8, 1).into()))?;
+        let more = self.int(ScalarOp::Min2, more, Atom::int(self.moved_at_once()))?;
+        let size = self.int(ScalarOp::Max2, size, more)?;
+        Ok(Tiles { size, count: self.tiles(n, size)? })
+    }
+
+    /// How many items that are kept are moved at once.
+    fn moved_at_once(&self) -> i64 {
+        // Of tiles of one item it could not be seen that they are tiles: the product is folded.
+        (self.grain() / self.number(Field::FilterParts)).max(2)
+    }
+
     /// Tiles of an axis for blocks that go through them in rounds, of a few items for each thread.
     fn tiles_of_rounds(&mut self, n: Atom) -> L<Tiles> {
         let round = self.number(Field::Threads) * self.number(Field::Packed);
@@ -207,8 +222,7 @@ impl Plan {
         if self.threads {
             return self.compact_by_threads(tiles, filter, offsets, outs);
         }
-        // Of tiles of one item it could not be seen that they are tiles: the product is folded.
-        let size = Atom::int((self.grain() / self.number(Field::FilterParts)).max(2));
+        let size = Atom::int(self.moved_at_once());
         let count = self.tiles(total, size)?;
         self.kernel("compact", |l| {
             let (staging, outs, offsets) =

@@ -189,7 +189,7 @@ impl Checker<'_> {
         let mut candidates = match code {
             codes::ARGUMENT_COUNT => by_count(&parts),
             codes::FRAMES => by_frames(&parts),
-            codes::CELL_SHAPE => [by_shape(&parts), swaps(&parts)].concat(),
+            codes::CELL_SHAPE => [by_shape(&parts), swaps(&parts), bracketed_orders(&parts)].concat(),
             codes::RANK_TOO_SMALL => by_rank(&parts),
             codes::NOT_AN_INDEX => [other_ranks(&parts), brackets(&parts), orders(&parts)].concat(),
             codes::NEGATIVE_DIM => [orders(&parts), with_zero(&parts).into_iter().collect()].concat(),
