@@ -8,9 +8,9 @@
 //! c = i < 1        if c then … else xs[i - 1]                     something else at the first place
 //! ```
 //!
-//! An index like `t` grows by one from lane to lane. So if a comparison of it with what all lanes share says the same of
-//! the first lane and of the last, it does of all: a vector in which that is so may choose, or branch, for all of its
-//! lanes at once, and `j` grows by one there. Whoever runs a loop in lanes finds here what has to be asked first; a
+//! An index like `t` grows by one from lane to lane. So a comparison of it with what all lanes share says the same until it
+//! gets there, or starts again from the least integer: a vector in which it says one thing may choose, or branch, for all of
+//! its lanes at once, and `j` grows by one there. Whoever runs a loop in lanes finds here what has to be asked first; a
 //! vector whose lanes disagree runs some other way.
 
 use crate::ir::*;
@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// What has to be known of the lanes of a vector before a body runs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Agree {
-    /// The statements that compute it: they may run for the first lane and for the last alone, before all others.
+    /// The statements that compute it: they may run for the first lane alone, before all others.
     pub slice: Vec<Stmt>,
     /// The comparisons on which lanes have to agree.
     pub conds: FxHashSet<Var>,

@@ -3,7 +3,7 @@
 //! ```text
 //! for (lanes 16) i { j = select (i + 1 ≥ n) (i + 1 - n) (i + 1);  ys[i] = xs[j] }
 //!
-//! for i by 16: if (i + 1 ≥ n) = (i + 16 ≥ n)       the first lane and the last
+//! for i by 16: if 16 ≤ how many of i + 1 ≥ n say the same
 //!              then: one condition, j … j + 15, a load of consecutive elements
 //!              else: the same with a condition for each lane, and a gather; or, where there are branches, lane by lane;
 //!                    of a reduction or a scan, each branch for the lanes that take it
@@ -51,17 +51,9 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             self.env.insert(l.var, vector);
             return emit(self);
         }
-        let lanes = self.lanes.take();
-        let last = self.e.builder.build_int_nsw_add(i, self.i64(i64::from(w) - 1), "")?;
-        let (first, last) = (self.ends_of(l.var, agree, i)?, self.ends_of(l.var, agree, last)?);
-        let mut all: Value<'ctx> = self.e.context.bool_type().const_all_ones().into();
-        for (a, b) in first.0.into_iter().zip(last.0) {
-            all = self.e.and(all, self.e.icmp(IntPredicate::EQ, a, b)?)?;
-        }
-        for held in first.1.into_iter().chain(last.1) {
-            all = self.e.and(all, held)?;
-        }
-        self.lanes = lanes;
+        let (run, held) = self.run(l.var, agree, i)?;
+        let enough = self.e.icmp(IntPredicate::SGE, run.into(), self.i64(i64::from(w)).into())?;
+        let all = self.e.and(enough, held)?;
         let (yes, no, join) = (self.append(), self.append(), self.append());
         self.branch(all, yes, no)?;
         self.position(yes);
@@ -148,29 +140,6 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         }
         self.lanes = lanes;
         Ok((super::int(run)?, held))
-    }
-
-    /// What the comparisons say of one iteration, and whether its indices are the operands that grow.
-    fn ends_of(
-        &mut self,
-        var: Var,
-        agree: &Agree,
-        i: IntValue<'ctx>,
-    ) -> Result<(Vec<Value<'ctx>>, Vec<Value<'ctx>>), EmitError> {
-        self.bind(var, i.into());
-        self.block(&agree.slice)?;
-        let (mut conds, mut held) = (Vec::new(), Vec::new());
-        for s in &agree.slice {
-            let StmtKind::Let { var, .. } = &s.kind else { continue };
-            if agree.conds.contains(var) {
-                conds.push(self.scalar(Atom::Var(*var))?);
-            }
-            if let Some(operand) = agree.clamps.get(var) {
-                let (a, b) = (self.scalar(Atom::Var(*var))?, self.scalar(*operand)?);
-                held.push(self.e.icmp(IntPredicate::EQ, a, b)?);
-            }
-        }
-        Ok((conds, held))
     }
 
     /// What an operator gives in a vector whose lanes agree, if that is known without the others.

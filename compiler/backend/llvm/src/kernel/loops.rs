@@ -509,7 +509,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             all.retain(|w| *w > native && !l.ragged);
             all.push(native.min(w));
         } else if vary::has_loop(body) {
-            while i64::from(w / 4) >= self.schedule[Field::FewestLanes] {
+            // A single lane is no vector.
+            while i64::from(w / 4) >= self.schedule[Field::FewestLanes].max(2) {
                 w /= 4;
                 all.push(w);
             }

@@ -14,7 +14,7 @@ fn rows(index: &str) -> String {
 }
 
 /// Wrapped round by the number of the row, forward and backward; twice; one side and the other held.
-const INDICES: [&str; 6] = [
+const INDICES: [&str; 7] = [
     "(let (%t int) (op + %i %r) p0) (let (%c bool) (op >= %t %n) p0) (let (%d int) (op - %t %n) p0)
      (let (%j int) (op select %c %d %t) p0) (let (%y TY) (load %as %r %j) p0)",
     "(let (%t int) (op - %i %r) p0) (let (%c bool) (op < %t 0) p0) (let (%d int) (op + %n %t) p0)
@@ -32,6 +32,9 @@ const INDICES: [&str; 6] = [
     // What grows starts again from the least integer.
     "(let (%t int) (op + %i 9223372036854775797) p0) (let (%c bool) (op > 0 %t) p0) (let (%u int) (op - %i 1) p0)
      (let (%j int) (op select %c %u %i) p0) (let (%y TY) (load %as %r %j) p0)",
+    // … and a comparison holds of two lanes in the middle of a vector.
+    "(let (%t int) (op + %i 9223372036854775797) p0) (let (%c bool) (op < %t -9223372036854775806) p0)
+     (let (%u int) (op - %i 1) p0) (let (%j int) (op select %c %u %i) p0) (let (%y TY) (load %as %r %j) p0)",
 ];
 
 #[test]
@@ -96,7 +99,7 @@ fn most_vectors_branch_once() {
 /// Sums of what is next to what: accumulators in lanes go through both ways.
 #[test]
 fn sums_over_neighbours() {
-    for (wrap, op) in [(INDICES[0], "+"), (INDICES[3], "max2")] {
+    for (wrap, op) in [(INDICES[0], "+"), (INDICES[3], "max2"), (INDICES[5], "+"), (INDICES[6], "max2")] {
         let body = format!(
             "(for seq %r (upto 0 %m) ()
                (for (lanes 16) %i (upto 0 %n) (((%s int) (%o int) 3 {op}) ((%s2 int) (%o2 int) 0 +)) {wrap}
