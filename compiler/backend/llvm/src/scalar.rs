@@ -14,8 +14,8 @@
 //! | `f32`, `f64` | `float`, `double` | the same |
 //!
 //! A vector `<W x T>` is computed lane by lane with the same code. What LLVM has no vector instruction for
-//! (`gcd`, `expt` by a variable, `atan`, …) is taken apart, called and put together again; `exp`, `sin` and some others
-//! have code of their own in `real.rs` and `circular.rs`. How far the functions into the reals may be from the
+//! (`gcd`, `expt` by a variable, `asin`, …) is taken apart, called and put together again; `exp`, `sin` and some others
+//! have code of their own in `real.rs`, `circular.rs`, `special.rs` and, powers of a known fraction, `power.rs`. How far the functions into the reals may be from the
 //! interpreter's is said by [`ulp_bound`].
 
 mod cast;

@@ -166,7 +166,7 @@ impl Plan {
 
     /// Tiles of an axis, whose items lanes ask several at a time.
     fn tiles_of_lanes(&mut self, n: Atom, body: &mono::Body) -> L<Tiles> {
-        let Tiles { size, .. } = self.axis_tiles(n, body)?;
+        let size = self.axis_tile(body)?;
         let more = self.int(ScalarOp::Mul, size, Atom::int(schedule::lanes(8, 1).into()))?;
         let more = self.int(ScalarOp::Min2, more, Atom::int(self.moved_at_once()))?;
         let size = self.int(ScalarOp::Max2, size, more)?;

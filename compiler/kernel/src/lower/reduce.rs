@@ -37,14 +37,20 @@ impl TilesAre {
 impl Plan {
     /// The tiles of an axis that is reduced or scanned.
     pub fn axis_tiles(&mut self, n: Atom, leaf: &mono::Body) -> L<Tiles> {
-        let cost = self.cost(leaf);
-        let points = schedule::points(self, &cost)?;
-        let points = schedule::round(self, points, Field::Round)?;
-        Ok(Tiles { size: points, count: self.tiles(n, points)? })
+        let size = self.axis_tile(leaf)?;
+        Ok(Tiles { size, count: self.tiles(n, size)? })
     }
 
-    /// The tiles of rows of which the columns are reduced, given those of a single column.
-    fn tiles_of_columns(&mut self, n: Atom, points: Atom, last: &mono::Axis) -> L<Tiles> {
+    /// How many points a tile of an axis has.
+    pub fn axis_tile(&mut self, leaf: &mono::Body) -> L<Atom> {
+        let cost = self.cost(leaf);
+        let points = schedule::points(self, &cost)?;
+        schedule::round(self, points, Field::Round)
+    }
+
+    /// The tiles of rows of which the columns are reduced.
+    fn tiles_of_columns(&mut self, n: Atom, leaf: &mono::Body, last: &mono::Axis) -> L<Tiles> {
+        let points = self.axis_tile(leaf)?;
         let grains = self.number(Field::ColumnGrains);
         let columns = self.atom(last.size)?;
         let columns = self.int(ScalarOp::Max2, columns, self.size(Field::Round))?;
@@ -318,10 +324,10 @@ impl Plan {
             return self.seg_red_by_threads(pat, space, axis, op, leaf);
         }
         let n = self.atom(axis.size)?;
-        let (mut tiles, mut are) = (self.axis_tiles(n, leaf)?, TilesAre::Last);
-        if let Some((last, _)) = space.split_last().filter(|(last, _)| self.has_columns(last, leaf)) {
-            (tiles, are) = (self.tiles_of_columns(n, tiles.size, last)?, TilesAre::First);
-        }
+        let (tiles, are) = match space.split_last().filter(|(last, _)| self.has_columns(last, leaf)) {
+            Some((last, _)) => (self.tiles_of_columns(n, leaf, last)?, TilesAre::First),
+            None => (self.axis_tiles(n, leaf)?, TilesAre::Last),
+        };
         let partials = self.partials(space, axis, op, leaf, (tiles, are))?;
         // What is left is a short reduction for each point of the space.
         let leaf = self.combination(space, &partials, (tiles.count, are), op);

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`); inside of lanes several at once (`super::jam`) |
 //! | `unroll` | the iterations written out |
-//! | `lanes w` | a loop of `w` lanes; loops of fewer lanes for what is left; at last one by one, or masked (`super::tail`) |
+//! | `lanes w` | a loop of `w` lanes, whose last vector overlaps the one before (`super::overlap`); or loops of fewer lanes for what is left, and at last one by one, or masked (`super::tail`) |
 //! | `scan w` | a loop of `w` lanes, whose prefixes `super::scan` makes; then one by one |
 //! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one (`super::jam`) |
 //!

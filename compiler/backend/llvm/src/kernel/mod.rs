@@ -19,6 +19,7 @@
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
 //! | `jam` | several iterations at once |
 //! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
+//! | `overlap` | loops in lanes that are split where lanes would disagree, and whose last vector takes some iterations again |
 //! | `predicate` | branches that lanes take each for itself |
 //! | `diverge` | loops that lanes leave one by one |
 //! | `interleave` | loads and stores of short rows that lie side by side |
