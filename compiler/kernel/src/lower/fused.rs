@@ -134,6 +134,13 @@ impl Leaf<'_> {
         let Some(mut members) = group(self, b, k) else { return Ok(0) };
         let (mono::Exp::Scan { axis, .. }, prov) = (&b.stmts[k].exp, b.stmts[k].prov) else { return Ok(0) };
         let in_lanes = self.inner == Inner::Lanes && members[0].runs_in_lanes(self);
+        // Of branches in single numbers a processor guesses each. And a short row that is stored one by one at its end is not
+        // there when the next round loads vectors of it.
+        let branches = |m: &Member<'_>| m.body.stmts.iter().any(|s| !s.exp.bodies().is_empty());
+        let long = self.plan.atom(axis.size).is_ok();
+        if !(in_lanes && long) && members.iter().any(branches) {
+            return Ok(0);
+        }
         if in_lanes {
             members.truncate(2);
         }
