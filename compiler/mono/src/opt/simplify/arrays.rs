@@ -108,11 +108,9 @@ impl Simplifier<'_> {
 
     /// Whether an `if` gives arrays of one shape that are there, or cells of such.
     fn chooses_cells(&self, pat: &[Var], exp: &Exp) -> bool {
-        if !matches!(exp, Exp::If { .. }) {
-            return false;
-        }
+        let (Exp::If { .. }, Some(first)) = (exp, pat.first()) else { return false };
         let dims = |v: &Var| &self.p.ty(*v).dims;
-        let one = pat.iter().all(|v| dims(v) == dims(&pat[0]) && !dims(v).is_empty());
+        let one = pat.iter().all(|v| dims(v) == dims(first) && !dims(v).is_empty());
         one && exp.bodies().into_iter().all(|b| {
             let cell = |s: &Stmt| matches!(s.exp, Exp::Index { .. }) && !self.p.ty(s.pat[0]).is_scalar();
             b.stmts.iter().all(cell)
@@ -164,10 +162,8 @@ impl Simplifier<'_> {
                     body.results = innermost.results;
                 }
                 Exp::If { cond, then, otherwise } => {
-                    let xs: Vec<Var> =
-                        (s.pat.iter().map(|v| self.p.ty(*v).base).collect::<Vec<_>>().into_iter())
-                            .map(|base| self.p.fresh("x", Ty::scalar(base)))
-                            .collect();
+                    let element = |v: &Var| self.p.fresh("x", Ty::scalar(self.p.ty(*v).base));
+                    let xs: Vec<Var> = s.pat.iter().map(element).collect();
                     let at: Vec<Atom> = inner.iter().map(|a| Atom::Var(a.var)).collect();
                     let [then, otherwise] = [then, otherwise].map(|b| self.elements_of(b, &at, s.prov));
                     body.results = xs.iter().map(|x| Atom::Var(*x)).collect();
