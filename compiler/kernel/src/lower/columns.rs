@@ -117,7 +117,7 @@ impl Plan {
 }
 
 /// What is left to do with a column and its results.
-type Done<'f, 'l> = &'f mut dyn FnMut(&mut Leaf<'l>, Atom, &[Atom]) -> L<()>;
+pub(crate) type Done<'f, 'l> = &'f mut dyn FnMut(&mut Leaf<'l>, Atom, &[Atom]) -> L<()>;
 
 impl<'l> Leaf<'l> {
     /// The columns of a tile of `last`: each is reduced, and `done` does what is left with the results.

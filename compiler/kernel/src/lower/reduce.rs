@@ -4,9 +4,9 @@
 //! of its own, as many as there are lanes are made side by side, and combined when all of the tile are there.
 
 use super::build::Emit;
-use super::columns::{Columns, RowsOf};
+use super::columns::{Columns, Done, RowsOf};
 use super::grid::Tiles;
-use super::leaf::Inner;
+use super::leaf::{Inner, Leaf};
 use super::plan::Plan;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
@@ -241,29 +241,18 @@ impl Plan {
         axis: mono::Axis,
         op: &mono::Combine,
         leaf: &mono::Body,
-        (tiles, are): (Tiles, TilesAre),
+        tiles: (Tiles, TilesAre),
         outs: &[Place],
     ) -> L<()> {
         let n = self.atom(last.size)?;
         let width = schedule::lanes(self.shape(leaf, last.var).widest, self.number(Field::ColumnVectors));
         let size = Atom::int(self.number(Field::Round).max(i64::from(width)));
         let columns = Tiles { size, count: self.tiles(n, size)? };
-        self.kernel("reduce", |l| {
-            l.inner = Inner::Serial;
-            let outs = l.import_all(outs);
-            let (at, tile) = l.segments(outer, axis, tiles)?;
-            let Range::Tile { index, .. } = tile else { return wrong("no tile") };
-            let column = l.grid_axis("c", columns.count);
-            let limit = l.atom(last.size)?;
-            let range = Range::Tile { index: column, size: columns.size, limit };
-            l.each(How::Lanes(width), "j", range, |l, j| {
+        self.columns_of_tiles((outer, last), axis, tiles, columns, outs, |l, tile, block, store| {
+            l.each(How::Lanes(width), "j", block, |l, j| {
                 l.set(last.var, j);
-                let at = are.at(&[at.as_slice(), &[j]].concat(), index);
                 let results = l.reduce_scalars(axis.var, tile, leaf, op, None)?;
-                for (to, r) in outs.iter().zip(results) {
-                    l.store(to, &at, r);
-                }
-                Ok(())
+                store(l, j, &results)
             })
         })
     }
@@ -275,28 +264,43 @@ impl Plan {
         axis: mono::Axis,
         op: &mono::Combine,
         leaf: &mono::Body,
-        (tiles, are): (Tiles, TilesAre),
+        tiles: (Tiles, TilesAre),
         outs: &[Place],
     ) -> L<()> {
         let n = self.atom(last.size)?;
         let blocks = self.column_blocks(n)?;
+        self.columns_of_tiles((outer, last), axis, tiles, blocks, outs, |l, tile, block, store| {
+            let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
+            let Some(columns) = Columns::of_tile(l.plan, axis, leaf, op) else { return wrong("no columns") };
+            let from = l.int(ScalarOp::Mul, index, size)?;
+            let end = l.int(ScalarOp::Add, from, size)?;
+            let to = l.int(ScalarOp::Min2, end, limit)?;
+            l.columns(&columns, (last, block), RowsOf { from, to, start: None }, store)
+        })
+    }
+
+    /// A kernel for tiles of an axis and pieces of the columns: `body` reduces those of a piece, and has what each comes to
+    /// stored.
+    fn columns_of_tiles(
+        &mut self,
+        (outer, last): (&[mono::Axis], mono::Axis),
+        axis: mono::Axis,
+        (tiles, are): (Tiles, TilesAre),
+        pieces: Tiles,
+        outs: &[Place],
+        body: impl for<'l> FnOnce(&mut Leaf<'l>, Range, Range, Done<'_, 'l>) -> L<()>,
+    ) -> L<()> {
         self.kernel("reduce", |l| {
             l.inner = Inner::Serial;
             let outs = l.import_all(outs);
             let (at, tile) = l.segments(outer, axis, tiles)?;
-            let Range::Tile { index, size, limit } = tile else { return wrong("no tile") };
-            let Some(columns) = Columns::of_tile(l.plan, axis, leaf, op) else { return wrong("no columns") };
-            let block = Range::Tile {
-                index: l.grid_axis("c", blocks.count),
-                size: blocks.size,
-                limit: l.atom(last.size)?,
-            };
-            let from = l.int(ScalarOp::Mul, index, size)?;
-            let end = l.int(ScalarOp::Add, from, size)?;
-            let to = l.int(ScalarOp::Min2, end, limit)?;
-            l.columns(&columns, (last, block), RowsOf { from, to, start: None }, &mut |l, j, accs| {
+            let Range::Tile { index, .. } = tile else { return wrong("no tile") };
+            let piece = l.grid_axis("c", pieces.count);
+            let limit = l.atom(last.size)?;
+            let block = Range::Tile { index: piece, size: pieces.size, limit };
+            body(l, tile, block, &mut |l, j, results| {
                 let at = are.at(&[at.as_slice(), &[j]].concat(), index);
-                outs.iter().zip(accs).for_each(|(to, a)| l.store(to, &at, *a));
+                outs.iter().zip(results).for_each(|(to, r)| l.store(to, &at, *r));
                 Ok(())
             })
         })
