@@ -311,7 +311,8 @@ impl Copy<'_> {
                         known: known.clone(),
                     },
                 };
-                Exp::Seg(Seg { level: seg.level, space, kind, body: self.body(&seg.body) })
+                let orders = seg.orders.clone();
+                Exp::Seg(Seg { level: seg.level, space, kind, orders, body: self.body(&seg.body) })
             }
             Exp::Scatter { dests, axis, body, combine } => Exp::Scatter {
                 dests: dests.clone(),

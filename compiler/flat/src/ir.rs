@@ -8,14 +8,15 @@
 //!            | (check trap a a …) | (pull …) | (push …)       as in Mono; O(1) or one copy each
 //!            | (if a body body) | (for i a ((x a) …) body) | (while ((x a) …) body body)
 //!            | (serial-map ((i a) …) body)                   a map whose body needs the host or all threads
-//!            | (seg-map level ((i a) …) leaf)
+//!            | (seg-map level ((i a) …) orders? leaf)
 //!            | (seg-red level ((i a) …) (i a) leaf λ start)
-//!            | (seg-scan level kind ((i a) …) (i a) leaf λ start epilogue?)
+//!            | (seg-scan level kind ((i a) …) (i a) orders? leaf λ start epilogue?)
 //!            | (scatter …) | (grade …) | (sort …)            as in Mono, with a leaf
 //!            | (rows level (i a) (of x (x …))? k (x …) leaf (scratch (x a) …)?)
 //!                                                             a map whose last results are rows of sizes of their own
 //!            | (filter (i a) leaf @prov …)                   one filter, or several of as many points
 //!            | (branch guard body body)
+//! orders   ::= (axes (k …) …)                            how the axes of each result follow one another in memory
 //! guard    ::= test | (or test test …)
 //! test     ::= (>= a "threshold" n) | (< a "threshold" n)
 //! leaf     ::= a Mono body, which runs serially
@@ -178,6 +179,10 @@ pub struct Seg {
     pub level: Level,
     pub space: Vec<Axis>,
     pub kind: SegKind,
+    /// In which order the axes of the results are in memory, one for each result, or nothing for all: axis `k` of a result
+    /// is the axis of that number among those of the space and of what a point gives of it. Nothing for a result is that
+    /// order itself. Not of reductions, which have no axes but the space's.
+    pub orders: Vec<Vec<usize>>,
     /// Gives the element at a point of the space (and of the axis of a reduction or scan).
     pub body: mono::Body,
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! (seg-red grid ((i n)) (j m) leaf λ start)     (map ((i n)) (let (%r) (reduce j m leaf λ start)) (give %r))
 //! (filter (i n) leaf (j n) leaf)                 (filter i n leaf) (filter j n leaf)
+//! (seg-map grid ((i n)) (axes (1 0)) leaf)       (let (%a) (map ((i n)) leaf)) (view (permute 1 0) %a)
 //! (branch (>= a "par.outer" 512) b c)            (let (%p) (op >= a 512)) (if %p b c)
 //! ```
 //!
@@ -49,6 +50,7 @@ impl Meaning<'_> {
                 mono::Exp::While { state: state.clone(), cond: self.body(cond), body: self.body(body) }
             }
             Exp::SerialMap { axes, body } => mono::Exp::Map { axes: axes.clone(), body: self.body(body) },
+            Exp::Seg(seg) if !seg.orders.is_empty() => return self.in_order(s, seg, before),
             Exp::Seg(seg) => self.seg(&s.pat, seg, s.prov),
             Exp::Scatter { dests, axis, body, combine } => mono::Exp::Scatter {
                 dests: dests.clone(),
@@ -276,6 +278,30 @@ impl Meaning<'_> {
             });
         }
         any.unwrap_or(Atom::Const(Scalar::Bool(false)))
+    }
+
+    /// The operator itself, and then the views of its results as they are in memory: the last of them.
+    fn in_order(&mut self, s: &Stmt, seg: &Seg, before: &mut Vec<mono::Stmt>) -> mono::Stmt {
+        let (mut pat, mut views) = (s.pat.clone(), Vec::new());
+        for (v, order) in pat.iter_mut().zip(&seg.orders).filter(|(_, order)| !order.is_empty()) {
+            let Some(VarInfo { name, ty }) = self.table.vars.get(*v).cloned() else { continue };
+            let mut dims = ty.dims.clone();
+            for (k, d) in order.iter().zip(&ty.dims) {
+                if let Some(to) = dims.get_mut(*k) {
+                    *to = *d;
+                }
+            }
+            let made = self.table.fresh(name.as_str(), Ty { base: ty.base, dims });
+            let exp = mono::Exp::View { view: View::Permute { perm: order.clone() }, array: made };
+            views.push(mono::Stmt { pat: vec![*v], exp, prov: s.prov });
+            *v = made;
+        }
+        let exp = self.seg(&pat, seg, s.prov);
+        let own = mono::Stmt { pat, exp, prov: s.prov };
+        let Some(last) = views.pop() else { return own };
+        before.push(own);
+        before.extend(views);
+        last
     }
 
     fn seg(&mut self, pat: &[Var], seg: &Seg, prov: Prov) -> mono::Exp {

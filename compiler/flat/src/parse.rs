@@ -8,7 +8,7 @@ use remc_base::sexp::{Sexp, SexpError, SexpKind};
 use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
 pub use remc_mono::parse::ParseError;
-use remc_mono::parse::{Parser, parse_with, scan_kind};
+use remc_mono::parse::{Parser, numbers, parse_with, scan_kind};
 use remc_mono::text::{Deep, around};
 use remc_typed::parse::{Items, fail, id, int, string, symbol};
 use rustc_hash::FxHashMap;
@@ -242,6 +242,7 @@ impl<'t> Host<'_, 't> {
             "seg-map" => None,
             _ => Some(self.p.axis(items.next("an axis")?)?),
         };
+        let orders = self.orders(items)?;
         let body = self.leaf(items, below)?;
         let kind = match (axis, scan) {
             (None, _) => SegKind::Map,
@@ -256,7 +257,17 @@ impl<'t> Host<'_, 't> {
                 }
             }
         };
-        Ok(Exp::Seg(Seg { level, space, kind, body }))
+        Ok(Exp::Seg(Seg { level, space, kind, orders, body }))
+    }
+
+    fn orders(&mut self, items: &mut Items<'_, 't>) -> Result<Vec<Vec<usize>>> {
+        let Some(s) = items.rest.first().filter(|s| Items::headed(s).is_ok_and(|(head, _)| head == "axes"))
+        else {
+            return Ok(Vec::new());
+        };
+        items.rest = &items.rest[1..];
+        let one = |s| numbers(Items::list(s, "the axes of a result")?.rest);
+        Items::form(s, "axes")?.rest.iter().map(one).collect()
     }
 
     fn epilogue(&mut self, items: &mut Items<'_, 't>, below: &mut usize) -> Result<Option<Lambda>> {

@@ -78,6 +78,18 @@ fn axes(pr: &mut Printer<'_>, axes: &[Axis]) -> String {
     format!("({})", axes.join(" "))
 }
 
+/// How the axes of results follow one another in memory, if other than in order.
+fn orders(all: &[Vec<usize>]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let one = |order: &Vec<usize>| {
+        let axes: Vec<_> = order.iter().map(usize::to_string).collect();
+        format!(" ({})", axes.join(" "))
+    };
+    format!(" (axes{})", all.iter().map(one).collect::<String>())
+}
+
 impl<'p> Host<'p> {
     fn body(&mut self, pr: &mut Printer<'p>, body: &'p Body, depth: usize, margin: usize) {
         let indent = margin + 2;
@@ -130,15 +142,16 @@ impl<'p> Host<'p> {
             Exp::For { axis, state, .. } => format!("(for {} {}", pr.axis(axis), pr.state(state)),
             Exp::While { state, .. } => format!("(while {}", pr.state(state)),
             Exp::SerialMap { axes: space, .. } => format!("(serial-map {}", axes(pr, space)),
-            Exp::Seg(Seg { level: at, space, kind, .. }) => {
+            Exp::Seg(Seg { level: at, space, kind, orders: all, .. }) => {
                 let at = level(*at);
                 match kind {
-                    SegKind::Map => format!("(seg-map {at} {}", axes(pr, space)),
+                    SegKind::Map => format!("(seg-map {at} {}{}", axes(pr, space), orders(all)),
                     SegKind::Red { axis, .. } => {
                         format!("(seg-red {at} {} {}", axes(pr, space), pr.axis(axis))
                     }
                     SegKind::Scan { axis, kind, .. } => {
-                        format!("(seg-scan {at} {} {} {}", scan_kind(*kind), axes(pr, space), pr.axis(axis))
+                        let (kind, space, axis) = (scan_kind(*kind), axes(pr, space), pr.axis(axis));
+                        format!("(seg-scan {at} {kind} {space} {axis}{}", orders(all))
                     }
                 }
             }

@@ -39,6 +39,8 @@ pub enum Rule {
     Parts,
     /// Rows of sizes of their own have a vector each, which is as long as it may be, and a start for each point.
     Rows,
+    /// How the axes of a result follow one another in memory says of each where it is, once, and not that all are in order.
+    Axes,
     /// A guard has tests; the value that a test compares with is not negative, a threshold has one name and one value. One
     /// that chooses between settings of an operator has the name of what it chooses.
     Guard,
@@ -109,7 +111,10 @@ impl<'p> Verifier<'p> {
             Exp::Host(e) if !e.bodies().is_empty() => {
                 self.broken(Rule::Host, "an expression with bodies is left to the host")
             }
-            Exp::Seg(seg) => self.seg(seg),
+            Exp::Seg(seg) => {
+                self.orders(pat, seg)?;
+                self.seg(seg)
+            }
             Exp::Scatter { axis, body, combine, .. } => {
                 self.leaf(&[axis.var], body)?;
                 combine.iter().try_for_each(|l| self.leaf(&l.params, &l.body))
@@ -237,6 +242,24 @@ impl<'p> Verifier<'p> {
             }
             Err(why @ Illegal::Size(_)) => self.broken(Rule::Size, format!("a leaf makes {why}")),
         }
+    }
+
+    fn orders(&self, pat: &[Var], seg: &Seg) -> Result {
+        let Seg { orders, kind, .. } = seg;
+        let rank = |v: &Var| self.p.vars.get(*v).map_or(0, |info| info.ty.rank());
+        let arrangement = |(v, order): (&Var, &Vec<usize>)| {
+            let mut axes = order.clone();
+            axes.sort_unstable();
+            order.is_empty() || axes != *order && axes.into_iter().eq(0..rank(v))
+        };
+        let none = orders.iter().all(Vec::is_empty) || matches!(kind, SegKind::Red { .. });
+        if !orders.is_empty() && (none || orders.len() != pat.len()) {
+            return self.broken(Rule::Axes, "orders of no results, or not of each");
+        }
+        if !pat.iter().zip(orders).all(arrangement) {
+            return self.broken(Rule::Axes, "this is no other order of the axes");
+        }
+        Ok(())
     }
 
     fn seg(&self, seg: &Seg) -> Result {

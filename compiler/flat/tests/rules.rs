@@ -147,6 +147,10 @@ fn every_rule_is_kept_from_being_broken() {
     let map = MAP.replace("LEVEL", "grid");
     let made =
         |size: &str| format!("{size} (let ((%a.7 int %m.6)) (map ((%j.8 %m.6)) (give %j.8)) p0) (give %i.4)");
+    let matrix =
+        "(let ((%r.3 int %n.0 %n.0)) (seg-map grid ((%i.4 %n.0) (%j.5 %n.0)) AXES (leaf (give %j.5))) p0)
+                  (give %n.0)";
+    assert_eq!(verified(&matrix.replace("AXES", "(axes (1 0))")), Ok(()));
     let cases = [
         (Rule::Common(Common::Scope), map.replace("BODY", "(give %r.3)")),
         (Rule::Common(Common::Map), map.replace("BODY", "(give %c.2)")),
@@ -202,6 +206,12 @@ fn every_rule_is_kept_from_being_broken() {
                 "(let ((%a.8 int 2)) (literal (2) %p.7 0) p0) (give %a.8)",
             ),
         ),
+        (Rule::Axes, map.replace("(leaf BODY", "(axes (0)) (leaf (give %i.4)")),
+        (Rule::Axes, map.replace("(leaf BODY", "(axes ()) (leaf (give %i.4)")),
+        (Rule::Axes, matrix.replace("AXES", "(axes (1 0) (1 0))")),
+        (Rule::Axes, matrix.replace("AXES", "(axes (1 1))")),
+        (Rule::Axes, matrix.replace("AXES", "(axes (1 2))")),
+        (Rule::Axes, RED.replace("(leaf", "(axes (1 0)) (leaf").replace("OP", "(assoc ((%a.90 int) (%b.91 int)) SUM")),
         (Rule::Known, known("inclusive", "%z.20")),
         (Rule::Known, known("exclusive", "%z.20").replace("(known 4", "(known 0")),
         (Rule::Known, known("exclusive", "%t.21")),

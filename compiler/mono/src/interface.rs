@@ -302,7 +302,11 @@ fn field<'s, 't>(s: &'s Sexp<'t>) -> Result<(Option<Name>, &'s Sexp<'t>)> {
 }
 
 /// A list of positions.
-pub(crate) fn numbers(items: &[Sexp]) -> Result<Vec<usize>> {
+/// The numbers of a list, none of them negative.
+///
+/// # Errors
+/// The first item that is no such number.
+pub fn numbers(items: &[Sexp]) -> Result<Vec<usize>> {
     items.iter().map(id).collect()
 }
 

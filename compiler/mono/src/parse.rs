@@ -4,7 +4,8 @@
 //! [`remc_base::sexp::MAX_DEPTH`], and the depth of what is built is bounded too. The program that is
 //! read may still break the rules of Mono, which is [`crate::verify`]'s to say.
 
-use crate::interface::{ReadInterface, numbers};
+use crate::interface::ReadInterface;
+pub use crate::interface::numbers;
 use crate::ir::*;
 use crate::text::{Deep, VERSION, around};
 use half::f16;

@@ -41,7 +41,9 @@ pub(super) fn checks(body: &mut Body) {
 
 /// Whether this is a map without results, of straight-line code.
 fn is_for_checks(s: &Stmt) -> bool {
-    let Exp::Seg(Seg { level: Level::Grid, space, kind: SegKind::Map, body }) = &s.exp else { return false };
+    let Exp::Seg(Seg { level: Level::Grid, space, kind: SegKind::Map, body, .. }) = &s.exp else {
+        return false;
+    };
     let looks = |s: &mono::Stmt| matches!(s.exp, mono::Exp::Check { .. } | mono::Exp::Index { .. });
     s.pat.is_empty() && !space.is_empty() && body.stmts.iter().all(|s| looks(s) || computes(s))
 }

@@ -130,7 +130,7 @@ impl Merged {
 
     /// Takes a map in, if it can be; `earlier` says what is bound before the scan.
     fn take(&mut self, table: &mono::Program, s: &Stmt, earlier: impl Fn(Var) -> bool) -> bool {
-        let Exp::Seg(Seg { level: Level::Grid, space, kind: SegKind::Map, body }) = &s.exp else {
+        let Exp::Seg(Seg { level: Level::Grid, space, kind: SegKind::Map, body, .. }) = &s.exp else {
             return false;
         };
         let own = || self.space.iter().chain([&self.axis]);

@@ -76,5 +76,5 @@ pub(super) fn versions(f: &mut Flattener, nest: &Nest<'_>, split: Split, out: &m
 }
 
 fn of_groups(space: Vec<Axis>, body: mono::Body) -> Exp {
-    Exp::Seg(Seg { level: Level::Block, space, kind: SegKind::Map, body })
+    Exp::Seg(Seg { level: Level::Block, space, kind: SegKind::Map, orders: Vec::new(), body })
 }

@@ -19,6 +19,7 @@
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
 //! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). An order of which few
 //! places are read is a selection (`first`), and of one that is read for the items themselves those are sorted (`sorted`).
+//! An array that is made and read along other than its last axis lies in memory that way (`layout`).
 //! A loop that only changes items of the arrays that it carries is one thread's (`narrow`). Each threshold gets a name
 //! (`names`). Nothing is refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration after the
 //! other (`host`).
@@ -36,6 +37,7 @@ mod first;
 mod groups;
 mod host;
 mod interchange;
+mod layout;
 mod loops;
 mod names;
 mod narrow;
@@ -116,6 +118,7 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
     }
     partition::partitions(&f.p, &mut body);
     sorted::sorts(&mut f.p, &mut body);
+    layout::layouts(&mut f.p, &mut body);
     let mut flat = Program::of_table(f.p, body);
     names::names(&mut flat);
     Ok(flat)
@@ -279,7 +282,7 @@ impl Flattener {
     fn point(&mut self, s: &mono::Stmt) -> Exp {
         let results = s.pat.iter().map(|v| Atom::Var(*v)).collect();
         let body = self.copy(&mono::Body { stmts: vec![s.clone()], results });
-        Exp::Seg(Seg { level: Level::Grid, space: Vec::new(), kind: SegKind::Map, body })
+        seg(Vec::new(), SegKind::Map, body)
     }
 
     // ---- maps ----
@@ -676,7 +679,7 @@ fn one(pat: Vec<Var>, exp: mono::Exp, prov: Prov) -> mono::Body {
 }
 
 fn seg(space: Vec<Axis>, kind: SegKind, body: mono::Body) -> Exp {
-    Exp::Seg(Seg { level: Level::Grid, space, kind, body })
+    Exp::Seg(Seg { level: Level::Grid, space, kind, orders: Vec::new(), body })
 }
 
 /// Whether the product of sizes is known to be small.

@@ -322,7 +322,7 @@ impl Tiled {
             epilogue: Some(Lambda { params, body }),
             known: Some(Known { every: Atom::int(self.every), before: self.before.clone() }),
         };
-        Seg { level: seg.level, space: Vec::new(), kind, body: leaf }
+        Seg { level: seg.level, space: Vec::new(), kind, orders: Vec::new(), body: leaf }
     }
 
     fn use_prefixes(&self, body: &mut mono::Body, prefixes: &[Var]) {

@@ -102,6 +102,7 @@ impl KernelBuilder {
                 start: self.import_atom(p, r.start),
                 inner: r.inner.iter().map(|a| self.import_atom(p, *a)).collect(),
             }),
+            order: place.order.clone(),
         }
     }
 

@@ -32,6 +32,7 @@ impl Plan {
         &mut self,
         pat: &[mono::Var],
         outer: usize,
+        orders: &[Vec<usize>],
         leaf: &mono::Body,
         homes: &[Option<Place>],
     ) -> L<(Vec<Place>, Doubt)> {
@@ -44,10 +45,13 @@ impl Plan {
                 continue;
             }
             let dims = self.flat.vars[*v].ty.dims.clone();
-            let cell = dims.iter().skip(outer).filter_map(|d| d.as_var());
+            let order = orders.get(k).cloned().unwrap_or_default();
+            let is_cell = |k: usize| order.get(k).copied().unwrap_or(k) >= outer;
+            let cell = dims.iter().enumerate().filter(|(k, _)| is_cell(*k)).filter_map(|(_, d)| d.as_var());
             let doubtful: Vec<mono::Var> = cell.filter(|d| stops && !self.is_size(*d)).collect();
             if doubtful.is_empty() {
-                outs.push(self.alloc_for(*v)?);
+                let out = self.alloc_for(*v)?;
+                outs.push(Place { order, ..out });
                 continue;
             }
             for d in doubtful {
@@ -60,14 +64,14 @@ impl Plan {
             let least = |d: &mono::Atom| {
                 doubt.sizes.iter().find(|(v, _)| mono::Atom::Var(*v) == *d).map(|(_, least)| *least)
             };
-            let sizes = dims.iter().enumerate().map(|(k, d)| match least(d).filter(|_| k >= outer) {
+            let sizes = dims.iter().enumerate().map(|(k, d)| match least(d).filter(|_| is_cell(k)) {
                 Some(least) => Ok(least),
                 None => self.atom(*d),
             });
             let dims = sizes.collect::<L<Vec<_>>>()?;
             let mono::VarInfo { name, ty } = self.flat.vars[*v].clone();
             let ty = BufferTy { base: ty.base, dims, space: Space::Global };
-            outs.push(Place::whole(self.alloc(name.as_str(), ty)));
+            outs.push(Place { order, ..Place::whole(self.alloc(name.as_str(), ty)) });
             doubt.results.push(*v);
         }
         Ok((outs, doubt))

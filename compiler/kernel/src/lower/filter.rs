@@ -160,7 +160,7 @@ impl Plan {
             alone: false,
         };
         let scan = Scan { index: i, kind: mono::ScanKind::Full, op: &op, leaf: &leaf, epilogue: None };
-        self.seg_scan(&[to], &[], size, scan)?;
+        self.seg_scan(&[to], &[], size, scan, &[])?;
         self.place(to)
     }
 

@@ -186,6 +186,8 @@ pub(crate) struct Place {
     pub lane: Option<Atom>,
     /// Where the array is a row of a vector.
     pub row: Option<Row>,
+    /// Which of the indices each axis of the buffer takes, if not that of its own number ([`remc_flat::ir::Seg::orders`]).
+    pub order: Vec<usize>,
 }
 
 /// Elements of a vector, as an array in row-major order.
@@ -198,11 +200,20 @@ pub(crate) struct Row {
 
 impl Place {
     pub fn whole(buffer: Var) -> Place {
-        Place { buffer, prefix: Vec::new(), lane: None, row: None }
+        Place { buffer, prefix: Vec::new(), lane: None, row: None, order: Vec::new() }
     }
 
     pub fn at(&self, indices: &[Atom]) -> Vec<Atom> {
-        self.prefix.iter().chain(indices).chain(&self.lane).copied().collect()
+        let all: Vec<Atom> = self.prefix.iter().chain(indices).chain(&self.lane).copied().collect();
+        match self.order.is_empty() {
+            true => all,
+            false => self.order.iter().filter_map(|k| all.get(*k)).copied().collect(),
+        }
+    }
+
+    /// As those see it who read what has been made, whatever the order it was made in.
+    pub fn made(self) -> Place {
+        Place { order: Vec::new(), ..self }
     }
 
     pub fn cell(&self, indices: &[Atom]) -> Place {

@@ -335,7 +335,7 @@ impl Plan {
         let partials = self.partials(space, axis, op, leaf, (tiles, are))?;
         // What is left is a short reduction for each point of the space.
         let leaf = self.combination(space, &partials, (tiles.count, are), op);
-        self.map_by(pat, space, &leaf, |p, outs, leaf| p.fill_short("map", outs, space, leaf))
+        self.map_by(pat, space, &[], &leaf, |p, outs, leaf| p.fill_short("map", outs, space, leaf))
     }
 
     /// The partial results of a point, by the number of their tile: its variable, how many there are, and a

@@ -66,19 +66,16 @@ impl Plan {
         space: &[mono::Axis],
         size: mono::Atom,
         scan: Scan<'_>,
+        orders: &[Vec<usize>],
     ) -> L<()> {
         let Scan { index, kind, op, leaf, .. } = scan;
         let axis = mono::Axis { var: index, size };
         if self.threads {
-            return self.seg_scan_by_threads(pat, space, axis, scan);
+            return self.seg_scan_by_threads(pat, space, axis, scan, orders);
         }
         let n = self.atom(size)?;
         let tiles = self.axis_tiles(n, leaf)?;
-        let mut outs = Vec::new();
-        for v in pat {
-            let place = self.alloc_for(*v)?;
-            outs.push(place);
-        }
+        let outs = self.alloc_in(pat, orders)?;
         let handed = self.handed(space, tiles, op)?;
         self.kernel("scan", |l| {
             l.inner = Inner::Lanes;
@@ -92,10 +89,14 @@ impl Plan {
         if kind == mono::ScanKind::Full {
             self.total(space, n, tiles, op, &outs, &handed.kept)?;
         }
-        for (v, out) in pat.iter().zip(outs) {
-            self.set(*v, Bound::Array(out));
-        }
-        Ok(())
+        self.bind_outs(pat, outs)
+    }
+
+    /// Memory for results whose axes are in these orders.
+    pub fn alloc_in(&mut self, pat: &[mono::Var], orders: &[Vec<usize>]) -> L<Vec<Place>> {
+        let orders = orders.iter().cloned().chain(std::iter::repeat_with(Vec::new));
+        let one = |(v, order): (&mono::Var, Vec<usize>)| Ok(Place { order, ..self.alloc_for(*v)? });
+        pat.iter().zip(orders).map(one).collect()
     }
 
     /// A scan of which the prefixes before each tile are known: so the tiles need not wait for one another.

@@ -76,7 +76,9 @@ impl Plan {
             flat::SegKind::Map if self.threads && seg.level == flat::Level::Block => {
                 self.seg_of_groups(pat, &seg.space, &seg.body)
             }
-            flat::SegKind::Map => self.seg_map(pat, &seg.space, &seg.body),
+            flat::SegKind::Map => self.map_by(pat, &seg.space, &seg.orders, &seg.body, |p, outs, leaf| {
+                p.fill("map", outs, &seg.space, leaf)
+            }),
             flat::SegKind::Red { axis, op } => self.seg_red(pat, &seg.space, *axis, op, &seg.body),
             flat::SegKind::Scan { axis, kind, op, epilogue, known } => {
                 let scan =
@@ -84,7 +86,7 @@ impl Plan {
                 match known {
                     // For threads side by side the places in between would have to be scanned as well.
                     Some(known) if !self.threads => self.seg_scan_of_tiles(pat, axis.size, scan, known),
-                    _ => self.seg_scan(pat, &seg.space, axis.size, scan),
+                    _ => self.seg_scan(pat, &seg.space, axis.size, scan, &seg.orders),
                 }
             }
         }
@@ -93,14 +95,15 @@ impl Plan {
     // ---- maps ----
 
     pub fn seg_map(&mut self, pat: &[mono::Var], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
-        self.map_by(pat, space, leaf, |p, outs, leaf| p.fill("map", outs, space, leaf))
+        self.map_by(pat, space, &[], leaf, |p, outs, leaf| p.fill("map", outs, space, leaf))
     }
 
-    /// A map whose results `fill` stores.
+    /// A map whose results `fill` stores, their axes in these orders.
     pub fn map_by(
         &mut self,
         pat: &[mono::Var],
         space: &[mono::Axis],
+        orders: &[Vec<usize>],
         leaf: &mono::Body,
         fill: impl FnOnce(&mut Self, &[Place], &mono::Body) -> L<()>,
     ) -> L<()> {
@@ -109,7 +112,7 @@ impl Plan {
             Some((leaf, homes)) => (leaf, homes.as_slice()),
             None => (leaf, [].as_slice()),
         };
-        let (outs, doubt) = self.alloc_results(pat, space.len(), leaf, homes)?;
+        let (outs, doubt) = self.alloc_results(pat, space.len(), orders, leaf, homes)?;
         fill(self, &outs, leaf)?;
         self.bind_outs(pat, outs)?;
         self.vouch(&doubt, space)
@@ -120,7 +123,7 @@ impl Plan {
         for (v, out) in pat.iter().zip(outs) {
             let value = match self.flat.vars[*v].ty.is_scalar() {
                 true => Bound::Scalar(self.load(&out, &[])?),
-                false => Bound::Array(out),
+                false => Bound::Array(out.made()),
             };
             self.set(*v, value);
         }
@@ -245,11 +248,22 @@ impl Plan {
         let Some(b) = self.beside(leaf, last.var, &FxHashMap::default())? else {
             return self.fill_with(name, outs, space, leaf, Points::Serial);
         };
-        let side_by_side = match b.arrays {
-            true => Points::Strips { width: b.width },
-            false => Points::lanes(self, leaf, last, outer),
-        };
-        self.fill_if(name, outs, space, leaf, b.cond, (side_by_side, Points::Serial))
+        if !b.arrays {
+            let lanes = Points::lanes(self, leaf, last, outer);
+            return self.fill_if(name, outs, space, leaf, b.cond, (lanes, Points::Serial));
+        }
+        let n = self.atom(last.size)?;
+        let [wide, narrow] = [b.wide, b.width].map(|width| Points::Strips { width });
+        self.either(
+            b.cond.unwrap_or(Atom::Const(Scalar::Bool(true))),
+            |p| {
+                let enough = i64::from(b.wide) * p.number(Field::StripsEach);
+                let many = p.int(ScalarOp::Ge, n, Atom::int(enough))?;
+                let many = if b.wide > b.width { many } else { Atom::Const(Scalar::Bool(false)) };
+                p.fill_if(name, outs, space, leaf, Some(many), (wide, narrow))
+            },
+            |p| p.fill_with(name, outs, space, leaf, Points::Serial),
+        )
     }
 
     /// Points that reduce a row of length `n` each: in lanes along the row if it is long, else many rows at once.

@@ -43,6 +43,8 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Beside {
     pub width: u32,
+    /// In how many lanes they run where there are points for all of these many times.
+    pub wide: u32,
     /// Whether they make arrays.
     pub arrays: bool,
     /// Whether that is so for short rows alone, of which long ones run in lanes themselves.
@@ -200,10 +202,20 @@ impl Plan {
         if self.bytes_on_stack(&made).saturating_mul(width.into()) > self.number(Field::StripStack) {
             return Ok(None);
         }
-        let Some(mut bytes) = self.bytes_of(&made)? else { return Ok(None) };
         let mut cond = None;
         let array = |a: &mono::Atom| a.as_var().is_some_and(|v| !self.flat.vars[v].ty.is_scalar());
-        let across = shape.inner.strided + shape.reads.strided > copies || body.results.iter().any(array);
+        let strided = shape.inner.strided + shape.reads.strided;
+        // One after the other they would read across rows.
+        let along = shape.inner.contiguous > 0 && strided == 0;
+        let across = strided > copies || !along && body.results.iter().any(array);
+        let (arrays, limit) = match along {
+            true => (
+                made.arrays.iter().filter(|v| !body.results.contains(&(**v).into())).copied().collect(),
+                Field::StripAlong,
+            ),
+            false => (made.arrays.clone(), Field::StripBytes),
+        };
+        let Some(mut bytes) = self.bytes_of(&arrays, &made.sizes)? else { return Ok(None) };
         if (across || copies > 0)
             && let Some(l) = self.innermost(body)
         {
@@ -229,14 +241,18 @@ impl Plan {
                 cond = Some(self.int(ScalarOp::Lt, n, Atom::int(most))?);
             }
         }
-        let fits =
-            self.int(ScalarOp::Le, bytes, Atom::int(self.number(Field::StripBytes) / i64::from(width)))?;
+        let fits = self.int(ScalarOp::Le, bytes, Atom::int(self.number(limit) / i64::from(width)))?;
         let short = cond.is_some();
         let cond = match cond {
             Some(short) => self.int(ScalarOp::And, short, fits)?,
             None => fits,
         };
-        let found = |cond| Beside { width, arrays: !made.arrays.is_empty(), short, cond };
+        // What keeps nothing but what it gives takes more of a row at a time.
+        let wide = match along && arrays.is_empty() && shape.functions == 0 {
+            true => schedule::lanes(shape.widest, self.number(Field::StripVectors)),
+            false => width,
+        };
+        let found = |cond| Beside { width, wide, arrays: !made.arrays.is_empty(), short, cond };
         Ok(match cond {
             Atom::Const(Scalar::Bool(false)) => None,
             Atom::Const(_) => Some(found(None)),
@@ -261,25 +277,30 @@ impl Plan {
             .any(|s| matches!(&s.exp, mono::Exp::Reduce { body, .. } if scalars(s) && inside(body)))
     }
 
+    /// More bytes are of no interest.
+    fn most_bytes(&self) -> Atom {
+        Atom::int(self.number(Field::StripBytes).max(self.number(Field::StripAlong)))
+    }
+
     /// So many bytes for each of `n`, but no more than are of interest.
     fn capped(&mut self, n: Atom, bytes: i64) -> L<Atom> {
         let n = self.int(ScalarOp::Max2, n, Atom::int(0))?;
-        let n = self.int(ScalarOp::Min2, n, self.size(Field::StripBytes))?;
+        let n = self.int(ScalarOp::Min2, n, self.most_bytes())?;
         self.int(ScalarOp::Mul, n, Atom::int(bytes))
     }
 
     /// How many bytes these arrays have, or more than are of interest; `None` if their sizes are not known before the
     /// launch.
-    fn bytes_of(&mut self, made: &Made) -> L<Option<Atom>> {
+    fn bytes_of(&mut self, arrays: &[mono::Var], sizes: &FxHashMap<mono::Var, mono::Exp>) -> L<Option<Atom>> {
         let mut all = Atom::int(0);
-        for v in &made.arrays {
+        for v in arrays {
             let ty = self.flat.vars[*v].ty.clone();
             let mut bytes = Atom::int(i64::from(ty.base.bits().max(8) / 8));
             for d in &ty.dims {
-                let Some(n) = self.known(*d, &made.sizes)? else { return Ok(None) };
+                let Some(n) = self.known(*d, sizes)? else { return Ok(None) };
                 let n = self.capped(n, 1)?;
                 bytes = self.int(ScalarOp::Mul, bytes, n)?;
-                bytes = self.int(ScalarOp::Min2, bytes, self.size(Field::StripBytes))?;
+                bytes = self.int(ScalarOp::Min2, bytes, self.most_bytes())?;
             }
             all = self.int(ScalarOp::Add, all, bytes)?;
         }
@@ -357,6 +378,6 @@ impl Leaf<'_> {
         let outer = self.plan.scratch(name, base, &dims)?;
         let buffer = self.kernel.import(&mut self.plan.out, outer);
         let prefix = vec![Atom::Var(self.kernel.worker)];
-        Ok(Place { buffer, prefix, lane: strip.map(|s| s.lane), row: None })
+        Ok(Place { prefix, lane: strip.map(|s| s.lane), ..Place::whole(buffer) })
     }
 }

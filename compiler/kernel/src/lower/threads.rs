@@ -410,6 +410,7 @@ impl Plan {
         space: &[mono::Axis],
         axis: mono::Axis,
         scan: Scan<'_>,
+        orders: &[Vec<usize>],
     ) -> L<()> {
         let Scan { kind, op, .. } = scan;
         let n = self.atom(axis.size)?;
@@ -419,11 +420,7 @@ impl Plan {
         });
         let size = Atom::int(block.tile());
         let tiles = Tiles { size, count: self.tiles(n, size)? };
-        let mut outs = Vec::new();
-        for v in pat {
-            let place = self.alloc_for(*v)?;
-            outs.push(place);
-        }
+        let outs = self.alloc_in(pat, orders)?;
         let handed = self.handed(space, tiles, op)?;
         self.kernel("scan", |l| {
             let outs = l.import_all(&outs);
@@ -442,10 +439,7 @@ impl Plan {
         if kind == mono::ScanKind::Full {
             self.total(space, n, tiles, op, &outs, handed.kept())?;
         }
-        for (v, out) in pat.iter().zip(outs) {
-            self.set(*v, Bound::Array(out));
-        }
-        Ok(())
+        self.bind_outs(pat, outs)
     }
 }
 

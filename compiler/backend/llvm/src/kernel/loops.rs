@@ -121,7 +121,12 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         }
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
-        self.serial(&l, init)
+        // Points side by side write whole lines of one row after the other.
+        let lines = self.writes_lines || self.lanes.is_some();
+        let around = std::mem::replace(&mut self.writes_lines, lines);
+        self.serial(&l, init)?;
+        self.writes_lines = around;
+        Ok(())
     }
 
     /// The iterations of a short loop that changes arrays of the lanes' own, where there are registers for these: written out,

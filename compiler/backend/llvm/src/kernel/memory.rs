@@ -130,7 +130,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
             return self.store_transposed(buffer, &at, &value, side);
         }
-        if let Some(stores) = self.streamable(&ty, base, &at, &value)? {
+        if let Some(stores) = self.streamable(buffer, (&ty, base), &at, &value)? {
             return self.stream(buffer, &ty, &stores);
         }
         for k in 0..count(at.iter().chain([&value])) {

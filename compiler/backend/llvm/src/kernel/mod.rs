@@ -213,7 +213,7 @@ struct Fun<'a, 'ctx> {
     /// Those that grow by one from iteration to iteration.
     jam_linear: FxHashSet<Var>,
     /// Whether the loop around writes whole cache lines that it does not read: the jammed loop of a
-    /// transposition, or a scan.
+    /// transposition, a scan, or one along rows of which the lanes around have a piece.
     writes_lines: bool,
     /// Whether there are stores past the caches.
     streams: bool,

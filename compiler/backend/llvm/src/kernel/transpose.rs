@@ -135,17 +135,19 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// The addresses and values of stores that may go past the caches: those of a whole cache line for each
-    /// jammed iteration.
+    /// jammed iteration, in a buffer that the kernel does not read.
     pub fn streamable(
         &self,
-        ty: &BufferTy,
-        base: PointerValue<'ctx>,
+        buffer: Var,
+        (ty, base): (&BufferTy, PointerValue<'ctx>),
         at: &[Pieces<'ctx>],
         value: &Pieces<'ctx>,
     ) -> Result<Option<Vec<(PointerValue<'ctx>, Value<'ctx>)>>, EmitError> {
         let Some(w) = self.lanes else { return Ok(None) };
-        let line = w * element_bytes(self.e.memory_ty(ty.base, None)) == LINE && self.host.vector_bits == 512;
-        if !(cfg!(target_arch = "x86_64") && self.writes_lines && line && count(at) == self.jam) {
+        let bytes = w * element_bytes(self.e.memory_ty(ty.base, None));
+        let lines = bytes.is_multiple_of(LINE) && self.host.vector_bits == 512;
+        let alone = || self.kernel.is_some_and(|k| !remc_kernel::memory::read(&k.body).contains(&buffer));
+        if !(cfg!(target_arch = "x86_64") && self.writes_lines && lines && count(at) == self.jam && alone()) {
             return Ok(None);
         }
         let mut stores = Vec::new();

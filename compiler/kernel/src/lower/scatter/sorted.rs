@@ -198,7 +198,7 @@ impl Plan {
             })
             .collect();
         let scan = Scan { index, kind: mono::ScanKind::Inclusive, op: &op, leaf: &leaf, epilogue: None };
-        self.seg_scan(&outs, &[], size, scan)?;
+        self.seg_scan(&outs, &[], size, scan, &[])?;
         outs[1..].iter().map(|v| self.place(*v)).collect::<L<Vec<_>>>().map(Some)
     }
 }
