@@ -247,11 +247,13 @@ impl Plan {
             Some(short) => self.int(ScalarOp::And, short, fits)?,
             None => fits,
         };
-        // What keeps nothing but what it gives takes more of a row at a time.
-        let wide = match along && arrays.is_empty() && shape.functions == 0 {
-            true => schedule::lanes(shape.widest, self.number(Field::StripVectors)),
-            false => width,
+        // More of a row at a time, and most where nothing has to be kept but what is given.
+        let vectors = match arrays.is_empty() && shape.functions == 0 {
+            _ if !along => 1,
+            true => self.number(Field::StripVectors),
+            false => (self.number(Field::StripVectors) / 4).max(1),
         };
+        let wide = schedule::lanes(shape.widest, vectors);
         let found = |cond| Beside { width, wide, arrays: !made.arrays.is_empty(), short, cond };
         Ok(match cond {
             Atom::Const(Scalar::Bool(false)) => None,
