@@ -233,8 +233,8 @@ impl fmt::Display for OpError {
 
 /// Whether a processor's code of an operator is some dozens of instructions, the same for a vector as for a number.
 pub fn is_polynomial(op: ScalarOp) -> bool {
-    use ScalarOp::{Atan, Atan2, Cos, Erf, Exp, Log, Log2, Sin, Tan, Tanh};
-    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Tanh | Atan | Atan2 | Erf)
+    use ScalarOp::*;
+    matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf)
 }
 
 /// The value that changes nothing when an operator of a reduction is given it: what the lanes of a

@@ -161,6 +161,11 @@ impl Scan<'_> {
         a.as_var().is_some_and(|v| self.varying.contains(&v))
     }
 
+    /// Whether powers of this exponent are computed in lanes: a float's, or such as are written out.
+    fn is_power_of_lanes(&self, exponent: Atom) -> bool {
+        is_written_out(exponent) || exponent.as_var().is_some_and(|v| (self.tys)(v).base.is_float())
+    }
+
     fn note(&mut self, v: Var) {
         let ty = (self.tys)(v);
         if ty.base != BaseTy::Bool {
@@ -236,7 +241,7 @@ impl Scan<'_> {
             Exp::Op(op, args) => {
                 self.shape.functions += u32::from(varies && is_polynomial(*op));
                 // Vectors of these have no instruction worth the name.
-                let power = *op == ScalarOp::Expt && args.get(1).is_some_and(|n| is_written_out(*n));
+                let power = *op == ScalarOp::Expt && args.get(1).is_some_and(|n| self.is_power_of_lanes(*n));
                 self.shape.functions += u32::from(varies && power);
                 if matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar) && !power {
                     self.refuse();

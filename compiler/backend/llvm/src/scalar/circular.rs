@@ -1,4 +1,4 @@
-//! `sin`, `cos`, `tan` and `tanh`, the same for scalars and vectors.
+//! `sin`, `cos`, `tan`, `sinh`, `cosh` and `tanh`, the same for scalars and vectors.
 //!
 //! `f32` is computed in `f64` and rounded once, with shorter polynomials.
 //!
@@ -17,6 +17,10 @@
 //! ## `tanh`
 //! With `e = exp 2|x| - 1`, it is `e / (e + 2)`, with the sign of `x`. `e` is `2^n p + (2^n - 1)` for `p = exp r - 1` with
 //! `n` and `r` as for `exp`; where `n` is 0, it is as good as `p`. From 22 on, the nearest number is 1.
+//!
+//! ## `sinh`, `cosh`
+//! With `h = exp |x| / 2`, which is finite where the results are, they are `h - 1/4h`, with the sign of `x`, and `h + 1/4h`. Below 1
+//! the difference would leave little of `sinh`; there it is its Taylor polynomial.
 
 use super::Emit;
 use super::real::{factorial, library_name};
@@ -54,8 +58,12 @@ impl<'ctx> Emit<'_, 'ctx> {
             let [x] = f.get_params()[..] else { return Err(EmitError::WrongValue("circular")) };
             let wide = e.cast(ty, BaseTy::F64, x)?;
             let short = ty == BaseTy::F32;
-            if op == ScalarOp::Tanh {
-                let y = e.cast(BaseTy::F64, ty, e.tanh(wide, short)?)?;
+            if let ScalarOp::Sinh | ScalarOp::Cosh | ScalarOp::Tanh = op {
+                let y = match op {
+                    ScalarOp::Tanh => e.tanh(wide, short)?,
+                    _ => e.half_of_exponentials(op, wide, short)?,
+                };
+                let y = e.cast(BaseTy::F64, ty, y)?;
                 e.builder.build_return(Some(&y))?;
                 return Ok(());
             }
@@ -191,6 +199,38 @@ impl<'ctx> Emit<'_, 'ctx> {
         let e = self.multiply_add(p, power, self.fsub(power, constant(1.0)?)?)?;
         let result = self.fdiv(e, self.fadd(e, constant(2.0)?)?)?;
         self.intrinsic("llvm.copysign", &[], &[result, x])
+    }
+
+    /// `sinh` or `cosh`.
+    fn half_of_exponentials(&self, op: ScalarOp, x: Value<'ctx>, short: bool) -> Emitted<'ctx> {
+        let constant = |c: f64| self.float_like(x, c);
+        let size = self.magnitude(x)?;
+        // From here on both are infinite. A NaN is not above, so it stays.
+        let most = constant(711.0)?;
+        let bounded = self.select(self.fcmp(FloatPredicate::OGT, size, most)?, most, size)?;
+        let mut format = self.format(BaseTy::F64);
+        if short {
+            format.exp_degree = 9;
+        }
+        let (p, n) = self.exp_less_one(&format, bounded, None)?;
+        let n = self.sub(n, self.int_like(n, 1)?)?;
+        let first = self.ashr(n, self.int_like(n, 1)?)?;
+        let rest = self.sub(n, first)?;
+        let p = self.fadd(p, constant(1.0)?)?;
+        let half = self.fmul(p, self.power_of_two(&format, first)?)?;
+        let half = self.fmul(half, self.power_of_two(&format, rest)?)?;
+        let other = self.fdiv(constant(0.25)?, half)?;
+        if op == ScalarOp::Cosh {
+            return self.fadd(half, other);
+        }
+        let large = self.fsub(half, other)?;
+        let square = self.fmul(size, size)?;
+        let last = if short { 5 } else { 9 };
+        let series = self.polynomial(square, (1..=last).rev().map(|k| 1.0 / factorial(2 * k + 1)))?;
+        let small = self.multiply_add(self.fmul(square, size)?, series, size)?;
+        let near = self.fcmp(FloatPredicate::OLT, size, constant(1.0)?)?;
+        let size = self.select(near, small, large)?;
+        self.intrinsic("llvm.copysign", &[], &[size, x])
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! The power of a float base is computed in `f64` and rounded once, with the multiplications of the table
 //! in their order, so that an integral exponent gives the same bits everywhere. A small constant exponent
-//! becomes these multiplications in line, and a constant that is no integer the functions (both in vectors, too); any other calls
-//! a helper for each lane.
+//! becomes these multiplications in line, and a constant that is no integer the functions (both in vectors, too). So do floats in
+//! lanes of which none is an integer; any other exponent calls a helper for each lane.
 
 use super::Emit;
 use crate::error::EmitError;
-use crate::values::{Emitted, Value, element, uniform_constant};
+use crate::values::{Emitted, Value, element, lanes, uniform_constant};
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, FunctionValue};
 use inkwell::{FloatPredicate, IntPredicate};
@@ -43,11 +43,46 @@ impl<'ctx> Emit<'_, 'ctx> {
                     _ => BaseTy::U64,
                 };
                 let e = self.cast(exponent_ty, wide, e)?;
-                let f = self.power_helper(working, wide)?;
-                self.per_lane(&[base, e], element(base), |a| self.call(f, a))?
+                match lanes(base) {
+                    Some(_) if ty.is_float() && wide == BaseTy::F64 => {
+                        self.powers(ty == BaseTy::F64, base, e)?
+                    }
+                    _ => self.power_by_lane(working, wide, base, e)?,
+                }
             }
         };
         self.cast(working, ty, power)
+    }
+
+    fn power_by_lane(&self, base: BaseTy, exponent: BaseTy, x: Value<'ctx>, e: Value<'ctx>) -> Emitted<'ctx> {
+        let f = self.power_helper(base, exponent)?;
+        self.per_lane(&[x, e], element(x), |a| self.call(f, a))
+    }
+
+    /// The powers of lanes of `f64`, together if no exponent is an integer; as [`Emit::power`] is exact.
+    fn powers(&self, exact: bool, x: Value<'ctx>, e: Value<'ctx>) -> Emitted<'ctx> {
+        let width = lanes(x).unwrap_or(1);
+        let short = if exact { "" } else { ".short" };
+        let name = format!("remc.powers.{width}{short}");
+        let f = self.helper(&name, x.get_type(), &[x.get_type(), e.get_type()], |this, f| {
+            let wrong = EmitError::WrongValue("expt");
+            let [x, e] = f.get_params()[..] else { return Err(wrong) };
+            let size = this.intrinsic("llvm.fabs", &[], &[e])?;
+            let reachable = this.fcmp(FloatPredicate::OLT, size, this.float_like(e, LARGEST_INTEGRAL)?)?;
+            let whole = this.intrinsic("llvm.trunc", &[], &[e])?;
+            let fractions = this.and(reachable, this.fcmp(FloatPredicate::UNE, e, whole)?)?;
+            let all = this.intrinsic("llvm.vector.reduce.and", &[], &[fractions])?;
+            let BasicValueEnum::IntValue(all) = all else { return Err(wrong) };
+            let [together, apart] = [(); 2].map(|()| this.context.append_basic_block(f, ""));
+            this.builder.build_conditional_branch(all, together, apart)?;
+            this.builder.position_at_end(together);
+            this.builder.build_return(Some(&this.power(exact, x, e)?))?;
+            this.builder.position_at_end(apart);
+            let power = this.power_by_lane(BaseTy::F64, BaseTy::F64, x, e)?;
+            this.builder.build_return(Some(&power))?;
+            Ok(())
+        })?;
+        self.call(f, &[x, e])
     }
 
     fn times(&self, a: Value<'ctx>, b: Value<'ctx>) -> Emitted<'ctx> {

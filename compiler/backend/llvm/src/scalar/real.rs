@@ -1,9 +1,8 @@
 //! The functions into the reals: `sqrt`, `exp`, `log`, `sin`, …
 //!
 //! Integers are converted to `f64` first, and `f16` is computed in `f32`. `sqrt` is an instruction and
-//! exact. `exp`, `log` and `log2` are computed by the code below, and some more in `circular.rs` and `special.rs`, the same for scalars and
-//! vectors, so that a value does not depend on the lane or the rest of a loop that it came to; other functions are the
-//! host's C library's, called lane by lane. [`super::ulp_bound`] says how far the results may be from the
+//! exact. `exp`, `log` and `log2` are computed by the code below, and the others in `circular.rs` and `special.rs`, the same for
+//! scalars and vectors, so that a value does not depend on the lane or the rest of a loop that it came to. [`super::ulp_bound`] says how far the results may be from the
 //! interpreter's.
 //!
 //! ## `exp`
@@ -26,7 +25,7 @@
 
 use super::Emit;
 use crate::error::EmitError;
-use crate::values::{Emitted, Value, element};
+use crate::values::{Emitted, Value};
 use inkwell::FloatPredicate;
 use inkwell::types::{BasicTypeEnum, FloatType, IntType};
 use remc_base::ops::ScalarOp;
@@ -72,15 +71,16 @@ impl<'ctx> Emit<'_, 'ctx> {
             ScalarOp::Sqrt => self.intrinsic("llvm.sqrt", &[], &[x])?,
             ScalarOp::Exp => self.exp(&self.format(working), x)?,
             ScalarOp::Log | ScalarOp::Log2 => self.log(op, &self.format(working), x)?,
-            ScalarOp::Sin | ScalarOp::Cos | ScalarOp::Tan | ScalarOp::Tanh => {
-                self.circular(op, working, x)?
+            ScalarOp::Sin
+            | ScalarOp::Cos
+            | ScalarOp::Tan
+            | ScalarOp::Sinh
+            | ScalarOp::Cosh
+            | ScalarOp::Tanh => self.circular(op, working, x)?,
+            ScalarOp::Asin | ScalarOp::Acos | ScalarOp::Atan | ScalarOp::Atan2 | ScalarOp::Erf => {
+                self.special(op, working, &args)?
             }
-            ScalarOp::Atan | ScalarOp::Atan2 | ScalarOp::Erf => self.special(op, working, &args)?,
-            _ => {
-                let name = library_name(op, working).ok_or_else(wrong)?;
-                let f = self.library(name, element(x), args.len());
-                self.per_lane(&args, element(x), |a| self.call(f, a))?
-            }
+            _ => return Err(wrong()),
         };
         if ty.is_integer() { Ok(result) } else { self.cast(working, ty, result) }
     }
@@ -285,14 +285,6 @@ pub(super) fn library_name(op: ScalarOp, ty: BaseTy) -> Option<&'static str> {
         ScalarOp::Cos => "cos",
         ScalarOp::Tan if single => "tanf",
         ScalarOp::Tan => "tan",
-        ScalarOp::Asin if single => "asinf",
-        ScalarOp::Asin => "asin",
-        ScalarOp::Acos if single => "acosf",
-        ScalarOp::Acos => "acos",
-        ScalarOp::Sinh if single => "sinhf",
-        ScalarOp::Sinh => "sinh",
-        ScalarOp::Cosh if single => "coshf",
-        ScalarOp::Cosh => "cosh",
         _ => return None,
     })
 }

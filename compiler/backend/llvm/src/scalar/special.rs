@@ -1,7 +1,12 @@
-//! `atan`, `atan2` and `erf`, the same for scalars and vectors.
+//! `asin`, `acos`, `atan`, `atan2` and `erf`, the same for scalars and vectors.
 //!
 //! `f32` is computed in `f64` and rounded once, with shorter polynomials. The polynomials are those of the least greatest error
 //! (found by Remez' exchange in 60 digits).
+//!
+//! ## `asin`, `acos`
+//! Up to 1/2, `asin x = x + x z A(z)` for `z = x^2`. Beyond, it is `pi/2 - 2 asin s` for `s = sqrt z`, `z = (1 - |x|)/2`, which are
+//! in the same range: `z` is exact, and of `s` is known what it is rounded by. `acos x` is `pi/2 - asin x`, so from 1/2 on
+//! `2 asin s`, and `pi` less that on the other side (as in W. Kahan and K. C. Ng's libm).
 //!
 //! ## `atan2`
 //! The angle of `(b, a)`, both without their signs, is that of one of five directions and a rest: 0, those whose tangent is
@@ -21,6 +26,32 @@ use crate::values::{Emitted, Value, lanes};
 use inkwell::{FloatPredicate, IntPredicate};
 use remc_base::ops::ScalarOp;
 use remc_base::scalar::BaseTy;
+
+/// `A`, from the highest power down.
+const ARC: [f64; 13] = [
+    0.028757851367421566,
+    -0.014851887071247204,
+    0.01740087944269402,
+    0.005457506718640358,
+    0.01032281435018578,
+    0.011479177415184906,
+    0.013971212973552933,
+    0.017352392720869973,
+    0.02237217294214989,
+    0.030381944138531247,
+    0.04464285714635543,
+    0.07499999999998433,
+    0.16666666666666669,
+];
+const SHORT_ARC: [f64; 7] = [
+    0.030974540371355073,
+    0.010574415516912909,
+    0.023611817008891752,
+    0.030269138728589183,
+    0.04464766388813485,
+    0.07499992404401838,
+    0.16666666686085643,
+];
 
 /// `S`, from the highest power down.
 const ANGLE: [f64; 11] = [
@@ -152,6 +183,7 @@ impl<'ctx> Emit<'_, 'ctx> {
             let short = ty == BaseTy::F32;
             let y = match (op, &wide[..]) {
                 (ScalarOp::Erf, [x]) => e.erf(*x, short)?,
+                (ScalarOp::Asin | ScalarOp::Acos, [x]) => e.arc(op, *x, short)?,
                 (ScalarOp::Atan, [x]) => {
                     let angle = e.angle(e.magnitude(*x)?, e.float_like(*x, 1.0)?, short)?;
                     e.intrinsic("llvm.copysign", &[], &[angle, *x])?
@@ -164,6 +196,46 @@ impl<'ctx> Emit<'_, 'ctx> {
             Ok(())
         })?;
         self.call(f, args)
+    }
+
+    /// `asin` or `acos`.
+    fn arc(&self, op: ScalarOp, x: Value<'ctx>, short: bool) -> Emitted<'ctx> {
+        let constant = |c: f64| self.float_like(x, c);
+        let size = self.magnitude(x)?;
+        // Of what is no number neither holds, and its root is none.
+        let near = self.fcmp(FloatPredicate::OLE, size, constant(0.5)?)?;
+        let rest = self.fmul(self.fsub(constant(1.0)?, size)?, constant(0.5)?)?;
+        let z = self.select(near, self.fmul(x, x)?, rest)?;
+        let root = self.intrinsic("llvm.sqrt", &[], &[rest])?;
+        let lost = self.intrinsic("llvm.fma", &[], &[self.fneg(root)?, root, rest])?;
+        let twice = self.fadd(root, root)?;
+        let zero = constant(0.0)?;
+        let lost = self.fdiv(lost, self.select(near, constant(1.0)?, twice)?)?;
+        // The root of nothing is exact.
+        let none = self.fcmp(FloatPredicate::OEQ, root, zero)?;
+        let lost = self.select(none, zero, lost)?;
+        let series = match short {
+            true => self.polynomial(z, SHORT_ARC)?,
+            false => self.polynomial(z, ARC)?,
+        };
+        let more = self.fmul(z, series)?;
+        // asin x = x + small, 2 asin s = 2 s + large
+        let small = self.fmul(x, more)?;
+        let large = self.multiply_add(twice, more, self.fadd(lost, lost)?)?;
+        let (right, right_rest) = (constant(VERTICAL.angle[0])?, constant(VERTICAL.angle[1])?);
+        if op == ScalarOp::Asin {
+            let most = self.fsub(right, twice)?;
+            let right_rest = self.fadd(right_rest, self.fsub(self.fsub(right, most)?, twice)?)?;
+            let beyond = self.fsub(most, self.fsub(large, right_rest)?)?;
+            let beyond = self.intrinsic("llvm.copysign", &[], &[beyond, x])?;
+            return self.select(near, self.fadd(x, small)?, beyond);
+        }
+        let middle = self.fsub(right, self.fadd(x, self.fsub(small, right_rest)?)?)?;
+        let first = self.fadd(twice, large)?;
+        let (straight, straight_rest) = (constant(std::f64::consts::PI)?, constant(PI_REST)?);
+        let last = self.fsub(straight, self.fadd(twice, self.fsub(large, straight_rest)?)?)?;
+        let negative = self.fcmp(FloatPredicate::OLT, x, zero)?;
+        self.select(near, middle, self.select(negative, last, first)?)
     }
 
     fn atan2(&self, y: Value<'ctx>, x: Value<'ctx>, short: bool) -> Emitted<'ctx> {
