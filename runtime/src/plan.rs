@@ -476,7 +476,7 @@ impl<'a, M: Machine> Plan<'a, M> {
                 Ok(())
             }
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
-            StmtKind::Sort { keys, out, gives } => self.sort(keys, *out, *gives),
+            StmtKind::Sort { keys, out, gives, .. } => self.sort(keys, *out, *gives),
             StmtKind::Pull { channel, at, take, count, elements, buffers } => {
                 let at = u64::try_from(self.int(*at)?).unwrap_or(0);
                 let number = |n: i64| u64::try_from(n).unwrap_or(0);

@@ -14,7 +14,7 @@
 //!            | (points (x …) a (a …)) | (barrier)
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
-//!            | (launch kernel (a …)) | (grade (b …) b) | (sort (b) b)   each with its provenance
+//!            | (launch kernel (a …)) | (grade (b …) b) | (sort (b) b (a …)?)   each with its provenance
 //!            | (pull c a take x (x …) (x …)) | (push c (x …))
 //! exp      ::= a | (op o a …) | (cast t a) | (bits a) | (load buffer a …)
 //!            | (workers) | (test compare a threshold n)             the plan's alone
@@ -294,11 +294,13 @@ pub enum StmtKind {
         args: Vec<Atom>,
     },
     /// Fills `out` with the stable permutation that sorts the items of `keys`, buffers of the same
-    /// first dim, compared in turn; or with those items in order, of one key, a vector. The plan's alone.
+    /// first dim, compared in turn; or with those items in order, of one key, a vector. Of that only the items at some places
+    /// may be wanted, if any are given: the others are any numbers then. The plan's alone.
     Sort {
         keys: Vec<Var>,
         out: Var,
         gives: Gives,
+        at: Vec<Atom>,
     },
     /// As in Mono: binds how many items of a channel there are; how many elements each of its arrays has that has any number
     /// for each item; and buffers of these, one for each of its arrays, which belong to the plan from then on. The plan's

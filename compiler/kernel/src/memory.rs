@@ -259,7 +259,8 @@ pub fn mentions(s: &StmtKind, f: &mut dyn FnMut(Var)) {
             f(*of);
         }
         StmtKind::Launch { args, .. } => args.iter().for_each(&mut atom),
-        StmtKind::Sort { keys, out, .. } => {
+        StmtKind::Sort { keys, out, at, .. } => {
+            at.iter().for_each(&mut atom);
             keys.iter().for_each(|k| f(*k));
             f(*out);
         }

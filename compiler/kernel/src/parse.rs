@@ -505,7 +505,12 @@ impl<'t> Parser<'t> {
                 let gives = if head == "sort" { Gives::Keys } else { Gives::Places };
                 let keys = Items::list(items.next("keys")?, "a list of buffers")?.rest;
                 let keys = keys.iter().map(|s| self.var(s)).collect::<Result<_>>()?;
-                StmtKind::Sort { keys, out: self.var(items.next("a buffer")?)?, gives }
+                let out = self.var(items.next("a buffer")?)?;
+                let at = match items.rest.first() {
+                    Some(s) if Items::list(s, "").is_ok() => self.list(items.next("places")?)?,
+                    _ => Vec::new(),
+                };
+                StmtKind::Sort { keys, out, gives, at }
             }
             "pull" => {
                 let channel = number(items.next("a channel")?)?;

@@ -17,7 +17,7 @@
 //!           | (collective scan? a ((x x a x x?) …) stmt … (next a …) pN)
 //!           | (chain %b.1 (a …) ((x x a a %b.1 %b.2?) …) stmt … (next a …) pN)
 //!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN) | (slice x %b.1 a pN)
-//!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 pN)
+//!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 (a …)? pN)
 //! i       ::= %i.1                               an int; else with its type, (%i.1 base)
 //! how     ::= seq | unroll | (lanes w) | (scan w) | (jam k)
 //! range   ::= (upto a a) | (tile a a a)          from and to; index, size and limit
@@ -384,8 +384,9 @@ impl<'p> Printer<'p> {
                 format!("(slice {} {} {}", self.binder(*buffer), self.var(*of), self.atom(*first))
             }
             StmtKind::Launch { kernel, args } => format!("(launch {kernel:?} {}", self.list(args)),
-            StmtKind::Sort { keys, out, gives } => {
-                format!("({} {} {}", gives.word(), self.vars(keys), self.var(*out))
+            StmtKind::Sort { keys, out, gives, at } => {
+                let at = if at.is_empty() { String::new() } else { format!(" {}", self.list(at)) };
+                format!("({} {} {}{at}", gives.word(), self.vars(keys), self.var(*out))
             }
             StmtKind::Pull { channel, at, take: t, count, elements, buffers } => {
                 let (at, t) = (self.atom(*at), take(*t, |a| self.atom(a)));

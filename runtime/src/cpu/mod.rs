@@ -47,7 +47,7 @@
 //! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, each: i64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `each` in a call and in ascending order; if `each` is negative, on so many threads that each has at least `-each`; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
 //! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
 //! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
-//! | `remc_sort_keys(ctx, type: u32, keys: *const u8, n: u64, out: *mut u8) -> i32` | writes `n` elements of the base type of this index in order, equal ones in the order they have; not 0: stopped |
+//! | `remc_sort_keys(ctx, type: u32, keys: *const u8, n: u64, out: *mut u8, nplaces: u32, places: *const i64) -> i32` | writes `n` elements of the base type of this index in order, equal ones in the order they have; of some places, if there are any, these alone for certain; not 0: stopped |
 //! | `remc_pull(ctx, prov: u32, channel: u32, at: u64, take: u32, n: i64, out: *mut u64) -> i32` | the items of a channel from number `at` on: a multiple of `n` if `take` is 0, `n` if it is 1, all if it is 2; fewer at its end. Writes how many there are, and for each array of the channel how many items or elements it has, and the address of a buffer of these, which is the plan's; not 0: stopped |
 //! | `remc_push(ctx, prov: u32, channel: u32, words: *const u64) -> i32` | appends items to a channel: of each of its arrays the address, the index of the base type in [`BaseTy::ALL`], the rank and as many dims; not 0: stopped |
 //! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
@@ -564,11 +564,11 @@ impl Context<'_> {
 
     /// # Safety
     /// As of [`sort::sort_keys`].
-    unsafe fn sort_keys(&mut self, ty: BaseTy, keys: *const u8, n: usize, out: *mut u8) -> i32 {
+    unsafe fn sort_keys(&mut self, ty: BaseTy, keys: (*const u8, usize), out: *mut u8, at: &[i64]) -> i32 {
         let start = Instant::now();
         // SAFETY: the caller's promise.
-        let sorted = unsafe { sort::sort_keys(&self.cpu.pool, &self.cpu.memory, ty, (keys, n), out) };
-        self.sorted(sorted, n, u64::from(ty.bits()).div_ceil(8), start)
+        let sorted = unsafe { sort::sort_keys(&self.cpu.pool, &self.cpu.memory, ty, keys, out, at) };
+        self.sorted(sorted, keys.1, u64::from(ty.bits()).div_ceil(8), start)
     }
 
     fn sorted(&mut self, done: Result<(), OutOfMemory>, n: usize, bytes: u64, start: Instant) -> i32 {
@@ -694,13 +694,16 @@ pub unsafe extern "C" fn remc_sort(
 }
 
 /// # Safety
-/// `context` is what the plan was given, there are `n` elements of the type at `keys`, and `out` has room for as many.
+/// `context` is what the plan was given, there are `n` elements of the type at `keys`, `out` has room for as many, and there are
+/// so many places.
 pub unsafe extern "C" fn remc_sort_keys(
     context: *mut Context,
     ty: u32,
     keys: *const u8,
     n: u64,
     out: *mut u8,
+    nplaces: u32,
+    places: *const i64,
 ) -> i32 {
     let Some(ty) = BaseTy::ALL.get(ty as usize).copied() else {
         // SAFETY: the caller's promise.
@@ -708,7 +711,9 @@ pub unsafe extern "C" fn remc_sort_keys(
         return 1;
     };
     // SAFETY: the caller's promise.
-    if n == 0 { 0 } else { unsafe { (*context).sort_keys(ty, keys, n as usize, out) } }
+    let at = unsafe { slice(places, u64::from(nplaces)) };
+    // SAFETY: the caller's promise.
+    if n == 0 { 0 } else { unsafe { (*context).sort_keys(ty, (keys, n as usize), out, at) } }
 }
 
 /// # Safety

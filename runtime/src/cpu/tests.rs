@@ -428,7 +428,7 @@ fn sorts_as_the_table_of_operators_says() {
     check(&[], 50, true);
 }
 
-/// `n, type, keys, bytes`
+/// `n, type, keys, bytes, number of places, places`
 unsafe extern "C" fn sorts_keys(ctx: *mut Context, params: *const u64, results: *mut u64) -> i32 {
     unsafe {
         let out = remc_alloc(ctx, 0, *params.add(3), 1, params);
@@ -436,7 +436,8 @@ unsafe extern "C" fn sorts_keys(ctx: *mut Context, params: *const u64, results: 
         if out.is_null() {
             return 1;
         }
-        remc_sort_keys(ctx, *params.add(1) as u32, *params.add(2) as *const u8, *params, out)
+        let (count, places) = (*params.add(4) as u32, *params.add(5) as *const i64);
+        remc_sort_keys(ctx, *params.add(1) as u32, *params.add(2) as *const u8, *params, out, count, places)
     }
 }
 
@@ -460,7 +461,7 @@ fn keys_are_sorted_as_their_places_are() {
         for cpu in &cpus {
             let input = cpu.input(&Value::of_scalars(ty, vec![n], keys.iter().copied())).unwrap();
             let bytes = u64::from(ty.bits().div_ceil(8));
-            let done = run(cpu, sorts_keys, &[n as u64, index, input.slot(), bytes], 1).unwrap();
+            let done = run(cpu, sorts_keys, &[n as u64, index, input.slot(), bytes, 0, 0], 1).unwrap();
             let found = done.array_of_shape(0, ty, &[n]).unwrap();
             let same = |k: usize| match found.data.get(k) {
                 Some(remc_base::Atom::Scalar(x)) => x.to_bits64() == want[k].to_bits64(),
@@ -468,6 +469,16 @@ fn keys_are_sorted_as_their_places_are() {
             };
             assert!(found.data.len() == n && (0..n).all(same), "{ty} {n} {few} {near:?} {}", cpu.workers());
             assert_eq!(done.stats.sorts.launches, u64::from(n > 0));
+            // Of some places these are as in all.
+            let at = [n / 3, n / 2, n.saturating_sub(1)].map(|k| k as i64);
+            let params = [n as u64, index, input.slot(), bytes, at.len() as u64, at.as_ptr() as u64];
+            let done = run(cpu, sorts_keys, &params, 1).unwrap();
+            let found = done.array_of_shape(0, ty, &[n]).unwrap();
+            let same = |k: usize| match found.data.get(k) {
+                Some(remc_base::Atom::Scalar(x)) => x.to_bits64() == want[k].to_bits64(),
+                _ => n == 0,
+            };
+            assert!(at.iter().all(|k| same(*k as usize)), "{ty} {n} {few} {near:?} {at:?}");
         }
     };
     for ty in BaseTy::ALL {

@@ -40,7 +40,7 @@
 //!     keys has three slots for each key: its address, the index of its base type in BaseTy::ALL, and the
 //!     number of elements of an item. Fills out with the stable permutation that sorts the n items;
 //!     nonzero means stopped.
-//! i32   remc_sort_keys(void *ctx, u32 type, const void *keys, u64 n, void *out);
+//! i32   remc_sort_keys(void *ctx, u32 type, const void *keys, u64 n, void *out, u32 nplaces, const i64 *places);
 //!     fills out with the n elements of keys in order, of the base type of this index; equal ones stay in the order they
 //!     have. nonzero means stopped.
 //! i32   remc_pull(void *ctx, u32 prov, u32 channel, u64 at, u32 take, i64 n, u64 *out);

@@ -22,6 +22,7 @@ use crate::ir::*;
 use crate::schedule::Field;
 use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Scalar};
+use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 
 /// The columns that are sorted: the keys in turn, and the numbers of the items. Each has two halves. Keys that are arrays stay
@@ -59,6 +60,18 @@ pub(crate) struct Sorted {
 
 impl Plan {
     pub fn grade(&mut self, pat: &[mono::Var], axis: mono::Axis, body: &mono::Body, gives: Gives) -> L<()> {
+        self.grade_at(pat, axis, body, gives, &[])
+    }
+
+    /// … of which only the items at these places are wanted, if any are given.
+    pub fn grade_at(
+        &mut self,
+        pat: &[mono::Var],
+        axis: mono::Axis,
+        body: &mono::Body,
+        gives: Gives,
+        at: &[mono::Atom],
+    ) -> L<()> {
         let [v] = pat else { return wrong("a sort with several results") };
         let keys = match self.is_stored(axis, body) {
             Some(key) => vec![key],
@@ -70,10 +83,34 @@ impl Plan {
             self.sort_by_threads(&keys, n, gives, &out)?;
         } else {
             let keys = keys.iter().map(|k| k.buffer).collect();
-            self.emit(StmtKind::Sort { keys, out: out.buffer, gives });
+            let at = at.iter().map(|a| self.atom(*a)).collect::<L<_>>()?;
+            self.emit(StmtKind::Sort { keys, out: out.buffer, gives, at });
         }
         self.set(*v, Bound::Array(out));
         Ok(())
+    }
+
+    /// The places of a sorted vector that the host reads one by one, if nobody reads others; they are known before it is
+    /// sorted. The runtime sorts no more than the neighbours of these.
+    pub fn few_places(&self, b: &flat::Body, k: usize) -> Option<Vec<mono::Atom>> {
+        let flat::Stmt { pat, exp: flat::Exp::Grade { gives: Gives::Keys, .. }, .. } = &b.stmts[k] else {
+            return None;
+        };
+        let v = *pat.first().filter(|_| !self.threads)?;
+        let mut places = Vec::new();
+        for s in &b.stmts[k + 1..] {
+            let mut mentioned = false;
+            s.exp.for_each_use(&mut |a| mentioned |= a == v.into());
+            match &s.exp {
+                _ if !mentioned => {}
+                flat::Exp::Host(mono::Exp::Index { array, at }) if *array == v => match at[..] {
+                    [at] if self.atom(at).is_ok() => places.push(at),
+                    _ => return None,
+                },
+                _ => return None,
+            }
+        }
+        (!places.is_empty() && !b.results.contains(&v.into())).then_some(places)
     }
 
     /// Where the one key of all items is, if it is what an array has.

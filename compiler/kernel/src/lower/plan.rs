@@ -389,6 +389,13 @@ impl Plan {
             if done.contains(&k) || self.is_done(s) {
                 continue;
             }
+            if let flat::Exp::Grade { axis, body, gives } = &s.exp
+                && let Some(at) = self.few_places(b, k)
+            {
+                self.prov = s.prov;
+                self.at_site(s.pat.first(), |p| p.grade_at(&s.pat, *axis, body, *gives, &at))?;
+                continue;
+            }
             match self.once(b, k) {
                 Some(once) => done.extend(self.read_once(&once)?),
                 None => self.stmt(s)?,

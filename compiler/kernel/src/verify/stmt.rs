@@ -192,7 +192,14 @@ impl<'p> Verifier<'p> {
             }
             StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args),
-            StmtKind::Sort { keys, out, gives } => self.sort(keys, *out, *gives),
+            StmtKind::Sort { keys, out, gives, at } => {
+                for a in at {
+                    let ty = self.scalar(*a, Rule::Sort)?;
+                    let some = ty == BaseTy::I64 && *gives == Gives::Keys;
+                    self.ensure(some, Rule::Sort, || "places that nobody can want alone".to_owned())?;
+                }
+                self.sort(keys, *out, *gives)
+            }
             StmtKind::Pull { channel, at, take, count, elements, buffers } => {
                 self.of_type(*at, BaseTy::I64, Rule::Channel)?;
                 take.operand().map_or(Ok(()), |n| self.of_type(n, BaseTy::I64, Rule::Channel))?;

@@ -338,6 +338,8 @@ const PLANS: &[(Rule, &str)] = &[
     (Rule::Launch, "(alloc (%a scratch float %n) p0) (launch k0 (%n 4 %xs %a) p0) (free %a p0) (give)"),
     (Rule::Sort, "(alloc (%a global float %n) p0) (grade (%xs) %a p0) (give %a)"),
     (Rule::Sort, "(alloc (%a global int %n) p0) (sort (%xs) %a p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global int %n) p0) (grade (%xs) %a (0) p0) (give %a)"),
+    (Rule::Sort, "(alloc (%a global float %n) p0) (sort (%xs) %a (0 0.5) p0) (give %a)"),
     (Rule::Sort, "(alloc (%a global float %n) p0) (sort (%xs %xs) %a p0) (give %a)"),
     (Rule::Sort, "(alloc (%a global float %n) p0) (alias (%bb global float %n 1) %a p0) (alloc (%cc global float %n) p0) (sort (%bb) %cc p0) (free %a p0) (give %cc)"),
     (Rule::Sort, "(alloc (%a global int %n 1) p0) (grade (%xs) %a p0) (give %a)"),
@@ -570,7 +572,7 @@ fn strange_ids_are_refused() {
     for kind in [
         StmtKind::Free { buffer: strange },
         StmtKind::Alloc { buffer: strange },
-        StmtKind::Sort { keys: vec![strange], out: strange, gives: Gives::Places },
+        StmtKind::Sort { keys: vec![strange], out: strange, gives: Gives::Places, at: Vec::new() },
         StmtKind::Launch { kernel: KernelId(3), args: vec![strange.into()] },
     ] {
         let mut p = good.clone();

@@ -12,6 +12,8 @@
 //! Of a bucket that has half of the items or more the range is looked for anew: numbers close together beside one that is
 //! far off cost one pass more, no further one for each digit that they share.
 //!
+//! Where only some places are wanted, buckets that have none of them stay as they are (selection by radix).
+//!
 //! Memory that is written at 256 places in turn is asked for ahead of each: a processor's stores wait for their lines one
 //! after the other, which is twice as slow.
 
@@ -37,7 +39,8 @@ pub(super) const AHEAD: usize = 128;
 /// So many items at least are a task.
 const TASK: usize = 1 << 14;
 
-/// Writes `n` elements of a type in the order of the sort of all devices.
+/// Writes `n` elements of a type in the order of the sort of all devices. If only those at some places are wanted, the others are
+/// no certain ones.
 ///
 /// # Safety
 /// There are `n` elements at `keys`, which are not written meanwhile, and is room for `n` at `out`, aligned for them.
@@ -47,6 +50,7 @@ pub unsafe fn sort_keys(
     ty: BaseTy,
     (keys, n): (*const u8, usize),
     out: *mut u8,
+    at: &[i64],
 ) -> Result<(), OutOfMemory> {
     macro_rules! sort {
         ($encoding:ident, $bits:ty) => {{
@@ -57,7 +61,7 @@ pub unsafe fn sort_keys(
                     std::slice::from_raw_parts_mut(out.cast(), n),
                 )
             };
-            sort::<$encoding<$bits>>(pool, memory, keys, out)
+            sort::<$encoding<$bits>>(pool, memory, keys, out, at)
         }};
     }
     match ty {
@@ -175,6 +179,7 @@ fn sort<E: Encoding>(
     memory: &Memory,
     keys: &[E::Bits],
     out: &mut [E::Bits],
+    at: &[i64],
 ) -> Result<(), OutOfMemory> {
     let n = keys.len();
     let bytes = n.checked_mul(size_of::<E::Bits>()).ok_or_else(|| memory.never())?;
@@ -196,11 +201,16 @@ fn sort<E: Encoding>(
     });
     // SAFETY: the parts are all of them, and each has been written.
     let numbers = unsafe { written(numbers) };
-    let whole = Bucket { items: numbers, room: out, back: false, range: None };
+    // What shares a number with others is written once more, for which all have to be in order.
+    let at = if odd.load(Relaxed) { &[] } else { at };
+    let whole = Bucket { items: numbers, room: out, back: false, range: None, start: 0 };
     let mut buckets = vec![whole];
     let (mut tasks, mut task, mut tasked) = (Vec::new(), Vec::new(), 0);
     let large = if workers == 1 { usize::MAX } else { (n / (4 * workers)).max(PARALLEL) };
     while let Some(bucket) = buckets.pop() {
+        if !bucket.is_wanted(at) {
+            continue;
+        }
         if bucket.items.len() > large {
             let range = Range::of_all(pool, bucket.items, part);
             if range.bits > 0 {
@@ -221,7 +231,7 @@ fn sort<E: Encoding>(
     each(pool, tasks, |task| {
         let mut counts = [0; VALUES];
         for bucket in task {
-            bucket.sort(&mut counts, &|sorted| sorted.iter_mut().for_each(|x| *x = E::decode(*x)));
+            bucket.sort(&mut counts, at, &|sorted| sorted.iter_mut().for_each(|x| *x = E::decode(*x)));
         }
     });
     if odd.into_inner() {
@@ -351,6 +361,8 @@ struct Bucket<'a, N> {
     back: bool,
     /// Their range, if that is known.
     range: Option<Range<N>>,
+    /// How many items come before them in all.
+    start: usize,
 }
 
 /// Where all items of a part go, written by one thread each.
@@ -388,24 +400,30 @@ impl<'a, N: Number> Bucket<'a, N> {
     /// The buckets that end at these places, which have been moved to the room.
     fn parts(self, ends: &[usize], ranges: impl IntoIterator<Item = Range<N>>) -> Vec<Bucket<'a, N>> {
         let most = self.items.len() / 2;
-        let (mut items, mut room, mut start) = (self.room, self.items, 0);
+        let (mut items, mut room, mut start, before) = (self.room, self.items, 0, self.start);
         let mut parts = Vec::new();
         for (&end, range) in ends.iter().zip(ranges) {
             let (a, b);
             (a, items) = items.split_at_mut(end - start);
             (b, room) = room.split_at_mut(end - start);
-            start = end;
             if !a.is_empty() {
                 let range = (a.len() <= most).then_some(range);
-                parts.push(Bucket { items: a, room: b, back: !self.back, range });
+                parts.push(Bucket { items: a, room: b, back: !self.back, range, start: before + start });
             }
+            start = end;
         }
         parts
     }
 
-    /// Puts the items in order, in the room or, if so, where they were, and has something done to them a bucket at a time.
-    /// There are counts for each value of a digit.
-    fn sort(self, counts: &mut [usize; VALUES], done: &impl Fn(&mut [N])) {
+    /// Whether one of these places is among those of the items, or none is given.
+    fn is_wanted(&self, at: &[i64]) -> bool {
+        let places = self.start as i64..(self.start + self.items.len()) as i64;
+        at.is_empty() || at.iter().any(|i| places.contains(i))
+    }
+
+    /// Puts the items in order, in the room or, if so, where they were, and has something done to them a bucket at a time;
+    /// if places are given, where these are. There are counts for each value of a digit.
+    fn sort(self, counts: &mut [usize; VALUES], at: &[i64], done: &impl Fn(&mut [N])) {
         if self.items.len() < FEW {
             self.items.sort_unstable();
             return self.end(done);
@@ -416,7 +434,7 @@ impl<'a, N: Number> Bucket<'a, N> {
         match digits {
             0 => self.end(done),
             _ if pays && u32::try_from(self.items.len()).is_ok() => self.by_digits(range.least, digits, done),
-            _ => self.part(range, counts, done),
+            _ => self.part(range, counts, at, done),
         }
     }
 
@@ -454,11 +472,11 @@ impl<'a, N: Number> Bucket<'a, N> {
             std::mem::swap(&mut items, &mut room);
             back = !back;
         }
-        Bucket { items, room, back, range: None }.end(done);
+        Bucket { items, room, back, range: None, start: self.start }.end(done);
     }
 
     /// Sorts the buckets of the first digit.
-    fn part(self, range: Range<N>, counts: &mut [usize; VALUES], done: &impl Fn(&mut [N])) {
+    fn part(self, range: Range<N>, counts: &mut [usize; VALUES], at: &[i64], done: &impl Fn(&mut [N])) {
         let first = First::of(range, (self.items.len() / (FEW / 2)).ilog2().min(DIGIT));
         let values = &mut counts[..first.values()];
         values.fill(0);
@@ -466,8 +484,8 @@ impl<'a, N: Number> Bucket<'a, N> {
         places(values);
         // SAFETY: as many places follow one another as there are items of each value, in all as many as items.
         unsafe { first.scatter(self.items, values, self.room.as_mut_ptr()) };
-        for bucket in self.parts(values, first.ranges()) {
-            bucket.sort(counts, done);
+        for bucket in self.parts(values, first.ranges()).into_iter().filter(|b| b.is_wanted(at)) {
+            bucket.sort(counts, at, done);
         }
     }
 }

@@ -266,15 +266,24 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.unless_nonzero(code)
     }
 
-    /// Has the items of a vector sorted into another one.
-    pub fn sort_keys(&mut self, keys: &[Var], out: Var) -> Result<(), EmitError> {
+    /// Has the items of a vector sorted into another one, or those at some places.
+    pub fn sort_keys(&mut self, keys: &[Var], out: Var, at: &[Atom]) -> Result<(), EmitError> {
         let [key] = keys else { return Err(EmitError::Program("a sort of no vector".into())) };
         let (ty, from) = self.buffer(*key)?;
         let [items] = ty.dims[..] else { return Err(EmitError::Program("a sort of no vector".into())) };
         let base = BaseTy::ALL.iter().position(|b| *b == ty.base).unwrap_or(0);
         let (_, out) = self.buffer(out)?;
-        let args: [Value<'ctx>; 5] =
-            [self.ctx()?, self.i32(base as u32).into(), from.into(), self.size(items)?.into(), out.into()];
+        let places = at.iter().map(|a| Ok(self.size(*a)?.into())).collect::<Result<Vec<_>, EmitError>>()?;
+        let places = self.slots(&places)?;
+        let args: [Value<'ctx>; 7] = [
+            self.ctx()?,
+            self.i32(base as u32).into(),
+            from.into(),
+            self.size(items)?.into(),
+            out.into(),
+            self.i32(at.len() as u32).into(),
+            places.into(),
+        ];
         let code = self.call_for(abi::SORT_KEYS, self.e.context.i32_type().into(), &args)?;
         self.unless_nonzero(code)
     }

@@ -68,8 +68,8 @@ impl<'ctx> Fun<'_, 'ctx> {
             }
             StmtKind::Slice { buffer, of, first } => self.slice(*buffer, *of, *first),
             StmtKind::Launch { kernel, args } => self.launch(*kernel, args, s.prov),
-            StmtKind::Sort { keys, out, gives: Gives::Places } => self.sort(keys, *out),
-            StmtKind::Sort { keys, out, gives: Gives::Keys } => self.sort_keys(keys, *out),
+            StmtKind::Sort { keys, out, gives: Gives::Places, .. } => self.sort(keys, *out),
+            StmtKind::Sort { keys, out, gives: Gives::Keys, at } => self.sort_keys(keys, *out, at),
             StmtKind::Pull { channel, at, take, count, elements, buffers } => {
                 self.pull((*channel, *at, *take), (*count, elements, buffers), s.prov)
             }

@@ -135,12 +135,22 @@ extern "C" fn sort(_: *mut c_void, nkeys: u32, keys: *const u64, n: u64, out: *m
     0
 }
 
-extern "C" fn sort_keys(_: *mut c_void, ty: u32, keys: u64, n: u64, out: *mut u8) -> i32 {
+extern "C" fn sort_keys(
+    _: *mut c_void,
+    ty: u32,
+    keys: u64,
+    n: u64,
+    out: *mut u8,
+    count: u32,
+    at: *const i64,
+) -> i32 {
     let ty = BaseTy::ALL[ty as usize];
     let mut sorted = read(ty, keys, n as usize);
     sorted.sort_by(|x, y| total_cmp(*x, *y));
     let bytes = (ty.bits() / 8).max(1) as usize;
-    for (i, x) in sorted.into_iter().enumerate() {
+    // SAFETY: so many places, as the interface says.
+    let at = if count == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(at, count as usize) } };
+    for (i, x) in sorted.into_iter().enumerate().filter(|(i, _)| at.is_empty() || at.contains(&(*i as i64))) {
         let bits = (x.to_bits64() as u64).to_le_bytes();
         // SAFETY: room for n elements, as the interface says.
         unsafe { out.add(i * bytes).copy_from_nonoverlapping(bits.as_ptr(), bytes) };
