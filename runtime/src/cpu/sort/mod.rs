@@ -8,43 +8,36 @@
 //! ```text
 //! word    elements of the item, at most 64 bits
 //! item    the word's leading bits │ index
-//!         └─ 32 bits: by digits ─┘
 //! ```
 //!
-//! Items are sorted by the first 32 bits of those, digit for digit from the last on (LSD radix sort, which is stable; a
-//! digit that all items share is skipped). What ties is sorted by the other bits, among itself: where the first bits
-//! say little, such as those of numbers close together beside one that is far off, that costs the other digits, and
-//! else next to nothing. What ties by its whole word is sorted by its next word in the same way; what is left of items
-//! of many elements is compared. Items that are in the order of their first key already, as the rows of ragged data
-//! are, are sorted by the other keys among those that share it.
+//! Items are sorted by those bits, digit for digit ([`buckets`]). What ties is sorted by the bits of its word that had no room,
+//! what ties by its whole word by its next word, in the same way; what is left of items of many elements is compared. Items that
+//! are in the order of their first key already, as the rows of ragged data are, are sorted by the other keys among those
+//! that share it.
 //!
-//! With several workers each sorts a run, and runs are merged in pairs, each merge cut into pieces along
-//! its output ("Merge Path", Green, Odeh and Birk, 2012). There is one stable permutation, so the number
-//! of workers does not show.
+//! There is one stable permutation, so the number of workers does not show.
 
 #![allow(unsafe_code)]
 
+mod buckets;
 mod keys;
 mod order;
 
 use super::memory::{Buffer, Memory};
 use super::pool::Pool;
 use crate::heap::OutOfMemory;
+use buckets::{Bucket, VALUES, sort_by_all};
 pub use keys::sort_keys;
 pub use order::Key;
 use order::{Item, Order, TOGETHER};
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Fewer items are sorted by the calling thread.
 const PARALLEL: usize = 1 << 14;
-/// Fewer items are sorted by comparison.
-const DIGITS: usize = 192;
-const DIGIT: u32 = 8;
-/// By how many bits items are sorted before it is seen what ties.
-const FIRST: u32 = 32;
+/// Fewer items that tie are sorted by comparison.
+const FEW: usize = 192;
 
 /// Writes the stable permutation that sorts `out.len()` items by `keys`, compared in turn.
 ///
@@ -56,13 +49,6 @@ pub unsafe fn grade(pool: &Pool, memory: &Memory, keys: &[Key], out: &mut [i64])
         return sort_groups(pool, memory, &groups, &Order::of(pool, keys, out.len()), out);
     }
     sort(pool, memory, &Order::of(pool, keys, out.len()), out)
-}
-
-fn compare(order: &Order, a: Item, b: Item) -> Ordering {
-    match order.has_more(0) && order.lead(a) == order.lead(b) {
-        true => order.compare_same_lead(0, order.index(a), order.index(b)),
-        false => a.cmp(&b),
-    }
 }
 
 /// Items in the order of a key, in groups that share it.
@@ -129,27 +115,24 @@ fn sort_groups(
 ) -> Result<(), OutOfMemory> {
     let n = out.len();
     let bytes = n.checked_mul(size_of::<Item>()).ok_or_else(|| memory.never())?;
-    let (mut items, mut spare) = (memory.buffer(bytes)?, memory.buffer(bytes)?);
-    let (mut items, mut spare, mut out) = (unwritten(&mut items, n), unwritten(&mut spare, n), out);
+    let mut items = memory.buffer(bytes)?;
+    let (mut items, mut room) = (unwritten(&mut items, n), as_items(out));
     let mut parts = Vec::new();
     for cut in groups.cuts.windows(2) {
-        let (a, b, c);
+        let (a, b);
         (a, items) = items.split_at_mut(cut[1] - cut[0]);
-        (b, spare) = spare.split_at_mut(cut[1] - cut[0]);
-        (c, out) = out.split_at_mut(cut[1] - cut[0]);
-        parts.push((cut[0], a, b, c));
+        (b, room) = room.split_at_mut(cut[1] - cut[0]);
+        parts.push((cut[0], a, b));
     }
-    each(pool, parts, |(from, items, spare, out)| {
-        let (mut items, mut spare) = filled(order, from, items, spare);
-        let mut places = out.iter_mut();
-        let mut at = from;
+    each(pool, parts, |(from, items, mut room)| {
+        let mut items = filled(order, from, items);
+        let (mut at, mut counts) = (from, [0; VALUES]);
         while !items.is_empty() {
             let (group, others) = items.split_at_mut(groups.first(at, items.len()));
-            let (beside, more) = spare.split_at_mut(group.len());
-            sort_run(order, 0, group, beside);
-            places.by_ref().zip(&*group).for_each(|(place, item)| *place = order.index(*item) as i64);
+            let (beside, more) = room.split_at_mut(group.len());
             at += group.len();
-            (items, spare) = (others, more);
+            sort_bucket(order, Stage::default(), Bucket::new(group, beside, order.index_bits()), &mut counts);
+            (items, room) = (others, more);
         }
     });
     Ok(())
@@ -162,32 +145,26 @@ fn sort(pool: &Pool, memory: &Memory, order: &Order, out: &mut [i64]) -> Result<
         return Ok(());
     }
     let bytes = n.checked_mul(size_of::<Item>()).ok_or_else(|| memory.never())?;
-    let (mut items, mut spare) = (memory.buffer(bytes)?, memory.buffer(bytes)?);
-    let workers = if n < PARALLEL { 1 } else { pool.workers() };
-    let run = n.div_ceil(workers);
-    let (mut items, mut spare) = {
-        let (items, spare) = (unwritten(&mut items, n), unwritten(&mut spare, n));
-        let parts = items.chunks_mut(run).zip(spare.chunks_mut(run)).enumerate().collect();
-        each(pool, parts, |(k, (items, spare))| {
-            let (items, spare) = filled(order, k * run, items, spare);
-            sort_run(order, 0, items, spare);
-        });
-        // SAFETY: the parts are all of both, and each has been written.
-        unsafe { (written(items), written(spare)) }
-    };
-    let mut sorted = run;
-    while sorted < n {
-        merge_pairs(pool, order, items, spare, sorted);
-        std::mem::swap(&mut items, &mut spare);
-        sorted = sorted.saturating_mul(2);
-    }
-    let parts = out.chunks_mut(run).zip(items.chunks(run)).collect();
-    each(pool, parts, |(out, items): (&mut [i64], &[Item])| {
-        for (out, item) in out.iter_mut().zip(items) {
-            *out = order.index(*item) as i64;
-        }
+    let mut items = memory.buffer(bytes)?;
+    let items = unwritten(&mut items, n);
+    let part = n.div_ceil(if n < PARALLEL { 1 } else { pool.workers() });
+    let parts = items.chunks_mut(part).enumerate().collect();
+    each(pool, parts, |(k, items)| {
+        filled(order, k * part, items);
+    });
+    // SAFETY: the parts are all of them, and each has been written.
+    let items = unsafe { written(items) };
+    let whole = Bucket::new(items, as_items(out), order.index_bits());
+    sort_by_all(pool, whole, &[], &|sorted: &mut [Item], room: &mut [Item]| {
+        settle(order, Stage::default(), sorted, room);
     });
     Ok(())
+}
+
+/// Room for items where their numbers are wanted: both are words.
+fn as_items(out: &mut [i64]) -> &mut [Item] {
+    // SAFETY: words of one size and alignment, of which all patterns are numbers.
+    unsafe { std::slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len()) }
 }
 
 /// The first `n` places of a buffer.
@@ -204,17 +181,11 @@ unsafe fn written<T>(items: &mut [MaybeUninit<T>]) -> &mut [T] {
     unsafe { &mut *(items as *mut [MaybeUninit<T>] as *mut [T]) }
 }
 
-/// All items from one on, in the order they have, and as many to move them to.
-fn filled<'a>(
-    order: &Order,
-    from: usize,
-    items: &'a mut [MaybeUninit<Item>],
-    spare: &'a mut [MaybeUninit<Item>],
-) -> (&'a mut [Item], &'a mut [Item]) {
+/// All items from one on, in the order they have.
+fn filled<'a>(order: &Order, from: usize, items: &'a mut [MaybeUninit<Item>]) -> &'a mut [Item] {
     order.items(from, items);
-    spare.copy_from_slice(items);
-    // SAFETY: both have just been written.
-    unsafe { (written(items), written(spare)) }
+    // SAFETY: they have just been written.
+    unsafe { written(items) }
 }
 
 /// Does each task once, on any worker.
@@ -231,156 +202,63 @@ fn each<T: Send>(pool: &Pool, tasks: Vec<T>, act: impl Fn(T) + Sync) {
     });
 }
 
-/// Sorts items by a word and what comes after it; those before it are the same. `spare` is as long, or longer.
-fn sort_run(order: &Order, word: usize, items: &mut [Item], spare: &mut [Item]) {
-    let bits = order.leading(word);
-    let left = bits.saturating_sub(FIRST);
-    if items.len() < DIGITS {
-        items.sort_unstable();
-    } else {
-        by_digits(order, items, spare, left..bits);
-        if left > 0 {
-            let first = |item: &Item| order.lead(*item) >> left;
-            for tied in items.chunk_by_mut(|a, b| first(a) == first(b)) {
-                match tied.len() {
-                    1 => {}
-                    n if n < DIGITS => tied.sort_unstable(),
-                    _ => by_digits(order, tied, spare, 0..left),
-                }
+/// What items are sorted by: the leading bits of a word, or those that had no room beside the index.
+#[derive(Clone, Copy, Default)]
+struct Stage {
+    word: usize,
+    low: bool,
+}
+
+impl Stage {
+    /// What those are sorted by that tie, if anything is left.
+    fn next(self, order: &Order) -> Option<Stage> {
+        let Stage { word, low } = self;
+        match low {
+            false if order.low(word) > 0 => Some(Stage { word, low: true }),
+            _ if order.goes_on(word) => Some(Stage { word: word + 1, low: false }),
+            _ => None,
+        }
+    }
+
+    /// The item of an index, if what it is sorted by fits beside that.
+    fn item(self, order: &Order, index: usize) -> Option<Item> {
+        let Stage { word, low } = self;
+        match low {
+            // Of items without number the low bits have no room beside the index.
+            true => (order.low(word) <= order.leading(word))
+                .then(|| order.item(order.beside_lead(word, index), index)),
+            false => order.item_by(word, index),
+        }
+    }
+}
+
+/// Sorts a bucket by a stage, and what ties by those after it; in the end they are the numbers of items.
+fn sort_bucket(order: &Order, stage: Stage, bucket: Bucket<'_, Item>, counts: &mut [usize; VALUES]) {
+    bucket.sort(counts, &[], &|sorted, room| settle(order, stage, sorted, room));
+}
+
+/// Sorts what ties among items that are in order by a stage, and makes them the numbers of items. There is as much room.
+fn settle(order: &Order, stage: Stage, items: &mut [Item], mut room: &mut [Item]) {
+    let next = stage.next(order);
+    let Some(next) = next else {
+        items.iter_mut().for_each(|item| *item = order.index(*item) as Item);
+        return;
+    };
+    for tied in items.chunk_by_mut(|a, b| order.lead(*a) == order.lead(*b)) {
+        let beside;
+        (beside, room) = room.split_at_mut(tied.len());
+        let fits = tied.len() >= FEW && next.item(order, order.index(tied[0])).is_some();
+        if !fits {
+            tied.iter_mut().for_each(|item| *item = order.index(*item) as Item);
+            if tied.len() > 1 {
+                tied.sort_by(|a, b| order.compare_from(next.word, *a as usize, *b as usize));
             }
-        }
-    }
-    if order.has_more(word) {
-        ties(order, items, |tied| sort_same_lead(order, word, tied, spare));
-    }
-}
-
-/// Does something to items that have the same leading bits, and are more than one.
-fn ties(order: &Order, items: &mut [Item], act: impl FnMut(&mut [Item])) {
-    let tied = items.chunk_by_mut(|a, b| order.lead(*a) == order.lead(*b));
-    tied.filter(|tied| tied.len() > 1).for_each(act);
-}
-
-/// Sorts items with the same leading bits of a word.
-fn sort_same_lead(order: &Order, word: usize, items: &mut [Item], spare: &mut [Item]) {
-    let low = order.low(word);
-    // Of items without number the low bits have no room beside the index.
-    if items.len() < DIGITS || low > order.leading(word) {
-        items.sort_by(|a, b| order.compare_same_lead(word, order.index(*a), order.index(*b)));
-        return;
-    }
-    if low == 0 {
-        return sort_same_word(order, word, items, spare);
-    }
-    let lead = order.lead(items[0]);
-    for item in items.iter_mut() {
-        let index = order.index(*item);
-        *item = order.item(order.beside_lead(word, index), index);
-    }
-    by_digits(order, items, spare, 0..low);
-    if order.goes_on(word) {
-        ties(order, items, |tied| sort_same_word(order, word, tied, spare));
-    }
-    give_back(order, lead, items);
-}
-
-/// Sorts items with the same word.
-fn sort_same_word(order: &Order, word: usize, items: &mut [Item], spare: &mut [Item]) {
-    let next = word + 1;
-    let lead = order.lead(items[0]);
-    if items.len() < DIGITS || order.item_by(next, order.index(items[0])).is_none() {
-        items.sort_by(|a, b| order.compare_from(next, order.index(*a), order.index(*b)));
-        return;
-    }
-    for item in items.iter_mut() {
-        *item = order.item_by(next, order.index(*item)).unwrap_or(*item);
-    }
-    sort_run(order, next, items, spare);
-    give_back(order, lead, items);
-}
-
-/// Gives items the leading bits that they had.
-fn give_back(order: &Order, lead: u64, items: &mut [Item]) {
-    items.iter_mut().for_each(|item| *item = order.item(lead, order.index(*item)));
-}
-
-/// Sorts items by some of their leading bits, those in the range counted from the last; equal ones stay in order.
-fn by_digits(order: &Order, items: &mut [Item], spare: &mut [Item], bits: Range<u32>) {
-    const VALUES: usize = 1 << DIGIT;
-    let spare = &mut spare[..items.len()];
-    let digits = bits.len().div_ceil(DIGIT as usize);
-    let mask = !u64::MAX.checked_shl(bits.len() as u32).unwrap_or(0);
-    let of = |item: Item| order.lead(item).checked_shr(bits.start).unwrap_or(0) & mask;
-    let mut counts = vec![[0usize; VALUES]; digits];
-    for item in items.iter() {
-        let mut lead = of(*item);
-        for counts in &mut counts {
-            counts[lead as usize % VALUES] += 1;
-            lead >>= DIGIT;
-        }
-    }
-    let (mut from, mut to) = (&mut *items, &mut *spare);
-    let mut moved = false;
-    for (d, counts) in counts.iter_mut().enumerate() {
-        if counts.contains(&from.len()) {
             continue;
         }
-        let mut start = 0;
-        for count in counts.iter_mut() {
-            start += std::mem::replace(count, start);
+        for item in tied.iter_mut() {
+            *item = next.item(order, order.index(*item)).unwrap_or(*item);
         }
-        for item in from.iter() {
-            let place = &mut counts[(of(*item) >> (d as u32 * DIGIT)) as usize % VALUES];
-            keys::ask_for(to.as_mut_ptr().wrapping_add(*place).wrapping_byte_add(keys::AHEAD));
-            to[*place] = *item;
-            *place += 1;
-        }
-        std::mem::swap(&mut from, &mut to);
-        moved = !moved;
-    }
-    if moved {
-        items.copy_from_slice(spare);
-    }
-}
-
-/// Merges the first sorted run of `run` items with the second, the third with the fourth, and so on.
-fn merge_pairs(pool: &Pool, order: &Order, items: &[Item], out: &mut [Item], run: usize) {
-    let piece = (items.len() / (pool.workers() * 4)).max(PARALLEL / 4);
-    let mut tasks = Vec::new();
-    for (pair, out) in items.chunks(run.saturating_mul(2)).zip(out.chunks_mut(run.saturating_mul(2))) {
-        let (a, b) = pair.split_at(run.min(pair.len()));
-        for (k, out) in out.chunks_mut(piece).enumerate() {
-            tasks.push((a, b, k * piece, out));
-        }
-    }
-    each(pool, tasks, |(a, b, from, out)| {
-        let (i, j) = (split(order, a, b, from), split(order, a, b, from + out.len()));
-        merge(order, &a[i..j], &b[from - i..from + out.len() - j], out);
-    });
-}
-
-/// How many of the first `k` items of the merge of `a` and `b` are from `a`.
-fn split(order: &Order, a: &[Item], b: &[Item], k: usize) -> usize {
-    let (mut lo, mut hi) = (k.saturating_sub(b.len()), k.min(a.len()));
-    while lo < hi {
-        let mid = lo + (hi - lo) / 2;
-        if compare(order, a[mid], b[k - mid - 1]).is_le() {
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    lo
-}
-
-fn merge(order: &Order, a: &[Item], b: &[Item], out: &mut [Item]) {
-    let (mut i, mut j) = (0, 0);
-    for out in out {
-        let left = match (a.get(i), b.get(j)) {
-            (Some(a), Some(b)) => compare(order, *a, *b).is_le(),
-            (left, _) => left.is_some(),
-        };
-        *out = if left { a[i] } else { b[j] };
-        (i, j) = (i + usize::from(left), j + usize::from(!left));
+        let bucket = Bucket::new(tied, beside, order.index_bits()).back();
+        sort_bucket(order, next, bucket, &mut [0; VALUES]);
     }
 }

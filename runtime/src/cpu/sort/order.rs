@@ -33,8 +33,7 @@ pub const TOGETHER: usize = 512;
 
 /// An item as it is sorted: the leading bits of a word of it above its index, as [`Order`] says how many. So it is less
 /// than another if its leading bits are, or if they are the same and it comes first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Item(u64);
+pub type Item = u64;
 
 /// The order of items: by their words, and by what is left of their keys.
 pub struct Order {
@@ -118,9 +117,9 @@ impl Order {
         self.words[word].bits - self.leading(word)
     }
 
-    /// Whether an item is sorted by more than the leading bits of this word and of those before it.
-    pub fn has_more(&self, word: usize) -> bool {
-        self.low(word) > 0 || self.goes_on(word)
+    /// How many of an item's bits are its index.
+    pub fn index_bits(&self) -> u32 {
+        self.index_bits
     }
 
     /// Whether an item is sorted by more than this word and those before it.
@@ -131,15 +130,15 @@ impl Order {
     /// An item with what it is sorted by in place of the leading bits of a word.
     pub fn item(&self, lead: u64, index: usize) -> Item {
         // A shift by 64 is of an index that takes no bits, or all.
-        Item(lead.checked_shl(self.index_bits).unwrap_or(0) | index as u64)
+        lead.checked_shl(self.index_bits).unwrap_or(0) | index as u64
     }
 
     pub fn lead(&self, item: Item) -> u64 {
-        item.0.checked_shr(self.index_bits).unwrap_or(0)
+        item.checked_shr(self.index_bits).unwrap_or(0)
     }
 
     pub fn index(&self, item: Item) -> usize {
-        (item.0 & !u64::MAX.checked_shl(self.index_bits).unwrap_or(0)) as usize
+        (item & !u64::MAX.checked_shl(self.index_bits).unwrap_or(0)) as usize
     }
 
     /// The item of an index by one of its words, if there is such a word.
@@ -168,11 +167,6 @@ impl Order {
     /// What a word has beside its leading bits.
     pub fn beside_lead(&self, word: usize, index: usize) -> u64 {
         self.words[word].of(index) & ((1 << self.low(word)) - 1)
-    }
-
-    /// The order of two items with the same leading bits of a word, and the same words before it.
-    pub fn compare_same_lead(&self, word: usize, a: usize, b: usize) -> Ordering {
-        self.compare_from(if self.low(word) == 0 { word + 1 } else { word }, a, b)
     }
 
     /// The order of two items with the same words before one.
