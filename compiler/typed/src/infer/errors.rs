@@ -514,6 +514,8 @@ impl Checker<'_> {
                         d.help(BOX_EACH)
                     } else if rank == 0 && matches!(self.s.zonk_atom(&arg.expr.ty.atom), AtomTy::Tuple(_)) {
                         d.help(PAIR_ITEMS)
+                    } else if rank == 0 && op.name.as_str() == "replicate" {
+                        d.help("give a count for each item: (replicate (with-shape xs 10) xs)")
                     } else if rank == 0 {
                         d.help("put it in brackets to make a vector of one item")
                     } else if differ {
