@@ -66,7 +66,7 @@ fn made_along(table: &mono::Program, s: &Stmt, result: usize) -> Option<usize> {
             let last = space.last()?;
             let mut reads = Reads::new(table, space);
             reads.body(body);
-            let along = |axis: &Axis| reads.along.iter().filter(|v| **v == axis.var).count();
+            let along = |axis: &Axis| reads.along.iter().filter(|v| **v == Some(axis.var)).count();
             let cell = table.ty(s.pat[result]).rank() > space.len();
             let axis = match cell {
                 true => Some(last).filter(|a| along(a) > 0 && along(a) == reads.along.len()),
@@ -162,8 +162,8 @@ struct Reads<'t> {
     /// Arrays made inside, and what cells are of which array, from which indices on.
     own: FxHashSet<Var>,
     cells: FxHashMap<Var, (Var, Vec<Atom>)>,
-    /// For each read from outside that depends on a loop the loop of its last index.
-    along: Vec<Var>,
+    /// For each read from outside that depends on several loops the loop of its last index, if that is one.
+    along: Vec<Option<Var>>,
     /// The array that is looked for; where the innermost loop is among the indices of each read of it, unless several loops are
     /// that may go along it; whether it is wanted as a whole.
     of: Option<Var>,
@@ -250,10 +250,9 @@ impl<'t> Reads<'t> {
 
     fn read(&mut self, array: Var, at: &[Atom]) {
         let loops: Vec<Option<Var>> = at.iter().map(|a| self.loop_of(*a)).collect();
-        if !self.own.contains(&array)
-            && let Some(Some(last)) = loops.last()
-        {
-            self.along.push(*last);
+        // What depends on one loop alone is read in any order as well.
+        if !self.own.contains(&array) && loops.iter().flatten().count() > 1 {
+            self.along.push(loops.last().copied().flatten());
         }
         if Some(array) == self.of {
             let place = |l: &Var| loops.iter().position(|of| *of == Some(*l));

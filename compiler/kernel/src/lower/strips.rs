@@ -248,10 +248,12 @@ impl Plan {
             None => fits,
         };
         // More of a row at a time, and most where nothing has to be kept but what is given.
-        let vectors = match arrays.is_empty() && shape.functions == 0 {
+        let most = self.number(Field::StripVectors);
+        let vectors = match (arrays.is_empty(), shape.functions) {
             _ if !along => 1,
-            true => self.number(Field::StripVectors),
-            false => (self.number(Field::StripVectors) / 4).max(1),
+            (true, 0) => most,
+            (false, 0) => (most / 2).max(1),
+            _ => (most / 4).max(1),
         };
         let wide = schedule::lanes(shape.widest, vectors);
         let found = |cond| Beside { width, wide, arrays: !made.arrays.is_empty(), short, cond };

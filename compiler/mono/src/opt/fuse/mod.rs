@@ -132,7 +132,10 @@ impl Fuse<'_> {
         let mut open = body.stmts;
         open.reverse();
         while let Some(mut s) = open.pop() {
-            self.changed |= !self.rows.is_empty() && rows::read_rows(self.p, &mut s, &self.rows);
+            if !self.rows.is_empty() {
+                open.extend(rows::turn(self.p, &mut s, &self.rows));
+                self.changed |= rows::read_rows(self.p, &mut s, &self.rows);
+            }
             if let Some((map, k)) = self.chosen_read(&s.exp) {
                 self.inline(&map, k, s, &mut stmts, &mut open);
                 self.changed = true;

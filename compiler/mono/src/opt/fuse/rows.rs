@@ -20,6 +20,48 @@ use rustc_hash::FxHashMap;
 /// Arrays of rows that are read once, in the body at hand: the number of axes of their maps.
 pub(super) type Rows = FxHashMap<Var, usize>;
 
+/// Exchanges the axes of a nest that goes through rows across: then it has a row at a time. What gives the array as it was, from
+/// then on, comes after it.
+///
+/// ```text
+/// (let (%zs) (map ((%o %m) (%j %n)) (let (%f) (index %ys %j %o)) …))
+///
+/// (let (%ts) (map ((%j %n) (%o %m)) (let (%f) (index %ys %j %o)) …))
+/// (let (%zs) (view (permute 1 0) %ts))
+/// ```
+///
+/// As a view it costs nothing where it is read element by element, and a copy at the end where it is wanted as a whole.
+pub(super) fn turn(p: &mut Program, s: &mut Stmt, rows: &Rows) -> Option<Stmt> {
+    let ([v], Exp::Map { axes, body }) = (s.pat.as_slice(), &s.exp) else { return None };
+    let Ty { base, dims } = p.ty(*v).clone();
+    if axes.len() < 2 || dims.len() != axes.len() || site(body, rows, axes).is_some() {
+        return None;
+    }
+    let place = |a: &Atom| axes.iter().position(|x| *a == x.var.into());
+    let mut across = None;
+    body.for_each_stmt(&mut |s| {
+        if let Exp::Index { array, at } = &s.exp
+            && let Some(k) = rows.get(array).filter(|k| at.len() > **k)
+        {
+            let of: Option<Vec<usize>> = at[..*k].iter().map(place).collect();
+            across = across.take().or(of.filter(|of| (1..of.len()).all(|i| !of[..i].contains(&of[i]))));
+        }
+    });
+    let first = across?;
+    let order: Vec<usize> =
+        first.iter().copied().chain((0..axes.len()).filter(|k| !first.contains(k))).collect();
+    let ty = Ty { base, dims: order.iter().map(|k| dims[*k]).collect() };
+    let turned = p.fresh(p.vars[*v].name.clone().as_str(), ty);
+    let perm = (0..order.len()).filter_map(|k| order.iter().position(|o| *o == k)).collect();
+    let exp = Exp::View { view: View::Permute { perm }, array: turned };
+    let after = Stmt { pat: vec![*v], exp, prov: s.prov };
+    s.pat = vec![turned];
+    if let Exp::Map { axes, .. } = &mut s.exp {
+        *axes = order.iter().map(|k| axes[*k]).collect();
+    }
+    Some(after)
+}
+
 /// Takes the iteration `s` apart, or reads the row early in it; says whether it did.
 pub(super) fn read_rows(p: &mut Program, s: &mut Stmt, rows: &Rows) -> bool {
     let axes: Vec<Axis> = match &s.exp {
