@@ -71,7 +71,7 @@ fn made_along(table: &mono::Program, s: &Stmt, result: usize) -> Option<usize> {
             let axis = match cell {
                 true => Some(last).filter(|a| along(a) > 0 && along(a) == reads.along.len()),
                 // The points of such a space may be in any order.
-                false => space.iter().filter(|a| 2 * along(a) > reads.along.len()).last(),
+                false => space.iter().find(|a| 2 * along(a) > reads.along.len()),
             }?;
             (cell || s.pat.len() == 1).then(|| space.iter().position(|a| a.var == axis.var))?
         }
