@@ -20,7 +20,7 @@ pub fn can_predicate(block: &[Stmt]) -> bool {
                 // The lanes that are off may have a divisor that is none.
                 matches!(args[1], Atom::Const(c) if c.as_integer().is_some_and(|n| n > 0))
             }
-            Exp::Op(op, _) => !matches!(op, ScalarOp::Expt | ScalarOp::Gcd | ScalarOp::IntToChar),
+            Exp::Op(op, _) => !matches!(op, ScalarOp::Gcd | ScalarOp::IntToChar),
             Exp::Atom(_) | Exp::Cast(..) | Exp::Bits(_) | Exp::Load { .. } => true,
             Exp::Workers | Exp::Test(_) => false,
         },

@@ -75,10 +75,11 @@ fn made_along(table: &mono::Program, s: &Stmt, result: usize) -> Option<usize> {
             }?;
             (cell || s.pat.len() == 1).then(|| space.iter().position(|a| a.var == axis.var))?
         }
-        Exp::Branch { then, otherwise, .. } => [then, otherwise].into_iter().find_map(|b| {
-            let (k, r) = bound(b, result)?;
-            made_along(table, &b.stmts[k], r)
-        }),
+        // The version for many points.
+        Exp::Branch { then, .. } => {
+            let (k, r) = bound(then, result)?;
+            made_along(table, &then.stmts[k], r)
+        }
         _ => None,
     }
 }
