@@ -69,6 +69,7 @@ const LONG: usize = 64;
 /// Fuses maps into what reads their elements.
 pub fn fuse(p: &mut Program) {
     tidy::tidy(p);
+    let streams = crate::stream::streams(p);
     for _ in 0..ROUNDS {
         let (uses, load) = sites::uses(p);
         let body = std::mem::take(&mut p.body);
@@ -79,6 +80,7 @@ pub fn fuse(p: &mut Program) {
             load,
             copies: Copies::default(),
             rows: Rows::default(),
+            streams,
             changed: false,
         };
         let body = f.body(body);
@@ -101,6 +103,8 @@ struct Fuse<'p> {
     copies: Copies,
     /// Arrays of rows, bound in the body at hand, that are not chosen as they are.
     rows: Rows,
+    /// Whether the program goes along a stream, whose axis is to stay the first.
+    streams: bool,
     changed: bool,
 }
 
@@ -133,7 +137,9 @@ impl Fuse<'_> {
         open.reverse();
         while let Some(mut s) = open.pop() {
             if !self.rows.is_empty() {
-                open.extend(rows::turn(self.p, &mut s, &self.rows));
+                if !self.streams {
+                    open.extend(rows::turn(self.p, &mut s, &self.rows));
+                }
                 self.changed |= rows::read_rows(self.p, &mut s, &self.rows);
             }
             if let Some((map, k)) = self.chosen_read(&s.exp) {
