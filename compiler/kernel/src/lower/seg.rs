@@ -408,7 +408,14 @@ impl Plan {
                 (How::Lanes(width), How::Jam(self.number(Field::Jam) as u32))
             }
             Points::Transposed => {
-                let width = schedule::lanes(self.shape(leaf, last.var).widest, 1);
+                // A truth value is a bit in registers, and hundreds of vectors of bits to be exchanged take seconds to compile.
+                let bits = leaf
+                    .results
+                    .iter()
+                    .filter_map(|a| a.as_var())
+                    .any(|v| self.flat.vars[v].ty.base == BaseTy::Bool);
+                let widest = self.shape(leaf, last.var).widest;
+                let width = schedule::lanes(if bits { widest.max(2) } else { widest }, 1);
                 (How::Lanes(width), How::Jam(width))
             }
         };
