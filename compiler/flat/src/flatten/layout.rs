@@ -1,8 +1,8 @@
 //! Arrays lie in memory the way those who make them and those who read them go through them.
 //!
 //! A function that is applied to columns makes columns: they follow one another in its result, so that each is written at
-//! places far apart from its neighbour's, and who goes along the rows reads them so. If both sides gain, the axes follow one another in memory in
-//! another order ([`Seg::orders`]), and what exchanged them has nothing left to do:
+//! places far apart from its neighbour's, and who goes along the rows reads them so. If both sides gain, the axes follow one
+//! another in memory in another order ([`Seg::orders`]), and what exchanged them has nothing left to do:
 //!
 //! ```text
 //! (let (%a %k %n) (seg-map grid ((%i %k))                 (let (%a %n %k) (seg-map grid ((%i %k)) (axes (1 0))
@@ -94,11 +94,6 @@ fn bound(b: &Body, result: usize) -> Option<(usize, usize)> {
     Some((k, at(&b.stmts[k])?))
 }
 
-/// Whether an operator can make a result so that the axes are in another order.
-fn can_make(seg: &Seg) -> bool {
-    seg.level == Level::Grid && !seg.space.is_empty() && !matches!(seg.kind, SegKind::Red { .. })
-}
-
 /// Has a statement make a result in that order of its axes.
 fn make(table: &mut mono::Program, s: &mut Stmt, result: usize, order: &[usize]) {
     let v = s.pat[result];
@@ -128,12 +123,12 @@ fn make(table: &mut mono::Program, s: &mut Stmt, result: usize, order: &[usize])
     table.vars[v].ty = Ty { base, dims: exchanged(&dims) };
 }
 
+/// Whether a statement can make a result so that its axes are in another order.
 fn makes(s: &Stmt) -> bool {
     match &s.exp {
-        Exp::Seg(seg) => {
-            can_make(seg)
-                || s.pat.len() == 1 && seg.level == Level::Grid && matches!(seg.kind, SegKind::Red { .. })
-        }
+        // The results of a reduction have the axes of the space alone, which is one for all of them.
+        Exp::Seg(Seg { level: Level::Grid, kind: SegKind::Red { .. }, .. }) => s.pat.len() == 1,
+        Exp::Seg(seg) => seg.level == Level::Grid && !seg.space.is_empty(),
         Exp::Branch { .. } => true,
         _ => false,
     }

@@ -25,6 +25,12 @@
 //! | may run in lanes, in rounds of a loop that waits for itself | side by side up to `row.rounds` elements |
 //! | may run in lanes | side by side where it is shorter than a vector, else one after the other, it in lanes |
 //!
+//! Points that read neighbours in each row, and nothing across rows, as those of the columns of a matrix do, would read across
+//! rows one after the other: they run side by side however long the columns are, as far as what they keep themselves takes no
+//! more than `strip.along`. Of a row they then take several vectors at a time (`strip.vectors`), where there are points for
+//! many of these (`strip.wide`): the more that is read and written in one stretch, the better, but what each point keeps, and
+//! what a function takes to compute, is wanted in registers for all of them.
+//!
 //! Of points inside points, the innermost run side by side: they need least memory.
 
 use super::build::Emit;

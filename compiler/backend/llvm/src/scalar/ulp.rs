@@ -6,8 +6,8 @@ use remc_base::scalar::{BaseTy, Scalar};
 /// The greatest [`ulp_distance`] between the compiled operator and [`remc_base::ops::apply`], for operands
 /// of the given types. 0 means the same bits, but for the payload of a NaN.
 ///
-/// The interpreter rounds the portable `libm`'s `f64` once; compiled code calls the host's library in the
-/// operand's own precision, or has its own polynomial (`exp`, `log`, `sin`, …). `expt` differs only for exponents that
+/// The interpreter rounds the portable `libm`'s `f64` once; compiled code has its own polynomials, and calls the host's
+/// library for the sines of large numbers and for powers whose exponent is out of all proportion. `expt` differs only for exponents that
 /// are not integral, whose power is a logarithm and an exponential.
 pub fn ulp_bound(op: ScalarOp, tys: &[BaseTy]) -> u64 {
     use ScalarOp::*;
