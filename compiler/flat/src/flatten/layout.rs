@@ -155,6 +155,8 @@ struct Reads<'t> {
     points: usize,
     /// Numbers that are a loop's but for what is added.
     linear: FxHashMap<Var, Var>,
+    /// Numbers that depend on loops in another way, or on others as well.
+    mixed: FxHashSet<Var>,
     /// Arrays made inside, and what cells are of which array, from which indices on.
     own: FxHashSet<Var>,
     cells: FxHashMap<Var, (Var, Vec<Atom>)>,
@@ -175,6 +177,7 @@ impl<'t> Reads<'t> {
             points: loops.len(),
             linear: loops.iter().map(|v| (*v, *v)).collect(),
             loops,
+            mixed: FxHashSet::default(),
             own: FxHashSet::default(),
             cells: FxHashMap::default(),
             along: Vec::new(),
@@ -241,13 +244,23 @@ impl<'t> Reads<'t> {
             (Select, [_, a, b]) => self.loop_of(*a).filter(|l| self.loop_of(*b) == Some(*l)),
             _ => None,
         };
+        let (mut depends, mut others) = (false, false);
+        for a in args.iter().filter_map(|a| a.as_var()) {
+            depends |= self.linear.contains_key(&a);
+            others |= self.mixed.contains(&a);
+        }
+        if others || depends && of.is_none() {
+            self.mixed.insert(v);
+        }
         self.linear.extend(of.map(|l| (v, l)));
     }
 
     fn read(&mut self, array: Var, at: &[Atom]) {
         let loops: Vec<Option<Var>> = at.iter().map(|a| self.loop_of(*a)).collect();
         // What depends on one loop alone is read in any order as well.
-        if !self.own.contains(&array) && loops.iter().flatten().count() > 1 {
+        let last = at.last().and_then(|a| a.as_var());
+        let reshaped = last.is_some_and(|v| self.linear.contains_key(&v) && self.mixed.contains(&v));
+        if !self.own.contains(&array) && (reshaped || loops.iter().flatten().count() > 1) {
             self.along.push(loops.last().copied().flatten());
         }
         if Some(array) == self.of {
