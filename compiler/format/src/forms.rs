@@ -71,7 +71,7 @@ pub(crate) enum Kind {
     ValueBindings,
     /// `[d e]`
     Pair,
-    /// `e (x i …)`
+    /// `e (x i …) …`
     Unbox,
 }
 
@@ -159,11 +159,23 @@ pub(crate) struct State {
     after_colon: bool,
     /// The parts after `do`.
     done: Option<u32>,
+    /// Of an `unbox`: how many parts are its keyword, boxes and their names.
+    opened: u32,
 }
 
 impl State {
     pub fn new(form: Form) -> State {
-        State { form, count: 0, after_colon: false, done: None }
+        State { form, count: 0, after_colon: false, done: None, opened: 3 }
+    }
+
+    /// Whether the next part may be boxes beside others, if names and a body come behind it.
+    pub fn may_open(&self) -> bool {
+        self.form == Form::Body(Kind::Unbox) && self.count == self.opened
+    }
+
+    /// The next part is boxes beside others.
+    pub fn opens_more(&mut self) {
+        self.opened += 2;
     }
 
     /// The rule for the next part, which begins with `name` or, if it is in brackets, does not.
@@ -243,7 +255,9 @@ impl State {
             Form::Cond => Rule::must(Argument(2)),
             Form::Constant if i > 1 => Rule::may(Open(2)).stays(Stays::Long),
             Form::Define | Form::Constant => SAME,
-            Form::Body(Kind::Unbox) if i == 2 => Rule::may(Open(4)),
+            // Boxes below the first ones, their names behind them.
+            Form::Body(Kind::Unbox) if i % 2 == 1 && (3..self.opened).contains(&i) => Rule::may(Open(7)),
+            Form::Body(Kind::Unbox) if i % 2 == 0 && i < self.opened => Rule::may(Open(4)),
             Form::Body(_) if i > 1 => Rule::must(Open(2)),
             Form::Body(_) => SAME,
             Form::Array if i == 2 => Rule::must(Open(2)).spreads(),
@@ -315,9 +329,8 @@ impl State {
         let i = self.count.saturating_sub(1);
         match (self.form, i) {
             (Form::Body(Kind::Head), 1) | (Form::Function, 0) => Form::Head,
-            (Form::Body(Kind::Names) | Form::Arrow | Form::Boxes, 1) | (Form::Body(Kind::Unbox), 2) => {
-                Form::Data
-            }
+            (Form::Body(Kind::Names) | Form::Arrow | Form::Boxes, 1) => Form::Data,
+            (Form::Body(Kind::Unbox), i) if i > 0 && i % 2 == 0 && i < self.opened => Form::Data,
             (Form::Body(Kind::Bindings) | Form::Loop, 1) => Form::Bindings,
             (Form::Body(Kind::ValueBindings), 1) => Form::ValueBindings,
             (Form::Body(Kind::Pair), 1) => Form::Pair,

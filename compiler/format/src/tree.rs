@@ -331,6 +331,24 @@ impl<'t> Builder<'t> {
         self.tree.toks.get(behind).is_none_or(|t| matches!(t.kind, Kind::Close | Kind::End))
     }
 
+    /// Whether names in parentheses come behind the part that begins here, and at least one part behind them, as in
+    /// `(unbox … e (x i …) body)`.
+    fn is_named(&self, t: u32) -> bool {
+        let kind = |t: u32| self.tree.toks.get(t as usize).map(|t| t.kind);
+        let open = |t: u32| matches!(kind(t), Some(Kind::Open(Bracket::Round)));
+        let behind = if matches!(kind(t), Some(Kind::Open(_))) { self.closes[t as usize] + 1 } else { t + 1 };
+        let define = |t: u32| open(t) && self.name(t + 1).is_some_and(|n| n == "define");
+        if define(t) || define(behind) || !open(behind) || self.is_last(behind) {
+            return false;
+        }
+        let mut names = behind + 1..self.closes[behind as usize];
+        !names.is_empty() && names.all(|t| self.name(t).is_some())
+    }
+
+    fn name(&self, t: u32) -> Option<&str> {
+        self.names.get(t as usize)?.as_ref().map(remc_base::Name::as_str)
+    }
+
     /// The comments before a token, as if they were on its line. Gives their width.
     fn count_comments(&mut self, t: u32) -> u32 {
         let tok = &self.tree.toks[t as usize];
@@ -343,9 +361,15 @@ impl<'t> Builder<'t> {
 
     fn begin(&mut self, t: u32, kind: Kind) {
         self.count_comments(t);
+        let more = self.open.last().is_some_and(|open| {
+            open.commented == 0 && self.tree.lists[open.list as usize].state.may_open() && self.is_named(t)
+        });
         let Some(open) = self.open.last_mut() else { return };
         let tok = &self.tree.toks[t as usize];
         let list = &mut self.tree.lists[open.list as usize];
+        if more {
+            list.state.opens_more();
+        }
         let commented = open.commented > 0;
         if commented {
             open.commented -= 1;

@@ -364,11 +364,19 @@ impl Walk {
                     self.expr(value);
                 }
             }
-            ExprKind::Unbox { boxes, value, indices, body } => {
-                self.expr(boxes);
+            ExprKind::Unbox { opened, body } => {
+                self.exprs(opened.iter().map(|o| &o.boxes));
                 self.scoped(e.id, |w| {
-                    w.bind(value.id, &value.name, Sort::Value, &[body.id]);
-                    indices.iter().for_each(|i| w.bind(i.id, &i.name, Sort::Index, &[body.id]));
+                    for (k, o) in opened.iter().enumerate() {
+                        w.bind(o.value.id, &o.value.name, Sort::Value, &[body.id]);
+                        for i in &o.indices {
+                            let named = |p: &&Ident| p.name == i.name && i.name.as_str() != "_";
+                            match opened[..k].iter().flat_map(|o| &o.indices).find(named) {
+                                Some(_) => w.mention(i.id, &i.name, Sort::Index),
+                                None => w.bind(i.id, &i.name, Sort::Index, &[body.id]),
+                            }
+                        }
+                    }
                     w.expr(body);
                 });
             }

@@ -30,6 +30,15 @@ impl Types {
 
     fn bind(&mut self, owner: NodeId, local: &Local) {
         self.locals.entry((owner, local.name.clone())).or_insert_with(|| local.ty.clone());
+        self.bind_anywhere(local);
+    }
+
+    fn bind_inside(&mut self, owner: NodeId, local: &Local) {
+        self.locals.insert((owner, local.name.clone()), local.ty.clone());
+        self.bind_anywhere(local);
+    }
+
+    fn bind_anywhere(&mut self, local: &Local) {
         let same = self.named.entry(local.name.clone()).or_insert_with(|| Some(local.ty.clone()));
         if same.as_ref() != Some(&local.ty) {
             *same = None;
@@ -51,7 +60,9 @@ pub fn types<'db>(db: &'db dyn Db, def: Def<'db>) -> Option<Arc<Types>> {
                 found.frames.entry(e.node).or_insert_with(|| frame.clone());
             }
             ExprKind::Lam { params, .. } => params.iter().for_each(|p| found.bind(e.node, p)),
-            ExprKind::Let { local, .. } | ExprKind::Unbox { local, .. } => found.bind(e.node, local),
+            ExprKind::Let { local, .. } => found.bind(e.node, local),
+            // Side by side, the boxes of a cell have the names of what is in them.
+            ExprKind::Unbox { local, .. } => found.bind_inside(e.node, local),
             ExprKind::Loop { locals, .. } => locals.iter().for_each(|(l, _)| found.bind(e.node, l)),
             _ => {}
         }

@@ -139,6 +139,15 @@ impl Expr {
     }
 }
 
+/// `e (x i …)` of an `unbox`: boxes, a name for the contents of one, and names for what it hides. An index that was
+/// named by one before it has to be the same in both.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Opened {
+    pub boxes: Expr,
+    pub value: Ident,
+    pub indices: Vec<Ident>,
+}
+
 /// One binding of a `let`, or a `define` inside a body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Binding {
@@ -260,11 +269,9 @@ pub enum ExprKind {
         dims: Vec<IndexExpr>,
         rows: Vec<(Vec<IndexExpr>, Expr)>,
     },
-    /// `(unbox e (x i …) body)`
+    /// `(unbox e (x i …) … body)`: one box at a time, of several arrays of them side by side.
     Unbox {
-        boxes: Expr,
-        value: Ident,
-        indices: Vec<Ident>,
+        opened: Vec<Opened>,
         body: Expr,
     },
     /// `(lift [d e] body)`; `(lift-int [d e] body)` (`natural: false`) lets `d` be negative until it

@@ -49,7 +49,7 @@ forms! {
     "cond" Expression "(cond (condition e) … (else e))"
     "box" Expression "(box ((i index) …) τ e)` or `(box e)"
     "boxes" Expression "(boxes (i …) τ [d …] ((index …) e) …)"
-    "unbox" Expression "(unbox e (x i …) body)"
+    "unbox" Expression "(unbox e (x i …) … body)"
     "lift" Expression "(lift [d e] body)"
     "lift-int" Expression "(lift-int [d e] body)"
     "values" Expression "(values e …)"

@@ -210,11 +210,12 @@ impl Walk {
                     self.expr(value);
                 }
             }
-            ExprKind::Unbox { boxes, value, indices, body } => {
-                self.expr(boxes);
+            ExprKind::Unbox { opened, body } => {
+                self.exprs(opened.iter().map(|o| &o.boxes));
                 self.scoped(|w| {
-                    w.bind([value.name.clone()]);
-                    w.bind(indices.iter().map(|i| i.name.clone()));
+                    for o in opened {
+                        w.bind([&o.value].into_iter().chain(&o.indices).map(|i| i.name.clone()));
+                    }
                     w.expr(body);
                 });
             }

@@ -182,7 +182,7 @@ impl Lowering<'_> {
             ("box", [value]) => ExprKind::BoxInfer(self.expr(value)),
             ("box", [witnesses, ty, value]) => self.boxed(form, witnesses, ty, value),
             ("boxes", [params, ty, dims, rows @ ..]) => self.boxes(form, params, ty, dims, rows),
-            ("unbox", [boxes, names, rest @ ..]) => self.unbox(form, whole, boxes, names, rest),
+            ("unbox", parts) => self.unbox(form, whole, parts),
             ("lift" | "lift-int", [binding, rest @ ..]) => match binding.group() {
                 Some([index, value]) => {
                     let name = self.binder(index, "an index").unwrap_or_else(missing_name);
@@ -434,19 +434,38 @@ impl Lowering<'_> {
         ExprKind::Boxes { params, ty, dims, rows: out }
     }
 
-    fn unbox(&mut self, form: &Form, whole: Span, boxes: &Sexpr, names: &Sexpr, rest: &[Sexpr]) -> ExprKind {
-        let Some([value, indices @ ..]) = names.group() else {
-            return self.no_group(
-                form,
-                names,
-                "names in parentheses, `(x i …)`: the contents, then the indices",
-            );
-        };
-        let boxes = self.expr(boxes);
-        let value = self.bound(value, "the contents");
-        let indices: Vec<_> = indices.iter().map(|i| self.index_name(i)).collect();
-        self.distinct(indices.iter().chain([&value]).map(|i| (&i.name, i.id)));
-        ExprKind::Unbox { boxes, value, indices, body: self.body(form, whole, rest) }
+    fn unbox(&mut self, form: &Form, whole: Span, parts: &[Sexpr]) -> ExprKind {
+        let mut opened = Vec::new();
+        let mut parts = parts;
+        while let [boxes, names, rest @ ..] = parts {
+            // A body has one expression, at its end: another one behind names in parentheses is of boxes, too.
+            let of_body = boxes.head() == Some("define") || rest.is_empty() || names.head() == Some("define");
+            if !opened.is_empty() && (of_body || !is_of_names(names)) {
+                break;
+            }
+            let Some([value, indices @ ..]) = names.group() else {
+                return self.no_group(
+                    form,
+                    names,
+                    "names in parentheses, `(x i …)`: the contents, then the indices",
+                );
+            };
+            let boxes = self.expr(boxes);
+            let value = self.bound(value, "the contents");
+            let indices: Vec<_> = indices.iter().map(|i| self.index_name(i)).collect();
+            opened.push(Opened { boxes, value, indices });
+            parts = rest;
+        }
+        // An index may be that of another one's boxes again, but no name means two things.
+        let mut known: Vec<(&Name, NodeId)> = Vec::new();
+        for one in &opened {
+            let again = |i: &&Ident| !known.iter().any(|(n, _)| **n == i.name);
+            let fresh: Vec<_> = one.indices.iter().filter(again).map(|i| (&i.name, i.id)).collect();
+            known.extend(fresh);
+            self.distinct(one.indices.iter().map(|i| (&i.name, i.id)));
+        }
+        self.distinct(known.into_iter().chain(opened.iter().map(|o| (&o.value.name, o.value.id))));
+        ExprKind::Unbox { opened, body: self.body(form, whole, parts) }
     }
 
     fn let_values(&mut self, form: &Form, whole: Span, bindings: &Sexpr, rest: &[Sexpr]) -> ExprKind {
@@ -498,4 +517,9 @@ impl Lowering<'_> {
         let cond = self.expr(cond);
         ExprKind::Loop { bindings, cond, body: self.body(form, whole, body) }
     }
+}
+
+/// `(x i …)`
+fn is_of_names(s: &Sexpr) -> bool {
+    matches!(&s.kind, SexprKind::List(parts) if !parts.is_empty() && parts.iter().all(|p| p.as_name().is_some()))
 }

@@ -142,10 +142,12 @@ pub fn expr(e: &Expr) -> String {
                 .into_iter()
                 .chain(rows.iter().map(|(i, e)| format!("({} {})", seq(i, index), expr(e)))),
         ),
-        ExprKind::Unbox { boxes, value, indices, body } => list(
-            "unbox",
-            [expr(boxes), value.name.to_string(), seq(indices, |i| i.name.to_string()), expr(body)],
-        ),
+        ExprKind::Unbox { opened, body } => {
+            let parts = opened.iter().flat_map(|o| {
+                [expr(&o.boxes), o.value.name.to_string(), seq(&o.indices, |i| i.name.to_string())]
+            });
+            list("unbox", parts.chain([expr(body)]))
+        }
         ExprKind::Lift { index, value, natural, body } => list(
             if *natural { "lift" } else { "lift-int" },
             [index.name.to_string(), expr(value), expr(body)],

@@ -136,7 +136,7 @@ impl Checker<'_> {
     }
 
     /// A box that hides the dims among the first `count` items of an array's shape.
-    fn box_dims(&mut self, value: Expr, count: usize, node: NodeId) -> Check<Typed> {
+    pub(super) fn box_dims(&mut self, value: Expr, count: usize, node: NodeId) -> Check<Typed> {
         let ty = self.s.zonk(&value.ty);
         let mut params = Vec::new();
         let mut witnesses = Vec::new();
@@ -203,108 +203,5 @@ impl Checker<'_> {
         let ty = ArrTy::new(AtomTy::sigma(sigma.params, sigma.body), dims.clone());
         let dims = dims.dims().unwrap_or_default();
         Ok(Typed::new(Expr::new(ExprKind::Frame { dims, elems }, ty, node)))
-    }
-
-    pub(super) fn infer_unbox(
-        &mut self,
-        node: NodeId,
-        boxes: &ast::Expr,
-        value: &ast::Ident,
-        indices: &[ast::Ident],
-        body: &ast::Expr,
-    ) -> Check<Typed> {
-        let mut t = self.demanding(false, |c| c.infer(boxes, None))?.expr;
-        let mut ty = self.s.zonk(&t.ty);
-        // An array of exact shape is boxed first.
-        let dims = ty.shape.dims().map(|d| d.len());
-        // What `iota` counts is an array, of whatever numbers.
-        let counted = matches!(&*t.kind, ir::ExprKind::Cast(_));
-        let may_be_boxes = matches!(ty.atom, AtomTy::Sigma(_) | AtomTy::Meta(_)) && !counted;
-        if !may_be_boxes
-            && let Some(rank) = dims
-            && rank >= indices.len()
-            && rank > 0
-            && indices.iter().all(|i| !i.name.is_at())
-        {
-            t = self.box_dims(t, indices.len(), node)?.expr;
-            ty = self.s.zonk(&t.ty);
-        }
-        let AtomTy::Sigma(sigma) = &ty.atom else {
-            let shown = self.show(&ty);
-            if matches!(ty.atom, AtomTy::Meta(_)) && self.s.class_of(&ty.atom).is_none() {
-                return self.fail(
-                    Diagnostic::error(codes::NOT_A_BOX, "nothing says what boxes these are")
-                        .primary(Loc::Node(boxes.id), format!("has type `{shown}`, of any elements"))
-                        .help(
-                            "write the type of the parameter: [b (Σ (n) [int n])] of a box of numbers, \
-                             [b [(Σ (n) [int n]) k]] of a vector of them",
-                        ),
-                );
-            }
-            return self.fail(
-                Diagnostic::error(codes::NOT_A_BOX, "unbox opens boxes; this is none")
-                    .primary(Loc::Node(boxes.id), format!("has type `{shown}`"))
-                    .help("use the value as it is, or box it: (box ((n 3)) [int n] e)"),
-            );
-        };
-        if sigma.params.len() != indices.len() {
-            let shown = self.show(&ty);
-            return self.fail(
-                Diagnostic::error(
-                    codes::NOT_A_BOX,
-                    format!("the box hides {} indices, {} are named", sigma.params.len(), indices.len()),
-                )
-                .primary(Loc::Node(value.id), "names the contents, then one name for each hidden index")
-                .secondary(Loc::Node(boxes.id), format!("has type `{shown}`"))
-                .help(format!(
-                    "name what it hides: (unbox … ({} {}) …)",
-                    value.name,
-                    sigma.params.iter().map(|p| p.name.to_string()).collect::<Vec<_>>().join(" ")
-                )),
-            );
-        }
-        for (p, i) in sigma.params.iter().zip(indices) {
-            if (p.sort == Sort::Shape) != i.name.is_at() {
-                return self.fail(
-                    Diagnostic::error(
-                        codes::NOT_A_BOX,
-                        format!(
-                            "`{}` names a {}",
-                            i.name,
-                            if p.sort == Sort::Shape {
-                                "shape, so it is written with @"
-                            } else {
-                                "dim, so it is written without @"
-                            }
-                        ),
-                    )
-                    .primary(Loc::Node(i.id), "wrong kind of name"),
-                );
-            }
-        }
-        self.deeper(|c| {
-            let mut s = Subst::new();
-            let opened: Vec<_> = sigma
-                .params
-                .iter()
-                .zip(indices)
-                .map(|(p, i)| {
-                    let w = c.bind_index_name(&i.name, c.s.depth);
-                    s.bind_index(p, w.clone().into());
-                    c.comes_from(&w, Loc::Node(i.id), "is bound here");
-                    w
-                })
-                .collect();
-            let var = c.new_local(&value.name, s.arr(&sigma.body), None);
-            c.bind_local(&value.name, var);
-            let body = c.behind_barrier(|c| Ok(c.infer(body, None)?.expr))?;
-            let body = c.close_local(var, body)?;
-            c.opens_twice((boxes, value, indices), sigma, &ty.shape, (var, &opened, &body))?;
-            let body = c.rebox(body, &opened)?;
-            let ty = body.ty.lifted(&ty.shape);
-            let local = c.local(var).local.clone();
-            Ok(Typed::new(Expr::new(ExprKind::Unbox { boxes: t, indices: opened, local, body }, ty, node)))
-        })
-        .and_then(|t| self.leave(t))
     }
 }

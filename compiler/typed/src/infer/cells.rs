@@ -82,7 +82,7 @@ impl Checker<'_> {
         }
     }
 
-    fn cut_at_rank(&mut self, name: &Name, mut arg: Typed, rank: u32, at: NodeId) -> Check<Cut> {
+    pub(super) fn cut_at_rank(&mut self, name: &Name, mut arg: Typed, rank: u32, at: NodeId) -> Check<Cut> {
         if self.scalar_box(&arg.expr).is_some() && rank > 0 {
             arg = Typed::new(self.open_box(arg.expr));
         }

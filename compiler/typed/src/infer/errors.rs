@@ -332,13 +332,28 @@ impl Checker<'_> {
         }
     }
 
-    /// How boxes are opened, or given to a function as they are.
-    pub(super) fn opened(&mut self, boxes: &Expr) -> String {
-        let name = match &*boxes.kind {
-            crate::ir::ExprKind::Var(v) => self.local(*v).local.name.to_string(),
-            crate::ir::ExprKind::Global(g) => g.name.to_string(),
-            _ => "boxes".to_owned(),
+    /// How boxes are opened, or given to a function as they are; of several arguments side by side.
+    pub(super) fn opened(&mut self, boxes: &Expr, op: &Operator, slots: &[Slot]) -> String {
+        let name_of = |e: &Expr| match &*e.kind {
+            crate::ir::ExprKind::Var(v) => Some(self.local(*v).local.name.to_string()),
+            crate::ir::ExprKind::Global(g) => Some(g.name.to_string()),
+            _ => None,
         };
+        let name = name_of(boxes).unwrap_or("boxes".to_owned());
+        let given: Option<Vec<&Expr>> = slots.iter().map(|s| Some(&s.arg.as_ref()?.expr)).collect();
+        let given = given.unwrap_or_default();
+        let names: Option<Vec<_>> = given.iter().map(|e| name_of(e)).collect();
+        if let Some(names) = names
+            && names.len() > 1
+            && given.iter().all(|e| self.is_boxes(&self.s.zonk(&e.ty)))
+        {
+            let items: Vec<_> = ["x", "y", "z"].into_iter().filter(|x| !names.iter().any(|n| n == x)).collect();
+            if items.len() >= names.len() {
+                let opened: Vec<_> = names.iter().zip(&items).map(|(n, x)| format!("{n} ({x} n)")).collect();
+                let (opened, items) = (opened.join(" "), items[..names.len()].join(" "));
+                return format!("open them side by side: (unbox {opened} ({} {items}))", Self::written(op));
+            }
+        }
         let atom = self.s.zonk(&boxes.ty).atom;
         let (item, one) = (if name == "x" { "y" } else { "x" }, self.show_atom(&atom));
         format!(
@@ -364,7 +379,7 @@ impl Checker<'_> {
             Mismatch::Class(..) if self.is_boxes(&have) => {
                 let shown = self.show(&have);
                 let message = format!("{which} has to be an array of numbers; this is an array of boxes");
-                let help = self.opened(&arg.expr);
+                let help = self.opened(&arg.expr, op, slots);
                 return self.fail_application(
                     Diagnostic::error(codes::BOXED, message)
                         .primary(at, format!("has type `{shown}`"))
@@ -403,7 +418,7 @@ impl Checker<'_> {
         }
         if matches!(have.atom, AtomTy::Sigma(_)) {
             d.code = codes::BOXED;
-            d = d.help(self.opened(&arg.expr));
+            d = d.help(self.opened(&arg.expr, op, slots));
         } else if let (AtomTy::Base(a), AtomTy::Base(b)) =
             (self.readable_default(&have.atom), &self.readable_default(&param))
         {

@@ -112,7 +112,7 @@ impl Checker<'_> {
             A::Box { witnesses, ty, value } => self.infer_box(node, witnesses, ty, value),
             A::BoxInfer(value) => self.infer_box_by_context(node, value, expected),
             A::Boxes { params, ty, dims, rows } => self.infer_boxes(node, params, ty, dims, rows),
-            A::Unbox { boxes, value, indices, body } => self.infer_unbox(node, boxes, value, indices, body),
+            A::Unbox { opened, body } => self.infer_unbox(node, opened, body),
             A::Lift { index, value, natural, body } => {
                 let t = self.demanding(false, |c| c.infer(value, None))?;
                 let shaped = index.name.is_at();

@@ -34,6 +34,7 @@ mod remedy;
 pub mod solver;
 mod twice;
 mod types;
+mod unbox;
 mod undecided;
 mod uses;
 mod values;

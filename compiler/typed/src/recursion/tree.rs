@@ -348,7 +348,7 @@ impl<'a> Body<'a> {
             ExprKind::Loop { bindings, cond, body } => {
                 bindings.iter().map(|b| &b.value).chain([cond, body]).collect()
             }
-            ExprKind::Unbox { boxes, body, .. } => vec![boxes, body],
+            ExprKind::Unbox { opened, body } => opened.iter().map(|o| &o.boxes).chain([body]).collect(),
             ExprKind::Lift { value, body, .. } => vec![value, body],
             _ => children(e),
         };

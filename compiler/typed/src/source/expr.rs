@@ -55,6 +55,9 @@ impl Printer<'_> {
                 form("Iλ", 1, vec![parens(1, params), p.expr(body)])
             }),
             ExprKind::App { func, args, .. } => {
+                if let Some(doc) = self.side_by_side(func, args) {
+                    return doc;
+                }
                 let mut items = vec![self.expr(func)];
                 items.extend(args.iter().map(|a| self.expr(&a.expr)));
                 parens(1, items)
@@ -268,7 +271,7 @@ impl Printer<'_> {
 
     // ---- boxes and indices -----------------------------------------------------------------------
 
-    fn boxed(&mut self, witnesses: &[Index], value: &Expr, ty: &ArrTy) -> Doc {
+    pub(super) fn boxed(&mut self, witnesses: &[Index], value: &Expr, ty: &ArrTy) -> Doc {
         let witnesses: Vec<_> = witnesses.iter().map(|i| self.index(i)).collect();
         let AtomTy::Sigma(q) = &ty.atom else {
             return form("box", 1, vec![self.expr(value)]);

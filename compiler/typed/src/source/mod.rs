@@ -28,6 +28,7 @@ mod literal;
 mod names;
 mod scheme;
 mod types;
+mod unbox;
 
 use crate::ir::*;
 use crate::scheme::Scheme;

@@ -119,9 +119,10 @@ impl Maker {
                 sigma.opened(&dims)
             }
         };
+        let mut bound = vec![(v.clone(), inside, part.info)];
+        let beside = if self.rng.one_in(4) { self.beside(&part, &names, &mut bound) } else { Beside::Nothing };
         let mark = self.sizes.len();
         self.sizes.extend(names.iter().map(|w| (w.clone(), most)));
-        let bound = vec![(v.clone(), inside, part.info)];
         self.rows += 1;
         let mut body = self.repeated(count, |m| m.with(bound, |m| m.body(&result)));
         self.rows -= 1;
@@ -133,8 +134,37 @@ impl Maker {
         {
             body = Term::new(ty.shaped([]), info, boxed(sigma, &names, "§"), vec![body]);
         }
-        let template = format!("(unbox § ({v} {}) §)", names.join(" "));
-        Some(Term::new(ty.clone(), info, template, vec![part, body]))
+        let opened = format!("({v} {})", names.join(" "));
+        Some(match beside {
+            Beside::Nothing => {
+                Term::new(ty.clone(), info, format!("(unbox § {opened} §)"), vec![part, body])
+            }
+            Beside::Same(again) => {
+                let b = self.fresh("b");
+                let template = format!("(let (({b} §)) (unbox {b} {opened} {b} {again} §))");
+                Term::new(ty.clone(), info, template, vec![part, body])
+            }
+            Beside::Items(c, items) => {
+                let template = format!("(unbox § {opened} § ({c}) §)");
+                Term::new(ty.clone(), info, template, vec![part, items, body])
+            }
+        })
+    }
+
+    /// What is opened side by side with boxes, of which the names of sizes are given: the same boxes once more, whose sizes
+    /// are equal, or an array with an item for each box.
+    fn beside(&mut self, part: &Term, names: &[String], bound: &mut Vec<(String, Ty, Info)>) -> Beside {
+        let Some(sigma) = part.ty.boxed.as_ref().filter(|s| s.is_vector()) else { return Beside::Nothing };
+        let c = self.fresh("c");
+        if self.rng.one_in(2) {
+            let dims: Vec<Dim> = names.iter().map(|w| Dim::Var(w.clone())).collect();
+            bound.push((c.clone(), sigma.opened(&dims), part.info));
+            return Beside::Same(format!("({c} {})", names.join(" ")));
+        }
+        let atom = self.atom();
+        let items = self.expr(&Ty::new(atom, part.ty.dims.clone()));
+        bound.push((c.clone(), Ty::new(atom, []), items.info));
+        Beside::Items(c, items)
     }
 
     /// A body: often something is made along the opened size, or it is reduced.
@@ -209,6 +239,14 @@ impl Maker {
             }
         }
     }
+}
+
+/// What is opened beside boxes.
+enum Beside {
+    Nothing,
+    /// The same boxes, by these names.
+    Same(String),
+    Items(String, Term),
 }
 
 /// A body for each box, whose result does not mention what was opened: numbers, or a box of its own.
