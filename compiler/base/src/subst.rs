@@ -133,9 +133,15 @@ impl Subst {
     }
 }
 
-/// Renames every bound variable of `t` by `next`, which gives new ids.
+/// Renames every bound variable of `t` by `next`, which gives new ids. They may be ids that `t` itself has for bound
+/// variables: what is inside a binder is renamed once, by all the binders around it.
 pub fn freshen(t: &ArrTy, next: &mut dyn FnMut() -> u32) -> ArrTy {
-    ArrTy { atom: freshen_atom(&t.atom, next), shape: t.shape.clone() }
+    freshen_in(t, &Subst::new(), next)
+}
+
+/// The same inside binders, whose new names `outer` has.
+fn freshen_in(t: &ArrTy, outer: &Subst, next: &mut dyn FnMut() -> u32) -> ArrTy {
+    ArrTy { atom: freshen_atom(&t.atom, outer, next), shape: outer.shape(&t.shape) }
 }
 
 fn freshen_ivars(params: &[IVar], s: &mut Subst, next: &mut dyn FnMut() -> u32) -> Vec<IVar> {
@@ -149,14 +155,15 @@ fn freshen_ivars(params: &[IVar], s: &mut Subst, next: &mut dyn FnMut() -> u32) 
         .collect()
 }
 
-fn freshen_atom(t: &AtomTy, next: &mut dyn FnMut() -> u32) -> AtomTy {
+fn freshen_atom(t: &AtomTy, outer: &Subst, next: &mut dyn FnMut() -> u32) -> AtomTy {
     match t {
-        AtomTy::Base(_) | AtomTy::Meta(_) | AtomTy::Var(_) => t.clone(),
+        AtomTy::Base(_) | AtomTy::Meta(_) | AtomTy::Var(_) => outer.atom(t),
         AtomTy::Fn(f) => {
-            AtomTy::func(f.params.iter().map(|p| freshen(p, next)).collect(), freshen(&f.ret, next))
+            let params = f.params.iter().map(|p| freshen_in(p, outer, next)).collect();
+            AtomTy::func(params, freshen_in(&f.ret, outer, next))
         }
         AtomTy::Forall(q) => {
-            let mut s = Subst::new();
+            let mut s = outer.clone();
             let params = q
                 .params
                 .iter()
@@ -171,25 +178,22 @@ fn freshen_atom(t: &AtomTy, next: &mut dyn FnMut() -> u32) -> AtomTy {
                     TParam { var, shape, class: p.class }
                 })
                 .collect();
-            let body = freshen(&s.arr(&q.body), next);
-            AtomTy::Forall(Arc::new(ForallTy { params, body }))
+            AtomTy::Forall(Arc::new(ForallTy { params, body: freshen_in(&q.body, &s, next) }))
         }
         AtomTy::Pi(q) => {
-            let mut s = Subst::new();
+            let mut s = outer.clone();
             let params = freshen_ivars(&q.params, &mut s, next);
-            let body = freshen(&s.arr(&q.body), next);
-            AtomTy::Pi(Arc::new(PiTy { params, body }))
+            AtomTy::Pi(Arc::new(PiTy { params, body: freshen_in(&q.body, &s, next) }))
         }
         AtomTy::Sigma(q) => {
-            let mut s = Subst::new();
+            let mut s = outer.clone();
             let params = freshen_ivars(&q.params, &mut s, next);
-            let body = freshen(&s.arr(&q.body), next);
-            AtomTy::Sigma(Arc::new(SigmaTy { params, body }))
+            AtomTy::Sigma(Arc::new(SigmaTy { params, body: freshen_in(&q.body, &s, next) }))
         }
         AtomTy::Tuple(q) => {
-            AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), freshen(t, next))).collect())
+            AtomTy::tuple(q.fields.iter().map(|(l, t)| (l.clone(), freshen_in(t, outer, next))).collect())
         }
-        AtomTy::Quot(q) => AtomTy::quot(freshen_atom(q, next)),
+        AtomTy::Quot(q) => AtomTy::quot(freshen_atom(q, outer, next)),
     }
 }
 
@@ -222,4 +226,31 @@ pub fn alpha_eq(a: &ArrTy, b: &ArrTy) -> bool {
         })
     };
     renumber(a) == renumber(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Name;
+
+    /// `(Π (k) (→ ([int k]) (Σ (n) [int n k])))` with the ids 0 and 1.
+    #[test]
+    fn new_ids_may_be_those_of_inner_binders() {
+        let var = |id: u32, name: &str| IVar { id, sort: Sort::Dim, name: Name::new(name), natural: true };
+        let (k, n) = (var(0, "k"), var(1, "n"));
+        let of = |dims: Vec<&IVar>| {
+            ArrTy::new(AtomTy::INT, Shape::of_dims(dims.into_iter().map(|v| Dim::rigid(v.clone()))))
+        };
+        let boxed = ArrTy::scalar(AtomTy::sigma(vec![n.clone()], of(vec![&n, &k])));
+        let function = ArrTy::scalar(AtomTy::func(vec![of(vec![&k])], boxed));
+        let ty = ArrTy::scalar(AtomTy::Pi(Arc::new(PiTy { params: vec![k], body: function })));
+        for first in 0..3 {
+            let mut id = first;
+            let renamed = freshen(&ty, &mut || {
+                id += 1;
+                id - 1
+            });
+            assert!(alpha_eq(&ty, &renamed), "from {first}: {renamed}");
+        }
+    }
 }

@@ -85,11 +85,21 @@ pub struct OwnSizes {
     pub sizes: Vec<Var>,
     /// The scalars that they are computed from, and they, without any of the point's other work.
     pub slice: Vec<Stmt>,
+    /// Of each row that is given: the most items that it may have, where their number is known only when it is made.
+    pub rooms: Vec<Option<Most>>,
+}
+
+/// An upper bound of a size, made of sizes that are known before.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Most {
+    Size(Atom),
+    /// Of bounds, by an operator that is monotone.
+    Op(ScalarOp, Vec<Most>),
 }
 
 /// The sizes that a body has for itself at each point of an axis, if with upper bounds of them it were a leaf; of its
-/// results after the first `regular`, arrays, the dims but the first have to be known outside. None if it has
-/// no such sizes.
+/// results after the first `regular`, arrays, the dims but the first have to be known outside, and the first one bounded by
+/// such sizes, as the number of items that a filter keeps is. None if it has no such sizes.
 pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: &Body) -> Option<OwnSizes> {
     // Behind a check that fails sizes mean nothing, so that it has to stay where it is.
     if body.surely_stops() {
@@ -126,12 +136,14 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
         return None;
     }
     let (given, sizes) = (body.results.get(regular..)?, Sizes::inside(&[axis.var], &[body]));
+    let mut rooms = Vec::new();
     for r in given {
         let (first, rest) = dims(r.as_var()?).split_first()?;
         if rest.iter().any(|d| sizes.of(*d).is_none()) {
             return None;
         }
-        own.extend(first.as_var().filter(|_| sizes.of(*first).is_none()));
+        let most = most(vars, &sizes, &[body], *first, &mut own)?;
+        rooms.push(Some(most).filter(|m| *m != Most::Size(*first)));
     }
     // A row that sorts is one task whatever its size.
     if own.is_empty() {
@@ -143,16 +155,61 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
         });
         let inside: FxHashSet<Var> = body.binders().into_iter().chain([axis.var]).collect();
         let known = sizes.iter().all(|v| !inside.contains(v));
-        return (known && sorts(body)).then_some(OwnSizes { sizes, slice: Vec::new() });
+        return (known && sorts(body)).then_some(OwnSizes { sizes, slice: Vec::new(), rooms });
     }
     let mut wanted: FxHashSet<Var> = FxHashSet::default();
     own.retain(|v| wanted.insert(*v));
     let slice = slice(vars, &body.stmts, wanted)?;
-    Some(OwnSizes { sizes: own, slice })
+    Some(OwnSizes { sizes: own, slice, rooms })
+}
+
+/// The most that a size can be: itself, where it is known outside or straight-line code computes it, of which it is one more
+/// of the point's own sizes then. It is bound in the last of these bodies, each of which is in the one before, or around it.
+fn most(
+    vars: &IdVec<Var, VarInfo>,
+    sizes: &Sizes,
+    bodies: &[&Body],
+    size: Atom,
+    own: &mut Vec<Var>,
+) -> Option<Most> {
+    let Some(v) = size.as_var().filter(|_| sizes.of(size).is_none()) else { return Some(Most::Size(size)) };
+    if own.contains(&v) {
+        return Some(Most::Size(size));
+    }
+    let row = bodies.first()?;
+    if slice(vars, &row.stmts, FxHashSet::from_iter([v])).is_some() {
+        own.push(v);
+        return Some(Most::Size(size));
+    }
+    let makes = |s: &&Stmt| s.pat.contains(&v);
+    let (depth, s) =
+        (1..=bodies.len()).find_map(|n| Some((n, bodies[n - 1].stmts.iter().find(makes)?)))?;
+    let bodies = &bodies[..depth];
+    let mut of = |a: Atom| most(vars, sizes, bodies, a, own);
+    let mut greatest = |op, args: &[Atom]| {
+        Some(Most::Op(op, args.iter().map(|a| of(*a)).collect::<Option<_>>()?))
+    };
+    let at = s.pat.iter().position(|x| *x == v)?;
+    match &s.exp {
+        Exp::Filter { axis, .. } if at == 0 => of(axis.size),
+        Exp::Atom(a) => of(*a),
+        Exp::Op(op @ (ScalarOp::Add | ScalarOp::Max2 | ScalarOp::Min2), args) => greatest(*op, args),
+        // One of the two.
+        Exp::Op(ScalarOp::Select, args) => greatest(ScalarOp::Max2, &args[1..]),
+        Exp::If { then, otherwise, .. } => {
+            let mut given = |b: &Body| most(vars, sizes, &[bodies, &[b]].concat(), *b.results.get(at)?, own);
+            Some(Most::Op(ScalarOp::Max2, vec![given(then)?, given(otherwise)?]))
+        }
+        Exp::Op(ScalarOp::Sub, args) if args[1].as_int().is_some() => {
+            Some(Most::Op(ScalarOp::Sub, vec![of(args[0])?, Most::Size(args[1])]))
+        }
+        _ => None,
+    }
 }
 
 /// The sizes that bound one of which nothing is known outside: itself, if straight-line code computes it; else, of the
-/// number of items that a filter keeps, its axis, and of what an operator makes of sizes these. None if one is neither.
+/// number of items that a filter keeps, its axis, of what an operator makes of sizes these, and of what is one of two both.
+/// None if one is neither.
 fn bounds(
     vars: &IdVec<Var, VarInfo>,
     sizes: &Sizes,
@@ -167,13 +224,20 @@ fn bounds(
         own.push(size);
         return Some(());
     }
-    let s = body.stmts.iter().find(|s| s.pat.first() == Some(&size))?;
-    let of = match &s.exp {
-        Exp::Filter { axis, .. } => vec![axis.size],
-        Exp::Atom(a) => vec![*a],
-        Exp::Op(_, args) => args.clone(),
-        _ => return None,
-    };
+    let mut of = None;
+    body.for_each_stmt(&mut |s| {
+        let Some(at) = s.pat.iter().position(|v| *v == size) else { return };
+        of = match &s.exp {
+            Exp::Filter { axis, .. } if at == 0 => Some(vec![axis.size]),
+            Exp::Atom(a) => Some(vec![*a]),
+            Exp::Op(_, args) => Some(args.clone()),
+            Exp::If { then, otherwise, .. } => {
+                Some([then, otherwise].into_iter().filter_map(|b| b.results.get(at)).copied().collect())
+            }
+            _ => None,
+        };
+    });
+    let of = of?;
     let unknown = of.into_iter().filter(|a| sizes.of(*a).is_none());
     unknown.filter_map(Atom::as_var).try_for_each(|v| bounds(vars, sizes, body, v, own))
 }
@@ -276,6 +340,15 @@ impl Sizes {
         }
     }
 
+    /// Learns what a choice gives, when what both branches give is known.
+    fn chosen(&mut self, s: &Stmt, then: &Body, otherwise: &Body) {
+        for (v, (a, b)) in s.pat.iter().zip(then.results.iter().zip(&otherwise.results)) {
+            if self.of(*a).is_some() && self.of(*b).is_some() {
+                self.found.insert(*v, Size::Bounded);
+            }
+        }
+    }
+
     /// Learns what is known before the bodies of a statement: which iteration it is, of how many.
     fn enter(&mut self, s: &Stmt) {
         for axis in s.exp.axes().iter().filter(|_| self.growing) {
@@ -346,6 +419,11 @@ fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(
             return Err(Illegal::Channel);
         }
         sizes.learn(s);
+        if let Exp::If { then, otherwise, .. } = &s.exp {
+            check(vars, sizes, then)?;
+            check(vars, sizes, otherwise)?;
+            sizes.chosen(s, then, otherwise);
+        }
         for v in s.pat.iter().filter(|_| s.exp.makes_arrays()) {
             let dims = vars.get(*v).map(|info| info.ty.dims.as_slice()).unwrap_or_default();
             if dims.iter().any(|d| sizes.of(*d).is_none()) {
@@ -353,6 +431,9 @@ fn check(vars: &IdVec<Var, VarInfo>, sizes: &mut Sizes, body: &Body) -> Result<(
             }
         }
         sizes.enter(s);
+        if matches!(s.exp, Exp::If { .. }) {
+            continue;
+        }
         if let Exp::Reduce { body, op, .. } | Exp::Scan { body, op, .. } = &s.exp {
             check(vars, sizes, body)?;
             sizes.given(body, op);

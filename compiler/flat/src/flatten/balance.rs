@@ -115,7 +115,7 @@ pub(super) fn apart(
 ) -> F<()> {
     let first = axes[0];
     if f.thresholds.row_groups.is_some() && axes.len() == 1 && group_reduces(&f.p.vars, body) {
-        let own = OwnSizes { sizes: rows.sizes.clone(), slice: rows.slice.clone() };
+        let own = OwnSizes { sizes: rows.sizes.clone(), slice: rows.slice.clone(), rooms: Vec::new() };
         return ragged::reduced(f, pat, first, own, body, prov, out);
     }
     let mut made = Stmts::new(f, prov);

@@ -33,6 +33,19 @@
 //! What such a row makes on the way is in memory that has room for those of all rows, so its size needs no bound; which
 //! rows can be done so [`group_sizes`] says.
 //!
+//! How many items a row has may be known only when it is made, as of those that a filter keeps. If there is a bound of it that is
+//! known before, each row is made where there is room for so many ([`rooms`]), and copied together then:
+//!
+//! ```text
+//! (join ((i k)) 0                               (let (%from) (seg-scan grid full (i k) (index %ns i) +))
+//!   (let (%n) (index %ns i))                    (let (%ms %room) (rows (i k) 1 (%from) (leaf
+//!   (let (%m %kept) (filter (j %n) …))    ⟶       (let (%m %kept) (filter (j %n) …)) (give %m %kept))))
+//!   (give %kept))                               (join ((i k)) 0
+//!                                                 (let (%m) (index %ms i)) (let (%s) (index %from i))
+//!                                                 (let (%row) (map ((j %m)) (index %room (+ %s j))))
+//!                                                 (give %row))
+//! ```
+//!
 //! Rows that wait for themselves are asked first whether they are of one size ([`equal`]).
 //!
 //! Where rows begin is known before any is made: their sizes are straight-line code ([`own_sizes`]). Checks that are, too,
@@ -42,6 +55,7 @@
 
 mod equal;
 mod functions;
+mod rooms;
 
 use super::{F, Flattener, NEVER, host::Stmts};
 use crate::ir::{self, Level, Points, Scratch};
@@ -110,6 +124,13 @@ pub(super) fn rows(
         functions::apart(&mut made, axis, &mut rest);
     }
     let mut known = Vec::new();
+    if own.rooms.iter().any(Option::is_some) {
+        let row = Rows { axis, regular, own, scratch: Vec::new(), body: rest, prov };
+        let stmts = made.take();
+        f.stmts(&stmts, out)?;
+        rooms::rows(f, row, maps, joined, out)?;
+        return Ok(true);
+    }
     let starts = starts(&mut made, axis, &own, &rest, regular, joined, &mut known);
     let scratch = match made.f.thresholds.row_groups {
         Some(_) => scratch(&mut made, axis, &own, &rest, &mut known),
@@ -203,13 +224,6 @@ fn starts(
     let mut all = Vec::new();
     for (part, r) in joined.chunks(3).zip(&body.results[regular..]) {
         let dims = made.f.p.atom_ty(*r).dims;
-        if let Some((_, total, starts)) = known.iter().find(|(d, ..)| *d == dims) {
-            let (total, starts) = (*total, *starts);
-            made.push(vec![part[0]], Exp::Atom(total.into()));
-            made.push(vec![part[1]], Exp::Atom(starts.into()));
-            all.push(part[1]);
-            continue;
-        }
         begin(made, axis, own, dims, (part[0], part[1]), known);
         all.push(part[1]);
     }
@@ -225,6 +239,12 @@ fn begin(
     (total, starts): (Var, Var),
     known: &mut Vec<(Vec<Atom>, Var, Var)>,
 ) {
+    if let Some((_, all, first)) = known.iter().find(|(d, ..)| *d == dims) {
+        let (all, first) = (*all, *first);
+        made.push(vec![total], Exp::Atom(all.into()));
+        made.push(vec![starts], Exp::Atom(first.into()));
+        return;
+    }
     let ends = ends_known(made.f, axis, own, &dims).unwrap_or_else(|| ends_of(made, axis, own, &dims));
     made.push(vec![total], Exp::Index { array: ends, at: vec![axis.size] });
     let view = View::Slice { start: vec![Atom::int(0)], dims: vec![axis.size] };
@@ -590,8 +610,17 @@ impl Rows {
         };
         let tys: Vec<Ty> = row.results.iter().map(|a| made.f.p.atom_ty(*a)).collect();
         let given: Vec<Var> = tys.iter().map(|ty| made.f.p.fresh("r", ty.clone())).collect();
+        // Of rows whose sizes are known only when they are made, these are among what is given: none where nothing is made.
+        let empty: Vec<Var> = tys.iter().map(|ty| made.f.p.fresh("none", ty.clone())).collect();
+        let inside = row.binders();
+        for (vars, none) in [(&given, None), (&empty, Some(Atom::int(0)))] {
+            let with = row.results.iter().zip(&given).filter_map(|(a, v)| Some((a.as_var()?, *v)));
+            let with = with.filter(|(a, _)| inside.contains(a));
+            let with = with.map(|(a, v)| (a, none.unwrap_or(Atom::Var(v))));
+            retype(&mut made.f.p, vars, &with.collect());
+        }
         let nothing = made.aside(|made| {
-            let results = given.iter().zip(&tys).map(|(v, ty)| match ty.is_scalar() {
+            let results = empty.iter().zip(&tys).map(|(v, ty)| match ty.is_scalar() {
                 true => Atom::Const(zero(ty.base)),
                 false => made.zero(*v),
             });

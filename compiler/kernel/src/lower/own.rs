@@ -124,7 +124,7 @@ impl Leaf<'_> {
         &mut self.scopes[k]
     }
 
-    fn is_array(&self, v: mono::Var) -> bool {
+    pub fn is_array(&self, v: mono::Var) -> bool {
         !self.plan.flat.vars[v].ty.is_scalar()
     }
 

@@ -203,16 +203,19 @@ impl Leaf<'_> {
     ) -> L<()> {
         let cond = self.atom(cond)?;
         let dying = self.dying();
+        self.chosen_sizes(pat, [then, otherwise]);
         let places = self.taken_by_branches(pat, [then, otherwise])?;
         let branch = |l: &mut Self, b: &mono::Body| -> L<(Vec<Stmt>, Vec<Option<Atom>>)> {
             l.blocks.open();
             let results = l.body_of(b, dying.iter().copied())?;
             let (mut scalars, mut moves) = (Vec::new(), Vec::new());
-            for ((v, place), r) in pat.iter().zip(&places).zip(results) {
+            for (((v, place), r), given) in pat.iter().zip(&places).zip(results).zip(&b.results) {
                 match (place, r) {
                     (None, Bound::Scalar(a)) => scalars.push(Some(a)),
                     (Some(to), from) => {
-                        moves.push(Move { like: *v, from, to: to.clone() });
+                        // Of a size of its own, if the branches give one.
+                        let like = given.as_var().unwrap_or(*v);
+                        moves.push(Move { like, from, to: to.clone() });
                         scalars.push(None);
                     }
                     (None, Bound::Array(_)) => return wrong("a branch that gives an array for a scalar"),
@@ -240,6 +243,34 @@ impl Leaf<'_> {
         }
         self.emit(StmtKind::If { cond, then: yes, otherwise: no, results });
         Ok(())
+    }
+
+    /// Bounds of the sizes that branches give, where arrays that they give have them: known before either is entered.
+    fn chosen_sizes(&mut self, pat: &[mono::Var], branches: [&mono::Body; 2]) {
+        let dims = pat.iter().flat_map(|v| self.plan.flat.vars[*v].ty.dims.iter());
+        let own: Vec<mono::Var> = dims.filter_map(|d| d.as_var()).filter(|d| pat.contains(d)).collect();
+        if own.is_empty() {
+            return;
+        }
+        for b in branches {
+            b.for_each_stmt(&mut |s| match &s.exp {
+                mono::Exp::Filter { axis, .. } => _ = self.bounds.insert(s.pat[0], axis.size),
+                exp @ (mono::Exp::Atom(_) | mono::Exp::Op(..)) => {
+                    _ = self.sizes.insert(s.pat[0], exp.clone());
+                }
+                mono::Exp::If { then, otherwise, .. } => self.greater_sizes(&s.pat, [then, otherwise]),
+                _ => {}
+            });
+        }
+        self.greater_sizes(pat, branches);
+    }
+
+    fn greater_sizes(&mut self, pat: &[mono::Var], [a, b]: [&mono::Body; 2]) {
+        for (v, (a, b)) in pat.iter().zip(a.results.iter().zip(&b.results)) {
+            if !self.is_array(*v) {
+                self.sizes.insert(*v, mono::Exp::Op(ScalarOp::Max2, vec![*a, *b]));
+            }
+        }
     }
 
     fn scalar_like(&mut self, v: mono::Var) -> Var {

@@ -26,7 +26,8 @@ use rustc_hash::FxHashSet;
 pub fn group_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: &Body) -> Option<OwnSizes> {
     let own = own_sizes(vars, axis, regular, body)?;
     let group = Group { vars, own: &own.sizes, given: &body.results, inside: None };
-    group.does_row(body).then_some(own)
+    let rooms = own.rooms.iter().any(Option::is_some);
+    (!rooms && group.does_row(body)).then_some(own)
 }
 
 /// The same of a body all of whose results are numbers, with its sizes known.

@@ -76,7 +76,14 @@ impl Found {
                 mentions == reads(does, axes, *v)
                     && super::only_mention(body, view.unwrap_or(k), &one(*v)) == Some(reader)
             });
+            // A map of checks alone makes no rows, in the place of which the join could say how many elements there are.
+            let makes = !body.stmts[reader].pat.is_empty();
+            // It goes before all between, and a row of it before the next row of the join.
+            let stops = |s: &Stmt| s.exp.can_stop();
+            let keeps_order = !body.stmts[k + 1..reader].iter().any(stops) && !(inner.can_stop() && does.can_stop());
             let fine = alike
+                && makes
+                && keeps_order
                 && items
                 && alone
                 && point_is_free(p, does, axes, &vectors)
@@ -243,6 +250,15 @@ mod tests {
             (let ((%zs int %m 3)) (map ((%q %m) (%c 3)) (let ((%x int)) (index %vs %q %c)) (let ((%z int)) (op * %x %c)) (give %z)))
             (give %m %zs)";
         assert_eq!(put(2, &format!("{} {items}", joined("3"))), "join:6(map2 map2 map2) view");
+    }
+
+    #[test]
+    fn a_map_of_checks_leaves_the_sizes_of_the_rows() {
+        let checks = "(let () (map ((%q %na)) (let ((%x int)) (index %xs %q)) (let ((%t bool)) (op >= %x 0))
+              (let () (check (negative \"x\") %t %x)) (give)))
+            (give %na)";
+        let text = put(1, &format!("{} {checks}", joined("")));
+        assert!(text.starts_with("join:6(map1 map1) map1(check)"), "{text}");
     }
 
     #[test]

@@ -22,9 +22,10 @@
 //! wanted by both. A check of the join that straight-line code decides stays in the map, before all rows, as it was; one
 //! that needs more moves to the reader, if that cannot stop for another reason: of several that fail the same one is told.
 //!
-//! Rows that are stored are made as their elements are wanted (`elements`).
+//! Rows that are stored are made as their elements are wanted (`elements`), and once (`whole`).
 
 mod elements;
+mod whole;
 
 use super::fuse::cost;
 use crate::ir::*;
@@ -52,6 +53,13 @@ fn in_body(p: &mut Program, body: &mut Body) {
     for s in &mut body.stmts {
         for b in s.exp.bodies_mut() {
             in_body(p, b);
+        }
+    }
+    for k in (0..body.stmts.len()).rev() {
+        if let Some(with) = whole::rows(p, body, k) {
+            body.stmts.remove(k);
+            body.substitute(&with);
+            retype(p, &body.binders(), &with);
         }
     }
     for k in (0..body.stmts.len()).rev() {
