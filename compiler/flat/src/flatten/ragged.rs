@@ -611,14 +611,16 @@ impl Rows {
         let tys: Vec<Ty> = row.results.iter().map(|a| made.f.p.atom_ty(*a)).collect();
         let given: Vec<Var> = tys.iter().map(|ty| made.f.p.fresh("r", ty.clone())).collect();
         // Of rows whose sizes are known only when they are made, these are among what is given: none where nothing is made.
-        let empty: Vec<Var> = tys.iter().map(|ty| made.f.p.fresh("none", ty.clone())).collect();
         let inside = row.binders();
-        for (vars, none) in [(&given, None), (&empty, Some(Atom::int(0)))] {
-            let with = row.results.iter().zip(&given).filter_map(|(a, v)| Some((a.as_var()?, *v)));
-            let with = with.filter(|(a, _)| inside.contains(a));
-            let with = with.map(|(a, v)| (a, none.unwrap_or(Atom::Var(v))));
-            retype(&mut made.f.p, vars, &with.collect());
-        }
+        let own = row.results.iter().zip(&given).filter_map(|(a, v)| Some((a.as_var()?, Atom::Var(*v))));
+        let sizes = |v: Var| inside.contains(&v) && tys.iter().any(|ty| ty.dims.contains(&v.into()));
+        let own: FxHashMap<Var, Atom> = own.filter(|(v, _)| sizes(*v)).collect();
+        let empty: Vec<Var> = match own.is_empty() {
+            true => given.clone(),
+            false => tys.iter().map(|ty| made.f.p.fresh("none", ty.clone())).collect(),
+        };
+        retype(&mut made.f.p, &given, &own);
+        retype(&mut made.f.p, &empty, &own.keys().map(|v| (*v, Atom::int(0))).collect());
         let nothing = made.aside(|made| {
             let results = empty.iter().zip(&tys).map(|(v, ty)| match ty.is_scalar() {
                 true => Atom::Const(zero(ty.base)),

@@ -78,9 +78,11 @@ impl Found {
             });
             // A map of checks alone makes no rows, in the place of which the join could say how many elements there are.
             let makes = !body.stmts[reader].pat.is_empty();
-            // It goes before all between, and a row of it before the next row of the join.
+            // It goes before all between, and a row of it before the next row of the join: of several that stop the program
+            // the same one is told, and what a check guards is not read before it.
             let stops = |s: &Stmt| s.exp.can_stop();
-            let keeps_order = !body.stmts[k + 1..reader].iter().any(stops) && !(inner.can_stop() && does.can_stop());
+            let before_checks = is_of_rows_alone(does, axes, &vectors) || !body.stmts[k + 1..reader].iter().any(stops);
+            let keeps_order = before_checks && !(inner.can_stop() && does.can_stop());
             let fine = alike
                 && makes
                 && keeps_order
@@ -179,6 +181,13 @@ fn reads(body: &Body, axes: &[Axis], of: Var) -> usize {
         found += usize::from(matches!(&s.exp, Exp::Index { array, at } if *array == of && at_point(at)));
     });
     found
+}
+
+/// Whether a body only computes, of elements of the rows at its own place.
+fn is_of_rows_alone(body: &Body, axes: &[Axis], of: &[Var]) -> bool {
+    let mut others = 0;
+    body.for_each_stmt(&mut |s| others += usize::from(matches!(s.exp, Exp::Index { .. } | Exp::View { .. })));
+    !body.can_stop() && others == of.iter().map(|v| reads(body, axes, *v)).sum::<usize>()
 }
 
 /// Whether the place along all rows is used for nothing but reading them.

@@ -56,17 +56,17 @@ fn in_body(p: &mut Program, body: &mut Body) {
         }
     }
     for k in (0..body.stmts.len()).rev() {
-        if let Some(with) = whole::rows(p, body, k) {
-            body.stmts.remove(k);
-            body.substitute(&with);
-            retype(p, &body.binders(), &with);
-        }
-    }
-    for k in (0..body.stmts.len()).rev() {
         if let Some(found) = Found::of(p, body, k) {
             found.put(p, body, k);
         } else if let Some(found) = elements::Found::of(p, body, k) {
             found.put(p, body, k);
+        }
+    }
+    for k in (0..body.stmts.len()).rev() {
+        if let Some(with) = whole::rows(p, body, k) {
+            body.stmts.remove(k);
+            body.substitute(&with);
+            retype(p, &body.binders(), &with);
         }
     }
 }

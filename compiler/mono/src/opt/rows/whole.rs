@@ -66,3 +66,37 @@ fn same(p: &Program, s: &Stmt, axis: Axis, inner: &Body, row: Atom) -> Option<[V
     let sized = said.map(|(v, _)| *v).any(|v| at_point(along.size, v));
     (sized && at_point(start, parts[1])).then(|| [parts[0], parts[1], parts[2]])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows;
+    use crate::opt::shorthand::{after, program, shape};
+
+    const PARAMS: &str = "(%k int) (%ks int %k)";
+
+    /// Rows that others read, too, joined again: of the join's own sizes, starts and elements, or of others.
+    fn again(size: &str, start: &str) -> String {
+        let body = format!(
+            "(let ((%ns int %k) (%all int) (%starts int %k) (%xs int %all)) (join (%i %k) 1
+               (let ((%n int)) (index %ks %i)) (let ((%row int %n)) (map ((%j %n)) (give %j))) (give %n %row)))
+             (let ((%all2 int) (%starts2 int %k) (%ys int %all2)) (join (%r %k) 0
+               (let ((%m int)) (index {size} %r)) (let ((%s int)) (index {start} %r))
+               (let ((%again int %m)) (map ((%q %m))
+                 (let ((%at int)) (op + %q %s)) (let ((%x int)) (index %xs %at)) (give %x)))
+               (give %again)))
+             (give %xs %ys)"
+        );
+        shape(&after(program(PARAMS, 2, &body), &[rows]))
+    }
+
+    #[test]
+    fn all_rows_joined_again_are_what_they_were() {
+        assert_eq!(again("%ns", "%starts"), "join:4(map1)");
+    }
+
+    #[test]
+    fn other_parts_of_the_elements_are_joined() {
+        assert_eq!(again("%ks", "%starts"), "join:4(map1) join:3(map1)");
+        assert_eq!(again("%ns", "%ks"), "join:4(map1) join:3(map1)");
+    }
+}
