@@ -257,7 +257,7 @@ impl State {
             Form::Define | Form::Constant => SAME,
             // Boxes below the first ones, their names behind them.
             Form::Body(Kind::Unbox) if i % 2 == 1 && (3..self.opened).contains(&i) => Rule::may(Open(7)),
-            Form::Body(Kind::Unbox) if i % 2 == 0 && i < self.opened => Rule::may(Open(4)),
+            Form::Body(Kind::Unbox) if i.is_multiple_of(2) && i < self.opened => Rule::may(Open(4)),
             Form::Body(_) if i > 1 => Rule::must(Open(2)),
             Form::Body(_) => SAME,
             Form::Array if i == 2 => Rule::must(Open(2)).spreads(),
@@ -330,7 +330,7 @@ impl State {
         match (self.form, i) {
             (Form::Body(Kind::Head), 1) | (Form::Function, 0) => Form::Head,
             (Form::Body(Kind::Names) | Form::Arrow | Form::Boxes, 1) => Form::Data,
-            (Form::Body(Kind::Unbox), i) if i > 0 && i % 2 == 0 && i < self.opened => Form::Data,
+            (Form::Body(Kind::Unbox), i) if i > 0 && i.is_multiple_of(2) && i < self.opened => Form::Data,
             (Form::Body(Kind::Bindings) | Form::Loop, 1) => Form::Bindings,
             (Form::Body(Kind::ValueBindings), 1) => Form::ValueBindings,
             (Form::Body(Kind::Pair), 1) => Form::Pair,

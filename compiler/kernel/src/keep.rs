@@ -15,6 +15,15 @@
 //! keep something is in bounds even if it keeps nothing, and harmless: the next item that is kept overwrites it, or
 //! nothing reads it.
 
+//!
+//! Where the buffer is a vector of rows, the items may go to the part of a row, which begins at a place of its own:
+//!
+//! ```text
+//! (if %c (then (let %p (op + %start %k)) (store %ys (%p) %x)) (else) ((%n %m %k)))
+//! ```
+//!
+//! A row that keeps items has room for each iteration, too, and of what it leaves open nothing is read.
+
 use crate::ir::*;
 use crate::memory::mentions;
 use remc_base::ops::ScalarOp;
@@ -25,16 +34,27 @@ pub struct Keep<'p> {
     pub before: Vec<&'p Stmt>,
     /// Whether an iteration keeps its item.
     pub cond: Atom,
-    /// What is stored then, each in a buffer of its own: the last index is the number kept so far.
-    pub stores: &'p [Stmt],
+    /// What is stored then, each in a buffer of its own.
+    pub stores: Vec<Kept<'p>>,
 }
 
-/// The parts of a loop, if it is one that keeps items.
-pub fn keep<'p>(carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Option<Keep<'p>> {
+/// A store of what is kept. Its last index is the number kept so far, from where the row begins, if it is one of several.
+pub struct Kept<'p> {
+    pub store: &'p Stmt,
+    pub start: Option<Atom>,
+}
+
+/// The parts of a loop, if it is one that keeps items. `rows` are the vectors of rows that there are.
+pub fn keep<'p>(
+    carried: &[Carried],
+    body: &'p [Stmt],
+    next: &[Atom],
+    rows: &[(Var, Var)],
+) -> Option<Keep<'p>> {
     let ([c], [next]) = (carried, next) else { return None };
     let number = Atom::Var(c.param);
     let (last, body) = body.split_last()?;
-    let StmtKind::If { cond, then: stores, otherwise, results } = &last.kind else { return None };
+    let StmtKind::If { cond, then, otherwise, results } = &last.kind else { return None };
     let [Choice { var, then: more, otherwise: same }] = results.as_slice() else { return None };
     if c.combine.is_some()
         || c.init != Atom::int(0)
@@ -52,15 +72,32 @@ pub fn keep<'p>(carried: &[Carried], body: &'p [Stmt], next: &[Atom]) -> Option<
     };
     let (sums, before): (Vec<&Stmt>, Vec<&Stmt>) = body.iter().partition(|s| adds(s));
     let counts = |v: Var| Atom::Var(v) == number || Atom::Var(v) == *more;
-    let mut written = Vec::new();
-    for s in stores {
-        let StmtKind::Store { buffer, at, value } = &s.kind else { return None };
+    let apart = |a: &Atom| !a.as_var().is_some_and(counts);
+    let (mut written, mut stores): (Vec<Var>, Vec<Kept<'_>>) = (Vec::new(), Vec::new());
+    // Places in rows, and where those begin.
+    let mut places: Vec<(Atom, Atom)> = Vec::new();
+    for s in then {
+        let (buffer, at, value) = match &s.kind {
+            StmtKind::Let { var, exp: Exp::Op(ScalarOp::Add, args) } => {
+                let start = args.iter().find(|a| **a != number).filter(|_| args.contains(&number))?;
+                if places.iter().any(|(place, _)| place == start) {
+                    return None;
+                }
+                places.push((Atom::Var(*var), *start));
+                continue;
+            }
+            StmtKind::Store { buffer, at, value } => (buffer, at, value),
+            _ => return None,
+        };
         let (last, outer) = at.split_last()?;
-        let apart = |a: &Atom| !a.as_var().is_some_and(counts);
-        if *last != number || !outer.iter().chain([value]).all(apart) || written.contains(buffer) {
+        let start = places.iter().find(|(place, _)| place == last).map(|(_, start)| *start);
+        let in_row = start.is_some_and(|s| apart(&s)) && rows.iter().any(|(row, _)| row == buffer);
+        let placed = *last == number || in_row && outer.is_empty();
+        if !placed || !outer.iter().chain([value]).all(apart) || written.contains(buffer) {
             return None;
         }
         written.push(*buffer);
+        stores.push(Kept { store: s, start });
     }
     let alone = |s: &&Stmt| {
         let mut alone = matches!(s.kind, StmtKind::Let { .. } | StmtKind::Check { .. });

@@ -182,13 +182,11 @@ fn most(
         return Some(Most::Size(size));
     }
     let makes = |s: &&Stmt| s.pat.contains(&v);
-    let (depth, s) =
-        (1..=bodies.len()).find_map(|n| Some((n, bodies[n - 1].stmts.iter().find(makes)?)))?;
+    let (depth, s) = (1..=bodies.len()).find_map(|n| Some((n, bodies[n - 1].stmts.iter().find(makes)?)))?;
     let bodies = &bodies[..depth];
     let mut of = |a: Atom| most(vars, sizes, bodies, a, own);
-    let mut greatest = |op, args: &[Atom]| {
-        Some(Most::Op(op, args.iter().map(|a| of(*a)).collect::<Option<_>>()?))
-    };
+    let mut greatest =
+        |op, args: &[Atom]| Some(Most::Op(op, args.iter().map(|a| of(*a)).collect::<Option<_>>()?));
     let at = s.pat.iter().position(|x| *x == v)?;
     match &s.exp {
         Exp::Filter { axis, .. } if at == 0 => of(axis.size),

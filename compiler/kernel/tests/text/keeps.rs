@@ -8,12 +8,41 @@ const KEEPS: &str = "(for seq %i (upto 0 %n) (((%k int) (%r int) 0))
    (let (%x float) (load %xs %i) p0) (let (%c bool) (op > %x 0.0) p0) (let (%more int) (op + %k 1) p0)
    (if %c (then (store %ys (%k) %x p0)) (else) (((%next int) %more %k)) p0) (next %next) p0)";
 
+/// The same in the part of a row, which begins at `%w`.
+const IN_A_ROW: &str = "(for seq %i (upto 0 %n) (((%k int) (%r int) 0))
+   (let (%x float) (load %xs %i) p0) (let (%c bool) (op > %x 0.0) p0) (let (%more int) (op + %k 1) p0)
+   (if %c (then (let (%p int) (op + %w %k) p0) (store %ys (%p) %x p0)) (else) (((%next int) %more %k)) p0)
+   (next %next) p0)";
+
 fn is_kept(body: &str) -> bool {
-    let p = parse(&kernel("", body));
-    let StmtKind::For { carried, body, next, .. } = &p.kernels[KernelId(0)].body[0].kind else {
-        panic!("no loop")
-    };
-    keep(carried, body, next).is_some()
+    is_kept_in(body, false)
+}
+
+/// Whether it is one where `%ys` is a vector of rows.
+fn is_kept_in(body: &str, rows: bool) -> bool {
+    let p = parse(&kernel(if rows { "rows" } else { "" }, body));
+    let kernel = &p.kernels[KernelId(0)];
+    let StmtKind::For { carried, body, next, .. } = &kernel.body[0].kind else { panic!("no loop") };
+    keep(carried, body, next, &kernel.rows).is_some()
+}
+
+/// What is behind the last item of a row is nobody's; behind that of other places something may be.
+#[test]
+fn items_are_kept_in_the_part_of_a_row() {
+    assert!(is_kept_in(IN_A_ROW, true));
+    assert!(!is_kept_in(IN_A_ROW, false));
+    for (from, to) in [
+        // The row begins elsewhere for each item.
+        ("(op + %w %k)", "(op + %k %k)"),
+        ("(op + %w %k)", "(op + %more %k)"),
+        // It leaves out places.
+        ("(op + %w %k)", "(op * %w %k)"),
+        // It stores behind the part.
+        ("(store %ys (%p) %x p0)", "(let (%q int) (op + %p %k) p0) (store %ys (%q) %x p0)"),
+    ] {
+        assert!(IN_A_ROW.contains(from), "{from}");
+        assert!(!is_kept_in(&IN_A_ROW.replace(from, to), true), "{to}");
+    }
 }
 
 /// Each with what makes it another loop.

@@ -347,7 +347,8 @@ impl Checker<'_> {
             && names.len() > 1
             && given.iter().all(|e| self.is_boxes(&self.s.zonk(&e.ty)))
         {
-            let items: Vec<_> = ["x", "y", "z"].into_iter().filter(|x| !names.iter().any(|n| n == x)).collect();
+            let items: Vec<_> =
+                ["x", "y", "z"].into_iter().filter(|x| !names.iter().any(|n| n == x)).collect();
             if items.len() >= names.len() {
                 let opened: Vec<_> = names.iter().zip(&items).map(|(n, x)| format!("{n} ({x} n)")).collect();
                 let (opened, items) = (opened.join(" "), items[..names.len()].join(" "));

@@ -86,11 +86,13 @@ impl Checker<'_> {
             ast::ExprKind::Var(name) => name.to_string(),
             _ => "…".to_owned(),
         };
-        let together = format!("{} ({} {size}) {} ({} {size})", boxes(a), a.value.name, boxes(b), b.value.name);
+        let together =
+            format!("{} ({} {size}) {} ({} {size})", boxes(a), a.value.name, boxes(b), b.value.name);
         for d in &mut self.diagnostics[reported..] {
             if names(d, outer) && names(d, inner) {
                 let all = "this goes through the boxes of the second for each of the first";
-                d.help.insert(0, format!("{all}; side by side they are opened together: (unbox {together} …)"));
+                d.help
+                    .insert(0, format!("{all}; side by side they are opened together: (unbox {together} …)"));
             }
         }
     }
@@ -224,7 +226,9 @@ impl Checker<'_> {
             return self.fail(
                 Diagnostic::error(codes::NOT_A_BOX, "unbox opens boxes; these are none")
                     .primary(Loc::Node(part.said.boxes.id), format!("has type `{shown}`"))
-                    .help("items side by side are a function's, which is lifted: ((λ ([x 0] [y 0]) …) xs ys)"),
+                    .help(
+                        "items side by side are a function's, which is lifted: ((λ ([x 0] [y 0]) …) xs ys)",
+                    ),
             );
         }
         Ok(most)

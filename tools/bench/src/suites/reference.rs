@@ -29,6 +29,17 @@ pub fn greatest(row: &[f64], count: usize) -> Vec<f64> {
     sorted
 }
 
+pub fn above_mean(row: &[f64]) -> Vec<f64> {
+    let mean = row.iter().sum::<f64>() / row.len() as f64;
+    row.iter().copied().filter(|x| *x > mean).collect()
+}
+
+pub fn distinct(row: &[f64]) -> Vec<f64> {
+    let mut all = sorted(row);
+    all.dedup();
+    all
+}
+
 pub fn sorted(row: &[f64]) -> Vec<f64> {
     let mut sorted = row.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -32,6 +32,9 @@ pub(super) const ALL: &[Subject] = &[
     unseen!("sparse-by-dense" / "zipf", "sparse times dense matrix", Power of 2^17, 2^22, sparse_by_dense),
     unseen!("edit-distance" / "zipf", "edit distances of words", Power of 2^16, 2^20, edit_distance),
     unseen!("longest-word" / "zipf", "longest words of lines", Power of 2^17, 2^23, longest_word),
+    unseen!("above-mean" / "zipf", "items above the mean of rows", Power of 2^16, 2^22, above_mean),
+    unseen!("above-mean" / "giant", "items above the mean of rows", Giant of 2^20, 2^22, above_mean),
+    unseen!("distinct" / "zipf", "what is different in rows", Power of 2^16, 2^21, distinct),
     unseen!("nearest-centre" / "equal", "nearest of 16 centres", Equal of 2^20, 2^23, nearest_centre),
     unseen!("solve-rows" / "equal", "systems of 8 equations", Equal of 2^17, 2^23, solve_rows),
     unseen!("logistic", "gradient of a logistic regression", 0x4_0000 or 50, logistic),
@@ -67,6 +70,17 @@ fn top_k(rows: &Ragged) -> Data {
 fn moving_average(rows: &Ragged) -> Data {
     let xs = floats(rows.items(), 13);
     rows.data(("xs", Dtype::F32, xs), Dtype::F32, (0.0, 1e-6), |row| reference::averages(row, 2))
+}
+
+fn above_mean(rows: &Ragged) -> Data {
+    // Whole numbers: in whatever order they are added up, the mean is the same.
+    let xs = ints(rows.items(), 1 << 20, 23);
+    rows.data(("xs", Dtype::F64, xs), Dtype::F64, (0.0, 0.0), reference::above_mean)
+}
+
+fn distinct(rows: &Ragged) -> Data {
+    let xs = ints(rows.items(), 40, 24);
+    rows.data(("xs", Dtype::I64, xs), Dtype::I64, (0.0, 0.0), reference::distinct)
 }
 
 fn drawdown(rows: &Ragged) -> Data {

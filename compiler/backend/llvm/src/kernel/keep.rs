@@ -23,8 +23,8 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::IntValue;
 use remc_base::BaseTy;
-use remc_kernel::ir::{Atom, Stmt, StmtKind};
-use remc_kernel::keep::Keep;
+use remc_kernel::ir::{Atom, StmtKind};
+use remc_kernel::keep::{Keep, Kept};
 
 /// Registers of that many bits have an instruction that moves the lanes of a mask to the front; lanes of at least so
 /// many bits.
@@ -38,8 +38,11 @@ impl<'ctx> Fun<'_, 'ctx> {
         let before = keep.before.iter().copied();
         let Some(varying) = vary::varying(l.var, [], before, &Known::default()) else { return Ok(false) };
         let varies = |a: &Atom| a.as_var().is_some_and(|v| varying.contains(&v));
-        let rows = |s: &Stmt| matches!(&s.kind, StmtKind::Store { at, .. } if !at.iter().any(varies));
-        if !varies(&keep.cond) || !keep.stores.iter().all(rows) {
+        let alike = |k: &Kept<'_>| {
+            let start = k.start.is_none_or(|s| !varies(&s));
+            start && matches!(&k.store.kind, StmtKind::Store { at, .. } if !at.iter().any(varies))
+        };
+        if !varies(&keep.cond) || !keep.stores.iter().all(alike) {
             return Ok(false);
         }
         self.lane_varying.extend(varying);
@@ -59,7 +62,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             let (yes, join) = (f.append(), f.append());
             f.branch(any, yes, join)?;
             f.position(yes);
-            keep.stores.iter().try_for_each(|s| f.store_kept(s, w, mask, number))?;
+            keep.stores.iter().try_for_each(|k| f.store_kept(k, w, mask, number))?;
             f.jump(join)?;
             f.position(join);
             f.lanes = None;
@@ -73,7 +76,7 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// As many lanes as the widest of what is kept has in a register.
     fn kept_lanes(&self, keep: &Keep<'_>) -> u32 {
-        let stored = keep.stores.iter().filter_map(|s| match &s.kind {
+        let stored = keep.stores.iter().filter_map(|k| match &k.store.kind {
             StmtKind::Store { buffer, .. } => self.buffer_ty(*buffer),
             _ => None,
         });
@@ -84,17 +87,25 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// Stores the lanes of a mask one after the other.
     fn store_kept(
         &mut self,
-        s: &Stmt,
+        kept: &Kept<'_>,
         w: u32,
         mask: Value<'ctx>,
         number: IntValue<'ctx>,
     ) -> Result<(), EmitError> {
-        let StmtKind::Store { buffer, at, value } = &s.kind else {
+        let StmtKind::Store { buffer, at, value } = &kept.store.kind else {
             return Err(EmitError::Program("what is kept is stored".into()));
         };
         let (ty, base) = self.buffer(*buffer)?;
         let value = self.vector(piece(&self.atom(*value)?, 0)?)?;
-        let at = at.iter().map(|a| self.atom(*a)).collect::<Result<Vec<_>, _>>()?;
+        let mut next = Value::from(number);
+        let mut at = match (kept.start, at.split_last()) {
+            (Some(start), Some((_, outer))) => {
+                next = self.e.add(self.scalar(start)?, next)?;
+                let outer = outer.iter().map(|a| self.atom(*a)).collect::<Result<Vec<_>, _>>()?;
+                [outer, vec![uniform(next)]].concat()
+            }
+            _ => at.iter().map(|a| self.atom(*a)).collect::<Result<Vec<_>, _>>()?,
+        };
         if self.host.vector_bits == COMPRESSED_BITS && cfg!(target_arch = "x86_64") {
             let Offset::Uniform(place) = self.offset(&ty, &at, 0)? else {
                 return Err(EmitError::WrongValue("place"));
@@ -102,7 +113,6 @@ impl<'ctx> Fun<'_, 'ctx> {
             let value = self.compressed(ty.base, value, w, mask)?;
             return self.write(*buffer, ty.base, base, place, value);
         }
-        let (mut at, mut next) = (at, Value::from(number));
         for k in 0..w {
             if let Some(last) = at.last_mut() {
                 *last = uniform(next);

@@ -70,7 +70,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 }
             }
             How::Seq if self.lanes.is_none() && self.jam == 1 => {
-                if let Some(parts) = keep::keep(carried, body, next)
+                let rows = self.kernel.map(|k| k.rows.as_slice()).unwrap_or_default();
+                if let Some(parts) = keep::keep(carried, body, next, rows)
                     && self.keep(&l, &parts)?
                 {
                     return Ok(());

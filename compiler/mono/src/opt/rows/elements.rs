@@ -81,7 +81,8 @@ impl Found {
             // It goes before all between, and a row of it before the next row of the join: of several that stop the program
             // the same one is told, and what a check guards is not read before it.
             let stops = |s: &Stmt| s.exp.can_stop();
-            let before_checks = is_of_rows_alone(does, axes, &vectors) || !body.stmts[k + 1..reader].iter().any(stops);
+            let before_checks =
+                is_of_rows_alone(does, axes, &vectors) || !body.stmts[k + 1..reader].iter().any(stops);
             let keeps_order = before_checks && !(inner.can_stop() && does.can_stop());
             let fine = alike
                 && makes

@@ -44,8 +44,10 @@ fn same(p: &Program, s: &Stmt, axis: Axis, inner: &Body, row: Atom) -> Option<[V
     };
     let Exp::Map { axes, body: elements } = &made(row)?.exp else { return None };
     let [along] = axes[..] else { return None };
-    let [Stmt { pat: at, exp: Exp::Op(ScalarOp::Add, args), .. }, Stmt { pat: x, exp: Exp::Index { array, at: place }, .. }] =
-        &elements.stmts[..]
+    let [
+        Stmt { pat: at, exp: Exp::Op(ScalarOp::Add, args), .. },
+        Stmt { pat: x, exp: Exp::Index { array, at: place }, .. },
+    ] = &elements.stmts[..]
     else {
         return None;
     };
@@ -59,7 +61,8 @@ fn same(p: &Program, s: &Stmt, axis: Axis, inner: &Body, row: Atom) -> Option<[V
         return None;
     }
     let (own, joined) = pat.split_at(*regular);
-    let (parts, given) = joined.chunks(3).zip(&body.results[*regular..]).find(|(parts, _)| parts[2] == *array)?;
+    let (parts, given) =
+        joined.chunks(3).zip(&body.results[*regular..]).find(|(parts, _)| parts[2] == *array)?;
     // The row's own size, which is one of the join's other results.
     let size = *p.atom_ty(*given).dims.first()?;
     let said = own.iter().zip(&body.results).filter(|(_, r)| **r == size);

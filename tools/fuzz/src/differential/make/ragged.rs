@@ -120,7 +120,8 @@ impl Maker {
             }
         };
         let mut bound = vec![(v.clone(), inside, part.info)];
-        let beside = if self.rng.one_in(4) { self.beside(&part, &names, &mut bound) } else { Beside::Nothing };
+        let beside =
+            if self.rng.one_in(4) { self.beside(&part, &names, &mut bound) } else { Beside::Nothing };
         let mark = self.sizes.len();
         self.sizes.extend(names.iter().map(|w| (w.clone(), most)));
         self.rows += 1;
@@ -136,9 +137,7 @@ impl Maker {
         }
         let opened = format!("({v} {})", names.join(" "));
         Some(match beside {
-            Beside::Nothing => {
-                Term::new(ty.clone(), info, format!("(unbox § {opened} §)"), vec![part, body])
-            }
+            Beside::Nothing => Term::new(ty.clone(), info, format!("(unbox § {opened} §)"), vec![part, body]),
             Beside::Same(again) => {
                 let b = self.fresh("b");
                 let template = format!("(let (({b} §)) (unbox {b} {opened} {b} {again} §))");
