@@ -14,7 +14,6 @@
 //! item kept is nobody's ([`crate::ir`] says so). So a store at place `k` of the iteration that would be the next to
 //! keep something is in bounds even if it keeps nothing, and harmless: the next item that is kept overwrites it, or
 //! nothing reads it.
-
 //!
 //! Where the buffer is a vector of rows, the items may go to the part of a row, which begins at a place of its own:
 //!
@@ -93,6 +92,7 @@ pub fn keep<'p>(
         let start = places.iter().find(|(place, _)| place == last).map(|(_, start)| *start);
         let in_row = start.is_some_and(|s| apart(&s)) && rows.iter().any(|(row, _)| row == buffer);
         let placed = *last == number || in_row && outer.is_empty();
+        let apart = |a: &Atom| apart(a) && !places.iter().any(|(place, _)| place == a);
         if !placed || !outer.iter().chain([value]).all(apart) || written.contains(buffer) {
             return None;
         }

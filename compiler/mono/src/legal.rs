@@ -143,7 +143,11 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
             return None;
         }
         let most = most(vars, &sizes, &[body], *first, &mut own)?;
-        rooms.push(Some(most).filter(|m| *m != Most::Size(*first)));
+        let room = Some(most).filter(|m| *m != Most::Size(*first));
+        if room.as_ref().is_some_and(|m| !m.is_of_row(body)) {
+            return None;
+        }
+        rooms.push(room);
     }
     // A row that sorts is one task whatever its size.
     if own.is_empty() {
@@ -161,6 +165,36 @@ pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: 
     own.retain(|v| wanted.insert(*v));
     let slice = slice(vars, &body.stmts, wanted)?;
     Some(OwnSizes { sizes: own, slice, rooms })
+}
+
+/// A constant up to which a row may have room for as many items, beside those that it has.
+const FEW: i64 = 64;
+
+impl Most {
+    /// Whether room for so many items in each row is no more than there are items in rows, but for a factor and some: the
+    /// bound is made of lengths of rows, numbers that are stored for each. Of all else a row may keep far less than it could,
+    /// as of a vector of which each row keeps what is near it.
+    fn is_of_row(&self, row: &Body) -> bool {
+        match self {
+            Most::Size(size) => is_length(row, *size),
+            Most::Op(ScalarOp::Min2, args) => args.iter().any(|m| m.is_of_row(row)),
+            Most::Op(_, args) => args.iter().all(|m| m.is_of_row(row)),
+        }
+    }
+}
+
+/// Whether a size is a number that is stored for each row, or a sum of such and of small constants.
+fn is_length(row: &Body, size: Atom) -> bool {
+    let Some(v) = size.as_var() else { return size.as_int().is_some_and(|n| n.abs() <= FEW) };
+    row.stmts.iter().find(|s| s.pat[..] == [v]).is_some_and(|s| match &s.exp {
+        Exp::Index { .. } => true,
+        Exp::Atom(a) => is_length(row, *a),
+        Exp::Op(ScalarOp::Min2, args) => args.iter().any(|a| is_length(row, *a)),
+        Exp::Op(ScalarOp::Add | ScalarOp::Sub | ScalarOp::Max2 | ScalarOp::Quotient, args) => {
+            args.iter().all(|a| is_length(row, *a))
+        }
+        _ => false,
+    })
 }
 
 /// The most that a size can be: itself, where it is known outside or straight-line code computes it, of which it is one more
@@ -338,13 +372,16 @@ impl Sizes {
         }
     }
 
-    /// Learns what a choice gives, when what both branches give is known.
+    /// Learns what a choice gives, when what both branches give is known. A size from outside may be one of a branch that is
+    /// never taken, and far greater than the other: so that is no bound, if it is no small constant.
     fn chosen(&mut self, s: &Stmt, then: &Body, otherwise: &Body) {
-        for (v, (a, b)) in s.pat.iter().zip(then.results.iter().zip(&otherwise.results)) {
-            if self.of(*a).is_some() && self.of(*b).is_some() {
-                self.found.insert(*v, Size::Bounded);
-            }
-        }
+        let bounded = |a: &Atom| match a.as_int() {
+            Some(n) => (0..=FEW).contains(&n),
+            None => self.of(*a) == Some(Size::Bounded),
+        };
+        let given = s.pat.iter().zip(then.results.iter().zip(&otherwise.results));
+        let given: Vec<Var> = given.filter(|(_, (a, b))| bounded(a) && bounded(b)).map(|(v, _)| *v).collect();
+        self.found.extend(given.into_iter().map(|v| (v, Size::Bounded)));
     }
 
     /// Learns what is known before the bodies of a statement: which iteration it is, of how many.

@@ -10,6 +10,7 @@ use super::strips::Beside;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
+use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 
@@ -245,11 +246,13 @@ impl Leaf<'_> {
         Ok(())
     }
 
-    /// Bounds of the sizes that branches give, where arrays that they give have them: known before either is entered.
+    /// Bounds of the sizes that branches give, of arrays that they give and of others behind: known before either is entered.
     fn chosen_sizes(&mut self, pat: &[mono::Var], branches: [&mono::Body; 2]) {
-        let dims = pat.iter().flat_map(|v| self.plan.flat.vars[*v].ty.dims.iter());
-        let own: Vec<mono::Var> = dims.filter_map(|d| d.as_var()).filter(|d| pat.contains(d)).collect();
-        if own.is_empty() {
+        let is_size = |v: &mono::Var| {
+            let ty = &self.plan.flat.vars[*v].ty;
+            ty.is_scalar() && ty.base == BaseTy::I64
+        };
+        if !pat.iter().any(is_size) {
             return;
         }
         for b in branches {

@@ -49,7 +49,7 @@ impl Checker<'_> {
         let parts: Vec<_> = opened.iter().map(|o| self.boxes_of(node, o, several)).collect();
         let parts: Vec<Boxes> = parts.into_iter().collect::<Check<_>>()?;
         if let ([Boxes { said, boxes, sigma: Some(sigma) }], false) = (&parts[..], several) {
-            let of = (boxes.expr.clone(), *said, &**sigma);
+            let of = (boxes.expr.clone(), *said, &**sigma, &boxes.expr.ty.shape);
             return self
                 .open_boxes(node, of, &mut Vec::new(), |c, _| Ok(c.infer(body, None)?.expr))
                 .and_then(|e| self.leave(Typed::new(e)));
@@ -108,10 +108,10 @@ impl Checker<'_> {
         match parts {
             [] => Ok(self.infer(body, None)?.expr),
             [(Boxes { sigma: None, .. }, _), rest @ ..] => self.open_cells(node, rest, known, body),
-            [(Boxes { said, sigma: Some(sigma), .. }, cell), rest @ ..] => {
+            [(Boxes { said, sigma: Some(sigma), boxes }, cell), rest @ ..] => {
                 let cell = self.local(*cell).local.clone();
                 let cell = Expr::new(ExprKind::Var(cell.var), cell.ty, said.boxes.id);
-                self.open_boxes(node, (cell, said, sigma), known, |c, known| {
+                self.open_boxes(node, (cell, said, sigma, &boxes.expr.ty.shape), known, |c, known| {
                     c.open_cells(node, rest, known, body)
                 })
             }
@@ -256,11 +256,11 @@ impl Checker<'_> {
         }
     }
 
-    /// Opens the boxes of one part around what `inner` makes.
+    /// Opens the boxes of one part, one of `all` or them, around what `inner` makes.
     fn open_boxes(
         &mut self,
         node: NodeId,
-        (boxes, said, sigma): (Expr, &ast::Opened, &SigmaTy),
+        (boxes, said, sigma, all): (Expr, &ast::Opened, &SigmaTy, &Shape),
         known: &mut Vec<Known>,
         inner: impl FnOnce(&mut Self, &mut Vec<Known>) -> Check<Expr>,
     ) -> Check<Expr> {
@@ -331,7 +331,7 @@ impl Checker<'_> {
                 }
                 body = c.close_local(contents, body)?;
             }
-            c.opens_twice((written, value, indices), sigma, &frame, (contents, &opened, &body))?;
+            c.opens_twice((written, value, indices), sigma, &c.s.zonk_shape(all), (contents, &opened, &body))?;
             let body = c.rebox(body, &opened)?;
             let ty = body.ty.lifted(&frame);
             let local = c.local(contents).local.clone();

@@ -64,7 +64,7 @@ fn same(p: &Program, s: &Stmt, axis: Axis, inner: &Body, row: Atom) -> Option<[V
     let (parts, given) =
         joined.chunks(3).zip(&body.results[*regular..]).find(|(parts, _)| parts[2] == *array)?;
     // The row's own size, which is one of the join's other results.
-    let size = *p.atom_ty(*given).dims.first()?;
+    let [size] = p.atom_ty(*given).dims[..] else { return None };
     let said = own.iter().zip(&body.results).filter(|(_, r)| **r == size);
     let sized = said.map(|(v, _)| *v).any(|v| at_point(along.size, v));
     (sized && at_point(start, parts[1])).then(|| [parts[0], parts[1], parts[2]])
