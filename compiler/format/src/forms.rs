@@ -257,7 +257,8 @@ impl State {
             Form::Define | Form::Constant => SAME,
             // Boxes below the first ones, their names behind them.
             Form::Body(Kind::Unbox) if i % 2 == 1 && (3..self.opened).contains(&i) => Rule::may(Open(7)),
-            Form::Body(Kind::Unbox) if i.is_multiple_of(2) && i < self.opened => Rule::may(Open(4)),
+            Form::Body(Kind::Unbox) if i == 2 => Rule::may(Open(4)),
+            Form::Body(Kind::Unbox) if i < self.opened => SAME,
             Form::Body(_) if i > 1 => Rule::must(Open(2)),
             Form::Body(_) => SAME,
             Form::Array if i == 2 => Rule::must(Open(2)).spreads(),

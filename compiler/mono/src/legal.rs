@@ -181,6 +181,22 @@ impl Most {
             Most::Op(_, args) => args.iter().all(|m| m.is_of_row(row)),
         }
     }
+
+    /// Whether two branches have bounds of the same sizes, if both are of any: another size may be one of a branch that is
+    /// never taken, however great it is.
+    fn is_like(&self, other: &Most) -> bool {
+        let (mut a, mut b) = (FxHashSet::default(), FxHashSet::default());
+        self.sizes(&mut a);
+        other.sizes(&mut b);
+        a.is_empty() || b.is_empty() || a == b
+    }
+
+    fn sizes(&self, all: &mut FxHashSet<Var>) {
+        match self {
+            Most::Size(size) => all.extend(size.as_var()),
+            Most::Op(_, args) => args.iter().for_each(|m| m.sizes(all)),
+        }
+    }
 }
 
 /// Whether a size is a number that is stored for each row, or a sum of such and of small constants.
@@ -230,7 +246,8 @@ fn most(
         Exp::Op(ScalarOp::Select, args) => greatest(ScalarOp::Max2, &args[1..]),
         Exp::If { then, otherwise, .. } => {
             let mut given = |b: &Body| most(vars, sizes, &[bodies, &[b]].concat(), *b.results.get(at)?, own);
-            Some(Most::Op(ScalarOp::Max2, vec![given(then)?, given(otherwise)?]))
+            let (a, b) = (given(then)?, given(otherwise)?);
+            a.is_like(&b).then(|| Most::Op(ScalarOp::Max2, vec![a, b]))
         }
         Exp::Op(ScalarOp::Sub, args) if args[1].as_int().is_some() => {
             Some(Most::Op(ScalarOp::Sub, vec![of(args[0])?, Most::Size(args[1])]))

@@ -25,8 +25,13 @@ struct Boxes<'a> {
     sigma: Option<Arc<SigmaTy>>,
 }
 
-/// An index that a part before has named.
-type Known = (Name, IVar, Name);
+/// An index that a part before has named, and what that part calls its contents.
+#[derive(Clone)]
+struct Known {
+    name: Name,
+    index: IVar,
+    of: Name,
+}
 
 impl Checker<'_> {
     /// `(unbox e (x i …) … body)`
@@ -90,9 +95,9 @@ impl Checker<'_> {
             format!("{} ({} {size}) {} ({} {size})", boxes(a), a.value.name, boxes(b), b.value.name);
         for d in &mut self.diagnostics[reported..] {
             if names(d, outer) && names(d, inner) {
-                let all = "this goes through the boxes of the second for each of the first";
-                d.help
-                    .insert(0, format!("{all}; side by side they are opened together: (unbox {together} …)"));
+                let each = "one inside of the other goes through all of the second for each of the first";
+                let help = format!("boxes side by side are opened together, (unbox {together} …); {each}");
+                d.help.insert(0, help);
             }
         }
     }
@@ -256,7 +261,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Opens the boxes of one part, one of `all` or them, around what `inner` makes.
+    /// Opens boxes of one part around what `inner` makes: all of them, or one, where several parts go side by side. `all` is
+    /// the frame of them all.
     fn open_boxes(
         &mut self,
         node: NodeId,
@@ -273,7 +279,7 @@ impl Checker<'_> {
             let mut facts = Vec::new();
             let mut first = None;
             for (p, i) in sigma.params.iter().zip(indices) {
-                let before = known.iter().find(|(n, ..)| *n == i.name && i.name.as_str() != "_").cloned();
+                let before = known.iter().find(|k| k.name == i.name && i.name.as_str() != "_").cloned();
                 let w = match &before {
                     Some(_) => c.s.fresh_ivar(p.sort, i.name.as_str(), c.s.depth),
                     None => c.bind_index_name(&i.name, c.s.depth),
@@ -281,7 +287,7 @@ impl Checker<'_> {
                 own.bind_index(p, w.clone().into());
                 c.comes_from(&w, Loc::Node(i.id), "is bound here");
                 match before {
-                    Some((_, same, of)) => {
+                    Some(Known { index: same, of, .. }) => {
                         if w.sort == Sort::Dim {
                             facts.push((Dim::rigid(same.clone()), Dim::rigid(w.clone())));
                         }
@@ -289,7 +295,8 @@ impl Checker<'_> {
                         first = Some(of);
                     }
                     None => {
-                        known.push((i.name.clone(), w.clone(), value.name.clone()));
+                        let (index, of) = (w.clone(), value.name.clone());
+                        known.push(Known { name: i.name.clone(), index, of });
                         named.bind_index(p, w.clone().into());
                     }
                 }

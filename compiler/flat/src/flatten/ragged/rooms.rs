@@ -62,8 +62,12 @@ pub(super) fn rows(
             Some((_, bound)) => *bound,
             None => {
                 let (stmts, bound) = made.aside(|made| {
-                    let bound = bound(made, &most);
-                    (made.take(), bound)
+                    let mut size = bound(made, &most);
+                    if matches!(most, Most::Op(..)) {
+                        let share = share(made, axis.size);
+                        size = made.op(ScalarOp::Min2, size, share);
+                    }
+                    (made.take(), size)
                 });
                 rows.own.slice.extend(stmts);
                 bounds.push((most, bound));
@@ -86,6 +90,13 @@ pub(super) fn rows(
 
     let join = together(f, &rows, &copied, &counts);
     f.stmts(&[join], out)
+}
+
+/// What each row may have at most, so that all rooms together are a number, if of more elements than there is memory for:
+/// a branch that is not taken may have said any size, which no check has looked at.
+fn share(made: &mut Stmts<'_>, rows: Atom) -> Atom {
+    let rows = made.op(ScalarOp::Max2, rows, Atom::int(1));
+    made.op(ScalarOp::Quotient, Atom::int(1 << 62), rows)
 }
 
 /// A bound as a number, by statements that are made for it.
