@@ -152,9 +152,9 @@ impl Places {
                     self.steps[step] = Some(s.pat[last]);
                     self.filters.insert(s.pat[0], s.pat.clone());
                 }
-                Exp::Grade { axis, body, .. } | Exp::Rows(Rows { axis, body, .. }) => {
-                    leaf(&[body], &[*axis], false)
-                }
+                Exp::Grade { axis, body, .. } => leaf(&[body], &[*axis], false),
+                // Where a row begins is read by what runs, and not by the reads of the body.
+                Exp::Rows(Rows { axis, body, starts, .. }) => leaf(&[body], &[*axis], !starts.is_empty()),
                 Exp::While { state, .. } => {
                     if let (Some((v, _)), Some(r)) = (state.first(), s.pat.first()) {
                         self.rounds.insert(*v, *r);
