@@ -9,6 +9,7 @@
 //! | [`dce`] | nothing that nobody uses, so that a producer's uses can be counted |
 //! | [`interchange`] | reductions, scans and loops of scalars in the place of those of arrays |
 //! | [`unroll`] | scalars in the place of small arrays inside iterations |
+//! | [`grow`] | no array that is longer in each round of a loop |
 //! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
 //! | [`kept`] | no array of what a filter keeps where it is only reduced |
 //! | [`rows`] | no vector of all rows of a join that only one iteration reads, row by row |
@@ -30,6 +31,7 @@ pub mod dce;
 pub mod early;
 pub mod facts;
 pub mod fuse;
+pub mod grow;
 pub mod hoist;
 pub mod interchange;
 pub mod kept;
@@ -73,6 +75,8 @@ pub const PASSES: &[Pass] = &[
     Pass { info: interchange::PASS, run: interchange::interchange },
     // Small arrays are scalars before fusion could copy what makes them.
     Pass { info: unroll::PASS, run: unroll::unroll },
+    // What one round makes of a few items are scalars now, and no loop is a reduction of others yet.
+    Pass { info: grow::PASS, run: grow::grow },
     // What is made where it is read is what fusion takes in.
     Pass { info: rows::PASS, run: rows::rows },
     Pass { info: fuse::PASS, run: fuse::fuse },

@@ -1,0 +1,432 @@
+//! Arrays that grow in a loop: how long they get is counted first, and then each item is written where it belongs.
+//!
+//! ```text
+//! (let (%n %path)                                 (let (%most) (while ((%k %a) (%m 1)) … (give %k' (+ %m 1))))
+//!   (while ((%k %a) (%n' 1) (%p %start))          (let (%zeros) (map ((i %most)) (give 0)))
+//!     …                                     ⟶     (let (%room) (scatter (i 1) (%zeros) (give i %start[i])))
+//!     (let (%t) (op + %n' 1))                     (let (… %path)
+//!     (let (%q) (view (append %x) %p))              (while ((%k %a) (%n' 1) (%r %room))
+//!     (give %k' %t %q)))                              …
+//!                                                     (let (%w) (scatter (j 1) (%r) (give (+ %n' j) %x[j])))
+//!                                                     (give %k' %t %w)))
+//! ```
+//!
+//! An array that is longer in each round is copied in each round, so that `n` items cost the time of `n²`, and whoever does
+//! a row with such a loop does not know what memory it takes. If nothing that decides how many items there will be, and which
+//! checks fail, reads the array, then the loop without it says so. That runs twice then: so where it is not part
+//! of a row, it has to be a loop of scalars. What reads the array on the way reads the part of it that there is. Its
+//! checks have all held when the second loop begins.
+//!
+//! An array grows by an `append`, behind it or in front of it, on a condition or in a loop inside the loop.
+
+use super::dce;
+use crate::ir::*;
+use crate::walk::Copier;
+use remc_base::Prov;
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::pass::PassInfo;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub const PASS: PassInfo = PassInfo {
+    name: "grow",
+    from: "mono",
+    to: "mono",
+    summary: "counts how long an array gets in a loop before it is made",
+};
+
+/// Counts first where arrays grow.
+pub fn grow(p: &mut Program) {
+    let mut body = std::mem::take(&mut p.body);
+    in_body(p, &mut body, false);
+    p.body = body;
+}
+
+/// Those of a body, which is part of a row or not.
+fn in_body(p: &mut Program, body: &mut Body, in_row: bool) {
+    if !appends(body) {
+        return;
+    }
+    let mut stmts = Vec::with_capacity(body.stmts.len());
+    for s in std::mem::take(&mut body.stmts) {
+        let first = stmts.len();
+        match counted(p, &s, in_row) {
+            Some(made) => stmts.extend(made),
+            None => stmts.push(s),
+        }
+        for s in &mut stmts[first..] {
+            let iterates = !matches!(s.exp, Exp::If { .. } | Exp::For { .. } | Exp::While { .. });
+            s.exp.bodies_mut().into_iter().for_each(|b| in_body(p, b, in_row || iterates));
+        }
+    }
+    body.stmts = stmts;
+}
+
+fn appends(body: &Body) -> bool {
+    let mut found = false;
+    body.for_each_stmt(&mut |s| found |= matches!(s.exp, Exp::View { view: View::Append { .. }, .. }));
+    found
+}
+
+/// At which end of an array items are added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Back,
+    Front,
+}
+
+/// A state of a loop that grows.
+struct Grown {
+    /// Which one it is, and which other is its number of items.
+    slot: usize,
+    size: usize,
+    end: End,
+    /// The variables that hold it in the body as it grows.
+    chain: FxHashSet<Var>,
+}
+
+/// What a loop becomes in which arrays grow.
+fn counted(p: &mut Program, s: &Stmt, in_row: bool) -> Option<Vec<Stmt>> {
+    let (Exp::For { state, body, .. } | Exp::While { state, body, .. }) = &s.exp else { return None };
+    if !appends(body) {
+        return None;
+    }
+    let inside: FxHashSet<Var> = s.exp.inner_binders().into_iter().chain(body.binders()).collect();
+    let mut all: Vec<Grown> = (0..state.len()).filter_map(|k| grown(p, s, k, &inside)).collect();
+    let sizes = |all: &[Grown]| all.iter().map(|g| s.pat[g.size]).collect::<Vec<Var>>();
+    // What is left of the loop if only these sizes are wanted.
+    let count = loop {
+        if all.is_empty() {
+            return None;
+        }
+        let results = sizes(&all).into_iter().map(Atom::Var).collect();
+        let mut alone = Program { body: Body { stmts: vec![s.clone()], results }, ..p.clone() };
+        dce::dce(&mut alone);
+        let count = alone.body;
+        let needed: FxHashSet<Var> =
+            count.stmts.iter().flat_map(|s| &s.pat).filter(|v| !p.ty(**v).is_scalar()).copied().collect();
+        let before = all.len();
+        all.retain(|g| !needed.contains(&s.pat[g.slot]));
+        if all.len() == before {
+            break count;
+        }
+    };
+    let (mut scalar, mut channels) = (true, false);
+    count.for_each_stmt(&mut |s| {
+        scalar &= s.pat.iter().all(|v| p.ty(*v).is_scalar());
+        channels |= matches!(s.exp, Exp::Pull { .. } | Exp::Push { .. });
+    });
+    if channels || !(in_row || scalar) {
+        return None;
+    }
+    let mut fill = Fill { p, out: Vec::new(), prov: s.prov };
+    let most = fill.most(&count);
+    Some(fill.all(s, &all, &most))
+}
+
+/// How a state of a loop grows, if it does.
+fn grown(p: &Program, s: &Stmt, slot: usize, inside: &FxHashSet<Var>) -> Option<Grown> {
+    let (Exp::For { state, body, .. } | Exp::While { state, body, .. }) = &s.exp else { return None };
+    let (first, rest) = p.ty(s.pat[slot]).dims.split_first()?;
+    let size = s.pat.iter().position(|v| Atom::Var(*v) == *first)?;
+    // An item is of a size that is known before the loop.
+    let known = |d: &Atom| d.as_var().is_none_or(|v| !inside.contains(&v) && !s.pat.contains(&v));
+    let array = state[slot].0;
+    let same =
+        p.ty(array).dims.split_first().is_some_and(|(n, items)| *n == state[size].0.into() && items == rest);
+    if !same || !rest.iter().all(known) {
+        return None;
+    }
+    if let Exp::While { cond, .. } = &s.exp
+        && mentions(cond, array)
+    {
+        return None;
+    }
+    let mut chain = Chain { end: None, vars: FxHashSet::from_iter([array]), defs: FxHashMap::default() };
+    body.for_each_stmt(&mut |s| chain.defs.extend(s.pat.iter().enumerate().map(|(k, v)| (*v, (s, k)))));
+    chain.comes_from(*body.results.get(slot)?)?;
+    Some(Grown { slot, size, end: chain.end?, chain: chain.vars })
+}
+
+fn mentions(body: &Body, v: Var) -> bool {
+    let mut found = false;
+    body.for_each_use(&mut |a| found |= a == v.into());
+    found
+}
+
+/// The variables that hold an array as it grows.
+struct Chain<'b> {
+    end: Option<End>,
+    vars: FxHashSet<Var>,
+    /// What binds each variable of the loop's body, and as which of its results.
+    defs: FxHashMap<Var, (&'b Stmt, usize)>,
+}
+
+impl Chain<'_> {
+    /// Adds those that a variable is made of.
+    fn comes_from(&mut self, a: Atom) -> Option<()> {
+        let v = a.as_var()?;
+        if self.vars.contains(&v) {
+            return Some(());
+        }
+        let (s, slot) = *self.defs.get(&v)?;
+        match &s.exp {
+            Exp::Atom(a) => self.comes_from(*a)?,
+            Exp::View { view: View::Append { with }, array } => {
+                self.appended(*array, End::Back).or_else(|| self.appended(*with, End::Front))?;
+            }
+            Exp::If { then, otherwise, .. } => {
+                self.comes_from(*then.results.get(slot)?)?;
+                self.comes_from(*otherwise.results.get(slot)?)?;
+            }
+            Exp::For { state, body, .. } | Exp::While { state, body, .. } => {
+                let (array, start) = state[slot];
+                self.comes_from(start)?;
+                if matches!(&s.exp, Exp::While { cond, .. } if mentions(cond, array)) {
+                    return None;
+                }
+                self.vars.insert(array);
+                self.comes_from(*body.results.get(slot)?)?;
+            }
+            _ => return None,
+        }
+        // One of two results that hold it might be changed, and the other read then.
+        let alone = s.pat.iter().all(|v| !self.vars.contains(v));
+        self.vars.insert(v);
+        alone.then_some(())
+    }
+
+    /// The same of an array to which items are added there, if others are not added at the other end.
+    fn appended(&mut self, v: Var, end: End) -> Option<()> {
+        let before = (self.vars.clone(), self.end);
+        let fits = self.comes_from(v.into()).filter(|()| *self.end.get_or_insert(end) == end);
+        if fits.is_none() {
+            (self.vars, self.end) = before;
+        }
+        fits
+    }
+}
+
+/// The second loop, in the making.
+struct Fill<'p> {
+    p: &'p mut Program,
+    out: Vec<Stmt>,
+    prov: Prov,
+}
+
+/// An array with room for all its items, of this type, and at which end they are added.
+struct Room<'g> {
+    ty: Ty,
+    end: End,
+    chain: &'g FxHashSet<Var>,
+    /// For each variable that holds the array: the room with as much of it.
+    holds: FxHashMap<Var, Var>,
+}
+
+impl Fill<'_> {
+    fn push(&mut self, pat: Vec<Var>, exp: Exp) {
+        self.out.push(Stmt { pat, exp, prov: self.prov });
+    }
+
+    fn op(&mut self, op: ScalarOp, a: Atom, b: Atom) -> Atom {
+        let v = self.p.fresh("n", Ty::int());
+        self.push(vec![v], Exp::Op(op, vec![a, b]));
+        v.into()
+    }
+
+    /// Counts; the most items that each array gets.
+    fn most(&mut self, count: &Body) -> Vec<Atom> {
+        if let Some(most) = self.steady(count) {
+            return most;
+        }
+        let count = Copier::new(self.p).body(count);
+        self.out.extend(count.stmts);
+        count.results
+    }
+
+    /// The same of a loop of so many rounds in each of which one array grows by as much.
+    fn steady(&mut self, count: &Body) -> Option<Vec<Atom>> {
+        let [Stmt { pat, exp: Exp::For { axis, state, body }, .. }] = &count.stmts[..] else { return None };
+        let ([n], [(before, start)], [Stmt { pat: next, exp: Exp::Op(ScalarOp::Add, args), .. }]) =
+            (&pat[..], &state[..], &body.stmts[..])
+        else {
+            return None;
+        };
+        let step = match args[..] {
+            [a, step] | [step, a] if a == (*before).into() => step.as_int().filter(|n| *n >= 0)?,
+            _ => return None,
+        };
+        let whole =
+            body.results[..] == [Atom::Var(next[0])] && count.results.iter().all(|r| *r == (*n).into());
+        if !whole {
+            return None;
+        }
+        let more = self.op(ScalarOp::Mul, axis.size, Atom::int(step));
+        let most = self.op(ScalarOp::Add, *start, more);
+        Some(vec![most; count.results.len()])
+    }
+
+    /// The loop in which each array has room for what it gets, and what comes before it.
+    fn all(mut self, s: &Stmt, all: &[Grown], most: &[Atom]) -> Vec<Stmt> {
+        let mut s = s.clone();
+        let (mut sizes, mut whole): (Vec<Stmt>, FxHashSet<usize>) = (Vec::new(), FxHashSet::default());
+        for (g, most) in all.iter().zip(most) {
+            // The number of items as it was counted: the dims of the array say that.
+            if whole.insert(g.size) {
+                let last = self.p.fresh("last", Ty::int());
+                let n = std::mem::replace(&mut s.pat[g.size], last);
+                sizes.push(Stmt { pat: vec![n], exp: Exp::Atom(*most), prov: s.prov });
+            }
+        }
+        self.out.extend(sizes);
+        for (g, most) in all.iter().zip(most) {
+            let mut ty = self.p.ty(s.pat[g.slot]).clone();
+            ty.dims[0] = *most;
+            let mut room = Room { ty, end: g.end, chain: &g.chain, holds: FxHashMap::default() };
+            let (Exp::For { state, body, .. } | Exp::While { state, body, .. }) = &mut s.exp else {
+                continue;
+            };
+            let (array, start) = state[g.slot];
+            let Some(start) = start.as_var() else { continue };
+            let from = self.started(&room, start);
+            let holds = self.p.fresh("room", room.ty.clone());
+            room.holds.insert(array, holds);
+            state[g.slot] = (holds, from.into());
+            self.p.vars[s.pat[g.slot]].ty = room.ty.clone();
+            *body = self.filled(std::mem::take(body), &mut room, &[array], g.slot);
+        }
+        if let Exp::For { body, .. } | Exp::While { body, .. } = &mut s.exp {
+            unchecked(body);
+        }
+        if let Exp::While { cond, .. } = &mut s.exp {
+            unchecked(cond);
+        }
+        self.out.push(s);
+        self.out
+    }
+
+    /// Room in which there is an array already.
+    fn started(&mut self, room: &Room<'_>, start: Var) -> Var {
+        let zeros = self.p.fresh("zeros", room.ty.clone());
+        let axes: Vec<Axis> =
+            room.ty.dims.iter().map(|d| Axis { var: self.p.fresh("i", Ty::int()), size: *d }).collect();
+        let body = Body { stmts: Vec::new(), results: vec![Atom::Const(zero(room.ty.base))] };
+        self.push(vec![zeros], Exp::Map { axes, body });
+        let items = self.p.ty(start).dims[0];
+        if items == Atom::int(0) {
+            return zeros;
+        }
+        let place = match room.end {
+            End::Back => Atom::int(0),
+            End::Front => self.op(ScalarOp::Sub, room.ty.dims[0], items),
+        };
+        self.written(&room.ty, zeros, place, start)
+    }
+
+    /// The room with the items of an array in it, from that place on.
+    fn written(&mut self, ty: &Ty, into: Var, place: Atom, items: Var) -> Var {
+        let of = self.p.ty(items).clone();
+        let axis = Axis { var: self.p.fresh("j", Ty::int()), size: of.dims[0] };
+        let before = std::mem::take(&mut self.out);
+        let at = match place.as_int() {
+            Some(0) => axis.var.into(),
+            _ => self.op(ScalarOp::Add, place, axis.var.into()),
+        };
+        let item = self.p.fresh("item", of.cell(1));
+        self.push(vec![item], Exp::Index { array: items, at: vec![axis.var.into()] });
+        let stmts = std::mem::replace(&mut self.out, before);
+        let body = Body { stmts, results: vec![at, item.into()] };
+        let new = self.p.fresh("room", ty.clone());
+        self.push(vec![new], Exp::Scatter { dests: vec![into], axis, body, combine: None });
+        new
+    }
+
+    /// A body in which the array is held by rooms, these variables of it from outside; it gives one in that slot.
+    fn filled(&mut self, body: Body, room: &mut Room<'_>, outside: &[Var], slot: usize) -> Body {
+        let before = std::mem::take(&mut self.out);
+        outside.iter().for_each(|v| self.part(room, *v));
+        for s in body.stmts {
+            self.stmt(s, room);
+        }
+        let stmts = std::mem::replace(&mut self.out, before);
+        let mut results = body.results;
+        let held = results.get(slot).and_then(|a| a.as_var()).and_then(|v| room.holds.get(&v));
+        if let (Some(held), Some(result)) = (held, results.get_mut(slot)) {
+            *result = (*held).into();
+        }
+        Body { stmts, results }
+    }
+
+    fn stmt(&mut self, mut s: Stmt, room: &mut Room<'_>) {
+        let held: Vec<usize> = (0..s.pat.len()).filter(|k| room.chain.contains(&s.pat[*k])).collect();
+        let [slot] = held[..] else {
+            self.out.push(s);
+            return;
+        };
+        let v = s.pat[slot];
+        self.prov = s.prov;
+        let new = match s.exp {
+            Exp::Atom(a) => a.as_var().and_then(|a| room.holds.get(&a)).copied(),
+            Exp::View { view: View::Append { with }, array } => {
+                let (of, items) = if room.end == End::Back { (array, with) } else { (with, array) };
+                let place = match room.end {
+                    End::Back => self.p.ty(of).dims[0],
+                    End::Front => self.op(ScalarOp::Sub, room.ty.dims[0], self.p.ty(v).dims[0]),
+                };
+                room.holds.get(&of).copied().map(|into| self.written(&room.ty, into, place, items))
+            }
+            Exp::If { then, otherwise, cond } => {
+                let then = self.filled(then, room, &[], slot);
+                let otherwise = self.filled(otherwise, room, &[], slot);
+                let new = self.p.fresh("room", room.ty.clone());
+                s.pat[slot] = new;
+                self.out.push(Stmt { exp: Exp::If { cond, then, otherwise }, ..s });
+                Some(new)
+            }
+            mut exp @ (Exp::For { .. } | Exp::While { .. }) => {
+                if let Exp::For { state, body, .. } | Exp::While { state, body, .. } = &mut exp {
+                    let (array, start) = state[slot];
+                    let from = start.as_var().and_then(|a| room.holds.get(&a)).copied();
+                    let holds = self.p.fresh("room", room.ty.clone());
+                    room.holds.insert(array, holds);
+                    state[slot] = (holds, from.map_or(start, Atom::Var));
+                    *body = self.filled(std::mem::take(body), room, &[array], slot);
+                }
+                let new = self.p.fresh("room", room.ty.clone());
+                s.pat[slot] = new;
+                self.out.push(Stmt { exp, ..s });
+                Some(new)
+            }
+            exp => {
+                self.out.push(Stmt { exp, ..s });
+                None
+            }
+        };
+        if let Some(new) = new {
+            room.holds.insert(v, new);
+            self.part(room, v);
+        }
+    }
+
+    /// Binds a variable that holds the array to the part of its room that there is so far.
+    fn part(&mut self, room: &Room<'_>, v: Var) {
+        let Some(array) = room.holds.get(&v).copied() else { return };
+        let dims = self.p.ty(v).dims.clone();
+        let first = match room.end {
+            End::Back => Atom::int(0),
+            End::Front => self.op(ScalarOp::Sub, room.ty.dims[0], dims[0]),
+        };
+        let start = std::iter::once(first).chain(dims[1..].iter().map(|_| Atom::int(0))).collect();
+        self.push(vec![v], Exp::View { view: View::Slice { start, dims }, array });
+    }
+}
+
+/// Leaves out the checks of a body, all of which have held before.
+fn unchecked(body: &mut Body) {
+    body.stmts.retain(|s| !matches!(s.exp, Exp::Check { .. }));
+    for s in &mut body.stmts {
+        s.exp.bodies_mut().into_iter().for_each(unchecked);
+    }
+}
+
+#[cfg(test)]
+mod tests;
