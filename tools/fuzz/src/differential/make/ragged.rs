@@ -13,7 +13,7 @@ use remc_base::{BaseTy, Class};
 /// For arrays of boxes, and boxes alone.
 pub const BOXES: &[Form] = &[
     rows, rows, again, again, again, split, split, written, packed, filtered, filtered, unique, counts,
-    counted, counted, lifted, cut, parted, itself,
+    counted, counted, lifted, cut, parted, itself, grown, grown,
 ];
 
 /// For arrays of numbers.
@@ -440,6 +440,59 @@ fn lifted(m: &mut Maker, ty: &Ty) -> Option<Term> {
     m.sizes.truncate(mark);
     let info = body.info;
     Some(Term::new(ty.clone(), info, format!("(lift [{w} §] §)"), vec![size, body]))
+}
+
+/// A loop in which an array gets longer: at one end or the other, in all rounds or in some, of what is known without it or
+/// read in it.
+fn grown(m: &mut Maker, ty: &Ty) -> Option<Term> {
+    let sigma = ty.boxed.clone().filter(|s| s.is_vector() && !s.body.is_boxed())?;
+    let (first, step) = (m.rng.below(2), 1 + m.rng.below(2));
+    let rounds = m.longest.saturating_sub(first) / step;
+    let one = sigma.opened(&[Dim::Known(step)]);
+    if !ty.dims.is_empty() || rounds == 0 || !m.affordable(&one) {
+        return None;
+    }
+    let [i, n, g, v, w] = ["i", "n", "g", "v", "w"].map(|stem| m.fresh(stem));
+    let rounds = 1 + m.rng.below(rounds.min(6));
+    let count = m.expr(&Ty::scalar(BaseTy::I64));
+    let start = m.expr(&sigma.opened(&[Dim::Known(first)]));
+    let bound = vec![(i.clone(), Ty::scalar(BaseTy::I64), Info::whole(rounds as f64))];
+    let (items, cond) = m.repeated(rounds as f64, |m| {
+        m.with(bound, |m| (m.expr(&one), m.rng.one_in(3).then(|| m.expr(&Ty::scalar(BaseTy::Bool)))))
+    });
+    let info = start.info.or(items.info);
+    let read = sigma.body.rank() == 1 && is_number(ty.atom) && m.rng.one_in(3);
+    let items_text = if read { format!("(reduce/zero max2 § {v})") } else { "§".to_owned() };
+    let items_text = if read {
+        format!("(replicate{{{} | [{step}] []}} {items_text})", ty.atom.name())
+    } else {
+        items_text
+    };
+    let more = if m.rng.one_in(3) { format!("{items_text} {v}") } else { format!("{v} {items_text}") };
+    let longer = boxed(&sigma, &[format!("(+ {w} {step})")], &format!("(append {more})"));
+    let same = boxed(&sigma, std::slice::from_ref(&w), &v);
+    let next = if cond.is_some() { format!("(if § {longer} {same})") } else { longer };
+    let begin = boxed(&sigma, &[first.to_string()], "§");
+    let last = m.fresh("y");
+    let text = format!(
+        "(let (({n} (% § {}))) (let-values ((({last} {g}) (loop (({i} 0) ({g} {begin})) while (< {i} {n}) \
+         do (values (+ {i} 1) (unbox {g} ({v} {w}) {next}))))) {g}))",
+        rounds + 1
+    );
+    let items = if read {
+        Term::call(
+            Ty::scalar(ty.atom),
+            items.info,
+            "index",
+            vec![items, Term::leaf(Ty::new(BaseTy::I64, [Dim::Known(1)]), Info::whole(1.0), "[0]")],
+        )
+    } else {
+        items
+    };
+    let mut parts = vec![count, start];
+    parts.extend(cond);
+    parts.push(items);
+    Some(Term::new(ty.clone(), info, text, parts))
 }
 
 /// A prefix of a vector, of a length that is computed.
