@@ -14,7 +14,7 @@
 //! An array that is longer in each round is copied in each round, so that `n` items cost the time of `n²`, and whoever does
 //! a row with such a loop does not know what memory it takes. If nothing that decides how many items there will be, and which
 //! checks fail, reads the array, then the loop without it says so. That runs twice then: so where it is not part
-//! of a row, it has to be a loop of scalars. What reads the array on the way reads the part of it that there is. Its
+//! of a row, its rounds have to be of scalars, and of a few items of arrays. What reads the array on the way reads the part of it that there is. Its
 //! checks have all held when the second loop begins.
 //!
 //! An array grows by an `append`, behind it or in front of it, on a condition or in a loop inside the loop.
@@ -37,25 +37,38 @@ pub const PASS: PassInfo = PassInfo {
 /// Counts first where arrays grow.
 pub fn grow(p: &mut Program) {
     let mut body = std::mem::take(&mut p.body);
-    in_body(p, &mut body, false);
+    in_body(p, &mut body, Around::default());
     p.body = body;
 }
 
-/// Those of a body, which is part of a row or not.
-fn in_body(p: &mut Program, body: &mut Body, in_row: bool) {
+/// What a body is part of.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    /// A row of several, or an element.
+    row: bool,
+    /// A round of a loop, of that row if it is part of one.
+    round: bool,
+}
+
+/// Those of a body.
+fn in_body(p: &mut Program, body: &mut Body, around: Around) {
     if !appends(body) {
         return;
     }
     let mut stmts = Vec::with_capacity(body.stmts.len());
     for s in std::mem::take(&mut body.stmts) {
         let first = stmts.len();
-        match counted(p, &s, in_row) {
+        match counted(p, &s, around) {
             Some(made) => stmts.extend(made),
             None => stmts.push(s),
         }
         for s in &mut stmts[first..] {
-            let iterates = !matches!(s.exp, Exp::If { .. } | Exp::For { .. } | Exp::While { .. });
-            s.exp.bodies_mut().into_iter().for_each(|b| in_body(p, b, in_row || iterates));
+            let inside = match &s.exp {
+                Exp::If { .. } => around,
+                Exp::For { .. } | Exp::While { .. } => Around { round: true, ..around },
+                _ => Around { row: true, round: false },
+            };
+            s.exp.bodies_mut().into_iter().for_each(|b| in_body(p, b, inside));
         }
     }
     body.stmts = stmts;
@@ -85,7 +98,7 @@ struct Grown {
 }
 
 /// What a loop becomes in which arrays grow.
-fn counted(p: &mut Program, s: &Stmt, in_row: bool) -> Option<Vec<Stmt>> {
+fn counted(p: &mut Program, s: &Stmt, around: Around) -> Option<Vec<Stmt>> {
     let (Exp::For { state, body, .. } | Exp::While { state, body, .. }) = &s.exp else { return None };
     if !appends(body) {
         return None;
@@ -110,17 +123,37 @@ fn counted(p: &mut Program, s: &Stmt, in_row: bool) -> Option<Vec<Stmt>> {
             break count;
         }
     };
-    let (mut scalar, mut channels) = (true, false);
+    let (mut light, mut channels) = (true, false);
     count.for_each_stmt(&mut |s| {
-        scalar &= s.pat.iter().all(|v| p.ty(*v).is_scalar());
+        light &= is_light(p, s);
         channels |= matches!(s.exp, Exp::Pull { .. } | Exp::Push { .. });
     });
-    if channels || !(in_row || scalar) {
+    // Arrays that both loops change are copied for the first one: in each round of a loop around it, that is too often.
+    let changed = count.stmts.iter().flat_map(|s| &s.pat).any(|v| !p.ty(*v).is_scalar());
+    if channels || !(around.row || light) || (around.round && changed) {
         return None;
     }
     let mut fill = Fill { p, out: Vec::new(), prov: s.prov };
     let most = fill.most(&count);
     Some(fill.all(s, &all, &most))
+}
+
+/// Iterations up to which a statement is as cheap as one of scalars, or nearly.
+const FEW: i64 = 8;
+
+/// Whether a statement of a round, without those in it, is done in no time: of scalars, or changing a few items of an array.
+fn is_light(p: &Program, s: &Stmt) -> bool {
+    match &s.exp {
+        Exp::Atom(_) | Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. } | Exp::Check { .. } => true,
+        Exp::If { .. } | Exp::For { .. } | Exp::While { .. } => true,
+        Exp::Scatter { axis, .. } => axis.size.as_int().is_some_and(|n| n <= FEW),
+        Exp::Literal { elems, .. } => elems.len() as i64 <= FEW,
+        exp => {
+            let few = |n: &Atom| n.as_int().is_some_and(|n| n <= FEW);
+            let arrays = s.pat.iter().flat_map(|v| &p.ty(*v).dims);
+            exp.axes().iter().map(|a| &a.size).chain(arrays).all(few)
+        }
+    }
 }
 
 /// How a state of a loop grows, if it does.

@@ -18,6 +18,10 @@
 //! would be copied. So this is done where that copy would be the only one: `%v` is made by the body that the scatter is
 //! in, or a state of its loop, and nothing mentions it afterwards; its branches are part of a body. The items need memory,
 //! and a size that an iteration has for itself is none that there could be memory for.
+//!
+//! Before that what is written over is read, where the order is open ([`late`]).
+
+mod late;
 
 use crate::ir::*;
 use remc_base::Name;
@@ -33,6 +37,7 @@ pub const PASS: PassInfo = PassInfo {
 
 pub fn stage(p: &mut Program) {
     let mut body = std::mem::take(&mut p.body);
+    late::write_late(p, &mut body);
     walk(p, &mut body, FxHashSet::default(), None);
     p.body = body;
 }
@@ -145,3 +150,6 @@ fn staged(
     });
     Some(Stmt { pat: arrays, exp: Exp::Map { axes: vec![before], body: items }, prov: s.prov })
 }
+
+#[cfg(test)]
+mod tests;

@@ -237,7 +237,8 @@ impl Checker<'_> {
         let (x, y) = (self.show(&first), self.show(then));
         let looped = self.looped.iter().find(|l| l.node == init[i].node).cloned();
         if let Some(Looped { call, name: of, .. }) = looped {
-            let boxed = [&first, then].iter().any(|ty| matches!(self.s.zonk_atom(&ty.atom), AtomTy::Sigma(_)));
+            let boxed =
+                [&first, then].iter().any(|ty| matches!(self.s.zonk_atom(&ty.atom), AtomTy::Sigma(_)));
             let arrays = boxed || first.atom == then.atom;
             // The names of what is given are in no program.
             let what =
