@@ -13,9 +13,9 @@
 //!
 //! An array that is longer in each round is copied in each round, so that `n` items cost the time of `n²`, and whoever does
 //! a row with such a loop does not know what memory it takes. If nothing that decides how many items there will be, and which
-//! checks fail, reads the array, then the loop without it says so. That runs twice then: so where it is not part
-//! of a row, its rounds have to be of scalars, and of a few items of arrays. What reads the array on the way reads the part of it that there is. Its
-//! checks have all held when the second loop begins.
+//! checks fail, reads the array, then the loop without it says so. That runs twice then: so where it is not part of a row,
+//! its rounds have to be of scalars, and of a few items of other arrays. What reads the array on the way reads the part of
+//! it that there is. The second loop has no checks: all of them have held in the first.
 //!
 //! An array grows by an `append`, behind it or in front of it, on a condition or in a loop inside the loop.
 
@@ -170,7 +170,7 @@ fn grown(p: &Program, s: &Stmt, slot: usize, inside: &FxHashSet<Var>) -> Option<
         return None;
     }
     if let Exp::While { cond, .. } = &s.exp
-        && mentions(cond, array)
+        && cond.free_vars().contains(&array)
     {
         return None;
     }
@@ -178,12 +178,6 @@ fn grown(p: &Program, s: &Stmt, slot: usize, inside: &FxHashSet<Var>) -> Option<
     body.for_each_stmt(&mut |s| chain.defs.extend(s.pat.iter().enumerate().map(|(k, v)| (*v, (s, k)))));
     chain.comes_from(*body.results.get(slot)?)?;
     Some(Grown { slot, size, end: chain.end?, chain: chain.vars })
-}
-
-fn mentions(body: &Body, v: Var) -> bool {
-    let mut found = false;
-    body.for_each_use(&mut |a| found |= a == v.into());
-    found
 }
 
 /// The variables that hold an array as it grows.
@@ -214,7 +208,7 @@ impl Chain<'_> {
             Exp::For { state, body, .. } | Exp::While { state, body, .. } => {
                 let (array, start) = state[slot];
                 self.comes_from(start)?;
-                if matches!(&s.exp, Exp::While { cond, .. } if mentions(cond, array)) {
+                if matches!(&s.exp, Exp::While { cond, .. } if cond.free_vars().contains(&array)) {
                     return None;
                 }
                 self.vars.insert(array);

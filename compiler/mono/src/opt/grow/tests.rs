@@ -128,3 +128,33 @@ fn arrays_are_counted_twice_in_rows_alone() {
     );
     assert_eq!(grown(1, &row), "map1(while:3(map1 reduce) map1 scatter while:4(map1 reduce scatter))");
 }
+
+#[test]
+fn a_few_items_of_another_array_are_changed_twice_but_in_no_round_around() {
+    let stmts = |then: &str| {
+        format!(
+            "(let ((%w int %k)) (scatter (%j 1) (%v) (give %j %x))) (let ((%e int)) (index %w 0))
+             (let ((%d int)) (op max2 %e 1)) (let ((%y int)) (op + %x %d)) (let ((%one int 1)) (literal (1) %y))
+             {LONGER} (let ((%q int %l)) (view (append %one) %p)) {then}"
+        )
+    };
+    let text = looped(" ((%v int %k) %z)", &stmts("(give %y %l %q %w)"));
+    let text = text.replace("(%path int %n))", "(%path int %n) (%zz int %k))");
+    // One item: there has to be one.
+    let params = "(%kk int) (%k int) (%z int %k)";
+    let shape_of = |results: &str| {
+        let p = program(params, 1, &format!("{text} {results}"));
+        shape(&after(p, &[simplify, grow, simplify, dce]))
+    };
+    assert_eq!(shape_of("(give %path)"), "while:3(scatter) map1 scatter while:4(scatter scatter)");
+    let nested = format!(
+        "(let ((%last2 int)) (for (%t %kk) (((%acc int) 0)) {text} (let ((%f int)) (op + %acc %n)) (give %f)))
+         (give %last2)"
+    );
+    let nested = nested.replace(
+        "(let ((%f int)) (op + %acc %n))",
+        "(let ((%h int)) (index %path 0)) (let ((%f int)) (op + %acc %h))",
+    );
+    let p = program(params, 1, &nested);
+    assert_eq!(shape(&after(p, &[simplify, grow, simplify, dce])), "for(lit while:4(scatter lit view))");
+}
