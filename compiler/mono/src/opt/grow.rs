@@ -240,9 +240,13 @@ struct Fill<'p> {
     prov: Prov,
 }
 
-/// An array with room for all its items, of this type, and at which end they are added.
+/// A vector with room for the elements of all items, of this type, so many for each, and at which end they are added. Places
+/// one after the other in a vector are known as such.
 struct Room<'g> {
     ty: Ty,
+    item: Atom,
+    /// How many items there are in the end.
+    most: Atom,
     end: End,
     chain: &'g FxHashSet<Var>,
     /// For each variable that holds the array: the room with as much of it.
@@ -255,6 +259,12 @@ impl Fill<'_> {
     }
 
     fn op(&mut self, op: ScalarOp, a: Atom, b: Atom) -> Atom {
+        match (op, a.as_int(), b.as_int()) {
+            (ScalarOp::Mul, Some(1), _) => return b,
+            (ScalarOp::Mul, _, Some(1)) => return a,
+            (ScalarOp::Mul, Some(0), _) | (ScalarOp::Mul, _, Some(0)) => return Atom::int(0),
+            _ => {}
+        }
         let v = self.p.fresh("n", Ty::int());
         self.push(vec![v], Exp::Op(op, vec![a, b]));
         v.into()
@@ -305,10 +315,15 @@ impl Fill<'_> {
             }
         }
         self.out.extend(sizes);
+        let mut shaped = Vec::new();
         for (g, most) in all.iter().zip(most) {
             let mut ty = self.p.ty(s.pat[g.slot]).clone();
             ty.dims[0] = *most;
-            let mut room = Room { ty, end: g.end, chain: &g.chain, holds: FxHashMap::default() };
+            let item = ty.dims[1..].iter().fold(Atom::int(1), |n, d| self.op(ScalarOp::Mul, n, *d));
+            let all = self.op(ScalarOp::Mul, *most, item);
+            let (vector, most) = (Ty { base: ty.base, dims: vec![all] }, *most);
+            let mut room =
+                Room { ty: vector, item, most, end: g.end, chain: &g.chain, holds: FxHashMap::default() };
             let (Exp::For { state, body, .. } | Exp::While { state, body, .. }) = &mut s.exp else {
                 continue;
             };
@@ -318,7 +333,13 @@ impl Fill<'_> {
             let holds = self.p.fresh("room", room.ty.clone());
             room.holds.insert(array, holds);
             state[g.slot] = (holds, from.into());
-            self.p.vars[s.pat[g.slot]].ty = room.ty.clone();
+            self.p.vars[s.pat[g.slot]].ty = ty.clone();
+            if ty.rank() > 1 {
+                let filled = self.p.fresh("room", room.ty.clone());
+                let array = std::mem::replace(&mut s.pat[g.slot], filled);
+                let view = View::Reshape { dims: ty.dims };
+                shaped.push(Stmt { pat: vec![array], exp: Exp::View { view, array: filled }, prov: s.prov });
+            }
             *body = self.filled(std::mem::take(body), &mut room, &[array], g.slot);
         }
         if let Exp::For { body, .. } | Exp::While { body, .. } = &mut s.exp {
@@ -328,14 +349,14 @@ impl Fill<'_> {
             unchecked(cond);
         }
         self.out.push(s);
+        self.out.extend(shaped);
         self.out
     }
 
     /// Room in which there is an array already.
     fn started(&mut self, room: &Room<'_>, start: Var) -> Var {
         let zeros = self.p.fresh("zeros", room.ty.clone());
-        let axes: Vec<Axis> =
-            room.ty.dims.iter().map(|d| Axis { var: self.p.fresh("i", Ty::int()), size: *d }).collect();
+        let axes = vec![Axis { var: self.p.fresh("i", Ty::int()), size: room.ty.dims[0] }];
         let body = Body { stmts: Vec::new(), results: vec![Atom::Const(zero(room.ty.base))] };
         self.push(vec![zeros], Exp::Map { axes, body });
         let items = self.p.ty(start).dims[0];
@@ -344,25 +365,33 @@ impl Fill<'_> {
         }
         let place = match room.end {
             End::Back => Atom::int(0),
-            End::Front => self.op(ScalarOp::Sub, room.ty.dims[0], items),
+            End::Front => self.op(ScalarOp::Sub, room.most, items),
         };
-        self.written(&room.ty, zeros, place, start)
+        self.written(room, zeros, place, start)
     }
 
     /// The room with the items of an array in it, from that place on.
-    fn written(&mut self, ty: &Ty, into: Var, place: Atom, items: Var) -> Var {
+    fn written(&mut self, room: &Room<'_>, into: Var, place: Atom, mut items: Var) -> Var {
         let of = self.p.ty(items).clone();
-        let axis = Axis { var: self.p.fresh("j", Ty::int()), size: of.dims[0] };
+        let place = self.op(ScalarOp::Mul, place, room.item);
+        let size = self.op(ScalarOp::Mul, of.dims[0], room.item);
+        if of.rank() > 1 {
+            let elements = self.p.fresh("elements", Ty { base: of.base, dims: vec![size] });
+            let view = View::Reshape { dims: vec![size] };
+            self.push(vec![elements], Exp::View { view, array: items });
+            items = elements;
+        }
+        let axis = Axis { var: self.p.fresh("j", Ty::int()), size };
         let before = std::mem::take(&mut self.out);
         let at = match place.as_int() {
             Some(0) => axis.var.into(),
             _ => self.op(ScalarOp::Add, place, axis.var.into()),
         };
-        let item = self.p.fresh("item", of.cell(1));
-        self.push(vec![item], Exp::Index { array: items, at: vec![axis.var.into()] });
+        let x = self.p.fresh("x", Ty::scalar(of.base));
+        self.push(vec![x], Exp::Index { array: items, at: vec![axis.var.into()] });
         let stmts = std::mem::replace(&mut self.out, before);
-        let body = Body { stmts, results: vec![at, item.into()] };
-        let new = self.p.fresh("room", ty.clone());
+        let body = Body { stmts, results: vec![at, x.into()] };
+        let new = self.p.fresh("room", room.ty.clone());
         self.push(vec![new], Exp::Scatter { dests: vec![into], axis, body, combine: None });
         new
     }
@@ -397,9 +426,9 @@ impl Fill<'_> {
                 let (of, items) = if room.end == End::Back { (array, with) } else { (with, array) };
                 let place = match room.end {
                     End::Back => self.p.ty(of).dims[0],
-                    End::Front => self.op(ScalarOp::Sub, room.ty.dims[0], self.p.ty(v).dims[0]),
+                    End::Front => self.op(ScalarOp::Sub, room.most, self.p.ty(v).dims[0]),
                 };
-                room.holds.get(&of).copied().map(|into| self.written(&room.ty, into, place, items))
+                room.holds.get(&of).copied().map(|into| self.written(room, into, place, items))
             }
             Exp::If { then, otherwise, cond } => {
                 let then = self.filled(then, room, &[], slot);
@@ -440,10 +469,17 @@ impl Fill<'_> {
         let dims = self.p.ty(v).dims.clone();
         let first = match room.end {
             End::Back => Atom::int(0),
-            End::Front => self.op(ScalarOp::Sub, room.ty.dims[0], dims[0]),
+            End::Front => self.op(ScalarOp::Sub, room.most, dims[0]),
         };
-        let start = std::iter::once(first).chain(dims[1..].iter().map(|_| Atom::int(0))).collect();
-        self.push(vec![v], Exp::View { view: View::Slice { start, dims }, array });
+        let start = vec![self.op(ScalarOp::Mul, first, room.item)];
+        let size = self.op(ScalarOp::Mul, dims[0], room.item);
+        let view = View::Slice { start, dims: vec![size] };
+        if dims.len() == 1 {
+            return self.push(vec![v], Exp::View { view, array });
+        }
+        let elements = self.p.fresh("elements", Ty { base: room.ty.base, dims: vec![size] });
+        self.push(vec![elements], Exp::View { view, array });
+        self.push(vec![v], Exp::View { view: View::Reshape { dims }, array: elements });
     }
 }
 
