@@ -168,12 +168,17 @@ module.exports = grammar({
     _index_parameter: $ => choice($.index_parameter, $.index_equation),
 
     bindings: $ => group(repeat(choice($.binding, $.function_binding))),
-    // `(x e)`, `(x rank e)`, `(x τ e)`, `(x : τ e)`
+    // `(x e)`, `(x rank e)`, `(x τ e)`, `(x : τ e)`. In `(x all)` the last is a variable of that name.
     binding: $ =>
       group(
         field('name', $.symbol),
-        optional(choice($._annotation, seq(':', field('type', $.type)))),
-        field('value', $.expression),
+        choice(
+          seq(
+            optional(choice($._annotation, seq(':', field('type', $.type)))),
+            field('value', $.expression),
+          ),
+          field('value', alias('all', $.symbol)),
+        ),
       ),
     function_binding: $ => group($.head, $._function),
 

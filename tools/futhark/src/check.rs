@@ -452,8 +452,11 @@ impl Checker {
                 let after = std::mem::replace(&mut self.consumed, before);
                 let b = self.exp(b)?;
                 self.consumed.extend(after);
+                // What a branch writes over is not what the other one gives, where both are of one variable.
+                let aliases =
+                    a.aliases.union(&b.aliases).filter(|v| !self.consumed.contains(v)).copied().collect();
                 match self.u.join(&a.ty, &b.ty) {
-                    Some(ty) => Ok(Value { ty, aliases: &a.aliases | &b.aliases }),
+                    Some(ty) => Ok(Value { ty, aliases }),
                     None => {
                         let (a, b) = (self.u.ty(&a.ty), self.u.ty(&b.ty));
                         wrong(line, format!("the branches are of types {a} and {b}"))

@@ -114,6 +114,19 @@ fn a_copy_is_written_over() {
     gives(text, vec![ints(&[1, 2])], "([2][1, 2], [2][9, 2])");
 }
 
+/// One branch writes over what the other one gives.
+#[test]
+fn an_array_that_a_branch_writes_over() {
+    let text = "entry main (n: i64) : i64 =
+  let a = iota n
+  let b = if n > 2 then a with [2] = 9 else a
+  in reduce (+) 0 b";
+    gives(text, vec![Value::int(3)], "10");
+    gives(text, vec![Value::int(2)], "1");
+    let again = format!("{text} + a[0]");
+    refuses(&again, "`a` is used after `a` was written over");
+}
+
 #[test]
 fn numbers_get_their_types() {
     gives("entry main (x: u8) : f64 = 2 * f64.u8 (x + 255)", vec![Value::Scalar(Scalar::U8(2))], "Some(2.0)");

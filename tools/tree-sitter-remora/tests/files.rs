@@ -14,6 +14,7 @@ const EDGES: &[&str] = &[
     "\u{feff}(+ 1 2)",
     "(let ([x 1] [y 2.]) (+ x y))",
     "(let ((x [int 2] [1 2]) (y 1 [1 2]) (z all [1 2]) (w : [int 1] [1])) (let* ((v [x y])) v))",
+    "(let ((all [1 2]) (x all) (y all x)) (loop ((z all)) while (f z) do (g all)))",
     "(let ((A [1 2]) (x (A 1)) (y [A x])) (Tuple x (Record y)))",
     "(let ((v (Tuple int (Record (x float) (if int))) (values 1 (record (x 1.5) (if 2))))) v)",
     "(box ((n 3)) [int n] [1 2 3]) (box ((n 2) (@s [2 3])) [int n @s] ((f n) (g n))) (box (f n))",

@@ -54,7 +54,7 @@ pub fn bare(t: Tree) -> Tree {
     }
 }
 
-fn is_literal(t: &Tree) -> bool {
+pub fn is_literal(t: &Tree) -> bool {
     match t {
         Tree::Name(text) => text.starts_with(|c: char| c.is_ascii_digit()),
         Tree::Unary('-', a) => is_literal(a),
@@ -67,8 +67,9 @@ pub fn infix(op: &'static str, a: Tree, b: Tree) -> Tree {
     let (known_a, known_b) = (is_literal(&a), is_literal(&b));
     let a = if known_b { a } else { bare(a) };
     let b = if known_a { b } else { bare(b) };
-    // `x + -3` is `x - 3`.
+    // `x + -3` is `x - 3`, and an integer and 0 the integer.
     match (op, b) {
+        ("+", Tree::Name(zero)) if zero == "0" && !known_a => a,
         ("+", Tree::Unary('-', n)) if is_literal(&n) => Tree::infix("-", a, *n),
         ("-", Tree::Unary('-', n)) if is_literal(&n) => Tree::infix("+", a, *n),
         (_, b) => Tree::infix(op, a, b),

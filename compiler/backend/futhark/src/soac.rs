@@ -574,6 +574,9 @@ impl<'p> Printer<'p> {
             let Some(lambda) = combine else { return Err(Error("no operator".into())) };
             return Ok((self.serial_scatter(own, axis, body, lambda, &cells)?, natural));
         }
+        if combine.is_none() && axis.size == Atom::int(1) {
+            return Ok((self.update(own, dests, axis, body, &cells)?, natural));
+        }
         let mut wants = vec![Vec::new()];
         wants.extend(cells);
         let all = self.array_of(axis, &[], body, &wants)?;
@@ -605,6 +608,70 @@ impl<'p> Printer<'p> {
         }
         debug_assert_eq!(pat.len(), dests.len());
         Ok((Tree::block(lines, pack(trees)), natural))
+    }
+
+    /// A scatter of one item is an update in place. As in any scatter, a place outside is none.
+    fn update(
+        &mut self,
+        own: Vec<Tree>,
+        dests: &'p [Var],
+        axis: &'p Axis,
+        body: &'p Body,
+        cells: &[Sizes],
+    ) -> R<Tree> {
+        let mark = self.names.enter();
+        let mut lines = Vec::new();
+        // What is updated, and its name where nothing is.
+        let mut outs: Vec<(Tree, String)> = Vec::new();
+        for (tree, dest) in own.into_iter().zip(dests) {
+            outs.push(match self.atom((*dest).into())? {
+                Tree::Name(name) => (tree, name),
+                _ => {
+                    let name = self.names.fresh("out");
+                    lines.push(Line { comments: vec![], pattern: name.clone(), value: tree });
+                    (Tree::name(&name), name)
+                }
+            });
+        }
+        let sizes = dests.iter().map(|d| Ok(self.declared(*d)?[0].clone())).collect::<R<Vec<_>>>()?;
+        self.bind_to(axis.var, Tree::name("0"));
+        let updated = self.block_behind(lines, body, |pr| {
+            let Some((place, values)) = body.results.split_first() else {
+                return Err(Error("a scatter without a place".into()));
+            };
+            let mut lines = Vec::new();
+            let at = match pr.number(*place)? {
+                Tree::Name(at) => at,
+                value => {
+                    let at = pr.names.fresh("place");
+                    lines.push(Line { comments: vec![], pattern: at.clone(), value });
+                    at
+                }
+            };
+            let mut results = Vec::new();
+            for (((out, name), size), (value, cell)) in outs.iter().zip(&sizes).zip(values.iter().zip(cells))
+            {
+                let new = pr.atom_as(*value, cell)?;
+                // A cell may be a part of what it is written into.
+                let new = if cell.is_empty() { new } else { Tree::call("copy", vec![new]) };
+                let length = match size.as_str() {
+                    UNKNOWN => Tree::call("length", vec![Tree::name(name)]),
+                    size => Tree::name(size),
+                };
+                let below = Tree::infix("<", Tree::name(&at), length);
+                let inside = if crate::scalar::is_literal(&Tree::name(&at)) {
+                    below
+                } else {
+                    Tree::infix("&&", Tree::infix(">=", Tree::name(&at), Tree::name("0")), below)
+                };
+                let with = Tree::With(Box::new(out.clone()), vec![Tree::name(&at)], Box::new(new));
+                results.push(Tree::choice(inside, with, Tree::name(name)));
+            }
+            Ok(Tree::block(lines, pack(results)))
+        })?;
+        self.leave(mark);
+        self.forget(axis.var);
+        Ok(updated)
     }
 
     /// Any operator, one write after the other.

@@ -438,15 +438,19 @@ impl Checker<'_> {
     }
 
     /// Whether a scalar box fits the parameter as it is. One of an array of boxes does not where such an array is
-    /// wanted.
+    /// wanted. Where a box may be a scalar or have the frame of a parameter without annotation, the first is meant if
+    /// it hides more than the parameter's boxes do: `(define (f text) (segments (words text)))` is of one text.
     fn box_fits(&self, param: &ArrTy, arg: &Expr) -> bool {
         let param = self.s.zonk(param);
+        let ty = self.s.zonk(&arg.ty);
         let of_boxes = |b: &SigmaTy| matches!(b.body.atom, AtomTy::Sigma(_)) && !b.body.shape.is_scalar();
-        match &param.atom {
-            AtomTy::Sigma(_) => {
-                param.shape.least_rank() == 0 || !self.scalar_box(arg).is_some_and(|b| of_boxes(&b))
+        match (&param.atom, &ty.atom) {
+            (AtomTy::Sigma(_), AtomTy::Sigma(b)) if of_boxes(b) => {
+                param.shape.least_rank() == 0
+                    || !ty.shape.is_scalar() && box_depth(&ty.atom) <= box_depth(&param.atom)
             }
-            AtomTy::Meta(_) => self.s.class_of(&param.atom).is_none() && param.shape.is_scalar(),
+            (AtomTy::Sigma(_), _) => true,
+            (AtomTy::Meta(_), _) => self.s.class_of(&param.atom).is_none() && param.shape.is_scalar(),
             _ => false,
         }
     }
@@ -668,6 +672,15 @@ impl Checker<'_> {
             Err(e) => self.frames_disagree(e, op, op_frame, slots, node),
         }
     }
+}
+
+/// How many boxes an atom type has one in the other.
+fn box_depth(atom: &AtomTy) -> usize {
+    std::iter::successors(Some(atom), |t| match t {
+        AtomTy::Sigma(b) => Some(&b.body.atom),
+        _ => None,
+    })
+    .count()
 }
 
 /// A λ whose parameters have written types: what they say is meant.
