@@ -3,7 +3,7 @@
 //! What is long is cut to `…` from the inside out, so that the outer form, which a message is about,
 //! stays readable. The text reads back as the same expression where nothing was cut.
 
-use crate::ast::{Annotation, Expr, ExprKind, IndexExpr, IndexKind, Param, Rank, TypeExpr, TypeKind};
+use crate::ast::{Annotation, Expr, ExprKind, IndexExpr, IndexKind, Opened, Param, Rank, TypeExpr, TypeKind};
 use remc_base::is_hidden;
 use std::fmt::Write;
 
@@ -78,6 +78,15 @@ impl Brief {
             }
             ExprKind::If { cond, then, otherwise } => {
                 format!("(if {} {} {})", inner(cond), inner(then), inner(otherwise))
+            }
+            ExprKind::Unbox { opened, body } => {
+                let one = |o: &Opened| {
+                    let names = std::iter::once(&o.value).chain(&o.indices);
+                    let names: Vec<_> = names.map(|n| n.name.as_str()).collect();
+                    format!("{} ({})", inner(&o.boxes), names.join(" "))
+                };
+                let opened: Vec<_> = opened.iter().map(one).collect();
+                format!("(unbox {} {})", opened.join(" "), inner(body))
             }
             ExprKind::BoxInfer(e) => format!("(box {})", inner(e)),
             ExprKind::Values(es) => format!("(values {})", all(es)),

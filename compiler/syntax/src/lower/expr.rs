@@ -108,7 +108,7 @@ impl Lowering<'_> {
                 "this application has no arguments",
                 s.span,
                 "functions have at least one parameter",
-                &format!("for the value itself, leave out the parentheses: `{inner}`"),
+                &format!("the value itself is `{inner}`, without parentheses; a function is given arguments, `({inner} x)`"),
             );
             return ExprKind::Error;
         }
@@ -167,7 +167,17 @@ impl Lowering<'_> {
             },
             ("let" | "let*", [bindings, rest @ ..]) => {
                 if bindings.as_name().is_some() {
-                    return self.no_group(form, bindings, "bindings in parentheses, `((x e) …)`");
+                    let message = format!("`{}` has no name to be called by", form.keyword);
+                    let help = "steps are (loop ((x e) …) while c do next), or a function that calls itself: \
+                                (define (f x …) …) (f e …)";
+                    self.error(
+                        codes::MALFORMED,
+                        message,
+                        bindings.span,
+                        "expected bindings, `((x e) …)`",
+                        help,
+                    );
+                    return ExprKind::Error;
                 }
                 let bindings = self.bindings(form, bindings);
                 let body = self.body(form, whole, rest);

@@ -334,12 +334,18 @@ impl Checker<'_> {
 
     /// How boxes are opened, or given to a function as they are; of several arguments side by side.
     pub(super) fn opened(&mut self, boxes: &Expr, op: &Operator, slots: &[Slot]) -> String {
+        // What was opened without a name has none that a program could use.
+        let nameable = |v: VarId| {
+            let name = &self.local(v).local.name;
+            matches!(self.find_value(name), Some(Binding::Local(known)) if *known == v || self.local(*known).opened.is_some())
+        };
         let name_of = |e: &Expr| match &*e.kind {
-            crate::ir::ExprKind::Var(v) => Some(self.local(*v).local.name.to_string()),
+            crate::ir::ExprKind::Var(v) if nameable(*v) => Some(self.local(*v).local.name.to_string()),
             crate::ir::ExprKind::Global(g) => Some(g.name.to_string()),
             _ => None,
         };
-        let name = name_of(boxes).unwrap_or("boxes".to_owned());
+        let known = name_of(boxes);
+        let name = known.clone().unwrap_or("boxes".to_owned());
         let given: Option<Vec<&Expr>> = slots.iter().map(|s| Some(&s.arg.as_ref()?.expr)).collect();
         let given = given.unwrap_or_default();
         let names: Option<Vec<_>> = given.iter().map(|e| name_of(e)).collect();
@@ -354,6 +360,9 @@ impl Checker<'_> {
                 let (opened, items) = (opened.join(" "), items[..names.len()].join(" "));
                 return format!("open them side by side: (unbox {opened} ({} {items}))", Self::written(op));
             }
+        }
+        if known.is_none() && matches!(&*boxes.kind, crate::ir::ExprKind::Var(_)) {
+            return "the boxes are in a box: open that, and then them, (unbox e (xs m) (unbox xs (x n) (… x …)))".into();
         }
         let atom = self.s.zonk(&boxes.ty).atom;
         let (item, one) = (if name == "x" { "y" } else { "x" }, self.show_atom(&atom));

@@ -16,6 +16,7 @@
 
 mod counts;
 mod fix;
+mod kinds;
 mod order;
 mod shapes;
 
@@ -23,10 +24,11 @@ use super::*;
 use crate::codes;
 use crate::scheme::Resolved;
 use counts::by_count;
+use kinds::{by_kind, unboxed, whole_texts};
 use order::{boxed_ends, bracketed_orders, brackets, orders, other_ranks, other_sizes, swaps, with_zero};
 use remc_syntax::ast::{self, ExprKind as A, Rank};
 use remc_syntax::brief::brief;
-use shapes::{by_frames, by_rank, by_shape};
+use shapes::{by_frames, by_rank, by_shape, data_names};
 
 /// How many candidates one definition may try.
 pub(super) const TRIES: u32 = 600;
@@ -188,10 +190,12 @@ impl Checker<'_> {
         let parts = Parts { node, func, args, types, hidden, nameable, name: name.as_str(), params };
         let mut candidates = match code {
             codes::ARGUMENT_COUNT => by_count(&parts),
-            codes::FRAMES => by_frames(&parts),
+            codes::FRAMES => [whole_texts(&parts), by_frames(&parts)].concat(),
             codes::CELL_SHAPE => [by_shape(&parts), swaps(&parts), bracketed_orders(&parts)].concat(),
             codes::RANK_TOO_SMALL => by_rank(&parts),
-            codes::NOT_AN_INDEX => [other_ranks(&parts), brackets(&parts), orders(&parts)].concat(),
+            codes::NOT_AN_INDEX => {
+                [by_kind(&parts), other_ranks(&parts), brackets(&parts), orders(&parts)].concat()
+            }
             codes::NEGATIVE_DIM => [orders(&parts), with_zero(&parts).into_iter().collect()].concat(),
             codes::SIZES => [other_sizes(&parts), orders(&parts)].concat(),
             codes::FUNCTION_SHAPE => {
@@ -200,8 +204,9 @@ impl Checker<'_> {
             // Numbers of two types are to be converted, and not to change places.
             codes::ATOM_TYPE if parts.are_numbers() => [swaps(&parts), brackets(&parts)].concat(),
             codes::ATOM_TYPE | codes::CLASS | codes::NOT_A_FUNCTION => {
-                [swaps(&parts), brackets(&parts), bracketed_orders(&parts)].concat()
+                [by_kind(&parts), swaps(&parts), brackets(&parts), bracketed_orders(&parts)].concat()
             }
+            codes::BOXED => unboxed(&parts),
             _ => Vec::new(),
         };
         candidates.truncate(64);

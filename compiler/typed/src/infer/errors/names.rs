@@ -212,6 +212,8 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["else", "elif"], "`else` ends a cond: (cond (c e) … (else e))"),
     // Numbers and truth.
     (&["mod", "modulo", "remainder", "rem"], "the remainder is (% a b)"),
+    (&["even?", "even", "iseven"], "whether n is even is (= (% n 2) 0)"),
+    (&["odd?", "odd", "isodd"], "whether n is odd is (= (% n 2) 1)"),
     (&["div", "//", "idiv", "floor-divide"], "integer division is (quotient a b)"),
     (&["pow", "power", "^"], "a power is (expt base exponent)"),
     (&["==", "eq"], "whether two are equal is (= a b)"),
@@ -264,6 +266,10 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["inner", "vdot", "inner-product"], "the inner product is (dot x y)"),
     (&["inv", "matrix-inverse", "⌹"], "the inverse of a matrix is (inverse m); (solve a b) solves equations"),
+    (
+        &["lstsq", "least-squares", "polyfit", "lm", "ols"],
+        "the x for which (dot a x) is nearest to b is (solve (m*m (transpose a) a) (dot (transpose a) b))",
+    ),
     (&["norm", "l2norm"], "the length of a vector is (sqrt (sum (square v)))"),
     (
         &["diag", "diagonal"],
@@ -286,6 +292,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["letrec"], "a definition may call itself, in a body too: (define (f x) … (f …) …)"),
     (&["define-values"], "several values are named by (let-values (((a b) e)) …)"),
+    (&["let*-values"], "one let-values in another: (let-values (((a b) e)) (let-values (((c d) f)) …))"),
     (&["return"], "a function gives the value of its last expression: write that alone"),
     (
         &["display", "print", "println", "printf", "echo"],
@@ -330,6 +337,9 @@ impl Checker<'_> {
         });
         self.fail(match (elsewhere(name.as_str()), near_one) {
             (Some(help), _) => d.help(help),
+            _ if name.as_str().starts_with('\'') => {
+                d.help("a text stands between double quotes, \"abc\", and a character is written #\\a")
+            }
             _ if name.as_str().starts_with('~') => {
                 d.help("a rerank is written ~(1)f, with its ranks in parentheses")
             }

@@ -7,19 +7,27 @@ use super::*;
 const REDUCTIONS: [(&str, &str); 6] =
     [("max", "max2"), ("min", "min2"), ("sum", "+"), ("product", "*"), ("all", "and"), ("any", "or")];
 
+/// What other languages tell the axis by a further argument.
+const ALONG_AN_AXIS: [&str; 20] = [
+    "sum", "product", "max", "min", "any", "all", "mean", "argmin", "argmax", "cumsum", "cumprod", "diff",
+    "sort", "grade", "reverse", "unique", "median", "std", "var", "length",
+];
+
 pub(super) fn by_count(p: &Parts) -> Vec<Candidate> {
     let n = p.args.len();
     let mut out = Vec::new();
     if let A::Rerank { ranks, func } = &*p.func.kind {
         out.extend(rerank_of_as_many(p, ranks, func));
     }
-    if n == 2
-        && matches!(p.name, "sum" | "product" | "max" | "min" | "any" | "all" | "mean" | "argmin" | "argmax")
-        && p.rank(0).is_some_and(|r| r > 0)
-    {
+    if n == 2 && ALONG_AN_AXIS.contains(&p.name) && p.rank(0).is_some_and(|r| r > 0) {
         out.extend(along_axis(p));
     }
     match (p.name, n) {
+        ("round" | "floor" | "ceiling", 2) => out.extend(to_digits(p)),
+        ("random/uniform" | "random/normal", 1) | ("random/ints", 3) => {
+            let args = [&[p.int(1), p.bracket(vec![p.args[0].clone()])], &p.args[1..]].concat();
+            out.push(candidate("a key comes first, then the shape", p.with_args(args)).grows());
+        }
         ("-", 1) => out.push(candidate("the negative is", p.renamed("negate"))),
         ("/", 1) => out.push(candidate("the inverse is", p.with_args(vec![p.int(1), p.args[0].clone()]))),
         ("max" | "min", 2) => {
@@ -120,6 +128,14 @@ fn rest_as_lambda(p: &Parts) -> Option<Candidate> {
     let params = rest.iter().map(|n| ast::Param { id: p.node, name: n.clone(), ann: ast::Annotation::None });
     let lambda = A::Lam { params: params.collect(), ret: None, body: p.with_args(args) };
     Some(candidate("to fix some arguments and leave others", make(p.node, lambda)).grows())
+}
+
+/// `(round x 2)` of other languages: so many digits behind the point.
+fn to_digits(p: &Parts) -> Option<Candidate> {
+    let A::Int { value: digits @ 1..=15, .. } = &*p.args[1].kind else { return None };
+    let factor = p.int(10i128.pow(*digits as u32));
+    let scaled = p.with_args(vec![p.call("*", vec![factor.clone(), p.args[0].clone()])]);
+    Some(candidate("to so many digits, it is", p.call("/", vec![scaled, factor])))
 }
 
 /// `(sum m 1)` of other languages: the axis is a rerank's matter.

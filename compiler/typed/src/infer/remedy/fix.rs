@@ -67,6 +67,11 @@ impl<'a> Writer<'a> {
             A::Var(name) => self.text(name.as_str()),
             A::Int { value, suffix: None } => self.text(value.to_string()),
             A::Bool(value) => self.text(value.to_string()),
+            A::Proj { position, tuple } => {
+                self.text(format!("(proj {position} "));
+                self.expr(tuple)?;
+                self.text(")");
+            }
             A::App { func, args } => {
                 self.text("(");
                 self.expr(func)?;
@@ -89,6 +94,17 @@ impl<'a> Writer<'a> {
             A::BoxInfer(e) => {
                 self.text("(box ");
                 self.expr(e)?;
+                self.text(")");
+            }
+            A::Unbox { opened, body } => {
+                self.text("(unbox ");
+                for o in opened {
+                    self.expr(&o.boxes)?;
+                    let names = std::iter::once(&o.value).chain(&o.indices);
+                    let names: Vec<&str> = names.map(|n| n.name.as_str()).collect();
+                    self.text(format!(" ({}) ", names.join(" ")));
+                }
+                self.expr(body)?;
                 self.text(")");
             }
             A::Rerank { ranks, func } => {

@@ -213,7 +213,7 @@ fn shares_name(a: &ast::Expr, b: &ast::Expr) -> bool {
     of_a.iter().any(|n| of_b.contains(n))
 }
 
-fn data_names(e: &ast::Expr, out: &mut Vec<Name>) {
+pub(super) fn data_names(e: &ast::Expr, out: &mut Vec<Name>) {
     match &*e.kind {
         A::Var(n) => out.push(n.clone()),
         A::App { args, .. } => args.iter().for_each(|a| data_names(a, out)),
