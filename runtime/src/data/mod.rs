@@ -330,13 +330,21 @@ pub fn read_source(
         Format::Raw => Err(DataError::Raw("nothing says what its bytes are".into())),
         Format::Json => {
             let (json, _room) = utf8(source)?;
-            let text = json::read::literal(&json, wanted)?;
-            literal::read(&text, wanted).map_err(|e| match e {
-                LiteralError::Mismatch(found) => DataError::Mismatch { found, help: None },
-                e => DataError::Literal(text, e),
-            })
+            of_json(&json, wanted)
         }
     }
+}
+
+/// The value that a text in JSON is.
+///
+/// # Errors
+/// It is no JSON, or none of that type.
+pub fn of_json(json: &str, wanted: &ArrTy) -> Result<Value, DataError> {
+    let text = json::read::literal(json, wanted)?;
+    literal::read(&text, wanted).map_err(|e| match e {
+        LiteralError::Mismatch(found) => DataError::Mismatch { found, help: None },
+        e => DataError::Literal(text, e),
+    })
 }
 
 /// What was said after a file's name is no format.

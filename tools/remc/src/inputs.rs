@@ -221,6 +221,10 @@ fn read(name: &Name, ty: &ArrTy, value: &str, budget: &Budget) -> Outcome<Value>
     if let Some(place) = Place::of(value) {
         return file(name, ty, &place, budget);
     }
+    // Objects, and lists of them, are JSON.
+    if value.trim_start().trim_start_matches('[').trim_start().starts_with('{') {
+        return data::of_json(value, ty).or_else(|e| fail(wrong_json(name, ty, value, e)));
+    }
     if let Some(path) = Place::missing(value) {
         let path = &*visible(path);
         let d = unreadable(name, path, "there is no such file");
@@ -233,13 +237,30 @@ fn read(name: &Name, ty: &ArrTy, value: &str, budget: &Budget) -> Outcome<Value>
         LiteralError::NotALiteral(found) => fail(
             usage(codes::BAD_LITERAL, format!("the input `{name}` is no literal: found {found}"))
                 .note(format!("`{}` is no file either; {name} is of type {ty}", shorten(value)))
-                .help(LITERAL_OR_FILE),
+                .help(match &ty.atom {
+                    AtomTy::Base(BaseTy::Char) => {
+                        format!("a text stands in double quotes: --input '{name}=\"{}\"'", shorten(value))
+                    }
+                    _ => LITERAL_OR_FILE.to_owned(),
+                }),
         ),
         LiteralError::Syntax(errors) => {
             let d = usage(codes::BAD_LITERAL, format!("the input `{name}` does not read as a literal"));
             fail(notes(d, "input", value, &errors).help(LITERAL_OR_FILE))
         }
         LiteralError::Mismatch(found) => fail(mismatch(name, ty, &found)),
+    }
+}
+
+/// Why a text in JSON is no value for a parameter.
+fn wrong_json(name: &Name, ty: &ArrTy, value: &str, e: DataError) -> Diagnostic<Span> {
+    match e {
+        DataError::Unreadable(why) => {
+            usage(codes::BAD_LITERAL, format!("the input `{name}` does not read: {why}"))
+                .note(format!("`{}` begins as an object of JSON does", shorten(value)))
+                .help(LITERAL_OR_FILE)
+        }
+        e => wrong_file(name, ty, &Place { path: "JSON".into(), selector: None }, "JSON", e),
     }
 }
 

@@ -171,6 +171,18 @@ fn entries_and_inputs() {
     fails(&run(&["--entry", "g", "--input", "x=[1"]), 2, "U0007");
     fails(&run(&["--entry", "g", "--input", "x=[1]"]), 2, "U0009");
     fails(&run(&["--entry", "f", "--input", "xs=[1.5]", "--input", "k=1"]), 2, "U0009");
+    let rows = "(entry (f [ts [(Record (name [char 2]) (size int)) n]]) (field ts size))";
+    gives(
+        &["run", "-e", rows, "--input", r#"ts=[{"size": 3, "name": "ab"}, {"name": "cd", "size": 4}]"#],
+        "[3 4]",
+    );
+    let one = "(entry (f [t (Record (size int))]) (field t size))";
+    gives(&["run", "-e", one, "--input", r#"t= {"size": 3}"#], "3");
+    fails(&["run", "-e", one, "--input", r#"t={"size": }"#], 2, "U0007");
+    fails(&["run", "-e", one, "--input", r#"t={"size": "x"}"#], 2, "U0009");
+    fails(&["run", "-e", one, "--input", r#"t={"sizes": 1}"#], 2, "U0009");
+    let text = "(entry (f [x [char n]]) (length x))";
+    fails(&["run", "-e", text, "--input", "x=hello"], 2, r#"--input 'x="hello"'"#);
     // One entry and no expression: it is the one that is meant.
     gives(&["run", "-e", "(entry (f [x int]) (+ x 1))", "--input", "x=1"], "2");
     // One size for two parameters.
