@@ -93,6 +93,8 @@ impl Simplifier<'_> {
             && (is_below || start.as_int().is_some_and(|n| n <= 1 << 31))
             && self.base(start) == BaseTy::I64
             && state.iter().all(|(v, _)| Atom::Var(*v) != to)
+            // A state that is as long as the counter needs it where it is bound.
+            && state.iter().all(|(v, _)| !self.p.ty(*v).dims.contains(&Atom::Var(counter)))
             && self.is_natural(start)
             && (state.len() > 1 || !body.can_stop());
         fine.then_some((k, to, plus))
