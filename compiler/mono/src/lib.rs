@@ -11,6 +11,7 @@ pub mod opt;
 pub mod output;
 pub mod parse;
 pub mod print;
+pub mod run;
 pub mod sorted;
 pub mod stream;
 pub mod text;

@@ -56,6 +56,7 @@ use distribution::{Nest, points_of};
 use remc_base::pass::PassInfo;
 use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
+use remc_mono::run::Run;
 use remc_mono::walk::Copier;
 use split::Split;
 pub use thresholds::{ALWAYS, NEVER, Threshold, Thresholds};
@@ -552,7 +553,13 @@ impl Flattener {
         let cells = dests.iter().map(|d| self.p.vars[*d].ty.cell(1));
         let tys = std::iter::once(Ty::int()).chain(cells).collect();
         // Writes to one item stay in order, so that all are made serially.
-        let (axis, body) = if self.is_trivial(body) && self.is_leaf(&[axis.var], &[body]) {
+        let vectors = dests.iter().all(|d| self.p.vars[*d].ty.rank() == 1);
+        let run = Run::of(axis, body, vectors).filter(|_| combine.is_none());
+        // Where each element is made of the one whose place it takes, all are written in parallel.
+        let in_place = run.is_some_and(|run| run.reads_own_places(dests))
+            && body.free_vars().iter().any(|v| dests.contains(v));
+        let plain = in_place || self.is_trivial(body);
+        let (axis, body) = if plain && self.is_leaf(&[axis.var], &[body]) {
             (axis, body.clone())
         } else {
             self.stored(axis, body, tys, s.prov, out)?

@@ -37,7 +37,7 @@ pub(super) fn rounds(
         arrays = reduced(&fold.op.lambda);
     }
     arrays.retain(|dims| !is_small(dims));
-    let least = f.thresholds.of_round(launches(op));
+    let least = f.thresholds.of_round(launches(f, op));
     match worth(f, &arrays, f.is_wide(op), least) {
         Version::Outer => {
             let exp = f.point(s);
@@ -73,7 +73,8 @@ pub(super) fn looped(f: &mut Flattener, s: &mono::Stmt, out: &mut Vec<Stmt>) -> 
         sizes.iter_mut().for_each(|all| all.push(Atom::int(weight as i64)));
     }
     let bodies = s.exp.bodies();
-    let least = f.thresholds.of_round(bodies.into_iter().map(launches).fold(0, i64::saturating_add));
+    let least =
+        f.thresholds.of_round(bodies.into_iter().map(|b| launches(f, b)).fold(0, i64::saturating_add));
     match worth(f, &sizes, true, least) {
         Version::Outer => {
             let exp = f.point(s);
@@ -102,6 +103,12 @@ fn gone_through(
         let own: Vec<Atom> = match &s.exp {
             mono::Exp::For { .. } | mono::Exp::While { .. } => Vec::new(),
             mono::Exp::View { .. } => s.pat.first().map(|v| f.p.vars[*v].ty.dims.clone()).unwrap_or_default(),
+            // Of a run, how many items there are may be the round's: no more than the array has.
+            mono::Exp::Scatter { dests, axis, .. }
+                if axis.size.as_var().is_some_and(|n| inside.contains(&n)) && run(f, &s.exp).is_some() =>
+            {
+                dests.first().and_then(|d| f.p.vars[*d].ty.dims.first()).into_iter().copied().collect()
+            }
             exp => exp.axes().iter().map(|a| a.size).collect(),
         };
         if own.iter().any(|n| n.as_var().is_some_and(|v| inside.contains(&v))) {
@@ -115,16 +122,23 @@ fn gone_through(
     })
 }
 
+/// The items of a scatter, if they are a run.
+fn run(f: &Flattener, exp: &mono::Exp) -> Option<Run> {
+    let mono::Exp::Scatter { dests, axis, body, combine: None } = exp else { return None };
+    Run::of(*axis, body, dests.iter().all(|d| f.p.vars[*d].ty.rank() == 1))
+}
+
 /// How many times all threads are woken and waited for in a round that is parallel: for a map once; for a reduction to combine
 /// what they have reduced, and to read that; for a scan to hand on what comes before each.
-fn launches(round: &mono::Body) -> i64 {
+fn launches(f: &Flattener, round: &mono::Body) -> i64 {
     let of = |s: &mono::Stmt| match &s.exp {
         mono::Exp::View { .. } => 0,
         mono::Exp::Map { .. } => 1,
+        exp @ mono::Exp::Scatter { .. } if run(f, exp).is_some() => 1,
         mono::Exp::Scan { .. } => 3,
-        mono::Exp::If { then, otherwise, .. } => launches(then).max(launches(otherwise)),
+        mono::Exp::If { then, otherwise, .. } => launches(f, then).max(launches(f, otherwise)),
         mono::Exp::For { .. } | mono::Exp::While { .. } => {
-            s.exp.bodies().into_iter().map(launches).fold(0, i64::saturating_add)
+            s.exp.bodies().into_iter().map(|b| launches(f, b)).fold(0, i64::saturating_add)
         }
         exp if exp.bodies().is_empty() => 0,
         _ => 4,

@@ -102,6 +102,7 @@ impl KernelBuilder {
                 start: self.import_atom(p, r.start),
                 inner: r.inner.iter().map(|a| self.import_atom(p, *a)).collect(),
             }),
+            from: place.from.map(|(k, a)| (k, self.import_atom(p, a))),
             order: place.order.clone(),
         }
     }
@@ -219,7 +220,15 @@ pub(crate) trait Emit {
 
     /// The indices of an element of a place in its buffer.
     fn position(&mut self, place: &Place, at: &[Atom]) -> L<Vec<Atom>> {
-        let Some(row) = &place.row else { return Ok(place.at(at)) };
+        let Some(row) = &place.row else {
+            let mut all = place.indices(at);
+            if let Some((k, from)) = place.from
+                && let Some(index) = all.get_mut(k)
+            {
+                *index = self.int(ScalarOp::Add, *index, from)?;
+            }
+            return Ok(place.ordered(all));
+        };
         let mut inner = row.inner.iter();
         let mut sum = Atom::int(0);
         let mut one = false;

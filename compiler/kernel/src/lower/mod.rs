@@ -186,6 +186,8 @@ pub(crate) struct Place {
     pub lane: Option<Atom>,
     /// Where the array is a row of a vector.
     pub row: Option<Row>,
+    /// The number of an index, and what is added to it, where the array is those of another's items from one on.
+    pub from: Option<(usize, Atom)>,
     /// Which of the indices each axis of the buffer takes, if not that of its own number ([`remc_flat::ir::Seg::orders`]).
     pub order: Vec<usize>,
 }
@@ -200,15 +202,26 @@ pub(crate) struct Row {
 
 impl Place {
     pub fn whole(buffer: Var) -> Place {
-        Place { buffer, prefix: Vec::new(), lane: None, row: None, order: Vec::new() }
+        Place { buffer, prefix: Vec::new(), lane: None, row: None, from: None, order: Vec::new() }
     }
 
-    pub fn at(&self, indices: &[Atom]) -> Vec<Atom> {
-        let all: Vec<Atom> = self.prefix.iter().chain(indices).chain(&self.lane).copied().collect();
+    /// The indices of an element, as those see it who read what has been made.
+    pub fn indices(&self, at: &[Atom]) -> Vec<Atom> {
+        self.prefix.iter().chain(at).chain(&self.lane).copied().collect()
+    }
+
+    /// Those indices as the buffer has its axes.
+    pub fn ordered(&self, all: Vec<Atom>) -> Vec<Atom> {
         match self.order.is_empty() {
             true => all,
             false => self.order.iter().filter_map(|k| all.get(*k)).copied().collect(),
         }
+    }
+
+    /// The items from one on, if they can be told from this place.
+    pub fn items_from(&self, start: Atom) -> Option<Place> {
+        let plain = self.row.is_none() && self.from.is_none();
+        plain.then(|| Place { from: Some((self.prefix.len(), start)), ..self.clone() })
     }
 
     /// As those see it who read what has been made, whatever the order it was made in.

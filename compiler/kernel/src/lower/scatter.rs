@@ -2,7 +2,7 @@
 //!
 //! | on | where | how |
 //! | --- | --- | --- |
-//! | both | places one after the other | a map |
+//! | both | places one after the other ([`Run`]) | a map |
 //! | both | operators that commute, and a destination that is small beside the items | parts of the items, each into a copy of its own that begins with what changes nothing; the copies are reduced |
 //! | a processor | otherwise | one item after the other |
 //! | a GPU | integers, by operators that are exact and commute | updates by any threads, of a copy in shared memory where the destination fits it |
@@ -23,12 +23,13 @@ mod updates;
 use super::build::{Emit, upto};
 use super::leaf::{Inner, Leaf};
 use super::plan::Plan;
-use super::{Bound, L, Place, Row, schedule, wrong};
+use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
-use remc_base::Scalar;
 use remc_base::ops::ScalarOp;
+use remc_base::{IdVec, Scalar};
 use remc_mono::ir as mono;
+use remc_mono::run::Run;
 use rustc_hash::FxHashMap;
 
 /// What a scatter does: for each point of the axis the body gives a place, and values for it in each destination.
@@ -57,17 +58,39 @@ impl Scatter<'_> {
         mono::Body { stmts, results: at }
     }
 
+    /// Its items as a run.
+    pub fn run(&self, vars: &IdVec<mono::Var, mono::VarInfo>) -> Option<Run> {
+        let vectors = self.dests.iter().all(|d| vars[*d].ty.rank() == 1);
+        Run::of(self.axis, self.body, vectors).filter(|_| self.combine.is_none())
+    }
+
+    /// What the items are made of, but for what each element reads of its own place: of that nothing is changed before.
+    pub fn read_elsewhere(&self, run: Option<&Run>) -> mono::Body {
+        let mut body = self.body.clone();
+        if run.is_some_and(|run| run.reads_own_places(self.dests)) {
+            forget(&mut body, self.dests);
+        }
+        body
+    }
+
     /// Whether an item is made without loops, so that it may be made again for each of its numbers.
     fn is_plain(&self) -> bool {
         self.body.stmts.iter().all(|s| s.exp.bodies().is_empty())
     }
 }
 
+/// Leaves out the reads of these arrays.
+fn forget(body: &mut mono::Body, arrays: &[mono::Var]) {
+    body.stmts.retain(|s| !matches!(&s.exp, mono::Exp::Index { array, .. } if arrays.contains(array)));
+    body.stmts.iter_mut().flat_map(|s| s.exp.bodies_mut()).for_each(|b| forget(b, arrays));
+}
+
 impl Plan {
     pub fn scatter(&mut self, pat: &[mono::Var], s: Scatter<'_>) -> L<()> {
         // A destination that nothing else reads is written where it is. What the values are made from is read
-        // while they are written.
-        let mut kept = self.roots_of(s.body);
+        // while they are written, but for what each element reads of its own place.
+        let run = s.run(&self.flat.vars);
+        let mut kept = self.roots_of(&s.read_elsewhere(run.as_ref()));
         kept.extend(s.combine.iter().flat_map(|c| self.roots_of(&c.body)));
         let mut outs = Vec::new();
         for d in s.dests {
@@ -76,19 +99,14 @@ impl Plan {
                 Atom::Const(_) => return wrong("a constant is written to"),
             }
         }
-        match self.run_of_items(&s)? {
+        match run {
             None => self.scatter_any(&s, &outs)?,
-            Some((start, values)) => {
-                let row = Row { start, inner: Vec::new() };
-                let to: Vec<Place> =
-                    outs.iter().map(|o| Place { row: Some(row.clone()), ..o.clone() }).collect();
+            Some(Run { start, axes, values, .. }) => {
+                let start = self.atom(start)?;
+                let to: Vec<Place> = outs.iter().filter_map(|o| o.items_from(start)).collect();
                 // Nothing is written to a negative place.
                 let there = self.int(ScalarOp::Ge, start, Atom::int(0))?;
-                self.either(
-                    there,
-                    |p| p.fill("write", &to, &[s.axis], &values),
-                    |p| p.scatter_any(&s, &outs),
-                )?;
+                self.either(there, |p| p.fill("write", &to, &axes, &values), |p| p.scatter_any(&s, &outs))?;
             }
         }
         for (v, out) in pat.iter().zip(outs) {
@@ -125,33 +143,6 @@ impl Plan {
             let n = l.atom(s.axis.size)?;
             l.scatter_loop(upto(n), s.dests, s.axis.var, s.body, s.combine, &outs)
         })
-    }
-
-    /// Where a scatter's items go, if that is one after the other from some place on, and what gives them: no two
-    /// iterations write to one place then, and they may run in any order.
-    fn run_of_items(&mut self, s: &Scatter<'_>) -> L<Option<(Atom, mono::Body)>> {
-        let Scatter { dests, axis, body, combine } = *s;
-        let vectors = dests.iter().all(|d| self.flat.vars[*d].ty.rank() == 1);
-        let Some((at, values)) = body.results.split_first().filter(|_| vectors && combine.is_none()) else {
-            return Ok(None);
-        };
-        let made = |s: &&mono::Stmt| s.pat.iter().any(|v| mono::Atom::Var(*v) == *at);
-        let Some(mono::Stmt { exp: mono::Exp::Op(ScalarOp::Add, args), .. }) = body.stmts.iter().find(made)
-        else {
-            return Ok(None);
-        };
-        let place = mono::Atom::Var(axis.var);
-        let start = match args[..] {
-            [a, b] if b == place && a != place => a,
-            [a, b] if a == place && b != place => b,
-            _ => return Ok(None),
-        };
-        let inside = body.binders();
-        if start.as_var().is_some_and(|v| inside.contains(&v)) {
-            return Ok(None);
-        }
-        let values = mono::Body { stmts: body.stmts.clone(), results: values.to_vec() };
-        Ok(Some((self.atom(start)?, values)))
     }
 
     // ---- parts ----

@@ -430,7 +430,7 @@ impl Leaf<'_> {
         Ok(())
     }
 
-    fn map_loops(
+    pub(super) fn map_loops(
         &mut self,
         axes: &[mono::Axis],
         body: &mono::Body,

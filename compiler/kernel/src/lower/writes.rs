@@ -3,6 +3,7 @@
 use super::build::{Emit, upto};
 use super::leaf::Leaf;
 use super::own::Move;
+use super::scatter::Scatter;
 use super::schedule::few_elements;
 use super::{Bound, L, Place, wrong};
 use crate::ir::*;
@@ -10,6 +11,7 @@ use crate::schedule::Field;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
+use remc_mono::run::Run;
 
 impl Leaf<'_> {
     pub fn scatter(
@@ -20,7 +22,10 @@ impl Leaf<'_> {
         body: &mono::Body,
         combine: Option<&mono::Lambda>,
     ) -> L<()> {
-        let inside: Vec<&mono::Body> = std::iter::once(body).chain(combine.map(|c| &c.body)).collect();
+        let s = Scatter { dests, axis, body, combine };
+        let run = s.run(&self.plan.flat.vars);
+        let read = s.read_elsewhere(run.as_ref());
+        let inside: Vec<&mono::Body> = std::iter::once(&read).chain(combine.map(|c| &c.body)).collect();
         let (mut outs, mut copies) = (Vec::new(), Vec::new());
         for (v, d) in pat.iter().zip(dests) {
             let from = self.place(*d)?;
@@ -35,12 +40,35 @@ impl Leaf<'_> {
         for (v, to) in pat.iter().zip(&outs) {
             self.env.insert(*v, Bound::Array(to.clone()));
         }
+        if let Some(run) = run
+            && self.written_as_a_map(&s, &run, &outs)?
+        {
+            return Ok(());
+        }
         let n = self.atom(axis.size)?;
         let from = match self.tally(dests, body, combine) {
             Some(op) => self.in_copies(n, (axis.var, body), (op, dests[0]), &outs[0])?,
             None => Atom::int(0),
         };
         self.scatter_loop(Range::Upto { from, to: n }, dests, axis.var, body, combine, &outs)
+    }
+
+    /// Writes rows that go to one place after the other by the loops of a map; says whether it did.
+    fn written_as_a_map(&mut self, s: &Scatter<'_>, run: &Run, outs: &[Place]) -> L<bool> {
+        let start = self.atom(run.start)?;
+        let to: Option<Vec<Place>> = outs.iter().map(|o| o.items_from(start)).collect();
+        let Some(to) = to.filter(|_| run.axes.len() > 1) else { return Ok(false) };
+        let n = self.atom(s.axis.size)?;
+        // Nothing is written to a negative place.
+        let there = self.int(ScalarOp::Ge, start, Atom::int(0))?;
+        self.blocks.open();
+        self.map_loops(&run.axes, &run.values, &to, &mut Vec::new())?;
+        let then = self.blocks.close();
+        self.blocks.open();
+        self.scatter_loop(upto(n), s.dests, s.axis.var, s.body, None, outs)?;
+        let otherwise = self.blocks.close();
+        self.emit(StmtKind::If { cond: there, then, otherwise, results: Vec::new() });
+        Ok(true)
     }
 
     /// The operator of a scatter that counts, or combines integers by an operator that takes them in any order, in a small

@@ -8,7 +8,7 @@ use remc_base::{BaseTy, Scalar};
 use std::rc::Rc;
 
 /// The program with these parameters and this body, whose results are arrays.
-pub(super) fn program(params: &str, results: usize, body: &str) -> Program {
+pub(crate) fn program(params: &str, results: usize, body: &str) -> Program {
     let mut ids: Vec<String> = Vec::new();
     let mut number = |text: &str| {
         let mut out = String::new();

@@ -19,10 +19,13 @@
 //! in, or a state of its loop, and nothing mentions it afterwards; its branches are part of a body. The items need memory,
 //! and a size that an iteration has for itself is none that there could be memory for.
 //!
-//! Before that what is written over is read, where the order is open ([`late`]).
+//! Before that what is written over is read, where the order is open ([`late`]). Where a row is a task's, a round that
+//! changes an array by a map does that where the array is, too ([`renew`]).
 
 mod late;
+mod renew;
 
+use super::RowsAre;
 use crate::ir::*;
 use remc_base::Name;
 use remc_base::pass::PassInfo;
@@ -36,10 +39,48 @@ pub const PASS: PassInfo = PassInfo {
 };
 
 pub fn stage(p: &mut Program) {
+    stage_for(p, RowsAre::default());
+}
+
+/// The same for devices on which rows are such.
+pub fn stage_for(p: &mut Program, rows: RowsAre) {
     let mut body = std::mem::take(&mut p.body);
     late::write_late(p, &mut body);
     walk(p, &mut body, FxHashSet::default(), None);
+    if rows == RowsAre::Tasks {
+        rounds(p, &mut body, None);
+    }
     p.body = body;
+}
+
+/// Changes arrays where they are in the rounds of the host's loops; `states` are those of the loop that a body is of.
+fn rounds(p: &mut Program, body: &mut Body, states: Option<FxHashSet<Var>>) {
+    let dying = states.clone().map(|states| body.dying(states));
+    let mut stmts = Vec::with_capacity(body.stmts.len());
+    for (k, mut s) in std::mem::take(&mut body.stmts).into_iter().enumerate() {
+        let dying = dying.as_ref().map(|dying| &dying[k]);
+        match &mut s.exp {
+            Exp::If { then, otherwise, .. } => {
+                rounds(p, then, dying.cloned());
+                rounds(p, otherwise, dying.cloned());
+            }
+            Exp::For { state, body, .. } | Exp::While { state, body, .. } => {
+                let states = state.iter().map(|(v, _)| *v).collect();
+                rounds(p, body, Some(states));
+            }
+            Exp::Reduce { op, .. } if !op.assoc => {
+                let lambda = &mut op.lambda;
+                let states = lambda.params.iter().take(lambda.body.results.len()).copied().collect();
+                rounds(p, &mut lambda.body, Some(states));
+            }
+            _ => {}
+        }
+        match dying.and_then(|dying| renew::renewed(p, &s, dying)) {
+            Some(made) => stmts.extend(made),
+            None => stmts.push(s),
+        }
+    }
+    body.stmts = stmts;
 }
 
 /// Stages what is in a body that owns these arrays. `local` is what is bound inside of the outermost iteration that the
