@@ -336,9 +336,11 @@ impl Plan {
     }
 
     /// The length of the one reduction in a leaf that could run in lanes of its space, but reads across
-    /// its arrays then.
+    /// its arrays then. One that waits for what it carries cannot run in lanes along its rows.
     pub fn strided_reduction(&self, leaf: &mono::Body, shape: &schedule::Shape) -> Option<Atom> {
-        let (_, axis) = reduction(leaf).filter(|_| shape.lanes)?;
+        let waits =
+            |s: &mono::Stmt| matches!(&s.exp, mono::Exp::Reduce { op, .. } if !self.is_combined_in_lanes(op));
+        let (_, axis) = reduction(leaf).filter(|_| shape.lanes && !leaf.stmts.iter().any(waits))?;
         self.atom(axis.size).ok()
     }
 

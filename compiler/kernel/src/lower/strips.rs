@@ -112,7 +112,7 @@ impl Plan {
         })
     }
 
-    fn is_combined_in_lanes(&self, op: &mono::Combine) -> bool {
+    pub(super) fn is_combined_in_lanes(&self, op: &mono::Combine) -> bool {
         let count = op.lambda.body.results.len().min(op.lambda.params.len());
         let accs: Vec<&mono::Ty> = op.lambda.params[..count].iter().map(|v| &self.flat.vars[*v].ty).collect();
         let tys: Vec<BaseTy> = accs.iter().map(|t| t.base).collect();

@@ -39,9 +39,10 @@ mod key;
 pub mod poly;
 mod rounds;
 pub mod rows;
+pub mod scanned;
 pub mod segment;
 #[cfg(test)]
-mod shorthand;
+pub(crate) mod shorthand;
 pub mod siblings;
 pub mod simplify;
 pub mod stage;
@@ -84,6 +85,8 @@ pub const PASSES: &[Pass] = &[
     Pass { info: kept::PASS, run: kept::kept },
     // Fusion first: a reduction that has taken in its map has neighbours that have, too.
     Pass { info: siblings::PASS, run: siblings::siblings },
+    // Neighbouring scans are one, and what reads their values has taken in the maps between.
+    Pass { info: scanned::PASS, run: scanned::scanned },
     // When there is nothing left to fuse: what it takes apart is not put together again.
     Pass { info: segment::PASS, run: segment::segment },
     // What a branch reads, and what only it may know, is of use to the passes before.

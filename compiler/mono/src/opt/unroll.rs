@@ -41,8 +41,11 @@ pub const PASS: PassInfo = PassInfo {
 
 /// A map of more elements is not unrolled: a square of five is, as stencils have.
 const ELEMENTS: i64 = 25;
-/// A reduction or loop of more iterations is not unrolled.
-const TRIPS: i64 = 25;
+/// A reduction or loop of more iterations is not unrolled: a disc of radius four has so many.
+pub(super) const TRIPS: i64 = 64;
+/// Elements of a literal, which take no room where they are read at known indices: so many iterations' places, in three
+/// dimensions and with a weight.
+const LITERALS: i64 = 4 * TRIPS;
 /// Unrolling one iteration makes at most so many statements.
 const STATEMENTS: i64 = 512;
 
@@ -190,7 +193,7 @@ impl Plan {
             self.lanes.insert(name);
         }
         match &s.exp {
-            Exp::Literal { dims, .. } if small(dims.iter().copied(), ELEMENTS).is_some() => {
+            Exp::Literal { dims, .. } if small(dims.iter().copied(), LITERALS).is_some() => {
                 self.source.insert(name, name);
                 self.literals.insert(name);
             }
@@ -221,9 +224,11 @@ impl Plan {
             }
             Exp::View { view: View::Reshape { dims }, array }
                 if depth > 0
-                    && small(dims.iter().copied(), ELEMENTS).is_some()
-                    && small(p.ty(*array).dims.iter().copied(), ELEMENTS).is_some()
-                    && self.source.contains_key(array) =>
+                    && self.source.get(array).is_some_and(|source| {
+                        let most = if self.literals.contains(source) { LITERALS } else { ELEMENTS };
+                        let few = |dims: &[Atom]| small(dims.iter().copied(), most).is_some();
+                        few(dims) && few(&p.ty(*array).dims)
+                    }) =>
             {
                 self.alive.insert(name);
                 self.views.insert(name, self.source[array]);

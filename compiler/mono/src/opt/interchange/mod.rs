@@ -23,10 +23,13 @@
 //! Arrays of few elements, known in number, become a scalar each instead, in one reduction ([`scalars`]):
 //! what their elements share, such as the distance between two bodies, is then computed once.
 //!
+//! Checks go out of a map over a few places ([`apart`]).
+//!
 //! A scan gives its results in the other order, and a map puts them back: `(index %t %k %i)` for all `%i`
 //! and `%k`. A loop whose next state is a map over the last state's elements, each for itself, becomes a
 //! map of loops.
 
+mod apart;
 mod scalars;
 #[cfg(test)]
 mod tests;
@@ -65,7 +68,8 @@ impl Interchange<'_> {
             for b in s.exp.bodies_mut() {
                 *b = self.body(std::mem::take(b));
             }
-            match scalars::split(self.p, &s).or_else(|| swap(self.p, &s)) {
+            let made = apart::apart(self.p, &s);
+            match made.or_else(|| scalars::split(self.p, &s)).or_else(|| swap(self.p, &s)) {
                 Some(new) => {
                     stmts.extend(new);
                 }

@@ -225,8 +225,11 @@ impl Flat<'_> {
                 self.p.fresh("line", Ty { base, dims })
             })
             .collect();
-        let regular = lines.len();
-        self.distribute(lines.clone(), Axis { var: point, size: count }, regular, body);
+        let (axis, regular) = (Axis { var: point, size: count }, lines.len());
+        match self.stays(axis, regular, &body) {
+            true => self.push(lines.clone(), Exp::Map { axes: vec![axis], body }),
+            false => self.distribute(lines.clone(), axis, regular, body),
+        }
         for (v, line) in pat.into_iter().zip(lines) {
             let dims = self.p.ty(v).dims.clone();
             self.push(vec![v], Exp::View { view: View::Reshape { dims }, array: line });
