@@ -100,6 +100,13 @@ impl Room<'_> {
         }
     }
 
+    /// Gives some of it back, of what is dropped before the rest.
+    pub fn give_back(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.bytes);
+        self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.bytes -= bytes;
+    }
+
     /// Whether there is room for so many bytes more, which nobody takes yet.
     pub fn could(&self, bytes: u64) -> Result<(), TooMuch> {
         self.budget.room().take(bytes)
@@ -251,8 +258,10 @@ mod tests {
         assert!(room.take(1).is_err());
         drop(other);
         assert_eq!(budget.left(), 400);
+        room.give_back(100);
+        assert_eq!(budget.left(), 500);
         room.keep();
-        assert_eq!(budget.left(), 400);
+        assert_eq!(budget.left(), 500);
         assert!(budget.room().take(u64::MAX).is_err());
     }
 

@@ -473,6 +473,14 @@ fn box_of(value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>> {
     };
     let value = evaluate_as(value, &sigma.body, true)?;
     fits(&value.shape, &sigma.body.shape).map_err(LiteralError::Mismatch)?;
+    boxed_value(value, sigma).map(Arc::new).map_err(LiteralError::Mismatch)
+}
+
+/// A box of this type with a value in it that fits, if the value's shape says all that is hidden.
+///
+/// # Errors
+/// What was found, where it does not.
+pub(crate) fn boxed_value(value: Value, sigma: &SigmaTy) -> Result<BoxValue, String> {
     let items = sigma.body.shape.items();
     let spliced = value.shape.len() + 1 - items.len().min(value.shape.len() + 1);
     let mut bound: BTreeMap<IVar, IndexValue> = BTreeMap::new();
@@ -497,12 +505,9 @@ fn box_of(value: &Expr, atom: &AtomTy) -> R<Arc<BoxValue>> {
     let indices: Option<Vec<IndexValue>> = sigma.params.iter().map(|p| bound.get(p).cloned()).collect();
     match indices {
         Some(indices) if expand(&sigma.body.shape, &bound).is_none_or(|s| s == value.shape) => {
-            Ok(Arc::new(BoxValue { indices, value }))
+            Ok(BoxValue { indices, value })
         }
-        _ => mismatch(format!(
-            "a box whose witnesses do not follow from the shape {}",
-            show_shape(&value.shape)
-        )),
+        _ => Err(format!("a box whose witnesses do not follow from the shape {}", show_shape(&value.shape))),
     }
 }
 

@@ -10,12 +10,13 @@
 //! | [`crate::literal`], [`crate::text`] | a Remora literal, `.rd` | yes | yes |
 //! | (here) | characters in UTF-8, or their lines, any name | where `:text` says so | no |
 //! | [`json`] | JSON | yes | yes |
+//! | [`arrow`] | Arrow's IPC files and streams, `.arrow`, `.feather` and `.arrows` | yes | yes |
 //! | [`gzip`] | any of them, compressed, `.csv.gz` | yes | no |
 //!
 //! [`elements`] is what the binary formats have in common, [`source`] an open file, [`output`] the writing.
 //!
 //! **Which format** a file has is said after its name (`data.dat:csv`), else by its first bytes (NumPy's,
-//! ZIP's and Futhark's begin with a mark of theirs), else by its name's ending. **Which value** of a file of
+//! ZIP's, Arrow's and Futhark's begin with a mark of theirs), else by its name's ending. **Which value** of a file of
 //! several is said after its name, too (`data.npz:xs`), and **how a table is written** ([`csv::options`]).
 //!
 //! **Types.** A text has no types, so its numbers are read as what is wanted and must fit it. A binary file
@@ -24,6 +25,7 @@
 //! A value is returned whole or not at all, and memory is taken for what a file holds, not for what it claims, and
 //! from a [`Budget`]: reading takes what the array takes, and a buffer of a fixed size.
 
+pub mod arrow;
 pub mod csv;
 pub mod elements;
 pub mod futhark;
@@ -63,6 +65,10 @@ pub enum Format {
     Futhark,
     Raw,
     Text,
+    /// Arrow's IPC format, as a file.
+    Arrow,
+    /// … as a stream.
+    ArrowStream,
 }
 
 impl Format {
@@ -81,6 +87,8 @@ impl Format {
             "in" | "data" => Format::Futhark,
             "bin" if stem.ends_with(".fut") => Format::Futhark,
             "raw" | "bin" => Format::Raw,
+            "arrow" | "feather" => Format::Arrow,
+            "arrows" => Format::ArrowStream,
             _ => return None,
         })
     }
@@ -102,13 +110,16 @@ impl Format {
             "futhark" => Format::Futhark,
             "raw" => Format::Raw,
             "text" => Format::Text,
+            "arrow" | "feather" => Format::Arrow,
+            "arrows" => Format::ArrowStream,
             _ => return None,
         })
     }
 
     /// Whether more bytes may say that a file which begins so is of such a format.
     fn may_start(start: &[u8]) -> bool {
-        let mut marks = zip::MAGICS.iter().map(|m| &m[..]).chain([npy::MAGIC, futhark::MAGIC]);
+        let own = [npy::MAGIC, futhark::MAGIC, arrow::MAGIC, arrow::CONTINUATION];
+        let mut marks = zip::MAGICS.iter().map(|m| &m[..]).chain(own);
         marks.any(|m| m.len() > start.len() && m.starts_with(start))
     }
 
@@ -120,6 +131,10 @@ impl Format {
             Some(Format::Npz)
         } else if start.starts_with(futhark::MAGIC) {
             Some(Format::Futhark)
+        } else if start.starts_with(arrow::MAGIC) {
+            Some(Format::Arrow)
+        } else if start.starts_with(arrow::CONTINUATION) {
+            Some(Format::ArrowStream)
         } else {
             None
         }
@@ -269,6 +284,9 @@ pub fn read_source(
     let format = match (start, selector) {
         (Some(Format::Npz), _) => return npz::read(source, selector, name, wanted),
         (Some(Format::Futhark), _) => return futhark::read(source, selector, wanted),
+        (Some(Format::Arrow | Format::ArrowStream), _) => {
+            return arrow::read(source, column(selector), name, wanted);
+        }
         (Some(Format::Npy), Some("npy")) => Format::Npy,
         (Some(Format::Npy), _) => {
             none("an .npy file")?;
@@ -328,11 +346,17 @@ pub fn read_source(
             "it is not in Futhark's binary format (its first bytes are not `b` and 2; `futhark dataset -b` writes it)".into(),
         )),
         Format::Raw => Err(DataError::Raw("nothing says what its bytes are".into())),
+        Format::Arrow | Format::ArrowStream => arrow::read(source, None, name, wanted),
         Format::Json => {
             let (json, _room) = utf8(source)?;
             of_json(&json, wanted)
         }
     }
+}
+
+/// What is said after the name of a file of Arrow's: a column, unless it is the format.
+fn column(selector: Option<&str>) -> Option<&str> {
+    selector.filter(|s| !matches!(Format::named(s), Some(Format::Arrow | Format::ArrowStream)))
 }
 
 /// The value that a text in JSON is.
@@ -358,6 +382,9 @@ fn selector_of_nothing(selector: &str, path: &Path) -> DataError {
         None if Format::of_file(path) == Some(Format::Npz) => DataError::Unreadable(
             "it is not an .npz file (its first bytes are not those of a zip archive)".into(),
         ),
+        None if matches!(Format::of_file(path), Some(Format::Arrow | Format::ArrowStream)) => {
+            arrow::frames::not_arrow()
+        }
         None => DataError::Selector(format!("`:{selector}` is neither a format nor a type with a shape")),
     }
 }

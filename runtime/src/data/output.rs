@@ -1,7 +1,7 @@
 //! Values written: in which formats a value can be, and its bytes.
 
 use super::elements::opened;
-use super::{Format, csv, futhark, json, npz, plain, raw};
+use super::{Format, arrow, csv, futhark, json, npz, plain, raw};
 use crate::npy;
 use crate::text::{self, Style};
 use remc_base::Value;
@@ -35,6 +35,7 @@ pub fn refusal(value: &Value, format: Format) -> Option<String> {
             Some(format!("an array of {} axes: a text has lines", value.shape.len()))
         }
         Format::Text => told(plain::can_write(value)),
+        Format::Arrow | Format::ArrowStream => arrow::write::refusal(value),
     }
 }
 
@@ -57,6 +58,8 @@ pub fn write(value: &Value, format: Format, style: Style, out: &mut dyn Write) -
         Format::Futhark => futhark::write(value, out),
         Format::Raw => raw::write(value, out),
         Format::Text => plain::write(value, precision, out),
+        Format::Arrow => arrow::write::file(value, out),
+        Format::ArrowStream => arrow::write::stream(value, out),
     }
 }
 

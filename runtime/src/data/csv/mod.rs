@@ -207,7 +207,7 @@ fn sure(
 
 /// The column of a name: the only one that is called so, or that differs in case alone, and in blanks where the name
 /// has hyphens.
-fn find(name: &str, columns: &[String]) -> Option<usize> {
+pub(super) fn find(name: &str, columns: &[String]) -> Option<usize> {
     let like = |text: &str| text.trim().to_lowercase().replace([' ', '_'], "-");
     columns.iter().position(|c| c == name).or_else(|| {
         let mut found = columns.iter().enumerate().filter(|(_, c)| like(c) == like(name));
@@ -215,7 +215,7 @@ fn find(name: &str, columns: &[String]) -> Option<usize> {
     })
 }
 
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(10).map(|n| format!("`{}`", shown(n.as_bytes()))).collect();
     let more = if names.len() > 10 { format!(" and {} more", names.len() - 10) } else { String::new() };
     format!("{}{more}", shown.join(", "))

@@ -6,12 +6,14 @@
 //! | raw numbers, `f32[_,3]` | along its first axis |
 //! | characters, `:text` | characters; or lines, [`texts`], where those are wanted |
 //! | a table, `.csv` or `.tsv` | its lines ([`table`]) |
+//! | a table of Arrow's, a file or stream | its rows ([`arrow`]) |
 //! | a folder | those of its files, one after the other ([`folder`]) |
 //! | anything else | read as a whole, and gone through from there |
 //!
 //! A pipe is read once, from the first item to the last; whether there is a way back the items say themselves
 //! ([`Items::rewind`]).
 
+pub mod arrow;
 pub mod folder;
 pub mod table;
 pub mod texts;
@@ -19,7 +21,7 @@ pub mod texts;
 use super::elements::{self, reason};
 use super::gzip::{self, Gzip};
 use super::source::{Meter, Source};
-use super::{DataError, Format, Place, csv, fit, fit_numpy, of_npy, raw, read_source, said};
+use super::{DataError, Format, Place, column, csv, fit, fit_numpy, of_npy, raw, read_source, said};
 use crate::budget::Budget;
 use crate::npy;
 use crate::stream::items::{InFile, InText, Items, Layout};
@@ -149,6 +151,7 @@ pub fn open(
     }
     let format = match (begins, selector) {
         (Some(Format::Npy), None | Some("npy")) => Some((Format::Npy, None)),
+        (Some(Format::Arrow | Format::ArrowStream), _) => Some((Format::Arrow, None)),
         (None, Some(s)) => Some(said(s, &place.path)?),
         (None, None) => Format::of_file(&place.path).map(|format| (format, None)),
         // What is chosen of an archive, or makes no sense.
@@ -185,6 +188,12 @@ pub fn open(
                 fit(v, "char", wanted, || "`:text` reads a file's characters as a vector".into())
             })?;
             return Ok(Opened::Items(Box::new(InText::new(begun, shown)), none));
+        }
+        Some((Format::Arrow | Format::ArrowStream, _)) if arrow::reads(wanted) => {
+            let (asked, name, wanted) =
+                (column(selector).map(str::to_owned), name.to_owned(), wanted.clone());
+            let how = arrow::How { asked, name, wanted, len };
+            return arrow::InRows::open(begun, shown, how, budget);
         }
         // The first line of an open rank may be all there is.
         Some((format @ (Format::Csv | Format::Tsv), options))

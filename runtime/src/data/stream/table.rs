@@ -132,7 +132,7 @@ impl<R: Read + Seek + Send> Items for InTable<R> {
 }
 
 /// The arrays of a value of lines, and what their items are. `None` of what has no such arrays.
-fn piece(holds: Holds, value: &Value) -> Option<(Vec<Layout>, Piece)> {
+pub(super) fn piece(holds: Holds, value: &Value) -> Option<(Vec<Layout>, Piece)> {
     let count = *value.shape.first()?;
     if let (Holds::Text, Data::Box(boxes)) = (holds, &value.data) {
         let mut texts = Texts::default();
