@@ -1,7 +1,10 @@
-"""Writes the files of this folder, which pyarrow writes as others do: `python make.py`, with pyarrow 26."""
+"""Writes the files of this folder, for tests of what remc reads: `python make.py`, with pyarrow 26, Polars 2.1 and
+awkward-array 2.14."""
 
 import datetime
 
+import awkward as ak
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 
@@ -31,5 +34,10 @@ with pa.ipc.new_stream("towns.arrows", table.schema) as out:
         out.write_batch(batch)
 with pa.ipc.new_file("matrix.arrow", pa.schema([("x", pa.float32()), ("y", pa.float32())])) as out:
     out.write_table(pa.table({"x": pa.array([1.0, 3.0], pa.float32()), "y": pa.array([2.0, 4.0], pa.float32())}))
+# The dictionary behind the rows, and a schema that nothing stands before.
+pl.DataFrame({"low": [-2.5, 9.0], "kind": pl.Series(["a", "bc"], dtype=pl.Categorical), "lows": [[1, 2], []]}).write_ipc(
+    "polars.arrow"
+)
+ak.to_feather(ak.Array([[1.0, 2.0], [], [3.0]]), "awkward.feather")
 with pa.ipc.new_file("zstd.arrow", table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as out:
     out.write_table(table)

@@ -7,25 +7,38 @@
 use super::super::DataError;
 use arrow_ipc as ipc;
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, UnionMode};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-/// LZ4 makes of a byte at most so many.
-const MOST_OF_A_BYTE: i64 = 255;
+/// LZ4 makes of a byte at most so many, and zstd.
+const MOST_OF_LZ4: i64 = 255;
+const MOST_OF_ZSTD: i64 = 1 << 15;
+
+/// What a batch claims.
+pub struct Claims {
+    /// How many bytes the compressed buffers are in truth that are read.
+    pub more: u64,
+    pub zstd: bool,
+    /// The buffers that are read, by their numbers, and how long they are in truth.
+    pub read: BTreeMap<usize, u64>,
+    /// The dictionaries of the columns that are read.
+    pub dictionaries: Vec<i64>,
+}
 
 pub fn damaged<T>(what: impl Into<String>) -> Result<T, DataError> {
     Err(DataError::Unreadable(format!("it is damaged: {}", what.into())))
 }
 
-/// How many bytes the buffers of a batch of such columns take that are compressed.
+/// What a batch of such columns claims, of which those of these numbers are read.
 ///
 /// # Errors
-/// What is wrong with them.
+/// What is wrong with it.
 pub fn checked(
     batch: &ipc::RecordBatch<'_>,
     body: &[u8],
     fields: &Fields,
+    only: &[usize],
     version: ipc::MetadataVersion,
-) -> Result<u64, DataError> {
+) -> Result<Claims, DataError> {
     if batch.length() < 0 {
         return damaged(format!("a record batch of {} rows", batch.length()));
     }
@@ -34,54 +47,63 @@ pub fn checked(
             return damaged(format!("{} nulls of {} values", node.null_count(), node.length()));
         }
     }
-    let compressed = match batch.compression() {
-        None => false,
-        Some(c) if c.codec() == ipc::CompressionType::LZ4_FRAME => true,
-        Some(c) if c.codec() == ipc::CompressionType::ZSTD => {
-            return Err(DataError::Unreadable(
-                "it is compressed with zstd, which is not read: write it with `compression=\"lz4\"`, or without".into(),
-            ));
-        }
+    let most = match batch.compression().map(|c| c.codec()) {
+        None => None,
+        Some(ipc::CompressionType::LZ4_FRAME) => Some(MOST_OF_LZ4),
+        Some(ipc::CompressionType::ZSTD) => Some(MOST_OF_ZSTD),
         Some(_) => return damaged("it is compressed in an unknown way"),
     };
-    let mut more = 0u64;
     let mut sizes = VecDeque::new();
     for buffer in batch.buffers().into_iter().flatten() {
-        let range = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
-        let bytes = range.and_then(|(at, n)| body.get(at..at.checked_add(n)?));
-        let Some(bytes) = bytes else {
-            return damaged(format!(
-                "a buffer of {} bytes at {}, in a message of {}",
-                buffer.length(),
-                buffer.offset(),
-                body.len()
-            ));
-        };
-        sizes.push_back(match compressed && !bytes.is_empty() {
-            false => bytes.len() as u64,
-            true => {
-                let size = unpacked(bytes)?;
-                more += size;
-                size
-            }
+        let bytes = bytes(buffer, body)?;
+        sizes.push_back(match most {
+            Some(most) if !bytes.is_empty() => unpacked(bytes, most)?,
+            _ => bytes.len() as u64,
         });
     }
     let variadic = batch.variadicBufferCounts().into_iter().flatten().collect();
-    let mut buffers = Buffers { sizes, variadic, version };
-    fields.iter().try_for_each(|f| buffers.field(f))?;
-    Ok(more)
+    let mut buffers = Buffers { sizes: sizes.clone(), variadic, version, dictionaries: Vec::new() };
+    let zstd = most == Some(MOST_OF_ZSTD);
+    let mut claims = Claims { more: 0, zstd, read: BTreeMap::new(), dictionaries: Vec::new() };
+    for (column, field) in fields.iter().enumerate() {
+        let from = sizes.len() - buffers.sizes.len();
+        buffers.dictionaries.clear();
+        buffers.field(field)?;
+        if only.contains(&column) {
+            let own = from..sizes.len() - buffers.sizes.len();
+            claims.read.extend(own.filter_map(|k| Some((k, *sizes.get(k)?))));
+            claims.dictionaries.append(&mut buffers.dictionaries);
+        }
+    }
+    if most.is_some() {
+        claims.more = claims.read.values().fold(0, |n, size| n.saturating_add(*size));
+    }
+    Ok(claims)
+}
+
+/// The bytes of a buffer, which lie in the body.
+pub fn bytes<'b>(buffer: &ipc::Buffer, body: &'b [u8]) -> Result<&'b [u8], DataError> {
+    let range = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
+    let bytes = range.and_then(|(at, n)| body.get(at..at.checked_add(n)?));
+    match bytes {
+        Some(bytes) => Ok(bytes),
+        None => damaged(format!(
+            "a buffer of {} bytes at {}, in a message of {}",
+            buffer.length(),
+            buffer.offset(),
+            body.len()
+        )),
+    }
 }
 
 /// How many bytes a compressed buffer is in truth; it says so first, or -1 where it is as it was.
-fn unpacked(bytes: &[u8]) -> Result<u64, DataError> {
+fn unpacked(bytes: &[u8], most: i64) -> Result<u64, DataError> {
     let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
         return damaged("a compressed buffer does not say how long it is");
     };
     match i64::from_le_bytes(*length) {
         -1 => Ok(rest.len() as u64),
-        length if (0..=MOST_OF_A_BYTE.saturating_mul(rest.len() as i64)).contains(&length) => {
-            Ok(length as u64)
-        }
+        length if (0..=most.saturating_mul(rest.len() as i64)).contains(&length) => Ok(length as u64),
         length => damaged(format!("{} compressed bytes that would be {length}", rest.len())),
     }
 }
@@ -92,6 +114,8 @@ struct Buffers {
     /// How many buffers of texts the columns of views have.
     variadic: VecDeque<i64>,
     version: ipc::MetadataVersion,
+    /// The dictionaries of the columns whose buffers have come.
+    dictionaries: Vec<i64>,
 }
 
 impl Buffers {
@@ -127,6 +151,13 @@ impl Buffers {
             _ => {
                 // Which rows are not missing.
                 self.any(1)?;
+                if matches!(ty, DataType::Dictionary(..)) {
+                    #[expect(
+                        deprecated,
+                        reason = "there is no other way yet to ask which dictionary it has"
+                    )]
+                    self.dictionaries.extend(field.dict_id());
+                }
                 self.content(ty)
             }
         }

@@ -9,20 +9,22 @@
 
 use super::super::DataError;
 use super::super::elements::reason;
-use super::buffers::{checked, damaged};
-use super::{CONTINUATION, MAGIC};
+use super::buffers::{Claims, checked, damaged};
+use super::{CONTINUATION, MAGIC, zstd};
 use crate::budget::{Budget, Room};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc as ipc;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
 use std::sync::Arc;
 
 /// No metadata is longer: a table of a million columns takes less.
 const LONGEST_METADATA: u64 = 1 << 28;
+/// No metadata is shorter.
+const LEAST_METADATA: u32 = 8;
 /// How much is read at a time where nobody knows how much will come.
 const AT_ONCE: usize = 1 << 22;
 /// How many bytes of zeros may stand behind the first mark of a file: as many as buffers are aligned to.
@@ -45,6 +47,25 @@ pub struct Frames {
     batches: Vec<u64>,
     rows: u64,
     over: bool,
+    /// The first bytes of a message, which have been read.
+    begun: Option<[u8; 4]>,
+    /// Rows of a file whose dictionaries have not come.
+    waiting: VecDeque<Waiting>,
+}
+
+/// A message of rows.
+struct Waiting {
+    metadata: Vec<u8>,
+    body: Vec<u8>,
+    dictionaries: Vec<i64>,
+    /// What it will take beside.
+    more: u64,
+}
+
+impl Waiting {
+    fn bytes(&self) -> u64 {
+        (self.metadata.len() + self.body.len()) as u64
+    }
 }
 
 /// Some rows of a table, and the memory that they take.
@@ -79,6 +100,8 @@ impl Frames {
             batches: Vec::new(),
             rows: 0,
             over: false,
+            begun: None,
+            waiting: VecDeque::new(),
         };
         let mut start = [0; 4];
         frames.exactly(from, &mut start)?;
@@ -105,9 +128,13 @@ impl Frames {
             _ => return Err(not_arrow()),
         }
         let mut room = budget.room();
-        let Some(metadata) = frames.metadata(from, Some(start), &mut room)? else {
-            return damaged("it ends before its schema");
+        frames.begun = Some(start);
+        let bare = frames.is_file && u32::from_le_bytes(start) < LEAST_METADATA;
+        let metadata = match bare {
+            true => Some(frames.bare_schema(from, &mut room)?),
+            false => frames.metadata(from, &mut room)?,
         };
+        let Some(metadata) = metadata else { return damaged("it ends before its schema") };
         let message = message(&metadata)?;
         let Some(schema) = message.header_as_schema() else {
             return damaged("it does not begin with a schema");
@@ -148,63 +175,109 @@ impl Frames {
         from: &mut dyn Read,
         budget: &'m Budget,
     ) -> Result<Option<Batch<'m>>, DataError> {
-        while !self.over {
-            let start = self.at;
+        loop {
+            let ready = self.waiting.front().is_some_and(|w| self.over || self.has_all(&w.dictionaries));
+            if ready && let Some(waiting) = self.waiting.pop_front() {
+                let mut room = budget.room();
+                room.take(self.held + waiting.more).map_err(DataError::TooMuch)?;
+                self.held -= waiting.bytes();
+                return self.batch(&waiting.metadata, waiting.body, room).map(Some);
+            }
+            if self.over {
+                return Ok(None);
+            }
+            let start = self.at - self.begun.map_or(0, |word| word.len() as u64);
             let mut room = budget.room();
             room.take(self.held).map_err(DataError::TooMuch)?;
-            let Some(metadata) = self.metadata(from, None, &mut room)? else {
+            let Some(mut metadata) = self.metadata(from, &mut room)? else {
                 self.over = true;
                 self.end(from, &mut room)?;
-                break;
+                continue;
             };
-            let message = message(&metadata)?;
-            let length = self.body_length(&message, &room)?;
-            let body = Buffer::from_vec(self.body(from, length, &mut room)?);
-            if let Some(batch) = message.header_as_record_batch() {
-                room.take(checked(&batch, &body, self.schema.fields(), self.version)?)
-                    .map_err(DataError::TooMuch)?;
-                let (only, schema) = (Some(self.only.as_slice()), self.schema.clone());
-                let rows = read_record_batch(&body, batch, schema, &self.dictionaries, only, &self.version);
-                let rows = rows.map_err(of_arrow)?;
-                self.rows += rows.num_rows() as u64;
+            let length = self.body_length(&message(&metadata)?, &room)?;
+            let mut body = self.body(from, length, &mut room)?;
+            let (claims, unpacked) = self.looked_at(&metadata, &body, &mut room)?;
+            if let Some(unpacked) = unpacked {
+                (metadata, body) = unpacked;
+            }
+            let Some(dictionary) = message(&metadata)?.header_as_dictionary_batch() else {
                 if self.is_file {
                     room.grow(&mut self.batches, 1).map_err(DataError::TooMuch)?;
                     self.batches.push(start);
                 }
-                return Ok(Some(Batch { rows, _room: room }));
-            }
-            let Some(dictionary) = message.header_as_dictionary_batch() else {
-                return damaged("a message is neither a record batch nor a dictionary");
+                // In a file, a dictionary may stand behind its rows.
+                if self.is_file && !(self.waiting.is_empty() && self.has_all(&claims.dictionaries)) {
+                    let waiting =
+                        Waiting { metadata, body, dictionaries: claims.dictionaries, more: claims.more };
+                    self.held += waiting.bytes();
+                    self.waiting.push_back(waiting);
+                    continue;
+                }
+                return self.batch(&metadata, body, room).map(Some);
             };
-            let Some(data) = dictionary.data() else { return damaged("a dictionary has no data") };
+            let body = Buffer::from_vec(body);
+            // What is put behind is there twice while that is done.
+            let again = if dictionary.isDelta() { self.held } else { 0 };
+            room.could(again).map_err(DataError::TooMuch)?;
+            read_dictionary(&body, dictionary, &self.schema, &mut self.dictionaries, &self.version)
+                .map_err(of_arrow)?;
+            self.held += claims.more + body.len() as u64;
+        }
+    }
+
+    fn has_all(&self, dictionaries: &[i64]) -> bool {
+        dictionaries.iter().all(|id| self.dictionaries.contains_key(id))
+    }
+
+    /// The rows of a message.
+    fn batch<'m>(&mut self, metadata: &[u8], body: Vec<u8>, room: Room<'m>) -> Result<Batch<'m>, DataError> {
+        let message = message(metadata)?;
+        let Some(batch) = message.header_as_record_batch() else { return damaged("a message has no rows") };
+        let (only, schema, body) = (Some(self.only.as_slice()), self.schema.clone(), Buffer::from_vec(body));
+        let rows = read_record_batch(&body, batch, schema, &self.dictionaries, only, &self.version);
+        let rows = rows.map_err(of_arrow)?;
+        self.rows += rows.num_rows() as u64;
+        Ok(Batch { rows, _room: room })
+    }
+
+    /// Looks at what a message claims, and takes room for it. What zstd has compressed is another message then, in which
+    /// it is not.
+    #[expect(clippy::type_complexity, reason = "metadata and a body")]
+    fn looked_at(
+        &self,
+        metadata: &[u8],
+        body: &[u8],
+        room: &mut Room<'_>,
+    ) -> Result<(Claims, Option<(Vec<u8>, Vec<u8>)>), DataError> {
+        let message = message(metadata)?;
+        let (batch, claims) = if let Some(batch) = message.header_as_record_batch() {
+            (batch, checked(&batch, body, self.schema.fields(), &self.only, self.version)?)
+        } else if let Some(dictionary) = message.header_as_dictionary_batch() {
             #[expect(deprecated, reason = "there is no other way yet to ask whose dictionary it is")]
             let whose = self.schema.fields_with_dict_id(dictionary.id());
             let values = match whose.first().map(|f| f.data_type()) {
                 Some(DataType::Dictionary(_, values)) => Field::new("", (**values).clone(), true),
                 _ => return damaged("a dictionary is of no column"),
             };
-            let more = checked(&data, &body, &Fields::from(vec![values]), self.version)?;
-            room.take(more).map_err(DataError::TooMuch)?;
-            // What is put behind is there twice while that is done.
-            let again = if dictionary.isDelta() { self.held } else { 0 };
-            room.could(again).map_err(DataError::TooMuch)?;
-            read_dictionary(&body, dictionary, &self.schema, &mut self.dictionaries, &self.version)
-                .map_err(of_arrow)?;
-            self.held += more + body.len() as u64;
-        }
-        Ok(None)
+            let Some(batch) = dictionary.data() else { return damaged("a dictionary has no data") };
+            (batch, checked(&batch, body, &Fields::from(vec![values]), &[0], self.version)?)
+        } else {
+            return damaged("a message is neither a record batch nor a dictionary");
+        };
+        room.take(claims.more).map_err(DataError::TooMuch)?;
+        let unpacked = match claims.zstd {
+            true => Some(zstd::unpack(&batch, metadata, body, &claims, room)?),
+            false => None,
+        };
+        Ok((claims, unpacked))
     }
 
-    /// The metadata of the next message; none at the end. A part of what stands before it may have been read.
-    fn metadata(
-        &mut self,
-        from: &mut dyn Read,
-        begun: Option<[u8; 4]>,
-        room: &mut Room<'_>,
-    ) -> Result<Option<Vec<u8>>, DataError> {
-        let mut word = begun.unwrap_or_default();
-        if begun.is_none() {
-            self.exactly(from, &mut word)?;
+    /// The metadata of the next message; none at the end.
+    fn metadata(&mut self, from: &mut dyn Read, room: &mut Room<'_>) -> Result<Option<Vec<u8>>, DataError> {
+        let mut word = [0; 4];
+        match self.begun.take() {
+            Some(begun) => word = begun,
+            None => self.exactly(from, &mut word)?,
         }
         if word == CONTINUATION {
             self.exactly(from, &mut word)?;
@@ -216,6 +289,24 @@ impl Frames {
                 None => damaged(format!("a message of {length} bytes of metadata")),
             },
         }
+    }
+
+    /// The metadata of a schema that nothing stands before, as Polars writes it at the beginning of a file: it goes as far
+    /// as the next message.
+    fn bare_schema(&mut self, from: &mut dyn Read, room: &mut Room<'_>) -> Result<Vec<u8>, DataError> {
+        let mut bytes = self.begun.take().unwrap_or_default().to_vec();
+        while (bytes.len() as u64) < LONGEST_METADATA {
+            let mut word = [0; 4];
+            let aligned = self.at.is_multiple_of(8);
+            self.exactly(from, &mut word)?;
+            if aligned && word == CONTINUATION && message(&bytes).is_ok() {
+                self.begun = Some(word);
+                return Ok(bytes);
+            }
+            room.grow(&mut bytes, word.len()).map_err(DataError::TooMuch)?;
+            bytes.extend_from_slice(&word);
+        }
+        damaged("its schema has no end")
     }
 
     /// How long the body of a message is, which must be there and for which there must be room.

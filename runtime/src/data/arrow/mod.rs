@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | [`frames`] | bytes to record batches |
 //! | [`buffers`] | what a message claims of its buffers, looked at before memory is taken |
+//! | [`zstd`] | what is compressed so |
 //! | [`columns`] | which columns make which part of what is wanted |
 //! | [`cells`] | the rows of a column as items of a type |
 //! | [`write`](mod@write) | values to a table |
@@ -36,6 +37,7 @@ mod cells;
 mod columns;
 pub mod frames;
 pub mod write;
+mod zstd;
 
 use super::DataError;
 use super::source::Source;
