@@ -298,8 +298,8 @@ pub struct Run {
     pub entry: Option<String>,
     /// A parameter of the entry: a Remora literal, or the path of a data file.
     ///
-    /// Files: .npy, .npz (FILE:NAME chooses one of its arrays, or its boxes), .csv, .tsv, .json, .rd (a Remora literal), Futhark's binary
-    /// data (.fut.bin, .in, .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd,
+    /// Files: .npy, .npz (FILE:NAME chooses one of its arrays, or its boxes), .arrow, .feather and .arrows (FILE:NAME
+    /// chooses one of its columns), .csv, .tsv, .json, .rd (a Remora literal), Futhark's binary data (.fut.bin, .in, .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd,
     /// FILE:text (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _). How a table is written
     /// is said there, too: FILE.csv:header, :noheader, :sep=; (or tab, space), :decimal=, :comment=#, :skip=2, :na=NA,
     /// :columns=low,high (or numbers), one after the other. `-` is standard input, `-:rd` a literal there.
@@ -307,8 +307,8 @@ pub struct Run {
     pub inputs: Vec<(String, String)>,
     /// Write the value, that of the last expression, here instead of printing it, in the format of the name's ending.
     ///
-    /// .npy, .npz, .csv, .tsv, .json, .raw and .bin (raw little-endian numbers), .fut.bin, .in and .data (Futhark's
-    /// binary data); any other name gets Remora text. `-` is standard output.
+    /// .npy, .npz, .arrow, .feather, .arrows (a stream), .csv, .tsv, .json, .raw and .bin (raw little-endian numbers),
+    /// .fut.bin, .in and .data (Futhark's binary data); any other name gets Remora text. `-` is standard output.
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// The format of the value, printed or written; only the last expression's, unless it is remora
@@ -383,6 +383,8 @@ pub enum OutputFormat {
     Npy,
     /// NumPy's archive, bytes; a record's fields are its arrays
     Npz,
+    /// Arrow's IPC format, bytes: a table; on standard output a stream
+    Arrow,
     /// A table with commas
     Csv,
     /// A table with tabs

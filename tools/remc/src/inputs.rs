@@ -208,8 +208,8 @@ fn parameters(sig: &EntrySignature) -> String {
     format!("its parameters are {}", all.join("; "))
 }
 
-const FORMATS: &str = "remc reads .npy, .npz, .csv, .tsv, .txt, .json, .rd (a Remora literal) and Futhark's binary data \
-                       (.fut.bin, .in, .data)";
+const FORMATS: &str = "remc reads .npy, .npz, Arrow's files (.arrow, .feather, .arrows), .csv, .tsv, .txt, .json, .rd (a \
+                       Remora literal) and Futhark's binary data (.fut.bin, .in, .data)";
 const LITERAL_OR_FILE: &str = "an input is a literal, such as `[1.5 2]`, or the path of a data file";
 
 fn read(name: &Name, ty: &ArrTy, value: &str, budget: &Budget) -> Outcome<Value> {

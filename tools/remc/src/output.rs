@@ -40,6 +40,7 @@ impl Output<'_> {
     pub fn new<'a>(args: &'a Run, protected: &Protected) -> Outcome<Output<'a>> {
         let to = destination(&args.output);
         let format = match args.format {
+            Some(OutputFormat::Arrow) => How::Format(arrow(to)),
             Some(format) => of(format).map_or_else(|| How::Table(limits(args)), How::Format),
             None => How::Format(to.and_then(Format::of_file).unwrap_or(Format::Remora)),
         };
@@ -182,6 +183,7 @@ fn of(format: OutputFormat) -> Option<Format> {
         OutputFormat::Json => Format::Json,
         OutputFormat::Npy => Format::Npy,
         OutputFormat::Npz => Format::Npz,
+        OutputFormat::Arrow => Format::Arrow,
         OutputFormat::Csv => Format::Csv,
         OutputFormat::Tsv => Format::Tsv,
         OutputFormat::Futhark => Format::Futhark,
@@ -191,9 +193,18 @@ fn of(format: OutputFormat) -> Option<Format> {
     })
 }
 
+/// What Arrow's format is there: a stream on standard output and in a file of such a name, else a file.
+fn arrow(to: Option<&Path>) -> Format {
+    match to {
+        Some(path) if Format::of_file(path) != Some(Format::ArrowStream) => Format::Arrow,
+        _ => Format::ArrowStream,
+    }
+}
+
 /// The format as the command line calls it.
 fn name(format: How) -> String {
     let is_it = |f: &&OutputFormat| match format {
+        How::Format(Format::ArrowStream) => **f == OutputFormat::Arrow,
         How::Format(format) => of(**f) == Some(format),
         How::Table(_) => of(**f).is_none(),
     };

@@ -123,6 +123,12 @@ pub fn cells(array: &dyn Array, dims: Option<&[usize]>, atom: &AtomTy, room: &mu
     if let DataType::Dictionary(keys, _) = array.data_type() {
         return of_dictionary(array, keys, dims, atom, room);
     }
+    // What is of another type is not looked at.
+    if let (AtomTy::Base(ty), Some(found)) = (atom, base(array.data_type()))
+        && *ty != found
+    {
+        return Err(Stop::all(What::Type(array.data_type().clone(), atom.clone())));
+    }
     no_nulls(array)?;
     let boxes = dims.is_none_or(<[usize]>::is_empty);
     match (atom, array.data_type()) {

@@ -15,7 +15,7 @@ use std::io::Read;
 const AS_IT_WAS: [u8; 8] = (-1i64).to_le_bytes();
 /// What is behind it lies so.
 const ALIGNED: usize = 16;
-/// What a decoder looks back to, of a buffer that is smaller.
+/// How much a decoder may keep to look back to, of a buffer that is smaller.
 const LEAST_WINDOW: u64 = 8 << 20;
 
 /// The metadata and the body of a message, from which the batch was read, without what nobody reads of it.
@@ -32,7 +32,7 @@ pub fn unpack(
     let (mut written, mut all) = (metadata.to_vec(), Vec::new());
     let Some(buffers) = batch.buffers() else { return damaged("a message has no buffers") };
     let largest = claims.read.values().copied().max().unwrap_or(0);
-    room.could(largest.max(LEAST_WINDOW)).map_err(DataError::TooMuch)?;
+    room.could(largest).map_err(DataError::TooMuch)?;
     room.take(claims.read.len() as u64 * 2 * ALIGNED as u64).map_err(DataError::TooMuch)?;
     let mut places = Vec::new();
     for (k, buffer) in buffers.iter().enumerate() {

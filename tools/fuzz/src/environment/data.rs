@@ -21,9 +21,11 @@ const BUDGET: u64 = 1 << 20;
 const WORK: u64 = 8 << 20;
 
 /// The formats that are read, with the names of their files.
-const FORMATS: [(Format, &str); 9] = [
+const FORMATS: [(Format, &str); 11] = [
     (Format::Npy, "x.npy"),
     (Format::Npz, "x.npz"),
+    (Format::Arrow, "x.arrow"),
+    (Format::ArrowStream, "x.arrows"),
     (Format::Csv, "x.csv"),
     (Format::Tsv, "x.tsv"),
     (Format::Remora, "x.rd"),
