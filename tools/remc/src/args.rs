@@ -299,9 +299,10 @@ pub struct Run {
     /// A parameter of the entry: a Remora literal, or the path of a data file.
     ///
     /// Files: .npy, .npz (FILE:NAME chooses one of its arrays, or its boxes), .arrow, .feather and .arrows (FILE:NAME
-    /// chooses one of its columns), .csv, .tsv, .json, .rd (a Remora literal), Futhark's binary data (.fut.bin, .in, .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd,
-    /// FILE:text (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _). How a table is written
-    /// is said there, too: FILE.csv:header, :noheader, :sep=; (or tab, space), :decimal=, :comment=#, :skip=2, :na=NA,
+    /// chooses one of its columns), .csv, .tsv, .json, .rd (a Remora literal), Futhark's binary data (.fut.bin, .in,
+    /// .data). What a file of another name holds is said after it: FILE:csv, FILE:tsv, FILE:rd, FILE:arrow, FILE:text
+    /// (characters), FILE:f32[1000,3] (raw little-endian numbers; one size can be _). How a table is written is said
+    /// there, too: FILE.csv:header, :noheader, :sep=; (or tab, space), :decimal=, :comment=#, :skip=2, :na=NA,
     /// :columns=low,high (or numbers), one after the other. `-` is standard input, `-:rd` a literal there.
     #[arg(long = "input", value_name = "NAME=VALUE", value_parser = input, allow_hyphen_values = true)]
     pub inputs: Vec<(String, String)>,

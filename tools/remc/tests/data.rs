@@ -226,9 +226,14 @@ fn outputs_of_every_format() {
     assert_eq!(written("[1 2 3]", "d.csv", &["--max-elements", "1"]), b"1\n2\n3\n");
     assert_eq!(written("(/ 1 3)", "e.csv", &["--precision", "2"]), b"0.33\n");
     // On standard output the same bytes.
-    for (format, name) in
-        [("npy", "f.npy"), ("npz", "f.npz"), ("arrow", "f.arrows"), ("futhark", "f.in"), ("raw", "f.raw"), ("json", "f.json")]
-    {
+    for (format, name) in [
+        ("npy", "f.npy"),
+        ("npz", "f.npz"),
+        ("arrow", "f.arrows"),
+        ("futhark", "f.in"),
+        ("raw", "f.raw"),
+        ("json", "f.json"),
+    ] {
         let o = remc(&["run", "-e", TABLE, "--format", format]);
         assert_eq!(o.stdout, written(TABLE, name, &[]), "{format}");
     }
@@ -240,7 +245,11 @@ fn outputs_that_cannot_be() {
     for (value, name, says) in [
         ("\"abc\"", "a.npy", "the format npy cannot hold char"),
         ("(split [#\\a] [1])", "a.npz", "the format npz cannot hold"),
-        ("(record (a [1]) (b [1 2]))", "a.arrow", "the format arrow cannot hold a record of arrays of several lengths"),
+        (
+            "(record (a [1]) (b [1 2]))",
+            "a.arrow",
+            "the format arrow cannot hold a record of arrays of several lengths",
+        ),
         ("(values 1 2)", "a.csv", "the format csv cannot hold"),
         ("(array [1 1 1] 1)", "a.csv", "an array of 3 axes"),
         ("\"abc\"", "a.data", "the format futhark cannot hold char"),
@@ -353,7 +362,10 @@ fn completions() {
         text(&Command::new("bash").args(["-c", &program]).output().unwrap().stdout)
     };
     assert_eq!(offers("remc run --form", 2), "--format\n");
-    assert_eq!(offers("remc run --format ''", 3), "remora json npy npz arrow csv tsv futhark raw text table\n");
+    assert_eq!(
+        offers("remc run --format ''", 3),
+        "remora json npy npz arrow csv tsv futhark raw text table\n"
+    );
     fails(&["completions", "tcsh"], 2, "bash, zsh, fish");
 }
 

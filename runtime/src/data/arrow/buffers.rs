@@ -7,7 +7,7 @@
 use super::super::DataError;
 use arrow_ipc as ipc;
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, UnionMode};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// LZ4 makes of a byte at most so many, and zstd.
 const MOST_OF_LZ4: i64 = 255;
@@ -20,8 +20,6 @@ pub struct Claims {
     pub zstd: bool,
     /// The buffers that are read, by their numbers, and how long they are in truth.
     pub read: BTreeMap<usize, u64>,
-    /// The dictionaries of the columns that are read.
-    pub dictionaries: Vec<i64>,
 }
 
 pub fn damaged<T>(what: impl Into<String>) -> Result<T, DataError> {
@@ -62,23 +60,40 @@ pub fn checked(
         });
     }
     let variadic = batch.variadicBufferCounts().into_iter().flatten().collect();
-    let mut buffers = Buffers { sizes: sizes.clone(), variadic, version, dictionaries: Vec::new() };
+    let mut buffers = Buffers { sizes: sizes.clone(), variadic, version };
     let zstd = most == Some(MOST_OF_ZSTD);
-    let mut claims = Claims { more: 0, zstd, read: BTreeMap::new(), dictionaries: Vec::new() };
+    let mut claims = Claims { more: 0, zstd, read: BTreeMap::new() };
     for (column, field) in fields.iter().enumerate() {
         let from = sizes.len() - buffers.sizes.len();
-        buffers.dictionaries.clear();
         buffers.field(field)?;
         if only.contains(&column) {
             let own = from..sizes.len() - buffers.sizes.len();
             claims.read.extend(own.filter_map(|k| Some((k, *sizes.get(k)?))));
-            claims.dictionaries.append(&mut buffers.dictionaries);
         }
     }
     if most.is_some() {
         claims.more = claims.read.values().fold(0, |n, size| n.saturating_add(*size));
     }
     Ok(claims)
+}
+
+/// Finds the dictionaries of a column, and of what is in it.
+pub fn dictionaries(field: &Field, all: &mut BTreeSet<i64>) {
+    if matches!(field.data_type(), DataType::Dictionary(..)) {
+        #[expect(deprecated, reason = "there is no other way yet to ask which dictionary it has")]
+        all.extend(field.dict_id());
+    }
+    let mut ty = field.data_type();
+    while let DataType::Dictionary(_, values) = ty {
+        ty = values;
+    }
+    match ty {
+        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) => {
+            dictionaries(f, all);
+        }
+        DataType::Struct(fields) => fields.iter().for_each(|f| dictionaries(f, all)),
+        _ => {}
+    }
 }
 
 /// The bytes of a buffer, which lie in the body.
@@ -114,8 +129,6 @@ struct Buffers {
     /// How many buffers of texts the columns of views have.
     variadic: VecDeque<i64>,
     version: ipc::MetadataVersion,
-    /// The dictionaries of the columns whose buffers have come.
-    dictionaries: Vec<i64>,
 }
 
 impl Buffers {
@@ -151,13 +164,6 @@ impl Buffers {
             _ => {
                 // Which rows are not missing.
                 self.any(1)?;
-                if matches!(ty, DataType::Dictionary(..)) {
-                    #[expect(
-                        deprecated,
-                        reason = "there is no other way yet to ask which dictionary it has"
-                    )]
-                    self.dictionaries.extend(field.dict_id());
-                }
                 self.content(ty)
             }
         }

@@ -109,6 +109,24 @@ pub fn base(ty: &DataType) -> Option<BaseTy> {
     })
 }
 
+/// The type within another of which no value is, if there is one. Those are not even decoded.
+pub fn unreadable(ty: &DataType) -> Option<&DataType> {
+    match ty {
+        DataType::FixedSizeList(_, size) | DataType::FixedSizeBinary(size) if *size < 0 => Some(ty),
+        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) => {
+            unreadable(f.data_type())
+        }
+        DataType::Struct(fields) => fields.iter().find_map(|f| unreadable(f.data_type())),
+        DataType::Dictionary(_, values) => unreadable(values),
+        DataType::Null
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => None,
+        ty => (!is_text(ty) && base(ty).is_none()).then_some(ty),
+    }
+}
+
 /// Whether values are texts.
 pub fn is_text(ty: &DataType) -> bool {
     match ty {

@@ -13,10 +13,9 @@
 
 use super::super::DataError;
 use super::super::csv::{find, listed};
-use super::cells::{Cells, Stop, What, base, cells, is_text, known};
+use super::cells::{Cells, Stop, What, base, cells, is_text, known, unreadable};
 use crate::budget::Room;
 use crate::literal::{boxed_value, fits};
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{DataType, Fields, Schema};
 use remc_base::value::Data;
@@ -117,8 +116,14 @@ impl Table {
         let all = names(fields);
         let open = axes.iter().any(|i| !matches!(i, ShapeItem::Dim(_)));
         let table = |form, columns: Vec<usize>, parts| {
+            for k in &columns {
+                if let Some(ty) = unreadable(fields[*k].data_type()) {
+                    let stop = Stop::all(What::Type(ty.clone(), wanted.atom.clone()));
+                    return Err(told(stop, Some(&all[*k]), 0, ty));
+                }
+            }
             let names = columns.iter().map(|k| all[*k].clone()).collect();
-            Table {
+            Ok(Table {
                 form,
                 wanted: wanted.clone(),
                 boxes: boxes.clone(),
@@ -127,15 +132,15 @@ impl Table {
                 parts,
                 rows: 0,
                 before: 0,
-            }
+            })
         };
         if let (AtomTy::Tuple(tuple), None, true) = (&wanted.atom, asked, open || axes.len() <= 1) {
             match of_record(tuple, &all) {
                 Ok(columns) if open || axes.len() == 1 => {
-                    return Ok(table(Form::Rows, columns, vec![Part::along(true, &wanted)]));
+                    return table(Form::Rows, columns, vec![Part::along(true, &wanted)]);
                 }
                 Ok(columns) if of_one_row(tuple) => {
-                    return Ok(table(Form::Row, columns, vec![Part::new(true, &wanted, &[])]));
+                    return table(Form::Row, columns, vec![Part::new(true, &wanted, &[])]);
                 }
                 Ok(columns) => {
                     let part = |(_, ty): &(_, ArrTy)| Part {
@@ -143,7 +148,7 @@ impl Table {
                         ..Part::along(false, ty)
                     };
                     let parts = tuple.fields.iter().map(part).collect();
-                    return Ok(table(Form::Columns(tuple.clone()), columns, parts));
+                    return table(Form::Columns(tuple.clone()), columns, parts);
                 }
                 // The fields may be those of the structs in a column.
                 Err(_) if fields.iter().any(|f| matches!(f.data_type(), DataType::Struct(_))) => {}
@@ -161,7 +166,7 @@ impl Table {
             {
                 let part = || Part::new(false, &ArrTy::scalar(wanted.atom.clone()), &[]);
                 let parts = fields.iter().map(|_| part()).collect();
-                return Ok(table(Form::Matrix, (0..all.len()).collect(), parts));
+                return table(Form::Matrix, (0..all.len()).collect(), parts);
             }
             return Err(DataError::Choose { kind: "column", there: all, asked: asked.map(str::to_owned) });
         };
@@ -171,7 +176,7 @@ impl Table {
             true => (Form::Row, Part::new(false, &wanted, axes)),
             false => (Form::Rows, Part::along(false, &wanted)),
         };
-        Ok(table(form, vec![column], vec![part]))
+        table(form, vec![column], vec![part])
     }
 
     /// The columns that are read, in the order in which [`Table::take`] wants them.
@@ -200,13 +205,18 @@ impl Table {
             };
             let name = if part.whole { None } else { Some(self.names[k].as_str()) };
             let read = cells(&column, part.dims.as_deref(), &part.ty.atom, room);
-            let read = read.map_err(|e| told(e, name, self.before + self.rows, &column))?;
+            let read = read.map_err(|e| told(e, name, self.before + self.rows, column.data_type()))?;
             match &mut part.read {
                 Some(all) if all.count > 0 && read.count > 0 => {
                     if all.shape != read.shape {
                         let (first, here) = (all.shape.first().copied(), read.shape.first().copied());
                         let what = What::Ragged(here.unwrap_or(0), first.unwrap_or(0));
-                        return Err(told(Stop::at(0, what), name, self.before + self.rows, &column));
+                        return Err(told(
+                            Stop::at(0, what),
+                            name,
+                            self.before + self.rows,
+                            column.data_type(),
+                        ));
                     }
                     let (count, bytes) = (read.data.len(), read.data.len() * read.data.atom_size());
                     room.grow_data(&mut all.data, count).map_err(DataError::TooMuch)?;
@@ -316,7 +326,7 @@ fn of_record(tuple: &TupleTy, all: &[String]) -> Result<Vec<usize>, String> {
 }
 
 /// What is wrong with a column; of structs, with one of their fields.
-fn told(e: Stop, name: Option<&str>, before: usize, column: &ArrayRef) -> DataError {
+fn told(e: Stop, name: Option<&str>, before: usize, ty: &DataType) -> DataError {
     let path = match name {
         Some(name) => format!("{name}{}", e.within),
         None => e.within.trim_start_matches('.').to_owned(),
@@ -330,8 +340,7 @@ fn told(e: Stop, name: Option<&str>, before: usize, column: &ArrayRef) -> DataEr
     let (found, help) = match e.what {
         What::TooMuch(e) => return DataError::TooMuch(e),
         What::Null => {
-            let float =
-                matches!(innermost(column), Some(DataType::Float16 | DataType::Float32 | DataType::Float64));
+            let float = matches!(innermost(ty), DataType::Float16 | DataType::Float32 | DataType::Float64);
             let fill = if float { "float(\"nan\")" } else { "0" };
             let help = format!(
                 "no value is none: leave such rows out, or fill them before, with `fill_null({fill})` in pyarrow or Polars"
@@ -352,7 +361,7 @@ fn told(e: Stop, name: Option<&str>, before: usize, column: &ArrayRef) -> DataEr
                     let to = crate::npy::numpy_name(*ty).unwrap_or_default();
                     format!("convert it before: `.astype(\"{to}\")` in pandas, `.cast(\"{to}\")` in pyarrow")
                 }
-                _ if has_no_type(&found) => {
+                _ if unreadable(&found).is_some() => {
                     "numbers, booleans, dates, times, strings, lists, structs and dictionaries have types here".into()
                 }
                 (AtomTy::Sigma(_), _) => "boxes are lists and strings in Arrow's tables".to_owned(),
@@ -368,36 +377,14 @@ fn told(e: Stop, name: Option<&str>, before: usize, column: &ArrayRef) -> DataEr
 
 const RAGGED: &str = "lists and texts of their own lengths are boxes: (Σ (k) [float k]), (Σ (k) [char k])";
 
-/// What the lists of a column are of in the end.
-fn innermost(column: &ArrayRef) -> Option<DataType> {
-    let mut ty = column.data_type().clone();
-    loop {
-        ty = match ty {
-            DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) => {
-                f.data_type().clone()
-            }
-            DataType::Struct(_) => return column.as_struct_opt().and(None),
-            ty => return Some(ty),
+/// What lists are of in the end.
+fn innermost(ty: &DataType) -> &DataType {
+    match ty {
+        DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) => {
+            innermost(f.data_type())
         }
+        ty => ty,
     }
-}
-
-/// Whether no value of the language is of such a type.
-fn has_no_type(ty: &DataType) -> bool {
-    !matches!(
-        ty,
-        DataType::List(_)
-            | DataType::LargeList(_)
-            | DataType::FixedSizeList(..)
-            | DataType::Struct(_)
-            | DataType::Dictionary(..)
-            | DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView
-            | DataType::FixedSizeBinary(_)
-            | DataType::Map(..)
-    ) && !is_text(ty)
-        && base(ty).is_none()
 }
 
 /// A type as Arrow's and NumPy's users call it.

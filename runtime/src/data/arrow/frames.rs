@@ -9,7 +9,7 @@
 
 use super::super::DataError;
 use super::super::elements::reason;
-use super::buffers::{Claims, checked, damaged};
+use super::buffers::{Claims, checked, damaged, dictionaries};
 use super::{CONTINUATION, MAGIC, zstd};
 use crate::budget::{Budget, Room};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -17,7 +17,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc as ipc;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{self, Read};
 use std::sync::Arc;
 
@@ -37,7 +37,11 @@ pub struct Frames {
     /// The columns that are read, by their numbers.
     only: Vec<usize>,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// What those take.
+    /// The dictionaries that the columns have which are read.
+    wanted: BTreeSet<i64>,
+    /// What each of those takes.
+    sizes: HashMap<i64, u64>,
+    /// What they take in all, and what waits.
     held: u64,
     is_file: bool,
     /// How many bytes have been read, and how many there are, if that is known.
@@ -57,7 +61,6 @@ pub struct Frames {
 struct Waiting {
     metadata: Vec<u8>,
     body: Vec<u8>,
-    dictionaries: Vec<i64>,
     /// What it will take beside.
     more: u64,
 }
@@ -93,6 +96,8 @@ impl Frames {
             version: ipc::MetadataVersion::V5,
             only: Vec::new(),
             dictionaries: HashMap::new(),
+            wanted: BTreeSet::new(),
+            sizes: HashMap::new(),
             held: 0,
             is_file: false,
             at: 0,
@@ -146,7 +151,6 @@ impl Frames {
         }
         frames.version = message.version();
         frames.schema = Arc::new(ipc::convert::try_fb_to_schema(schema).map_err(of_arrow)?);
-        frames.only = (0..frames.schema.fields().len()).collect();
         let body = frames.body_length(&message, &room)?;
         frames.body(from, body, &mut room)?;
         Ok(frames)
@@ -156,13 +160,12 @@ impl Frames {
         &self.schema
     }
 
-    /// How many rows have been read.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// Reads these columns from now on, in this order.
+    /// Reads these columns from now on, in this order; none before.
     pub fn only(&mut self, columns: Vec<usize>) {
+        self.wanted.clear();
+        for field in columns.iter().filter_map(|k| self.schema.fields().get(*k)) {
+            dictionaries(field, &mut self.wanted);
+        }
         self.only = columns;
     }
 
@@ -176,8 +179,9 @@ impl Frames {
         budget: &'m Budget,
     ) -> Result<Option<Batch<'m>>, DataError> {
         loop {
-            let ready = self.waiting.front().is_some_and(|w| self.over || self.has_all(&w.dictionaries));
-            if ready && let Some(waiting) = self.waiting.pop_front() {
+            if (self.over || self.has_all())
+                && let Some(waiting) = self.waiting.pop_front()
+            {
                 let mut room = budget.room();
                 room.take(self.held + waiting.more).map_err(DataError::TooMuch)?;
                 self.held -= waiting.bytes();
@@ -196,6 +200,10 @@ impl Frames {
             };
             let length = self.body_length(&message(&metadata)?, &room)?;
             let mut body = self.body(from, length, &mut room)?;
+            let of = message(&metadata)?.header_as_dictionary_batch().map(|d| d.id());
+            if of.is_some_and(|id| !self.wanted.contains(&id)) {
+                continue;
+            }
             let (claims, unpacked) = self.looked_at(&metadata, &body, &mut room)?;
             if let Some(unpacked) = unpacked {
                 (metadata, body) = unpacked;
@@ -206,9 +214,8 @@ impl Frames {
                     self.batches.push(start);
                 }
                 // In a file, a dictionary may stand behind its rows.
-                if self.is_file && !(self.waiting.is_empty() && self.has_all(&claims.dictionaries)) {
-                    let waiting =
-                        Waiting { metadata, body, dictionaries: claims.dictionaries, more: claims.more };
+                if self.is_file && !(self.waiting.is_empty() && self.has_all()) {
+                    let waiting = Waiting { metadata, body, more: claims.more };
                     self.held += waiting.bytes();
                     self.waiting.push_back(waiting);
                     continue;
@@ -216,17 +223,21 @@ impl Frames {
                 return self.batch(&metadata, body, room).map(Some);
             };
             let body = Buffer::from_vec(body);
-            // What is put behind is there twice while that is done.
-            let again = if dictionary.isDelta() { self.held } else { 0 };
-            room.could(again).map_err(DataError::TooMuch)?;
+            // A dictionary takes the place of the one before, or goes behind it, which is there twice while that is done.
+            let (id, own) = (dictionary.id(), claims.more + body.len() as u64);
+            let before = self.sizes.get(&id).copied().unwrap_or(0);
+            let kept = if dictionary.isDelta() { before } else { 0 };
+            room.could(kept).map_err(DataError::TooMuch)?;
             read_dictionary(&body, dictionary, &self.schema, &mut self.dictionaries, &self.version)
                 .map_err(of_arrow)?;
-            self.held += claims.more + body.len() as u64;
+            self.sizes.insert(id, kept + own);
+            self.held = self.held - before + kept + own;
         }
     }
 
-    fn has_all(&self, dictionaries: &[i64]) -> bool {
-        dictionaries.iter().all(|id| self.dictionaries.contains_key(id))
+    /// Whether the dictionaries have come that are wanted.
+    fn has_all(&self) -> bool {
+        self.wanted.iter().all(|id| self.dictionaries.contains_key(id))
     }
 
     /// The rows of a message.
