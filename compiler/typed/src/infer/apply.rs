@@ -446,8 +446,12 @@ impl Checker<'_> {
         let of_boxes = |b: &SigmaTy| matches!(b.body.atom, AtomTy::Sigma(_)) && !b.body.shape.is_scalar();
         match (&param.atom, &ty.atom) {
             (AtomTy::Sigma(_), AtomTy::Sigma(b)) if of_boxes(b) => {
-                param.shape.least_rank() == 0
-                    || !ty.shape.is_scalar() && box_depth(&ty.atom) <= box_depth(&param.atom)
+                let deeper = box_depth(&ty.atom) > box_depth(&param.atom);
+                match param.shape.least_rank() {
+                    // A function of one box of numbers is one of each of the boxes.
+                    0 => !deeper || matches!(innermost(&param.atom), AtomTy::Meta(_) | AtomTy::Var(_)),
+                    _ => !ty.shape.is_scalar() && !deeper,
+                }
             }
             (AtomTy::Sigma(_), _) => true,
             (AtomTy::Meta(_), _) => self.s.class_of(&param.atom).is_none() && param.shape.is_scalar(),
@@ -462,7 +466,13 @@ impl Checker<'_> {
         if !self.box_fits(param, arg) {
             self.single_box(arg);
         }
-        if self.scalar_box(arg).is_some() {
+        if let Some(b) = self.scalar_box(arg) {
+            // Of what is in the box, boxes are known already: a λ that is given them takes them as they are.
+            let inner = ArrTy::scalar(b.body.atom.clone());
+            let boxes = matches!(inner.atom, AtomTy::Sigma(_)) && !self.box_fits(param, arg);
+            if boxes && !b.params.iter().any(|v| super::open::mentions(&inner, v)) {
+                let _ = self.s.unify_atom(&param.atom, &inner.atom);
+            }
             return Ok(());
         }
         let (have, want) = (arg.ty.atom.clone(), param.atom.clone());
@@ -674,13 +684,21 @@ impl Checker<'_> {
     }
 }
 
-/// How many boxes an atom type has one in the other.
-fn box_depth(atom: &AtomTy) -> usize {
+/// An atom type, what is in it if it is a box, what is in that, and so on.
+fn boxes_in(atom: &AtomTy) -> impl Iterator<Item = &AtomTy> {
     std::iter::successors(Some(atom), |t| match t {
         AtomTy::Sigma(b) => Some(&b.body.atom),
         _ => None,
     })
-    .count()
+}
+
+/// How many boxes an atom type has one in the other.
+fn box_depth(atom: &AtomTy) -> usize {
+    boxes_in(atom).count()
+}
+
+fn innermost(atom: &AtomTy) -> &AtomTy {
+    boxes_in(atom).last().unwrap_or(atom)
 }
 
 /// A λ whose parameters have written types: what they say is meant.

@@ -457,7 +457,7 @@ impl Checker<'_> {
             );
         }
         let mut shape = self.s.zonk_shape(&t.expr.ty.shape);
-        if self.is_bare(&shape) {
+        if self.is_open_rank(&shape) {
             // The least rank that fits: a vector of sizes, or a single one.
             let least = match want {
                 Index::Shape(_) => Shape::of_dims([self.s.fresh_dim(node, None)]),

@@ -134,12 +134,20 @@ impl Checker<'_> {
                 AtomTy::Meta(_) if self.s.class_of(&ty.atom) != Some(Class::Frac) => true,
                 _ => false,
             };
-            let scalar = ty.shape.is_scalar() || self.is_bare(&ty.shape);
+            let scalar = ty.shape.is_scalar() || self.is_open_rank(&ty.shape);
             if int && scalar && self.s.unify(&ty, &ArrTy::base(BaseTy::I64)).is_ok() {
                 known = Some(Index::Dim(Dim::rigid(self.lift_local(var))));
             }
         }
         Ok(Typed { known, ..Typed::new(Expr::var(&lv.local, node)) })
+    }
+
+    /// Whether it is the shape of a parameter without annotation, or what is left of one when some of its axes are
+    /// known, as `(sum x)` has it: the least rank that fits is meant.
+    pub(super) fn is_open_rank(&self, s: &Shape) -> bool {
+        let [item @ ShapeItem::Var(ShapeVar::Meta(_))] = s.items() else { return false };
+        let part = |l: &LocalVar| l.unranked && self.s.zonk_shape(&l.local.ty.shape).items().contains(item);
+        self.is_bare(s) || self.locals.iter().any(part)
     }
 
     pub(super) fn is_bare(&self, s: &Shape) -> bool {

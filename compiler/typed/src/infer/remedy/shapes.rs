@@ -31,6 +31,9 @@ pub(super) fn by_frames(p: &Parts) -> Vec<Candidate> {
 /// A cell that needs a higher rank.
 pub(super) fn by_rank(p: &Parts) -> Vec<Candidate> {
     let mut out = swaps(p);
+    if let ("m*m", Some(1), Some(2)) = (p.name, p.rank(0), p.rank(1)) {
+        out.push(candidate("a vector times a matrix is `v*m`", p.renamed("v*m")));
+    }
     if let ("v*m" | "m*m", [m, v]) = (p.name, p.args) {
         out.push(candidate("a matrix times a vector is `dot`, row by row", p.renamed("dot")));
         let args = vec![v.clone(), m.clone()];
