@@ -138,8 +138,9 @@ fn last_values_late(body: &mut Body, k: usize) {
             read.push(s);
             continue;
         }
-        let (used, others) = read.into_iter().partition(|r| s.exp.mentions(|v| r.pat.contains(&v)));
-        stmts.extend(Vec::<Stmt>::from(used));
+        let (used, others): (Vec<Stmt>, _) =
+            read.into_iter().partition(|r| s.exp.mentions(|v| r.pat.contains(&v)));
+        stmts.extend(used);
         read = others;
         stmts.push(s);
     }
