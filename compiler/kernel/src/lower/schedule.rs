@@ -339,6 +339,10 @@ impl Scan<'_> {
                 // them.
                 let masked =
                     can_predicate(then, self.tys, false) && can_predicate(otherwise, self.tys, false);
+                // Inside of a loop each lane asks its own index where it is, and those are as wide as any number.
+                if varies && inner && self.agrees(*cond) {
+                    self.shape.widest = self.shape.widest.max(BaseTy::I64.bits() / 8);
+                }
                 if varies && !inner && self.agrees(*cond) {
                     self.shape.branches = true;
                     self.shape.unmasked |= !masked;

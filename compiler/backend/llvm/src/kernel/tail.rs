@@ -336,14 +336,41 @@ impl<'ctx> Fun<'_, 'ctx> {
                 }
                 Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask.lanes)?)
             }
-            // There is a first element where a lane has any.
-            offset => {
-                let all = self.offsets(&offset)?;
-                let safe = Offset::Vector(mask.or_zero(&self.e, all)?);
-                Piece::Vector(self.gather(buffer, ty.base, base, &safe)?)
+            // Not every processor masks loads of narrow elements; where all lanes are on, there is nothing to mask.
+            Offset::Strided(i, Stride::Constant(1)) if matches!(mask.which, Which::Any) => {
+                let all_on = self.e.intrinsic("llvm.vector.reduce.and", &[], &[mask.lanes])?;
+                let (whole, apart, join) = (self.append(), self.append(), self.append());
+                self.branch(all_on, whole, apart)?;
+                self.position(whole);
+                let together = self.read(buffer, ty.base, base, i, self.lanes)?;
+                let whole = self.here()?;
+                self.jump(join)?;
+                self.position(apart);
+                let offset = Offset::Strided(i, Stride::Constant(1));
+                let one_by_one = self.safe_gather(buffer, ty.base, base, (&offset, mask))?;
+                let apart = self.here()?;
+                self.jump(join)?;
+                self.position(join);
+                let phi = self.e.builder.build_phi(together.get_type(), "")?;
+                phi.add_incoming(&[(&together, whole), (&one_by_one, apart)]);
+                Piece::Vector(phi.as_basic_value())
             }
+            offset => Piece::Vector(self.safe_gather(buffer, ty.base, base, (&offset, mask))?),
         };
         Ok(Pieces::from_elem(one, 1))
+    }
+
+    /// The elements of the lanes of the mask, in the others the buffer's first: there is one where a lane has any.
+    fn safe_gather(
+        &self,
+        buffer: Var,
+        ty: BaseTy,
+        base: PointerValue<'ctx>,
+        (offset, mask): (&super::memory::Offset<'ctx>, Mask<'ctx>),
+    ) -> Result<Value<'ctx>, EmitError> {
+        let all = self.offsets(offset)?;
+        let safe = super::memory::Offset::Vector(mask.or_zero(&self.e, all)?);
+        self.gather(buffer, ty, base, &safe)
     }
 
     /// Stores in the lanes of the mask alone.
