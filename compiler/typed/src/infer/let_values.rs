@@ -4,7 +4,7 @@
 //! (let-values (((x y) a) ((z) b)) body)  ⇒  (let ((v a)) (let ((w b)) (let* ((x (proj 0 v)) (y (proj 1 v)) (z (proj 0 w))) body)))
 //! ```
 //!
-//! All tuples are outside of all names. Where a name has a rank or a type, the body runs for each cell, as that of
+//! A box of a tuple opens. All tuples are outside of all names. Where a name has a rank or a type, the body runs for each cell, as that of
 //! a λ with these parameters.
 
 use super::*;
@@ -14,6 +14,26 @@ use remc_syntax::ast::{self, Annotation};
 
 impl Checker<'_> {
     pub(super) fn infer_let_values(
+        &mut self,
+        node: NodeId,
+        bindings: &[(Vec<ast::Param>, ast::Expr)],
+        body: &ast::Expr,
+        expected: Option<&ArrTy>,
+    ) -> Check<Typed> {
+        self.in_own_scope(|c| {
+            c.openings.push(Vec::new());
+            let result = c.named_parts(node, bindings, body, expected);
+            let openings = c.openings.pop().unwrap_or_default();
+            let t = result?;
+            match openings.is_empty() {
+                true => Ok(t),
+                false => Ok(Typed::new(c.close_openings(openings, t.expr)?)),
+            }
+        })
+    }
+
+    /// … where boxes of tuples are open.
+    fn named_parts(
         &mut self,
         node: NodeId,
         bindings: &[(Vec<ast::Param>, ast::Expr)],
@@ -65,7 +85,11 @@ impl Checker<'_> {
 
     /// The value that names are given to one by one.
     fn several(&mut self, params: &[ast::Param], value: &ast::Expr) -> Check<Expr> {
-        let t = self.infer(value, None)?;
+        let mut t = self.infer(value, None)?;
+        // A function that opened a box has boxed its values again, all in one.
+        if self.scalar_box(&t.expr).is_some_and(|b| matches!(b.body.atom, AtomTy::Tuple(_))) {
+            t = Typed::new(self.open_box(t.expr));
+        }
         let ty = self.s.zonk(&t.expr.ty);
         let ty = self.whole_of(ty, params.len(), value.id);
         let AtomTy::Tuple(tuple) = &ty.atom else {
