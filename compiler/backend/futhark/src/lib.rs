@@ -36,6 +36,7 @@ mod neutral;
 mod packs;
 mod printer;
 mod scalar;
+mod scatter;
 mod soac;
 mod tree;
 mod types;
