@@ -123,13 +123,13 @@ fields! {
     StripBytes "strip.bytes" Cpu 0..=0x4000_0000, 0x8_0000:
         "memory that the arrays of points side by side may take, so that a cache keeps them";
     StripAlong "strip.along" Cpu 0..=0x4000_0000, 0x100_0000:
-        "… where the points read rows piece by piece, as they could not one after the other";
+        "memory that the arrays of points side by side may take where the points read rows piece by piece, as they could not one after the other";
     StripVectors "strip.vectors" Cpu 1..=16, 8:
         "vectors of points side by side that read and write rows piece by piece and keep no array of their own";
     StripsEach "strip.wide" Cpu 1..=1024, 8:
-        "… where there are points for so many of these";
+        "groups of points side by side that there have to be for each such group to be several vectors wide";
     StripStack "strip.stack" Cpu 0..=0x10_0000, 0x2_0000:
-        "… and on the stack";
+        "memory of those arrays that may be on the stack";
     Rounds "row.rounds" Cpu 0..=0x10_0000, 256:
         "elements that a row needs for the rounds of a loop to run along it; shorter ones run many at a time";
     StripReads "strip.reads" Cpu 1..=0x10_0000, 4:

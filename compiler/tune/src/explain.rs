@@ -208,7 +208,9 @@ pub fn meaning(kind: Threshold) -> &'static str {
 /// What a number of a schedule, of this name, decides.
 pub fn field(name: &str) -> Option<String> {
     let about = Field::of_name(name)?.about();
-    Some(format!("{}{}.", about.meaning[..1].to_uppercase(), &about.meaning[1..]))
+    let mut rest = about.meaning.chars();
+    let first = rest.next()?;
+    Some(format!("{}{}.", first.to_uppercase(), rest.as_str()))
 }
 
 /// What was measured on one data set.
@@ -349,6 +351,15 @@ mod tests {
     fn code(code: &str, numbers: &[(&str, i64)]) -> Beside {
         let numbers = numbers.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
         Beside::Code { program: "rows.remora".into(), code: code.into(), numbers }
+    }
+
+    #[test]
+    fn each_number_of_a_schedule_has_a_sentence() {
+        for f in remc_kernel::schedule::Field::ALL {
+            let sentence = super::field(f.about().name).expect(f.about().name);
+            assert!(sentence.chars().next().is_some_and(char::is_alphabetic), "{sentence}");
+            assert!(!sentence.contains('…'), "{sentence}");
+        }
     }
 
     #[test]

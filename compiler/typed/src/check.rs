@@ -16,3 +16,10 @@ pub struct Checked {
     pub alias: Option<Arc<TypeAlias>>,
     pub diagnostics: Vec<Diagnostic<Loc>>,
 }
+
+impl Checked {
+    /// Whether nothing is wrong with it.
+    pub fn has_type(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}

@@ -58,6 +58,7 @@ use remc_base::{Name, Prov};
 use remc_mono::ir as mono;
 use remc_mono::run::Run;
 use remc_mono::walk::Copier;
+use rustc_hash::FxHashMap;
 use split::Split;
 pub use thresholds::{ALWAYS, NEVER, Threshold, Thresholds};
 
@@ -108,6 +109,7 @@ pub fn flatten_with(p: &mono::Program, thresholds: &Thresholds) -> Result<Progra
         thresholds: *thresholds,
         versions: 0,
         nest_versions: 0,
+        kept: kept(&p.body),
         few: Vec::new(),
         ends: Vec::new(),
     };
@@ -132,6 +134,8 @@ struct Flattener {
     /// How many versions there are beyond one of each nest: in all, and of the nest at hand.
     versions: usize,
     nest_versions: usize,
+    /// Of the numbers of items that filters keep: how many there are at most, where that is a constant.
+    kept: FxHashMap<Var, i64>,
     /// The spaces, by their sizes, around whose loops the host goes: those were too small to keep them inside.
     few: Vec<Vec<Atom>>,
     /// Vectors of lengths in scope, and where what has these lengths begins and ends.
@@ -248,6 +252,12 @@ impl Flattener {
         loops || reads > HOST_READS
     }
 
+    /// Whether the product of sizes is small, by what is known of them: constants, and how many items filters keep at most.
+    fn is_few(&self, sizes: &[Atom]) -> bool {
+        let bound = |a: &Atom| a.as_var().and_then(|v| self.kept.get(&v)).map_or(*a, |n| Atom::int(*n));
+        is_small(&sizes.iter().map(bound).collect::<Vec<_>>())
+    }
+
     fn is_leaf(&self, binders: &[Var], bodies: &[&mono::Body]) -> bool {
         legal_leaf(&self.p.vars, binders, bodies).is_ok()
     }
@@ -260,10 +270,10 @@ impl Flattener {
             wide |= match &s.exp {
                 E::Index { .. } | E::Atom(_) => false,
                 E::Reduce { axis, .. } | E::Filter { axis, .. } | E::Grade { axis, .. } => {
-                    !is_small(&[axis.size])
+                    !self.is_few(&[axis.size])
                 }
-                E::Scan { axis, .. } | E::Scatter { axis, .. } if !is_small(&[axis.size]) => true,
-                _ => s.pat.iter().any(|v| !is_small(&self.p.vars[*v].ty.dims)),
+                E::Scan { axis, .. } | E::Scatter { axis, .. } if !self.is_few(&[axis.size]) => true,
+                _ => s.pat.iter().any(|v| !self.is_few(&self.p.vars[*v].ty.dims)),
             }
         });
         wide
@@ -687,6 +697,19 @@ fn one(pat: Vec<Var>, exp: mono::Exp, prov: Prov) -> mono::Body {
 
 fn seg(space: Vec<Axis>, kind: SegKind, body: mono::Body) -> Exp {
     Exp::Seg(Seg { level: Level::Grid, space, kind, orders: Vec::new(), body })
+}
+
+/// How many items filters keep at most, where that is a constant.
+fn kept(body: &mono::Body) -> FxHashMap<Var, i64> {
+    let mut kept = FxHashMap::default();
+    body.for_each_stmt(&mut |s| {
+        if let mono::Exp::Filter { axis, .. } = &s.exp
+            && let Some(n) = axis.size.as_int().or_else(|| kept.get(&axis.size.as_var()?).copied())
+        {
+            kept.insert(s.pat[0], n);
+        }
+    });
+    kept
 }
 
 /// Whether the product of sizes is known to be small.

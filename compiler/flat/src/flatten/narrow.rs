@@ -36,7 +36,7 @@ impl Flattener {
     }
 
     fn is_large(&self, v: Var) -> bool {
-        !is_small(&self.p.vars[v].ty.dims)
+        !self.is_few(&self.p.vars[v].ty.dims)
     }
 
     /// Whether a loop takes the large arrays that it gives from round to round.
@@ -85,8 +85,9 @@ impl Flattener {
             }
             E::Scatter { dests, axis, body, combine } => {
                 let bodies: Vec<&mono::Body> = s.exp.bodies();
-                let cell = |k: &usize| is_small(self.p.vars[s.pat[*k]].ty.dims.get(1..).unwrap_or_default());
-                is_small(&[axis.size])
+                let cell =
+                    |k: &usize| self.is_few(self.p.vars[s.pat[*k]].ty.dims.get(1..).unwrap_or_default());
+                self.is_few(&[axis.size])
                     && large
                         .iter()
                         .all(|k| cell(k) && dests.get(*k).is_some_and(|d| taken(Atom::Var(*d), &bodies)))
@@ -103,7 +104,7 @@ impl Flattener {
                 let none = FxHashSet::default();
                 let long = long && matches!(exp, E::Reduce { .. });
                 large.is_empty()
-                    && (long || is_small(&sizes))
+                    && (long || self.is_few(&sizes))
                     && exp.bodies().into_iter().all(|b| self.is_narrow(b, &none, long))
             }
         }

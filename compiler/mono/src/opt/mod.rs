@@ -9,7 +9,7 @@
 //! | [`dce`] | nothing that nobody uses, so that a producer's uses can be counted |
 //! | [`interchange`] | reductions, scans and loops of scalars in the place of those of arrays |
 //! | [`unroll`] | scalars in the place of small arrays inside iterations |
-//! | [`grow`] | no array that is longer in each round of a loop |
+//! | [`grow`] | no array that is longer, or shorter, in each round of a loop |
 //! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
 //! | [`kept`] | no array of what a filter keeps where it is only reduced |
 //! | [`rows`] | no vector of all rows of a join that only one iteration reads, row by row |

@@ -56,7 +56,8 @@ impl Checker<'_> {
         Ok(Typed::new(Expr::new(ExprKind::Box { witnesses, value: t.expr }, ty, node)))
     }
 
-    /// `(box e)`: as the context says, else every dim is hidden. A single box stays what it is: `(box (iota1 n))`
+    /// `(box e)`: as the context says, else every dim is hidden, or the length alone where the item has no type otherwise
+    /// (`(loop ((rows (box [m]))) … (box (append rows [m])))`). A single box stays what it is: `(box (iota1 n))`
     /// hides the length. A box of one is written with its type, as `(box () τ e)`.
     pub(super) fn infer_box_by_context(
         &mut self,
@@ -123,7 +124,10 @@ impl Checker<'_> {
         if shape.least_rank() == 0 && !shape.is_scalar() {
             return Ok(self.box_shape(t.expr, shape, node));
         }
-        self.box_dims(t.expr, shape.items().len(), node)
+        let several = shape.items().len() > 1 && matches!(shape.items()[0], ShapeItem::Dim(_));
+        self.hides_more |= several;
+        let count = if self.hides_length && several { 1 } else { shape.items().len() };
+        self.box_dims(t.expr, count, node)
     }
 
     /// A box that hides the shape of an array of which no dim is known.

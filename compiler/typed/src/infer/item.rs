@@ -17,18 +17,18 @@ use std::sync::Arc;
 pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Checked {
     let mut c = Checker::new(env);
     match recursion::as_loop(item, &|| c.decides()) {
-        None => check_as(c, item, None, global),
+        None => check_with(env, item, None, global),
         Some(Err(refused)) => {
             c.not_a_loop(&refused);
             Checked { diagnostics: c.diagnostics, ..Checked::default() }
         }
         Some(Ok(looped)) => {
-            let checked = check_as(c, item, Some(&looped), global);
+            let checked = check_with(env, item, Some(&looped), global);
             // Parameters of which nothing tells the rank are scalars, as the least there is.
             let open = |d: &Diagnostic<Loc>| d.code == codes::AMBIGUOUS_RANK;
             if checked.diagnostics.iter().any(open) {
-                let scalars = check_as(Checker::new(env), item, Some(&looped.of_scalars()), global);
-                if !scalars.diagnostics.iter().any(Diagnostic::is_error) {
+                let scalars = check_with(env, item, Some(&looped.of_scalars()), global);
+                if scalars.has_type() {
                     return scalars;
                 }
             }
@@ -37,7 +37,31 @@ pub fn check_item(env: &dyn Environment, item: &Item, global: &GlobalId) -> Chec
     }
 }
 
-fn check_as(mut c: Checker<'_>, item: &Item, looped: Option<&recursion::Loop>, global: &GlobalId) -> Checked {
+/// Checks it with boxes that hide all that they can, and if it has no type then, with boxes that hide lengths alone.
+fn check_with(
+    env: &dyn Environment,
+    item: &Item,
+    looped: Option<&recursion::Loop>,
+    global: &GlobalId,
+) -> Checked {
+    let mut c = Checker::new(env);
+    let checked = check_as(&mut c, item, looped, global);
+    if c.hides_more && !checked.has_type() {
+        let mut c = Checker { hides_length: true, ..Checker::new(env) };
+        let lengths = check_as(&mut c, item, looped, global);
+        if lengths.has_type() {
+            return lengths;
+        }
+    }
+    checked
+}
+
+fn check_as(
+    c: &mut Checker<'_>,
+    item: &Item,
+    looped: Option<&recursion::Loop>,
+    global: &GlobalId,
+) -> Checked {
     let mut checked = Checked::default();
     c.looped.extend(looped.map(|l| l.of.clone()));
     let looped = looped.map(|l| &l.value);
@@ -56,8 +80,8 @@ fn check_as(mut c: Checker<'_>, item: &Item, looped: Option<&recursion::Loop>, g
     if result.is_err() {
         checked.definition = None;
     }
-    checked.diagnostics = c.diagnostics;
-    if checked.diagnostics.iter().any(Diagnostic::is_error) {
+    checked.diagnostics = std::mem::take(&mut c.diagnostics);
+    if !checked.has_type() {
         checked.definition = None;
         if result.is_err() {
             checked.scheme = None;

@@ -203,6 +203,9 @@ pub struct Checker<'e> {
     looped: Vec<crate::recursion::Looped>,
     /// The arrays `[]` of which nothing told the type where they were met.
     empties: FxHashSet<NodeId>,
+    /// Whether boxes of which nothing says what they hide hide the length alone, and whether that makes a difference.
+    hides_length: bool,
+    hides_more: bool,
     /// Whether a candidate is being tried, on a copy.
     trying: bool,
     /// How many candidates may still be tried.
@@ -240,6 +243,8 @@ impl<'e> Checker<'e> {
             blamed: Vec::new(),
             lifts: FxHashMap::default(),
             consumed: Vec::new(),
+            hides_length: false,
+            hides_more: false,
             trying: false,
             looped: Vec::new(),
             empties: FxHashSet::default(),

@@ -34,12 +34,15 @@ fn what_is_added_in_front_fills_the_room_from_its_end() {
 }
 
 #[test]
-fn one_of_two_ends_has_to_be_it() {
+fn at_both_ends_there_is_room_in_a_loop_that_doubles_it() {
     let stmts = format!(
         "{NEXT} {LONGER} (let ((%f int %l)) (view (append %p) %one)) (let ((%h int)) (op + %l 1))
          (let ((%q int %h)) (view (append %one) %f)) (give %y %h %q)"
     );
-    assert_eq!(grown(1, &(looped("", &stmts) + "(give %path)")), "lit while:3(lit view view)");
+    assert_eq!(
+        grown(1, &(looped("", &stmts) + "(give %path)")),
+        "lit while:4(map1 scatter while:4(scatter scatter) view)"
+    );
 }
 
 #[test]
@@ -89,16 +92,16 @@ fn what_is_read_on_the_way_is_the_part_that_there_is() {
 }
 
 #[test]
-fn what_decides_how_many_there_are_is_no_item() {
+fn what_depends_on_items_cannot_be_counted() {
     let read = "(let ((%e int)) (index %p 0)) (let ((%d int)) (op max2 %e 1)) (let ((%y int)) (op + %x %d))
         (let ((%one int 1)) (literal (1) %y))";
     let text = looped("", &format!("{read} {LONGER} {BEHIND}")) + "(give %path)";
-    assert_eq!(grown(1, &text), "lit while:3(lit view)");
+    assert_eq!(grown(1, &text), "lit while:4(map1 scatter while:3(view scatter) view)");
     // A check that reads one may stop the loop before it is done.
     let read =
         "(let ((%e int)) (index %p 0)) (let ((%d bool)) (op > %e -9)) (let () (check (index 1 0) %d %e))";
     let text = looped("", &format!("{read} {NEXT} {LONGER} {BEHIND}")) + "(give %path)";
-    assert_eq!(grown(1, &text), "lit while:3(check lit view)");
+    assert_eq!(grown(1, &text), "lit while:4(map1 scatter while:3(view check scatter) view)");
 }
 
 #[test]
@@ -121,7 +124,10 @@ fn arrays_are_counted_twice_in_rows_alone() {
     };
     let text = looped(" ((%v int %k) %z)", &stmts("(give %y %l %q %w)"));
     let text = text.replace("(%path int %n))", "(%path int %n) (%zz int %k))");
-    assert_eq!(grown(1, &format!("{text} (give %path)")), "lit while:4(map1 reduce lit view)");
+    assert_eq!(
+        grown(1, &format!("{text} (give %path)")),
+        "lit while:5(map1 scatter while:4(map1 reduce scatter) view)"
+    );
     let row = format!(
         "(let ((%rs int %k)) (map ((%row %k)) {text} (let ((%r int)) (index %path 0)) (let ((%f int)) (op + %r %n))
          (give %f))) (give %rs)"
@@ -156,5 +162,67 @@ fn a_few_items_of_another_array_are_changed_twice_but_in_no_round_around() {
         "(let ((%h int)) (index %path 0)) (let ((%f int)) (op + %acc %h))",
     );
     let p = program(params, 1, &nested);
-    assert_eq!(shape(&after(p, &[simplify, grow, simplify, dce])), "for(lit while:4(scatter lit view))");
+    assert_eq!(
+        shape(&after(p, &[simplify, grow, simplify, dce])),
+        "for(lit while:5(map1 scatter while:4(scatter scatter) view))"
+    );
+}
+
+/// A loop that goes on as long as the last item is below 20, with these statements.
+fn asking(stmts: &str) -> String {
+    format!(
+        "(let ((%first int 1)) (literal (1) %k))
+         (let ((%n int) (%path int %n)) (while (((%m int) 1) ((%p int %m) %first))
+           (cond (let ((%h int)) (op - %m 1)) (let ((%x int)) (index %p %h)) (let ((%c bool)) (op < %x 20)) (give %c))
+           (do (let ((%o int)) (op - %m 1)) (let ((%e int)) (index %p %o)) (let ((%y int)) (op + %e 3))
+             (let ((%one int 1)) (literal (1) %y)) {stmts})))
+         (give %path)"
+    )
+}
+
+#[test]
+fn a_condition_may_ask_for_the_array() {
+    let stmts = "(let ((%l int)) (op + %m 1)) (let ((%q int %l)) (view (append %one) %p)) (give %l %q)";
+    assert_eq!(grown(1, &asking(stmts)), "lit while:3(map1 scatter while:2(view view scatter) view)");
+}
+
+#[test]
+fn a_queue_has_a_head_that_moves() {
+    let stmts = "(let ((%two int 2)) (literal (2) %y %e)) (let ((%l int)) (op + %m 2))
+        (let ((%q int %l)) (view (append %two) %p)) (let ((%s int)) (op + %m 1))
+        (let ((%w int %s)) (view (slice (1) (%s)) %q)) (give %s %w)";
+    assert_eq!(grown(1, &asking(stmts)), "lit while:3(map1 scatter while:3(view lit scatter) view)");
+}
+
+#[test]
+fn what_a_round_appends_is_asked_before_it_changes_anything() {
+    // As many items as the last one says.
+    let stmts = "(let ((%some int %y)) (map ((%j %y)) (give %y))) (let ((%l int)) (op + %m %y))
+        (let ((%q int %l)) (view (append %some) %p)) (give %l %q)";
+    assert_eq!(
+        grown(1, &asking(stmts)),
+        "lit while:4(map1 scatter while:4(view view if:4(map1 scatter)) view)"
+    );
+}
+
+#[test]
+fn what_a_loop_makes_of_nothing_grows_where_it_is_appended() {
+    let stmts = "(let ((%none int 0)) (literal (0)))
+        (let ((%g int) (%r int %g)) (for (%i %k) (((%b int) 0) ((%t int %b) %none))
+          (let ((%u int)) (op + %y %i)) (let ((%item int 1)) (literal (1) %u)) (let ((%bb int)) (op + %b 1))
+          (let ((%v int %bb)) (view (append %item) %t)) (give %bb %v)))
+        (let ((%l int)) (op + %m %g)) (let ((%q int %l)) (view (append %r) %p)) (give %l %q)";
+    assert_eq!(grown(1, &asking(stmts)), "lit while:3(map1 scatter while:2(view view for:2(scatter)) view)");
+}
+
+#[test]
+fn an_array_may_begin_again() {
+    let stmts = "(let ((%f bool)) (op = %y 7)) (let ((%l int)) (op + %m 1))
+        (let ((%g int) (%q int %g)) (if %f (then (give 1 %one))
+          (else (let ((%w int %l)) (view (append %one) %p)) (give %l %w))))
+        (give %g %q)";
+    assert_eq!(
+        grown(1, &asking(stmts)),
+        "lit while:3(map1 scatter while:2(view view if:2(scatter scatter)) view)"
+    );
 }

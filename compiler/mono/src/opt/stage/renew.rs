@@ -277,9 +277,11 @@ impl Made<'_> {
         let end = |this: &mut Self, b: Option<Bound>, none: Atom| match b {
             None => none,
             Some(b) => {
-                let n = this.op(ScalarOp::Add, b.of, Atom::int(b.more));
-                let n = this.op(ScalarOp::Max2, n, Atom::int(0));
-                this.op(ScalarOp::Min2, n, size)
+                // No more than the size before something is added: sums wrap.
+                let most = this.op(ScalarOp::Sub, size, Atom::int(b.more));
+                let n = this.op(ScalarOp::Min2, b.of, most);
+                let n = this.op(ScalarOp::Add, n, Atom::int(b.more));
+                this.op(ScalarOp::Max2, n, Atom::int(0))
             }
         };
         let from = end(self, least, Atom::int(0));
