@@ -140,6 +140,8 @@ fields! {
         "items, for each byte of their keys, up to which a row is sorted by the rank of each";
     Selected "row.selected" Cpu 0..=1024, 16:
         "items of a row that are kept while it is read, where only so many of its order are wanted";
+    SelectEach "select.each" Cpu 0..=4096, 12:
+        "items of such a row for each that is kept, up to which the row is sorted by the rank of each";
     SelectTile "select.tile" Cpu 1..=0x1_0000, 64:
         "items of such a row that are asked together whether any is to be kept";
     ScatterLeast "scatter.least" Cpu 1..=0x10_0000, 64:

@@ -303,7 +303,10 @@ impl Leaf<'_> {
         let mut few = self.int(ScalarOp::Le, count, Atom::int(most))?;
         if self.inner == Inner::Lanes {
             // A short row is sorted by ranks sooner than searched.
-            let long = self.int(ScalarOp::Gt, size, Atom::int(self.most_ranked(table)))?;
+            let each = Atom::int(self.number(Field::SelectEach));
+            let short = self.int(ScalarOp::Mul, count, each)?;
+            let short = self.int(ScalarOp::Min2, short, Atom::int(self.most_ranked(table)))?;
+            let long = self.int(ScalarOp::Gt, size, short)?;
             few = self.int(ScalarOp::And, few, long)?;
         }
         let backwards = selected.backwards.as_ref();

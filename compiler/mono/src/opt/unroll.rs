@@ -17,9 +17,10 @@
 //!
 //! A known index is a constant or the axis of an iteration that is unrolled itself; what is unrolled is
 //! the largest set of iterations for which that holds. An element given as part of a body's result goes
-//! there as one of a literal. A few items are sorted by comparing neighbours (`network`). Outside of iterations nothing is unrolled: work is done there once, and a
+//! there as one of a literal, and what branches give as scalars (`branches`). A few items are sorted by comparing neighbours (`network`). Outside of iterations nothing is unrolled: work is done there once, and a
 //! small loop is smaller.
 
+mod branches;
 mod network;
 #[cfg(test)]
 mod tests;
@@ -75,9 +76,9 @@ pub fn unroll(p: &mut Program) {
     p.body = body;
     // The elements are names of others at first.
     tidy::tidy(p);
-    let mut known = FxHashMap::default();
     let mut body = std::mem::take(&mut p.body);
-    read_literals(&mut body, &mut known);
+    branches::as_scalars(p, &mut body, &mut FxHashMap::default(), false);
+    read_literals(&mut body, &mut FxHashMap::default());
     p.body = body;
     tidy::tidy(p);
 }

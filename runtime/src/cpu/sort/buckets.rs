@@ -7,6 +7,9 @@
 //! Of a bucket that has half of the items or more the range is looked for anew: numbers close together beside one that is
 //! far off cost one pass more, no further one for each digit that they share.
 //!
+//! Of numbers of a small range, as keys of groups are, all values are counted at once, and each item is moved where it
+//! belongs (counting sort).
+//!
 //! Numbers that share all bits but some of the last keep the order they have: so those may be what an item is known by, if
 //! they grow from item to item.
 //!
@@ -29,6 +32,10 @@ const EACH: usize = 128;
 const FEW: usize = 64;
 /// How far ahead of what is written its memory is asked for, in bytes.
 const AHEAD: usize = 128;
+/// Numbers that differ in so many bits at most are counted by their values, if there are so many items for each value and
+/// thread.
+pub(super) const COUNTED: u32 = 16;
+pub(super) const EACH_VALUE: usize = 2;
 /// So many items at least are a task.
 const TASK: usize = 1 << 14;
 
@@ -116,12 +123,17 @@ impl<N: Number> First<N> {
         First { range, left: range.bits.saturating_sub(most).max(range.last) }
     }
 
+    /// All bits that count.
+    fn whole(range: Range<N>) -> First<N> {
+        First { range, left: range.last.min(range.bits) }
+    }
+
     fn values(self) -> usize {
         1 << (self.range.bits - self.left)
     }
 
     fn digit(self, x: N) -> usize {
-        (x.less(self.range.least) >> self.left) as usize % VALUES
+        (x.less(self.range.least) >> self.left) as usize
     }
 
     /// The range of each value.
@@ -142,15 +154,10 @@ impl<N: Number> First<N> {
     /// # Safety
     /// Each place is one of the room for as many items as have the value, of which nothing else knows.
     unsafe fn scatter(self, items: &[N], places: &mut [usize], room: *mut N) {
+        let room = Shared(room);
         for x in items {
-            let place = &mut places[self.digit(*x)];
             // SAFETY: the caller's promise.
-            unsafe {
-                let to = room.add(*place);
-                ask_for(to.wrapping_byte_add(AHEAD));
-                to.write(*x);
-            }
-            *place += 1;
+            unsafe { room.write(&mut places[self.digit(*x)], *x) };
         }
     }
 }
@@ -175,6 +182,19 @@ fn places(counts: &mut [usize]) {
     }
 }
 
+/// The first places of the values in each part, of which there are so many each; where those of each value end in all.
+pub(super) fn places_of_all(counts: &mut [Vec<usize>]) -> Vec<usize> {
+    let values = counts.first().map_or(0, Vec::len);
+    let mut start = 0;
+    let mut end = |value: usize| {
+        for counts in &mut *counts {
+            start += std::mem::replace(&mut counts[value], start);
+        }
+        start
+    };
+    (0..values).map(&mut end).collect()
+}
+
 /// Items that are sorted by themselves, and as much room beside them. In the end they are in the room, or back where
 /// they are now.
 pub(super) struct Bucket<'a, N> {
@@ -190,7 +210,23 @@ pub(super) struct Bucket<'a, N> {
 }
 
 /// Where all items of a part go, written by one thread each.
-struct Shared<N>(*mut N);
+pub(super) struct Shared<N>(pub *mut N);
+
+impl<N> Shared<N> {
+    /// Writes the next item at a place, which goes on.
+    ///
+    /// # Safety
+    /// It is one of those that are there, and no other thread knows of it.
+    pub unsafe fn write(&self, place: &mut usize, x: N) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = self.0.add(*place);
+            ask_for(to.wrapping_byte_add(AHEAD));
+            to.write(x);
+        }
+        *place += 1;
+    }
+}
 
 // SAFETY: each thread writes places of its own.
 unsafe impl<N: Send> Sync for Shared<N> {}
@@ -206,6 +242,12 @@ pub(super) fn sort_by_all<N: Number>(
     let n = whole.items.len();
     let workers = if n < PARALLEL { 1 } else { pool.workers() };
     let part = n.div_ceil(workers).max(1);
+    if n >= PARALLEL {
+        let range = Range::of_all(pool, whole.items, part, whole.last);
+        if range.counting() <= COUNTED && (workers * EACH_VALUE) << range.counting() <= n {
+            return whole.count_by_all(pool, part, range, done);
+        }
+    }
     let mut buckets = vec![whole];
     let (mut tasks, mut task, mut tasked) = (Vec::new(), Vec::new(), 0);
     let large = if workers == 1 { usize::MAX } else { (n / (4 * workers)).max(PARALLEL) };
@@ -250,28 +292,53 @@ impl<'a, N: Number> Bucket<'a, N> {
     }
 
     /// The buckets of the first digit, made by all threads.
-    fn part_by_all(self, pool: &Pool, workers: usize, range: Range<N>) -> Vec<Bucket<'a, N>> {
+    fn part_by_all(mut self, pool: &Pool, workers: usize, range: Range<N>) -> Vec<Bucket<'a, N>> {
         let first = First::of(range, DIGIT);
-        let part = self.items.len().div_ceil(workers);
-        let mut counts = vec![[0usize; VALUES]; self.items.len().div_ceil(part)];
-        let parts = self.items.chunks(part).zip(&mut counts).collect();
-        each(pool, parts, |(items, counts): (&[N], &mut [usize; VALUES])| first.count(items, counts));
-        let (mut ends, mut start) = ([0; VALUES], 0);
-        for (value, end) in ends.iter_mut().enumerate() {
-            for counts in &mut counts {
-                start += std::mem::replace(&mut counts[value], start);
+        let ends = self.move_by_all(pool, self.items.len().div_ceil(workers), first);
+        self.parts(&ends, first.ranges())
+    }
+
+    /// Sorts by all bits at once, by all threads.
+    fn count_by_all(
+        mut self,
+        pool: &Pool,
+        part: usize,
+        range: Range<N>,
+        done: &(impl Fn(&mut [N], &mut [N]) + Sync),
+    ) {
+        let ends = self.move_by_all(pool, part, First::whole(range));
+        let n = self.items.len();
+        let (mut items, mut room, mut from, mut tasks) = (self.room, self.items, 0, Vec::new());
+        // What shares a value is one task's.
+        for end in ends {
+            if end > from && (end - from >= part || end == n) {
+                let (a, b);
+                (a, items) = items.split_at_mut(end - from);
+                (b, room) = room.split_at_mut(end - from);
+                tasks.push((a, b));
+                from = end;
             }
-            *end = start;
         }
+        each(pool, tasks, |(sorted, room): (&mut [N], &mut [N])| done(sorted, room));
+    }
+
+    /// Moves the items to the room, in the order of a digit, by all threads, each of which has parts of so many; where those
+    /// of each value end.
+    fn move_by_all(&mut self, pool: &Pool, part: usize, first: First<N>) -> Vec<usize> {
+        let values = first.values();
+        let mut counts = vec![vec![0usize; values]; self.items.len().div_ceil(part)];
+        let parts = self.items.chunks(part).zip(&mut counts).collect();
+        each(pool, parts, |(items, counts): (&[N], &mut Vec<usize>)| first.count(items, counts));
+        let ends = places_of_all(&mut counts);
         let room = Shared(self.room.as_mut_ptr());
         let parts = self.items.chunks(part).zip(&mut counts).collect();
-        each(pool, parts, |(items, places): (&[N], &mut [usize; VALUES])| {
+        each(pool, parts, |(items, places): (&[N], &mut Vec<usize>)| {
             let room = &room;
             // SAFETY: so many items of each value, and of those before, were counted in the same items, and in those of
             // the parts before.
             unsafe { first.scatter(items, places, room.0) };
         });
-        self.parts(&ends, first.ranges())
+        ends
     }
 
     /// The buckets that end at these places, which have been moved to the room.

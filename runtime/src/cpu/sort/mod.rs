@@ -26,7 +26,7 @@ mod order;
 use super::memory::{Buffer, Memory};
 use super::pool::Pool;
 use crate::heap::OutOfMemory;
-use buckets::{Bucket, VALUES, sort_by_all};
+use buckets::{Bucket, COUNTED, EACH_VALUE, Shared, VALUES, places_of_all, sort_by_all};
 pub use keys::sort_keys;
 pub use order::Key;
 use order::{Item, Order, TOGETHER};
@@ -141,7 +141,7 @@ fn sort_groups(
 /// Sorts all items.
 fn sort(pool: &Pool, memory: &Memory, order: &Order, out: &mut [i64]) -> Result<(), OutOfMemory> {
     let n = out.len();
-    if n == 0 {
+    if n == 0 || by_counting(pool, order, out) {
         return Ok(());
     }
     let bytes = n.checked_mul(size_of::<Item>()).ok_or_else(|| memory.never())?;
@@ -159,6 +159,42 @@ fn sort(pool: &Pool, memory: &Memory, order: &Order, out: &mut [i64]) -> Result<
         settle(order, Stage::default(), sorted, room);
     });
     Ok(())
+}
+
+/// Sorts items of a small range, as the keys of groups are, by counting those of each value and writing the number of each item
+/// where it belongs (counting sort). Whether they are such.
+fn by_counting(pool: &Pool, order: &Order, out: &mut [i64]) -> bool {
+    let n = out.len();
+    let workers = if n < PARALLEL { 1 } else { pool.workers() };
+    let few = |bits: &u32| *bits <= COUNTED && (workers * EACH_VALUE) << bits <= n;
+    let Some(bits) = order.only_bits().filter(few) else { return false };
+    let part = n.div_ceil(workers);
+    let mut counts = vec![vec![0usize; 1 << bits]; n.div_ceil(part)];
+    // What is done to the value of each item of a part.
+    let for_part = |k: usize, act: &mut dyn FnMut(usize, &[u64])| {
+        let mut words = [0; TOGETHER];
+        let end = n.min((k + 1) * part);
+        for from in (k * part..end).step_by(TOGETHER) {
+            let words = &mut words[..TOGETHER.min(end - from)];
+            order.first_words(from, words);
+            act(from, words);
+        }
+    };
+    each(pool, counts.iter_mut().enumerate().collect(), |(k, counts): (usize, &mut Vec<usize>)| {
+        for_part(k, &mut |_, words| words.iter().for_each(|x| counts[*x as usize] += 1));
+    });
+    let places = places_of_all(&mut counts);
+    debug_assert_eq!(places.last(), Some(&n));
+    let room = Shared(out.as_mut_ptr());
+    each(pool, counts.iter_mut().enumerate().collect(), |(k, places): (usize, &mut Vec<usize>)| {
+        for_part(k, &mut |from, words| {
+            for (x, index) in words.iter().zip(from..) {
+                // SAFETY: as many items of each value, and of those before, were counted.
+                unsafe { room.write(&mut places[*x as usize], index as i64) };
+            }
+        });
+    });
+    true
 }
 
 /// Room for items where their numbers are wanted: both are words.

@@ -148,20 +148,32 @@ impl Order {
 
     /// The items with the indices from one on, by their first word.
     pub fn items(&self, from: usize, items: &mut [MaybeUninit<Item>]) {
-        let (mut words, mut elements) = ([0; TOGETHER], [0; TOGETHER]);
+        let mut words = [0; TOGETHER];
         let low = self.low(0);
         for (k, items) in items.chunks_mut(TOGETHER).enumerate() {
             let from = from + k * TOGETHER;
-            let (words, elements) = (&mut words[..items.len()], &mut elements[..items.len()]);
-            words.fill(0);
-            for e in &self.words[0].packed {
-                e.key.encode(e.number, from, elements);
-                words.iter_mut().zip(&*elements).for_each(|(word, x)| *word = e.behind(*word, *x));
-            }
+            let words = &mut words[..items.len()];
+            self.first_words(from, words);
             for ((item, word), index) in items.iter_mut().zip(&*words).zip(from..) {
                 item.write(self.item(word >> low, index));
             }
         }
+    }
+
+    /// The first words of the items from one on, of which there are [`TOGETHER`] at most.
+    pub fn first_words(&self, from: usize, words: &mut [u64]) {
+        let mut elements = [0; TOGETHER];
+        let elements = &mut elements[..words.len()];
+        words.fill(0);
+        for e in &self.words[0].packed {
+            e.key.encode(e.number, from, elements);
+            words.iter_mut().zip(&*elements).for_each(|(word, x)| *word = e.behind(*word, *x));
+        }
+    }
+
+    /// How many bits an item's first word has, if that is all that it is sorted by.
+    pub fn only_bits(&self) -> Option<u32> {
+        (!self.goes_on(0)).then_some(self.words[0].bits)
     }
 
     /// What a word has beside its leading bits.
@@ -204,7 +216,7 @@ impl Element {
     /// A word with the element, which is encoded, behind what is in it already.
     fn behind(&self, word: u64, encoded: u64) -> u64 {
         // A shift by 64 replaces the whole word, which is still empty then.
-        word.checked_shl(self.bits).unwrap_or(0) | (encoded - self.least)
+        word.checked_shl(self.bits).unwrap_or(0) | encoded.wrapping_sub(self.least)
     }
 }
 
@@ -222,14 +234,18 @@ impl Key {
     /// one of numbers of that type.
     pub fn encode(&self, k: usize, from: usize, to: &mut [u64]) {
         macro_rules! each {
-            ($t:ty, $encode:expr) => {
-                for (item, to) in to.iter_mut().enumerate() {
-                    // SAFETY: `grade`'s caller promises so many elements.
-                    let x =
-                        unsafe { self.address.cast::<$t>().add((from + item) * self.elements + k).read() };
-                    *to = $encode(x);
+            ($t:ty, $encode:expr) => {{
+                // SAFETY: `grade`'s caller promises so many elements, here and below.
+                let first = unsafe { self.address.cast::<$t>().add(from * self.elements + k) };
+                if self.elements == 1 {
+                    let all = unsafe { std::slice::from_raw_parts(first, to.len()) };
+                    to.iter_mut().zip(all).for_each(|(to, x)| *to = $encode(*x));
+                } else {
+                    for (item, to) in to.iter_mut().enumerate() {
+                        *to = $encode(unsafe { first.add(item * self.elements).read() });
+                    }
                 }
-            };
+            }};
         }
         match self.ty {
             BaseTy::Bool => each!(u8, |x| u64::from(x != 0)),

@@ -3,7 +3,8 @@
 //! *Trivial* work may be repeated freely: a handful of index arithmetic, reads, constants, casts,
 //! comparisons and selections. *Cheap* work is scalar, and may be repeated a few times. *Heavy* work is
 //! scalar too, but of functions that cost as much as tens of additions. *Nested* work iterates.
-//! A read at an index that was read itself (a gather) is not trivial: it waits for memory twice.
+//! A read at an index that was read itself (a gather) is not trivial: it waits for memory twice. Nor is a division of whole
+//! numbers that were read: no processor does several at once. One of indices is, most of which lowering makes additions.
 
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
@@ -104,7 +105,9 @@ impl Weigher<'_> {
             }
             Exp::Op(op, args) => {
                 taints = args.iter().any(from_memory);
-                operator(p, *op, args)
+                let cost = operator(p, *op, args);
+                let divides = matches!(op, ScalarOp::Quotient | ScalarOp::Modulo);
+                if divides && taints && !args.get(1).is_some_and(is_power_of_two) { division() } else { cost }
             }
             Exp::Index { at, .. } => {
                 taints = true;
@@ -132,6 +135,15 @@ impl Weigher<'_> {
         }
         cost
     }
+}
+
+fn is_power_of_two(a: &Atom) -> bool {
+    a.as_int().is_some_and(|n| n > 0 && n & (n - 1) == 0)
+}
+
+/// Of numbers that are no indices.
+fn division() -> Cost {
+    Cost { units: 8, arithmetic: true, ..Cost::default() }
 }
 
 fn operator(p: &Program, op: ScalarOp, args: &[Atom]) -> Cost {

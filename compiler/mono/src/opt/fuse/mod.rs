@@ -49,7 +49,7 @@ use crate::walk::Copier;
 use copies::Copies;
 use cost::Cost;
 use remc_base::pass::PassInfo;
-use rows::Rows;
+use rows::{Made, Rows};
 use rustc_hash::FxHashMap;
 use sites::Uses;
 use std::rc::Rc;
@@ -191,10 +191,10 @@ impl Fuse<'_> {
         }
         if let [v] = s.pat.as_slice()
             && self.is_only_read(*v)
-            && !inside.stops
             && self.p.ty(*v).rank() > axes.len()
         {
-            self.rows.insert(*v, axes.len());
+            let sizes = axes.iter().map(|x| x.size).collect();
+            self.rows.insert(*v, Made { sizes, stops: inside.stops });
         }
         false
     }

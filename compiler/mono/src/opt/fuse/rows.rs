@@ -12,13 +12,22 @@
 //! ```
 //!
 //! That is done only if the read is the one use of `%ys`, and each row is read in one iteration: then
-//! fusion follows for certain.
+//! fusion follows for certain. If making a row can stop the program, as a gather of rows can, all rows have to be read.
 
 use crate::ir::*;
 use rustc_hash::FxHashMap;
 
-/// Arrays of rows that are read once, in the body at hand: the number of axes of their maps.
-pub(super) type Rows = FxHashMap<Var, usize>;
+/// Arrays of rows that are read once, in the body at hand.
+pub(super) type Rows = FxHashMap<Var, Made>;
+
+/// How rows are made.
+#[derive(Clone)]
+pub(super) struct Made {
+    /// How many of each axis of their map.
+    pub sizes: Vec<Atom>,
+    /// Whether that can stop the program.
+    pub stops: bool,
+}
 
 /// Exchanges the axes of a nest that goes through rows across: then it has a row at a time. What gives the array as it was, from
 /// then on, comes after it.
@@ -43,9 +52,9 @@ pub(super) fn turn(p: &mut Program, s: &mut Stmt, rows: &Rows) -> Option<Stmt> {
     let mut across = None;
     body.for_each_stmt(&mut |s| {
         if let Exp::Index { array, at } = &s.exp
-            && let Some(k) = rows.get(array).filter(|k| at.len() > **k)
+            && let Some(k) = rows.get(array).map(|made| made.sizes.len()).filter(|k| at.len() > *k)
         {
-            let of: Option<Vec<usize>> = at[..*k].iter().map(place).collect();
+            let of: Option<Vec<usize>> = at[..k].iter().map(place).collect();
             across = across.take().or(of.filter(|of| (1..of.len()).all(|i| !of[..i].contains(&of[i]))));
         }
     });
@@ -113,20 +122,22 @@ pub(super) fn read_rows(p: &mut Program, s: &mut Stmt, rows: &Rows) -> bool {
 /// The array, the index of the row, which is made of just the leading axes, and the statement with the
 /// read in it.
 fn site(body: &Body, rows: &Rows, axes: &[Axis]) -> Option<(Var, Vec<Atom>, usize)> {
-    let leading = |at: &[Atom], k: usize| {
-        k > 0
-            && k <= axes.len()
-            && at.len() > k
-            && axes[..k].iter().all(|x| at[..k].contains(&Atom::Var(x.var)))
+    let leading = |at: &[Atom], made: &Made| {
+        let k = made.sizes.len();
+        let all = |x: &Axis| {
+            let at = at[..k].iter().position(|a| *a == x.var.into());
+            at.is_some_and(|at| !made.stops || made.sizes[at] == x.size)
+        };
+        k > 0 && k <= axes.len() && at.len() > k && axes[..k].iter().all(all)
     };
     for (place, s) in body.stmts.iter().enumerate() {
         let mut found = None;
         let mut see = |s: &Stmt| {
             if let Exp::Index { array, at } = &s.exp
-                && let Some(k) = rows.get(array)
-                && leading(at, *k)
+                && let Some(made) = rows.get(array)
+                && leading(at, made)
             {
-                found = Some((*array, at[..*k].to_vec(), place));
+                found = Some((*array, at[..made.sizes.len()].to_vec(), place));
             }
         };
         see(s);
