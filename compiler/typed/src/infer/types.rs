@@ -76,7 +76,9 @@ impl Checker<'_> {
             d.fixes.extend(meant.map(|t| Fix::replace(format!("write `{t}`"), Loc::Node(node), t)));
             return self.fail(d);
         }
-        if let Some(base) = BaseTy::ALL.iter().find(|b| errors::near(b.name(), name.as_str())) {
+        let near = BaseTy::ALL.iter().map(|b| b.name()).find(|b| errors::near(b, name.as_str()));
+        let known = KNOWN_AS.iter().find(|(n, _)| *n == name.as_str()).map(|(_, t)| *t);
+        if let Some(base) = known.or(near) {
             self.diagnostics.push(
                 Diagnostic::warning(
                     codes::MISSPELT_TYPE,
@@ -84,7 +86,7 @@ impl Checker<'_> {
                 )
                 .primary(Loc::Node(node), "any type at all")
                 .help(format!("write `{base}`, or bind the variable: `(define (f{{{name} |}} …) …)`"))
-                .fix(Fix::replace(format!("write `{base}`"), Loc::Node(node), base.name())),
+                .fix(Fix::replace(format!("write `{base}`"), Loc::Node(node), base)),
             );
         }
         let atom = self.s.fresh_atom(None, node);

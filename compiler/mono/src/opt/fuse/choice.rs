@@ -21,7 +21,12 @@ impl Fuse<'_> {
         }
         let groups = groups(&uses);
         let slices: Vec<Vec<bool>> = (0..pat.len()).map(|k| cost::slice(body, k)).collect();
-        let costs: Vec<Cost> = slices.iter().map(|slice| self.cost(body, |n| slice[n])).collect();
+        let places = cost::places(body);
+        let cost = |which: &dyn Fn(usize) -> bool| {
+            let stmts = body.stmts.iter().enumerate().filter(|(n, _)| which(*n)).map(|(_, s)| s);
+            self.cost(stmts, &places)
+        };
+        let costs: Vec<Cost> = slices.iter().map(|slice| cost(&|n| slice[n])).collect();
         let these = |choice: &[bool]| choice.iter().zip(&costs).map(|(c, cost)| c.then_some(*cost)).collect();
         if inside.stops {
             let mut sites = uses.iter().flat_map(|u| &u.sites);
@@ -36,7 +41,7 @@ impl Fuse<'_> {
 
         // All those not needed as a whole, if no statement is then evaluated too often; else the trivial.
         let all: Vec<bool> = uses.iter().zip(&trivial).map(|(u, t)| *t || u.whole == 0).collect();
-        let whole = self.cost(body, |n| slices.iter().any(|s| s[n]));
+        let whole = cost(&|n| slices.iter().any(|s| s[n]));
         let fits = |(n, s): (usize, &Stmt)| {
             let needs = |k: usize| slices[k][n];
             let stays = (0..pat.len()).any(|k| needs(k) && uses[k].whole > 0);
@@ -45,7 +50,7 @@ impl Fuse<'_> {
             }
             let reads = || groups.iter().filter(|g| g.results.iter().any(|k| needs(*k)));
             let repeats = repeats(reads(), stays);
-            let one = self.cost_of([s]);
+            let one = self.cost([s], &places);
             allowed(one, whole, repeats, reads().all(|g| g.strict))
         };
         let fits = self.has_room(&groups, inside) && body.stmts.iter().enumerate().all(fits);
@@ -62,14 +67,10 @@ impl Fuse<'_> {
         loads.into_values().all(|load| load <= cost::HEAVIEST)
     }
 
-    /// The cost of these statements of a body.
-    fn cost(&self, body: &Body, which: impl Fn(usize) -> bool) -> Cost {
-        self.cost_of(body.stmts.iter().enumerate().filter(|(n, _)| which(*n)).map(|(_, s)| s))
-    }
-
-    /// The cost of statements; reads of chosen arrays cost what is put in their place.
-    fn cost_of<'s>(&self, stmts: impl IntoIterator<Item = &'s Stmt>) -> Cost {
-        cost::stmts_with(self.p, stmts, &|s| self.chosen_read(s).and_then(|(map, k)| map.costs[k]))
+    /// The cost of statements in whose body these are places; reads of chosen arrays cost what is put there.
+    fn cost<'s>(&self, stmts: impl IntoIterator<Item = &'s Stmt>, places: &FxHashSet<Var>) -> Cost {
+        let element = |e: &Exp| self.chosen_read(e).and_then(|(map, k)| map.costs[k]);
+        cost::stmts_with(self.p, stmts, places, &element)
     }
 }
 

@@ -4,7 +4,8 @@
 //! comparisons and selections. *Cheap* work is scalar, and may be repeated a few times. *Heavy* work is
 //! scalar too, but of functions that cost as much as tens of additions. *Nested* work iterates.
 //! A read at an index that was read itself (a gather) is not trivial: it waits for memory twice. Nor is a division of whole
-//! numbers that were read: no processor does several at once. One of indices is, most of which lowering makes additions.
+//! numbers that were read, unless it gives an index: no processor does several at once. Most of those of indices lowering
+//! makes additions.
 
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
@@ -63,19 +64,41 @@ impl Cost {
     }
 }
 
-/// The cost of evaluating all of these once.
-pub(in crate::opt) fn stmts<'a>(p: &Program, stmts: impl IntoIterator<Item = &'a Stmt>) -> Cost {
-    stmts_with(p, stmts, &|_| None)
+/// The cost of evaluating once those statements of a body that are chosen.
+pub(in crate::opt) fn stmts(p: &Program, body: &Body, chosen: impl Fn(&Stmt) -> bool) -> Cost {
+    stmts_with(p, body.stmts.iter().filter(|s| chosen(s)), &places(body), &|_| None)
 }
 
-/// The same, where a read of an array costs what `element` says: it will be computed in that place.
+/// The cost of evaluating statements once in whose body these are [`places`]. A read of an array costs what `element` says: it
+/// will be computed in that place.
 pub(super) fn stmts_with<'a>(
     p: &Program,
     stmts: impl IntoIterator<Item = &'a Stmt>,
+    places: &FxHashSet<Var>,
     element: &dyn Fn(&Exp) -> Option<Cost>,
 ) -> Cost {
-    let mut w = Weigher { p, element, loaded: FxHashSet::default() };
-    w.stmts(stmts)
+    Weigher { p, element, loaded: FxHashSet::default(), places }.stmts(stmts)
+}
+
+/// The variables of a body that are indices, or that these are made of.
+pub(super) fn places(body: &Body) -> FxHashSet<Var> {
+    let mut places = FxHashSet::default();
+    indices(body.stmts.iter().rev(), &mut places);
+    places
+}
+
+/// Adds the variables that are indices, or that these are made of, to those of what comes after; the last statement first.
+fn indices<'a>(stmts: impl IntoIterator<Item = &'a Stmt>, places: &mut FxHashSet<Var>) {
+    for s in stmts {
+        s.exp.bodies().into_iter().rev().for_each(|b| indices(b.stmts.iter().rev(), places));
+        match &s.exp {
+            Exp::Index { at, .. } => places.extend(at.iter().filter_map(|a| a.as_var())),
+            Exp::Op(..) | Exp::Cast(..) | Exp::Atom(_) if s.pat.iter().any(|v| places.contains(v)) => {
+                s.exp.for_each_operand(&mut |a| places.extend(a.as_var()));
+            }
+            _ => {}
+        }
+    }
 }
 
 struct Weigher<'a> {
@@ -83,6 +106,7 @@ struct Weigher<'a> {
     element: &'a dyn Fn(&Exp) -> Option<Cost>,
     /// The variables whose value depends on a read.
     loaded: FxHashSet<Var>,
+    places: &'a FxHashSet<Var>,
 }
 
 impl Weigher<'_> {
@@ -106,8 +130,10 @@ impl Weigher<'_> {
             Exp::Op(op, args) => {
                 taints = args.iter().any(from_memory);
                 let cost = operator(p, *op, args);
-                let divides = matches!(op, ScalarOp::Quotient | ScalarOp::Modulo);
-                if divides && taints && !args.get(1).is_some_and(is_power_of_two) { division() } else { cost }
+                let divides = matches!(op, ScalarOp::Quotient | ScalarOp::Modulo)
+                    && !args.get(1).is_some_and(is_power_of_two)
+                    && !s.pat.iter().any(|v| self.places.contains(v));
+                if divides && taints { division() } else { cost }
             }
             Exp::Index { at, .. } => {
                 taints = true;

@@ -127,7 +127,7 @@ impl Tidy<'_> {
         if places.is_empty()
             || inner_axes.iter().any(|x| own(x.size))
             || rest.iter().any(|s| s.exp.can_stop() || is_row(s))
-            || !cost::stmts(self.p, rest).is_trivial()
+            || !cost::stmts(self.p, body, |s| s.pat != *pat).is_trivial()
         {
             return false;
         }

@@ -105,6 +105,11 @@ impl Fill<'_> {
             };
             let from = self.started(&room, start);
             let held = self.in_loop(&mut s, slot, from, &mut room);
+            if !wanted.partly && ty.rank() == 1 {
+                // It is the room.
+                s.pat[slot] = array;
+                continue;
+            }
             room.holds.insert(array, held);
             parts.push((array, room, wanted.partly));
         }
@@ -114,8 +119,6 @@ impl Fill<'_> {
             let Held { room: vector, .. } = room.holds[&array];
             if partly {
                 self.part(&room, array);
-            } else if dims.len() == 1 {
-                self.push(vec![array], Exp::Atom(vector.into()));
             } else {
                 self.push(vec![array], Exp::View { view: View::Reshape { dims }, array: vector });
             }

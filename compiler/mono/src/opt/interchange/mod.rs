@@ -277,17 +277,12 @@ fn swap_reduce(
 /// be evaluated for each element.
 fn remainder(p: &Program, body: &Body, rank: usize) -> cost::Cost {
     let results: FxHashSet<Var> = body.results.iter().filter_map(|a| a.as_var()).collect();
-    let mut inside: Vec<&Stmt> = Vec::new();
-    for s in &body.stmts {
-        match &s.exp {
-            Exp::Map { axes, .. }
-                if axes.len() == rank
-                    && s.pat.iter().all(|v| results.contains(v))
-                    && is_only_given(body, &s.pat) => {}
-            _ => inside.push(s),
-        }
-    }
-    cost::stmts(p, inside)
+    let makes = |s: &Stmt| {
+        matches!(&s.exp, Exp::Map { axes, .. } if axes.len() == rank)
+            && s.pat.iter().all(|v| results.contains(v))
+            && is_only_given(body, &s.pat)
+    };
+    cost::stmts(p, body, |s| !makes(s))
 }
 
 /// Whether the variables are used as results of the body alone.

@@ -34,6 +34,7 @@ pub(super) fn swaps(p: &Parts) -> Vec<Candidate> {
             out.push(candidate(why, p.wrapped(i, "int->float", vec![])));
         }
     }
+    out.extend(indices(p));
     out.extend(orders(p));
     match (p.name, p.args) {
         ("filter" | "partition", [f, xs]) if p.types[0].is_none() => {
@@ -55,9 +56,47 @@ pub(super) fn swaps(p: &Parts) -> Vec<Candidate> {
     out
 }
 
+/// What chooses items, where it is no vector of ints.
+fn indices(p: &Parts) -> Option<Candidate> {
+    let at = match p.name {
+        "index-item" | "scatter/into" => 1,
+        "scatter/combine" => 2,
+        _ => return None,
+    };
+    let [xs, .., _] = p.args else { return None };
+    match p.types.get(at)?.as_ref()?.atom {
+        AtomTy::Base(BaseTy::Bool) if p.name == "index-item" && p.rank(at) == Some(1) => {
+            let chosen = p.call("filter", vec![p.args[at].clone(), xs.clone()]);
+            Some(candidate("flags choose with `filter`", chosen))
+        }
+        AtomTy::Base(b) if b.is_float() => {
+            let whole = p.wrapped(at, "float->int", vec![]);
+            Some(candidate("an index is a whole number", whole))
+        }
+        AtomTy::Base(b) if b.is_integer() && b != BaseTy::I64 => {
+            let cast = {
+                let kind = Box::new(ast::TypeKind::Name(Name::new("int")));
+                let ty = ast::TypeExpr { id: p.node, kind };
+                make(p.node, A::Cast { ty, value: p.args[at].clone() })
+            };
+            Some(candidate("an index is an `int`", p.with_arg(at, cast)))
+        }
+        _ => None,
+    }
+}
+
 /// The arguments in every other order.
 pub(super) fn orders(p: &Parts) -> Vec<Candidate> {
     if !(2..=4).contains(&p.args.len()) {
+        return Vec::new();
+    }
+    // Where an array is what its items are written into already, they are in order.
+    let into = match p.name {
+        "scatter/into" => Some(0),
+        "scatter/combine" => Some(1),
+        _ => None,
+    };
+    if into.is_some_and(|i| p.rank(i) > p.rank(i + 1)) {
         return Vec::new();
     }
     let data: Vec<bool> = p.types.iter().map(|t| t.is_some()).collect();

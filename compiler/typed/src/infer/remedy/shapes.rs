@@ -187,6 +187,10 @@ fn transposed(p: &Parts) -> Vec<Candidate> {
 fn trimmed(p: &Parts) -> Vec<Candidate> {
     let data: Vec<usize> = (0..p.args.len()).filter(|i| p.rank(*i).is_some_and(|r| r > 0)).collect();
     let [i, j] = data[..] else { return Vec::new() };
+    // What is made of a matrix along one axis has the length of the other one: no item is one too many.
+    if p.rank(i) != p.rank(j) {
+        return Vec::new();
+    }
     let (Some(a), Some(b)) = (p.dim(i, 0), p.dim(j, 0)) else { return Vec::new() };
     let Some(more) = a.sub(&b).as_constant().filter(|m| *m != 0 && m.abs() <= 8) else { return Vec::new() };
     if a.as_constant().is_some() && !shares_name(&p.args[i], &p.args[j]) {
