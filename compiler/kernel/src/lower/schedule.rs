@@ -84,8 +84,9 @@ pub(crate) struct Reads {
 pub(crate) struct Shape {
     /// Straight-line, with counted loops: what may run in lanes of the variable.
     pub lanes: bool,
-    /// The same of a body that makes arrays: what may run in lanes if each of them has memory of its own.
-    pub alike: bool,
+    /// The same of a body that makes arrays: its control flow is uniform, or may be masked, so it may run in lanes if each
+    /// of them has memory of its own.
+    pub uniform: bool,
     /// There is a loop inside.
     pub loops: bool,
     /// … of which each iteration waits for the one before.
@@ -126,7 +127,7 @@ pub(crate) fn shape(body: &Body, var: Var, interleaved: i64, tys: &dyn Fn(Var) -
         own: FxHashSet::default(),
         shape: Shape {
             lanes: true,
-            alike: true,
+            uniform: true,
             loops: false,
             waits: false,
             branches: false,
@@ -174,7 +175,7 @@ impl Scan<'_> {
         // An array that a leaf makes has memory of its own: not one per lane.
         if !ty.is_scalar() && !self.stored.contains(&v) {
             self.shape.lanes = false;
-            self.shape.alike &= !ty.dims.iter().any(|d| self.varies(*d));
+            self.shape.uniform &= !ty.dims.iter().any(|d| self.varies(*d));
             self.own.insert(v);
         }
     }
@@ -182,7 +183,7 @@ impl Scan<'_> {
     /// What lanes cannot do together, with or without memory of their own.
     fn refuse(&mut self) {
         self.shape.lanes = false;
-        self.shape.alike = false;
+        self.shape.uniform = false;
     }
 
     fn size(&mut self, axis: &Axis) {
@@ -250,7 +251,7 @@ impl Scan<'_> {
                 let shifts = |a: &Atom| a.as_int().is_some_and(|n| n > 0 && n.count_ones() == 1);
                 let divides = matches!(op, ScalarOp::Quotient | ScalarOp::Modulo);
                 if varies && divides && !args.get(1).is_some_and(shifts) {
-                    self.shape.alike = false;
+                    self.shape.uniform = false;
                 }
                 let shifted = match (op, args.as_slice()) {
                     (ScalarOp::Add, [a, b]) => {
@@ -317,7 +318,7 @@ impl Scan<'_> {
                 let masked =
                     |arrays| can_predicate(cond, self.tys, arrays) && can_predicate(body, self.tys, arrays);
                 self.shape.lanes &= masked(false);
-                self.shape.alike &= masked(true);
+                self.shape.uniform &= masked(true);
                 self.varying.extend(state.iter().map(|(v, _)| *v));
                 varies = true;
                 self.body(cond, true);
@@ -413,7 +414,7 @@ impl Scan<'_> {
     }
 
     /// Whether an operator compares an index that grows with what all lanes share, or joins such comparisons; see
-    /// [`crate::agree`].
+    /// [`crate::uniformity`].
     fn is_about_edges(&self, op: ScalarOp, args: &[Atom]) -> bool {
         use ScalarOp::{And, Ge, Gt, Le, Lt, Not, Or};
         match (op, args) {

@@ -112,10 +112,10 @@ impl Plan {
             Some((leaf, homes)) => (leaf, homes.as_slice()),
             None => (leaf, [].as_slice()),
         };
-        let (outs, doubt) = self.alloc_results(pat, space.len(), orders, leaf, homes)?;
+        let (outs, deferred) = self.alloc_results(pat, space.len(), orders, leaf, homes)?;
         fill(self, &outs, leaf)?;
         self.bind_outs(pat, outs)?;
-        self.vouch(&doubt, space)
+        self.check_deferred(&deferred, space)
     }
 
     /// What a kernel has made; a scalar is read by the host.
@@ -155,7 +155,7 @@ impl Plan {
             return self.fill_if(name, outs, space, leaf, Some(blocks), (Points::Columns, lanes));
         }
         if let Some(copied) = self.copied(space, leaf)
-            && let Some(b) = self.copied_beside(&copied, last.var)?
+            && let Some(b) = self.copied_outer_lanes(&copied, last.var)?
         {
             let strips = Points::Strips { width: b.width };
             return self.either(
@@ -219,7 +219,7 @@ impl Plan {
             return self.fill_with(name, outs, space, leaf, Points::Transposed);
         }
         let Some(n) = inner else {
-            return self.fill_beside(name, outs, space, leaf);
+            return self.fill_in_outer_lanes(name, outs, space, leaf);
         };
         let Some(transposed) = self.transposed(space, leaf) else {
             return self.fill_along(name, outs, space, leaf, n);
@@ -243,9 +243,15 @@ impl Plan {
     }
 
     /// Points with loops or arrays of their own: side by side where that pays.
-    fn fill_beside(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
+    fn fill_in_outer_lanes(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+    ) -> L<()> {
         let Some((last, outer)) = space.split_last() else { return wrong("no axis") };
-        let Some(b) = self.beside(leaf, last.var, &FxHashMap::default())? else {
+        let Some(b) = self.outer_lanes(leaf, last.var, &FxHashMap::default())? else {
             return self.fill_with(name, outs, space, leaf, Points::Serial);
         };
         if !b.arrays {
