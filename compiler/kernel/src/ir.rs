@@ -39,7 +39,7 @@
 //!   over in fewer). A carried value then needs `combine`, a commutative operator that makes the next
 //!   value of the last one and of something that does not depend on it; lanes are combined at the end.
 //!   The bounds and tests of inner loops and the conditions of inner `if`s depend on the lane only where what is inside may
-//!   run for some lanes alone ([`crate::predicate`]), or lanes agree on it but at the edges of arrays ([`crate::agree`]).
+//!   run for some lanes alone ([`crate::predicate`]), or lanes agree on it but at the edges of arrays ([`crate::uniformity`]).
 //! - `scan w`: iterations are independent but for what they carry. A carried value needs `combine`, an
 //!   associative operator with a neutral element that makes the next value of the last one and of an item;
 //!   nothing that is carried may be in an item. So `w` iterations make their items in lanes, which are

@@ -10,7 +10,7 @@
 //!
 //! All loops of a `lanes`, `scan` or `jam` loop are the same body emitted again, on other pieces
 //! (`super::pieces`). Where the body cannot run that way (`super::vary` says), the loop is a `seq`; and one whose iterations are
-//! short rows runs several of them at once (`super::beside`).
+//! short rows runs several of them at once (`super::outer_lanes`).
 //!
 //! A value carried by a `lanes` loop is accumulated in vectors that start from the operator's neutral
 //! element. A narrower loop takes over the halves of the wider one's accumulator, combined; at the end the
@@ -54,8 +54,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         body: &[Stmt],
         next: &[Atom],
     ) -> Result<(), EmitError> {
-        if self.beside.is_some() {
-            return self.for_beside((how, var, range), carried, body, next);
+        if self.outer_lanes.is_some() {
+            return self.for_in_rows((how, var, range), carried, body, next);
         }
         if self.lanes.is_some() && range.atoms().into_iter().any(|a| self.varies(a)) {
             return self.for_apart((var, range), carried, body, next);
@@ -98,9 +98,12 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let params = carried.iter().map(|c| c.param);
                 let sums = self.sums(carried).filter(|s| Self::scannable(s));
                 let phases = scan::phases(carried, body, next).ok();
-                let agree = self.agree_on(&l);
-                let known =
-                    Known { branches: Some(&agree.branches), predicate: self.jam == 1, ..Known::default() };
+                let uniformity = self.uniformity_of(&l);
+                let known = Known {
+                    branches: Some(&uniformity.branches),
+                    predicate: self.jam == 1,
+                    ..Known::default()
+                };
                 if let (Some(set), Some(sums), Some(phases)) =
                     (vary::varying(var, params, body, &known), sums, phases)
                 {
@@ -117,8 +120,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             }
             _ => {}
         }
-        if let Some(beside) = self.can_beside(&l) {
-            return self.rows_beside(&l, beside);
+        if let Some(known) = self.can_be_outer_lanes(&l) {
+            return self.rows_in_lanes(&l, known);
         }
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
@@ -286,9 +289,12 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             return None;
         }
         let params = l.carried.iter().flat_map(|c| [c.param, c.result]);
-        let agree = self.agree_on(l);
-        let known =
-            Known { branches: Some(&agree.branches), own: vary::private(l.body), predicate: self.jam == 1 };
+        let uniformity = self.uniformity_of(l);
+        let known = Known {
+            branches: Some(&uniformity.branches),
+            private: vary::private(l.body),
+            predicate: self.jam == 1,
+        };
         Some((vary::varying(l.var, params, l.body, &known)?, self.sums(l.carried)?))
     }
 
@@ -331,7 +337,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         sums: &Sums,
     ) -> Result<Values<'ctx>, EmitError> {
         let Loop { from, carried, body, next, .. } = *l;
-        let agree = self.agree_on(l);
+        let uniformity = self.uniformity_of(l);
         let mut acc: Values<'ctx> = sums
             .iter()
             .zip(carried)
@@ -343,16 +349,16 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         for (k, (w, end)) in widths.iter().zip(ends).enumerate() {
             let steps = |f: &mut Self| {
                 f.lanes = Some(*w);
-                f.ahead = l.asks;
+                f.prefetches = l.asks;
                 let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
                     f.bind_carried(f.params(carried).into_iter(), params);
-                    f.agreeing(l, &agree, (i, *w), &mut |f| {
+                    f.where_uniform(l, &uniformity, (i, *w), &mut |f| {
                         f.block(body)?;
                         f.carry(carried, next)
                     })
                 })?;
                 f.lanes = None;
-                f.ahead = false;
+                f.prefetches = false;
                 Ok::<_, EmitError>(all)
             };
             acc = match widths.get(k + 1) {
