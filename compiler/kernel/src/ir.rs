@@ -1,7 +1,7 @@
 //! Kernel: loops over buffers, each tagged with how it runs, and the host plan that launches them.
 //!
 //! ```text
-//! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (channels …)? (output …)
+//! program  ::= (kernel 1 (name "main") (provs …) (params x …) (inputs …) (channels …)? (output …)
 //!                kernel … (plan stmt …))
 //! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (rows (x x) …)?
 //!                (distinct x …)? (params x …) stmt …)
@@ -14,13 +14,15 @@
 //!            | (points (x …) a (a …)) | (barrier)
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
-//!            | (launch kernel (a …)) | (grade (b …) b) | (sort (b) b (a …)?)   each with its provenance
+//!            | (launch kernel (a …)) | (grade (b …) b (a …)?) | (sort (b) b (a …)?)   each with its provenance
 //!            | (pull c a take x (x …) (x …)) | (push c (x …))
 //! exp      ::= a | (op o a …) | (cast t a) | (bits a) | (load buffer a …)
 //!            | (workers) | (test compare a threshold n)             the plan's alone
 //! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
 //! range    ::= (upto a a) | (tile b size limit) | (share t n b size limit)
 //! ```
+//!
+//! That is the abstract grammar; the exact text form is in [`mod@crate::print`].
 //!
 //! Gone since Flat: arrays as values. New: buffers, in a memory space; loads and stores; loops with
 //! values carried from one iteration to the next; grids; allocation, size arithmetic and versions in the
