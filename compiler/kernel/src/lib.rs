@@ -1,5 +1,6 @@
 //! Kernel: loops over buffers, and the host plan that launches them. See [`ir`].
 
+pub mod abi;
 pub mod contract;
 pub mod counts;
 pub mod interface;
