@@ -1,13 +1,12 @@
-//! Parallel operators become kernels.
+//! Operators over spaces become kernels.
 //!
 //! | operator | kernels |
 //! | --- | --- |
 //! | `seg-map` | one: a grid of tiles of the first and the last axis of the space |
 //! | `seg-red` | the partial results of tiles of the axis; a map of serial reductions over those |
 //! | `seg-scan` | one, in which blocks hand on what the tiles before combine to, or load it where it is known |
-//! | `filter` | each tile moves what it keeps to the front of its part of a staging buffer, for one part of the filter after the other; a scan of the numbers kept; for each part a map over the result that finds its tile by binary search |
-//! | `scatter` | the destination, or a copy if that is read later; the writes in order, in one block |
-//! | `grade` | the keys; a sort by the runtime |
+//!
+//! The other operators have files of their own: [`super::filter`], [`super::scatter`], [`super::merge`].
 //!
 //! Partial results are combined in the order of their tiles, and tiles depend on sizes alone: the result
 //! is the same for any number of threads.
