@@ -104,7 +104,7 @@
 
 use crate::schedule::Schedule;
 use remc_base::ops::ScalarOp;
-pub use remc_base::ops::{is_polynomial, neutral};
+pub use remc_base::ops::{is_transcendental, neutral};
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
 pub use remc_flat::ir::{Compare, Test};
 pub use remc_mono::ir::{

@@ -16,7 +16,7 @@
 //! The numbers that this is decided by are those of a [`crate::schedule::Schedule`].
 
 use super::build::Emit;
-use crate::ir::{is_polynomial, neutral};
+use crate::ir::{is_transcendental, neutral};
 use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
@@ -240,7 +240,7 @@ impl Scan<'_> {
                 varies |= own;
             }
             Exp::Op(op, args) => {
-                self.shape.functions += u32::from(varies && is_polynomial(*op));
+                self.shape.functions += u32::from(varies && is_transcendental(*op));
                 // Vectors of these have no instruction worth the name.
                 let power = *op == ScalarOp::Expt && args.get(1).is_some_and(|n| self.is_power_of_lanes(*n));
                 self.shape.functions += u32::from(varies && power);

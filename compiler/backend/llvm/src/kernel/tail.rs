@@ -35,7 +35,7 @@ use inkwell::values::{IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate, types::VectorType};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
-use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var, is_polynomial};
+use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var, is_transcendental};
 use remc_kernel::schedule::Field;
 use std::ops::Range;
 
@@ -106,7 +106,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } | StmtKind::Store { buffer, .. } => {
                 wide(*buffer)
             }
-            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_polynomial(*op),
+            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_transcendental(*op),
             StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..) | Exp::Bits(_), .. }
             | StmtKind::Check { .. } => true,
             StmtKind::For { body, .. } => self.only_computes(body),
@@ -293,7 +293,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// it does nothing but load consecutive elements, and a few instructions.
     fn runs_on_nothing(&self, var: Var, body: &[Stmt]) -> bool {
         let takes_longer = |s: &Stmt| match &s.kind {
-            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_polynomial(*op),
+            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_transcendental(*op),
             kind => matches!(kind, StmtKind::Check { .. }),
         };
         !body.iter().any(takes_longer) && self.loads_follow(var, body)
