@@ -122,14 +122,6 @@ pub fn take(t: Take, atom: impl Fn(Atom) -> String) -> String {
     }
 }
 
-/// The text of a body of `p`, for people.
-pub fn print_body(p: &Program, body: &Body) -> String {
-    let mut pr = Printer::new(p);
-    pr.body(body, 0, 0);
-    pr.parts();
-    pr.out.trim_start().to_owned() + "\n"
-}
-
 /// The text of a constant.
 pub fn constant(c: Scalar) -> String {
     match c {
