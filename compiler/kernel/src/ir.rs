@@ -18,7 +18,7 @@
 //!            | (pull c a take x (x …) (x …)) | (push c (x …))
 //! exp      ::= a | (op o a …) | (cast t a) | (bits a) | (load buffer a …)
 //!            | (workers) | (test compare a threshold n)             the plan's alone
-//! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
+//! how      ::= seq | (lanes w) | (scan w) | (jam k)
 //! range    ::= (upto a a) | (tile b size limit) | (share t n b size limit)
 //! ```
 //!
@@ -442,8 +442,6 @@ impl Program {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
     Seq,
-    /// Written out; the range is constant.
-    Unroll,
     Lanes(u32),
     /// In lanes, but for carried values, which are scanned.
     Scan(u32),

@@ -24,7 +24,7 @@
 //!           | (launch k0 (a …) pN) | (grade (%b.1 …) %b.2 (a …)? pN) | (sort (%b.1 …) %b.2 (a …)? pN)
 //!           | (pull c a take x (x …) (x …) pN) | (push c (%b.1 …) pN)
 //! i       ::= %i.1                               the binder of an int; else with its type, (%i.1 base)
-//! how     ::= seq | unroll | (lanes w) | (scan w) | (jam w)
+//! how     ::= seq | (lanes w) | (scan w) | (jam w)
 //! range   ::= (upto a a) | (tile a a a)          from and to; index, size and limit
 //!           | (share a a a a a)                  thread, threads; and the tile's
 //! carried ::= (x x a o?)                         the parameter, the result, the first value, the operator
@@ -463,7 +463,6 @@ impl<'p> Printer<'p> {
 pub fn how_text(how: How) -> String {
     match how {
         How::Seq => "seq".to_owned(),
-        How::Unroll => "unroll".to_owned(),
         How::Lanes(w) => format!("(lanes {w})"),
         How::Scan(w) => format!("(scan {w})"),
         How::Jam(k) => format!("(jam {k})"),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Numbers that no schedule could choose: of the hardware, of the code generator's own time, and what results depend on.
-const FACTS: [(&str, &str); 22] = [
+const FACTS: [(&str, &str); 21] = [
     ("WARP", "threads of a GPU that run in step"),
     ("VECTOR_BYTES", "the widest vector that there is"),
     ("SHARED_OF_BLOCK", "the shared memory of a block"),
@@ -20,7 +20,6 @@ const FACTS: [(&str, &str); 22] = [
     ("MOST", "… of which each has fewer elements than any vector that would scan or sum them"),
     ("ELEMENTS", "a short row's part of scratch memory: those of a vector of rows are 8 KiB of a stack"),
     ("SHORT", "the axis of such a part beside that of the row itself: with both it has as many elements"),
-    ("MOST_UNROLLED", "of a loop that says it is written out, which lowering makes none of"),
     ("MANY", "constants that are stored one by one: the length of the code"),
     ("LONG", "statements that take longer to compile well than to run"),
     ("LARGE", "values of loops that need many registers: the assembler's goal for them is another one"),

@@ -2,8 +2,7 @@
 //!
 //! | how | code |
 //! | --- | --- |
-//! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`); inside of lanes several at once (`super::jam`) |
-//! | `unroll` | the iterations written out |
+//! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`); inside of lanes several at once (`super::jam`), or a few written out |
 //! | `lanes w` | a loop of `w` lanes, whose last vector overlaps the one before (`super::overlap`); or loops of fewer lanes for what is left, and at last one by one, or masked (`super::tail`) |
 //! | `scan w` | a loop of `w` lanes, whose prefixes `super::scan` makes; then one by one |
 //! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one (`super::jam`) |
@@ -34,9 +33,6 @@ use remc_kernel::schedule::Field;
 use remc_kernel::{keep, rows, scan};
 use rustc_hash::FxHashSet;
 
-/// The most iterations that are written out.
-const MOST_UNROLLED: i64 = 64;
-
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
     &mut Fun<'a, 'ctx>,
@@ -55,7 +51,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         next: &[Atom],
     ) -> Result<(), EmitError> {
         if self.outer_lanes.is_some() {
-            return self.for_in_rows((how, var, range), carried, body, next);
+            return self.for_in_rows((var, range), carried, body, next);
         }
         if self.lanes.is_some() && range.atoms().into_iter().any(|a| self.varies(a)) {
             return self.for_apart((var, range), carried, body, next);
@@ -64,11 +60,6 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let ragged = self.is_ragged(range);
         let l = Loop { var, from, to, ragged, asks: ragged, carried, body, next };
         match how {
-            How::Unroll => {
-                if let Some(range) = written_out(how, from, to) {
-                    return self.unrolled(var, range, carried, body, next);
-                }
-            }
             How::Seq if self.lanes.is_none() && self.jam == 1 => {
                 let rows = self.kernel.map(|k| k.rows.as_slice()).unwrap_or_default();
                 if let Some(parts) = keep::keep(carried, body, next, rows)
@@ -136,7 +127,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     /// The iterations of a short loop that changes arrays of the lanes' own, where there are registers for these: written out,
     /// their elements are numbers.
     fn short(&self, l: &Loop<'_, 'ctx>) -> Option<std::ops::Range<i64>> {
-        let range = written_out(How::Unroll, l.from, l.to)?;
+        let range = l.from.get_sign_extended_constant()?..l.to.get_sign_extended_constant()?;
         let n = range.end.saturating_sub(range.start);
         let all = n.saturating_mul(weight(l.body));
         let few = n <= self.schedule[Field::OwnTrips] && all <= self.schedule[Field::OwnStatements];
@@ -579,12 +570,6 @@ fn weight(block: &[Stmt]) -> i64 {
         once.saturating_mul(trips)
     };
     block.iter().map(of).fold(0, i64::saturating_add)
-}
-
-/// The iterations of a loop that are written out.
-pub(super) fn written_out(how: How, from: IntValue<'_>, to: IntValue<'_>) -> Option<std::ops::Range<i64>> {
-    let (a, b) = (from.get_sign_extended_constant()?, to.get_sign_extended_constant()?);
-    (how == How::Unroll && b.saturating_sub(a) <= MOST_UNROLLED).then_some(a..b)
 }
 
 /// The most values that a loop inside carries.

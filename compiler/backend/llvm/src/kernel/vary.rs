@@ -105,7 +105,7 @@ impl Varying<'_> {
             StmtKind::For { how, var, range, carried, body, next } => {
                 // Lanes that are done keep what they have (`super::diverge`).
                 let apart = self.any(&range.atoms());
-                let one_by_one = matches!(how, How::Seq | How::Unroll);
+                let one_by_one = *how == How::Seq;
                 self.ok &= !apart || one_by_one && self.known.predicate && can_predicate(body);
                 match range {
                     Range::Upto { from, .. } if self.atom(from) => self.add(*var),
@@ -158,8 +158,7 @@ impl Varying<'_> {
 pub(super) fn has_loop(block: &[Stmt]) -> bool {
     block.iter().any(|s| {
         let own = match &s.kind {
-            StmtKind::For { how, .. } => *how != How::Unroll,
-            StmtKind::While { .. } => true,
+            StmtKind::For { .. } | StmtKind::While { .. } => true,
             _ => false,
         };
         own || s.kind.blocks().into_iter().any(|b| has_loop(b))

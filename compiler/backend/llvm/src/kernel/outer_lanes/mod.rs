@@ -32,7 +32,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{IntValue, PointerValue};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_kernel::ir::{Atom, BufferTy, Carried, How, Range, Stmt, Var};
+use remc_kernel::ir::{Atom, BufferTy, Carried, Range, Stmt, Var};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -100,7 +100,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// A loop inside of rows that run side by side.
     pub fn for_in_rows(
         &mut self,
-        (how, var, range): (How, Var, &Range),
+        (var, range): (Var, &Range),
         carried: &[Carried],
         body: &[Stmt],
         next: &[Atom],
@@ -114,9 +114,6 @@ impl<'ctx> Fun<'_, 'ctx> {
         let along = trees || self.lane_varying.contains(&var);
         if let (Piece::Uniform(from), Piece::Uniform(to), false) = (from, to, along) {
             let (from, to) = (super::int(from)?, super::int(to)?);
-            if let Some(range) = super::loops::written_out(how, from, to) {
-                return self.unrolled(var, range, carried, body, next);
-            }
             let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
             let init = self.carry(carried, &inits)?;
             return self
