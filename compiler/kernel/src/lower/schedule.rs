@@ -6,7 +6,7 @@
 //!   whose bounds do not depend on the lane, and most of its reads are contiguous along that axis (column
 //!   sums, transposed products, every elementwise map);
 //! - else a reduction inside the leaf does, when it is contiguous along its own axis (row sums);
-//! - rows that wait for themselves, as scans do, run side by side in lanes, with arrays of their own ([`super::strips`]);
+//! - rows that wait for themselves, as scans do, run side by side in lanes, with arrays of their own ([`super::outer_lanes`]);
 //! - the axis outside the lanes is **jammed** when the loop inside reads something that does not depend
 //!   on it (a matrix product: a row of the right matrix serves several rows of the left).
 //!
