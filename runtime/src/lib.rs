@@ -20,6 +20,7 @@
 //! | [`numbers`] | a literal of numbers alone, without a tree |
 //! | [`npy`] | NumPy's file format, read and written |
 //! | [`data`] | all formats of data files |
+//! | [`stream`] | streams, read ahead and written as they come |
 //! | [`files`] | files replaced whole or not at all |
 //! | [`temporary`] | files and folders that are gone in the end, whatever ends the process |
 //!

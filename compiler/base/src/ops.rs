@@ -231,8 +231,10 @@ impl fmt::Display for OpError {
     }
 }
 
-/// Whether a processor's code of an operator is some dozens of instructions, the same for a vector as for a number.
-pub fn is_polynomial(op: ScalarOp) -> bool {
+/// Whether an operator is a transcendental function: a processor's code of it approximates it by some dozens of instructions,
+/// the same for a vector as for a number. Not `expt`, which
+/// multiplies where the exponent is an integer.
+pub fn is_transcendental(op: ScalarOp) -> bool {
     use ScalarOp::*;
     matches!(op, Exp | Log | Log2 | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf)
 }

@@ -57,17 +57,6 @@ impl Formula {
         }
     }
 
-    /// The symbol, if the formula is nothing else.
-    pub fn as_symbol(&self) -> Option<Symbol> {
-        match self.0.first_key_value() {
-            Some((m, 1)) if self.0.len() == 1 => match m.as_slice() {
-                [(s, 1)] => Some(*s),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     pub fn terms(&self) -> impl Iterator<Item = (&[(Symbol, u32)], i128)> {
         self.0.iter().map(|(m, c)| (m.as_slice(), *c))
     }

@@ -1,10 +1,10 @@
 //! Flat: which loops run in parallel, and where.
 //!
 //! ```text
-//! program  ::= (flat 1 (provs …) (name "main") (params x …) (inputs …) (output …) body)
+//! program  ::= (flat 1 (name "main") (provs …) (params x …) (inputs …) (channels channel …)? (output …) body)
 //! body     ::= stmt … (give a …)                             runs on the host, one statement at a time
 //! stmt     ::= (let (x …) exp @prov)
-//! exp      ::= a | (op o a …) | (cast t a) | (literal (n …) a …) | (index x a …) | (view v x a …)
+//! exp      ::= a | (op o a …) | (cast t a) | (literal (n …) a …) | (index x a …) | (view v x)
 //!            | (check trap a a …) | (pull …) | (push …)       as in Mono; O(1) or one copy each
 //!            | (if a body body) | (for i a ((x a) …) body) | (while ((x a) …) body body)
 //!            | (serial-map ((i a) …) body)                   a map whose body needs the host or all threads
@@ -20,7 +20,7 @@
 //! guard    ::= test | (or test test …)
 //! test     ::= (>= a "threshold" n) | (< a "threshold" n)
 //! leaf     ::= a Mono body, which runs serially
-//! epilogue ::= (epilogue (i x …) leaf) (known n (x …))?      of each prefix, where it is made; every n-th is known
+//! epilogue ::= (epilogue (i x …) leaf) (known a (x …))?      of each prefix, where it is made; every a-th is known
 //! ```
 //!
 //! Gone since Mono: nested parallelism. A `map` has become a space of `seg-map` (or several, where its
@@ -35,15 +35,18 @@
 //!                                       (seg-red grid ((i n)) (l m) …))           and within rows
 //! ```
 //!
-//! The exact text form is in [`mod@crate::print`]. Variables, atoms, types, leaves and views are Mono's.
+//! That is the abstract grammar; the exact text form is in [`mod@crate::print`]. Variables, atoms, types, leaves and views are Mono's.
 //! Values and meaning too: each Flat form means what the Mono forms that it stands for mean, so that a
 //! version is chosen for its speed alone.
 //!
-//! Invariants, which [`crate::verify`] checks beside Mono's on scopes, operands and types: a leaf has no
-//! result and makes no array whose size is only known inside it (its dims are in scope outside, up to
-//! arithmetic on sizes; a `filter`'s arrays are bounded by its axis, and those of an iteration by how many
-//! there are: [`crate::legal`]) and no `grade` or `sort`; the branches of a `branch` give values of the same types, and
-//! a tree of branches ends in versions without further `branch`; levels do not nest upwards.
+//! Invariants, which [`crate::verify`] checks beside Mono's on scopes, operands and types:
+//! - A leaf makes no array whose size is only known inside it: its dims are in scope outside, up to arithmetic on sizes; a
+//!   `filter`'s arrays are bounded by its axis, and those of an iteration by how many there are ([`crate::legal`]). Nor does
+//!   it sort, join arrays, or read or write channels. The leaf of `rows` may sort; that of a group has sizes of its own.
+//! - A `seg-` operator is the whole grid's; a `seg-map` may be of blocks, if the threads of one can do a point together. `rows`
+//!   of all points are tasks of the grid; those of some points are done by a warp or a block each.
+//! - The branches of a `branch` give values of the same types. A guard's sizes are not compared with negative numbers, and
+//!   tests of one name with one value. Where a guard is of the versions of an operator, the branches are these versions.
 
 use remc_base::ops::ScalarOp;
 use remc_base::{IdVec, Name, Prov, Provenance};
@@ -80,7 +83,7 @@ pub struct Stmt {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Exp {
-    /// `Atom`, `Op`, `Cast`, `Literal`, `Index`, `View` or `Check`: forms without bodies.
+    /// `Atom`, `Op`, `Cast`, `Literal`, `Index`, `View`, `Check`, `Pull` or `Push`: forms without bodies.
     Host(mono::Exp),
     If {
         cond: Atom,
@@ -196,8 +199,6 @@ pub enum Level {
     Block,
     /// So many threads of a block as go in step.
     Warp,
-    /// One thread.
-    Thread,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -20,8 +20,7 @@ fn level(word: &Sexp) -> Result<Level> {
         "grid" => Level::Grid,
         "block" => Level::Block,
         "warp" => Level::Warp,
-        "thread" => Level::Thread,
-        _ => return fail(word, "`grid`, `block`, `warp` or `thread` was expected"),
+        _ => return fail(word, "`grid`, `block` or `warp` was expected"),
     })
 }
 

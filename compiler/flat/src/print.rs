@@ -1,24 +1,36 @@
 //! Flat as text, which [`crate::parse`] reads back exactly.
 //!
-//! A program is written as one of Mono is, `flat` in the place of `mono`, and so are binders, atoms, axes,
-//! provenances and leaves; see [`remc_mono::print`]. The host's statements are:
+//! This is the exact grammar; [`mod@crate::ir`] has the abstract one. A program is written as one of Mono is, `flat` in the
+//! place of `mono`, and so are binders, atoms, axes, states, provenances, kinds of scans, operators of `combine`, and the
+//! bodies of leaves; see [`remc_mono::print`]. The host's statements are:
 //!
 //! ```text
-//! body    ::= (let (x …) exp pN) … (give a …)
+//! program ::= (flat 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (channels channel …)?
+//!               (output out) (body host) part … (unbound x …)?)
+//! host    ::= (let (x …) exp pN) … (give a …)    spliced into the form that it is part of
 //! exp     ::= (host e)                           e: an expression of Mono without bodies
-//!           | (if a (then body) (else body))
-//!           | (for axis (state …) body) | (while (state …) (cond body) (do body))
-//!           | (serial-map (axis …) body)
-//!           | (seg-map level (axis …) leaf)
+//!           | (if a (then host) (else host))
+//!           | (for axis (state …) host) | (while (state …) (cond host) (do host))
+//!           | (serial-map (axis …) host)
+//!           | (seg-map level (axis …) orders? leaf)
 //!           | (seg-red level (axis …) axis leaf combine)
-//!           | (seg-scan level kind (axis …) axis leaf combine)
-//!           | (rows axis k (%x.1 …) leaf)              k of the results are regular, the others begin at %x.1
-//!           | (scatter axis (%x.1 …) leaf (combine (x …) leaf)?) | (filter axis leaf) | (grade axis leaf)
-//!           | (branch (>= a "threshold" n) (then body) (else body))
-//! level   ::= grid | block | thread
+//!           | (seg-scan level kind (axis …) axis orders? leaf combine epilogue? known?)
+//!           | (scatter axis (%x.1 …) leaf (combine (x …) body)?)
+//!           | (rows level axis (of %x.1 (%x.1 …))? k (%x.1 …) leaf (scratch (%x.1 a) …)?)
+//!           | (filter axis leaf pN …)            one filter, or several of as many points
+//!           | (grade axis leaf) | (sort axis leaf)
+//!           | (branch guard (then host) (else host))
+//! level   ::= grid | block | warp
+//! orders  ::= (axes (k …) …)                     of each result, or `()`
+//! epilogue ::= (epilogue (x …) body)
+//! known   ::= (known a (%x.1 …))
+//! guard   ::= test | (or test test …)
+//! test    ::= (>= a "threshold" n) | (< a "threshold" n)
 //! leaf    ::= (leaf body)                        a body of Mono
-//! part    ::= (host hN body)                     what is too deep to be printed in its place
+//! part    ::= (host hN host)                     what is too deep to be printed in its place, where `hN` stands
 //! ```
+//!
+//! Of the results of `rows` the first `k` are regular; the others begin where the vectors say.
 //!
 //! ```text
 //! (let ((%s.4 float %n.0))
@@ -69,7 +81,6 @@ pub fn level(level: Level) -> &'static str {
         Level::Grid => "grid",
         Level::Block => "block",
         Level::Warp => "warp",
-        Level::Thread => "thread",
     }
 }
 

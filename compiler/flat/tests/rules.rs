@@ -195,7 +195,7 @@ fn every_rule_is_kept_from_being_broken() {
                 ),
             ),
         ),
-        (Rule::Level, MAP.replace("LEVEL", "thread").replace("BODY", "(give %i.4)")),
+        (Rule::Level, MAP.replace("LEVEL", "warp").replace("BODY", "(give %i.4)")),
         (Rule::Operator, RED.replace("OP", "(assoc ((%a.90 int) (%b.91 int)) (start %i.4) SUM")),
         (Rule::Epilogue, scan("inclusive", "(%i.6 int) (%p.7 int) (%q.8 int)", "(give %i.6)")),
         (

@@ -1,7 +1,7 @@
 //! Kernel: loops over buffers, each tagged with how it runs, and the host plan that launches them.
 //!
 //! ```text
-//! program  ::= (kernel 1 (provs …) (name "main") (params x …) (inputs …) (channels …)? (output …)
+//! program  ::= (kernel 1 (name "main") (provs …) (params x …) (inputs …) (channels …)? (output …)
 //!                kernel … (plan stmt …))
 //! kernel   ::= (kernel name (schedule "site" (field n) …)? (grid (b a) …) (worker w) (threads t n)? (rows (x x) …)?
 //!                (distinct x …)? (params x …) stmt …)
@@ -14,13 +14,15 @@
 //!            | (points (x …) a (a …)) | (barrier)
 //!            | (collective scan? a ((x x a x x?) …) stmt … (next a …))
 //!            | (alloc buffer) | (free buffer) | (alias buffer buffer) | (slice buffer buffer a)
-//!            | (launch kernel (a …)) | (grade (b …) b) | (sort (b) b (a …)?)   each with its provenance
+//!            | (launch kernel (a …)) | (grade (b …) b (a …)?) | (sort (b) b (a …)?)   each with its provenance
 //!            | (pull c a take x (x …) (x …)) | (push c (x …))
 //! exp      ::= a | (op o a …) | (cast t a) | (bits a) | (load buffer a …)
 //!            | (workers) | (test compare a threshold n)             the plan's alone
-//! how      ::= seq | unroll | (lanes w) | (scan w) | (jam k)
+//! how      ::= seq | (lanes w) | (scan w) | (jam k)
 //! range    ::= (upto a a) | (tile b size limit) | (share t n b size limit)
 //! ```
+//!
+//! That is the abstract grammar; the exact text form is in [`mod@crate::print`].
 //!
 //! Gone since Flat: arrays as values. New: buffers, in a memory space; loads and stores; loops with
 //! values carried from one iteration to the next; grids; allocation, size arithmetic and versions in the
@@ -39,7 +41,7 @@
 //!   over in fewer). A carried value then needs `combine`, a commutative operator that makes the next
 //!   value of the last one and of something that does not depend on it; lanes are combined at the end.
 //!   The bounds and tests of inner loops and the conditions of inner `if`s depend on the lane only where what is inside may
-//!   run for some lanes alone ([`crate::predicate`]), or lanes agree on it but at the edges of arrays ([`crate::agree`]).
+//!   run for some lanes alone ([`crate::predicate`]), or lanes agree on it but at the edges of arrays ([`crate::uniformity`]).
 //! - `scan w`: iterations are independent but for what they carry. A carried value needs `combine`, an
 //!   associative operator with a neutral element that makes the next value of the last one and of an item;
 //!   nothing that is carried may be in an item. So `w` iterations make their items in lanes, which are
@@ -102,7 +104,7 @@
 
 use crate::schedule::Schedule;
 use remc_base::ops::ScalarOp;
-pub use remc_base::ops::{is_polynomial, neutral};
+pub use remc_base::ops::{is_transcendental, neutral};
 use remc_base::{BaseTy, IdVec, Name, Prov, Provenance, Trap, define_id};
 pub use remc_flat::ir::{Compare, Test};
 pub use remc_mono::ir::{
@@ -440,8 +442,6 @@ impl Program {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
     Seq,
-    /// Written out; the range is constant.
-    Unroll,
     Lanes(u32),
     /// In lanes, but for carried values, which are scanned.
     Scan(u32),

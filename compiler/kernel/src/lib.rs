@@ -1,6 +1,6 @@
 //! Kernel: loops over buffers, and the host plan that launches them. See [`ir`].
 
-pub mod agree;
+pub mod abi;
 pub mod contract;
 pub mod counts;
 pub mod interface;
@@ -17,4 +17,5 @@ pub mod rows;
 pub mod scan;
 pub mod schedule;
 pub mod traps;
+pub mod uniformity;
 pub mod verify;

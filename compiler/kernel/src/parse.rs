@@ -596,8 +596,7 @@ fn how(s: &Sexp) -> Result<How> {
     if let SexpKind::Atom(word) = s.kind {
         match word {
             "seq" => return Ok(How::Seq),
-            "unroll" => return Ok(How::Unroll),
-            _ => return fail(s, "`seq`, `unroll`, (lanes w), (scan w) or (jam k) was expected"),
+            _ => return fail(s, "`seq`, (lanes w), (scan w) or (jam k) was expected"),
         }
     }
     let (head, mut items) = Items::headed(s)?;
@@ -605,7 +604,7 @@ fn how(s: &Sexp) -> Result<How> {
         "lanes" => How::Lanes(id(items.next("a number")?)?),
         "scan" => How::Scan(id(items.next("a number")?)?),
         "jam" => How::Jam(id(items.next("a number")?)?),
-        _ => return fail(s, "`seq`, `unroll`, (lanes w), (scan w) or (jam k) was expected"),
+        _ => return fail(s, "`seq`, (lanes w), (scan w) or (jam k) was expected"),
     };
     items.end()?;
     Ok(how)

@@ -141,11 +141,8 @@ fn weight(k: &Kernel) -> usize {
     }
     fn times(kind: &StmtKind) -> usize {
         match kind {
-            StmtKind::For { how, range, .. } => match how {
+            StmtKind::For { how, .. } => match how {
                 How::Seq => 1,
-                How::Unroll => {
-                    range.atoms().get(1).and_then(|to| to.as_int()).map_or(1, |n| n.clamp(1, 16) as usize)
-                }
                 How::Lanes(_) | How::Scan(_) => 4,
                 How::Jam(n) => *n as usize,
             },

@@ -1,34 +1,39 @@
 //! Kernel as text, which [`crate::parse`] reads back exactly.
 //!
+//! This is the exact grammar; [`mod@crate::ir`] has the abstract one.
+//!
 //! ```text
-//! program ::= (kernel 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (output out)
-//!               k … (plan stmt … (give a …)) part … (unbound x …)?)
-//! k       ::= (k0 "name" (from pN …) (grid (x a) …) (worker x) (threads i n)? (rows (%b.1 %b.2) …)? (params x …) (body stmt …))
+//! program ::= (kernel 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (channels channel …)?
+//!               (output out) k … (plan stmt … (give a …)) part … (unbound x …)?)
+//! k       ::= (k0 "name" (schedule "site" (field n) …)? (from pN …) (grid (i a) …) (worker i) (threads i n)?
+//!               (rows (%b.1 %b.2) …)? (distinct %b.1 …)? (params x …) (body stmt …))
 //! x       ::= (%x.1 base) | (%x.1 space base a …)
 //!                                                a binder: its name, its id, its type; of a buffer its dims
 //! space   ::= global | scratch | private | shared
 //! part    ::= (block bN stmt …) | (input bN in) | (output bN out)
 //! stmt    ::= (let x exp pN)                     pN is its provenance, a row of the table `provs`
-//!           | (store %b.1 (a …) a pN)
+//!           | (store %b.1 (a …) a pN) | (update o %b.1 (a …) a pN)
 //!           | (for how i range (carried …) stmt … (next a …) pN)
 //!           | (while (carried …) (cond stmt … (test a)) (do stmt … (next a …)) pN)
 //!           | (if a (then stmt …) (else stmt …) ((x a a) …) pN)
-//!           | (points (x …) a (a …) pN) | (barrier pN) | (check trap a a … pN)
-//!           | (collective scan? a ((x x a x x?) …) stmt … (next a …) pN)
+//!           | (points (i …) a (a …) pN) | (barrier pN) | (check trap a a … pN)
+//!           | (collective a ((x x a x) …) stmt … (next a …) pN)
+//!           | (collective scan a ((x x a x x) …) stmt … (next a …) pN)
 //!           | (chain %b.1 (a …) ((x x a a %b.1 %b.2?) …) stmt … (next a …) pN)
 //!           | (alloc x pN) | (free %b.1 pN) | (alias x %b.1 pN) | (slice x %b.1 a pN)
-//!           | (launch k0 (a …) pN) | (sort (%b.1 …) %b.2 (a …)? pN)
-//! i       ::= %i.1                               an int; else with its type, (%i.1 base)
-//! how     ::= seq | unroll | (lanes w) | (scan w) | (jam k)
+//!           | (launch k0 (a …) pN) | (grade (%b.1 …) %b.2 (a …)? pN) | (sort (%b.1 …) %b.2 (a …)? pN)
+//!           | (pull c a take x (x …) (x …) pN) | (push c (%b.1 …) pN)
+//! i       ::= %i.1                               the binder of an int; else with its type, (%i.1 base)
+//! how     ::= seq | (lanes w) | (scan w) | (jam w)
 //! range   ::= (upto a a) | (tile a a a)          from and to; index, size and limit
 //!           | (share a a a a a)                  thread, threads; and the tile's
 //! carried ::= (x x a o?)                         the parameter, the result, the first value, the operator
-//! exp     ::= a | (op o a …) | (cast base a) | (load %b.1 a …) | (workers)
+//! exp     ::= a | (op o a …) | (cast base a) | (bits a) | (load %b.1 a …) | (workers)
 //!           | (test >= a "threshold" n) | (test < a "threshold" n)
 //! ```
 //!
-//! Constants `a`, inputs and outputs are those of [`remc_mono::print`]. A statement is a line, those
-//! inside are indented:
+//! Atoms `a`, inputs, outputs, channels and what a `pull` takes are those of [`remc_mono::print`]; a field is one of
+//! [`crate::schedule`]. A statement is a line, those inside are indented:
 //!
 //! ```text
 //! (k0 "scale" (from p0) (grid (%b.3 %nb.1)) (worker %w.4)
@@ -458,7 +463,6 @@ impl<'p> Printer<'p> {
 pub fn how_text(how: How) -> String {
     match how {
         How::Seq => "seq".to_owned(),
-        How::Unroll => "unroll".to_owned(),
         How::Lanes(w) => format!("(lanes {w})"),
         How::Scan(w) => format!("(scan {w})"),
         How::Jam(k) => format!("(jam {k})"),

@@ -463,7 +463,7 @@ fn read_by_loops(k: &Kernel, body: &[Stmt], read: &mut Fields) {
                     read.insert(Field::FewestLanes);
                     read.insert(Field::Accumulators);
                 }
-                How::Lanes(_) | How::Jam(_) | How::Seq | How::Unroll => {}
+                How::Lanes(_) | How::Jam(_) | How::Seq => {}
             }
         }
         s.kind.blocks().into_iter().for_each(|b| read_by_loops(k, b, read));

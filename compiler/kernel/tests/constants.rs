@@ -1,10 +1,11 @@
-//! What decides how a kernel runs is a field of its schedule, not a constant of the room that uses it.
+//! What decides how a kernel runs is a field of its schedule, not a named constant of the room that uses it. Numbers without a
+//! name are not found here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Numbers that no schedule could choose: of the hardware, of the code generator's own time, and what results depend on.
-const FACTS: [(&str, &str); 19] = [
+const FACTS: [(&str, &str); 21] = [
     ("WARP", "threads of a GPU that run in step"),
     ("VECTOR_BYTES", "the widest vector that there is"),
     ("SHARED_OF_BLOCK", "the shared memory of a block"),
@@ -16,7 +17,9 @@ const FACTS: [(&str, &str); 19] = [
     ("VECTOR_BITS", "… in vectors of at least so many bits"),
     ("FIRST", "sums of ragged rows are of so many lanes, whoever computes them"),
     ("ROWS", "… and so many rows fill a vector of sums"),
-    ("MOST_UNROLLED", "of a loop that says it is written out, which lowering makes none of"),
+    ("MOST", "… of which each has fewer elements than any vector that would scan or sum them"),
+    ("ELEMENTS", "a short row's part of scratch memory: those of a vector of rows are 8 KiB of a stack"),
+    ("SHORT", "the axis of such a part beside that of the row itself: with both it has as many elements"),
     ("MANY", "constants that are stored one by one: the length of the code"),
     ("LONG", "statements that take longer to compile well than to run"),
     ("LARGE", "values of loops that need many registers: the assembler's goal for them is another one"),
@@ -26,15 +29,26 @@ const FACTS: [(&str, &str); 19] = [
     ("OF_MULTIPROCESSOR", "the threads that a multiprocessor has"),
 ];
 
+/// The files of Rust in a folder, and in the folders in it.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
 #[test]
 fn no_constant_decides_a_schedule() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = ["kernel/src/lower", "backend/llvm/src/kernel", "backend/cuda/src"];
     let mut seen = Vec::new();
     for folder in folders {
-        let mut files: Vec<PathBuf> =
-            fs::read_dir(root.join(folder)).unwrap().map(|f| f.unwrap().path()).collect();
-        files.retain(|f| f.extension().is_some_and(|e| e == "rs"));
+        let mut files = Vec::new();
+        sources(&root.join(folder), &mut files);
         assert!(files.len() > 5, "{folder}");
         for file in files {
             let text = fs::read_to_string(&file).unwrap();

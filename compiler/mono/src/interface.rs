@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! input  ::= (stream x input) | (channel k x input)
-//!          | x | (tuple ("label"? input) …) | (boxes (hidden …) input) | (part x x) | (parts x input) | iN
+//!          | x | (tuple ("label"? input) …) | (boxes (hidden …) input) | (part x x) | (parts x input) | bN
 //! output ::= position | (tuple (position …) ("label"? output) …) | (box τ (witness …) output)
 //!          | (boxes (position …) τ (witness …) output) | (part position position) | (parts position output)
-//!          | (functions (position …) τ) | oN
+//!          | (functions (position …) τ) | bN
 //! hidden ::= x | (vectors x x x)
 //! witness ::= (dim position) | (shape position …) | (vector position) | (vectors position position position)
 //! ```
 //!
-//! What nests too deep for its place is a part of its own, `iN` or `oN`, further on in the text; how parts
+//! What nests too deep for its place is a part of its own, `bN`, further on in the text; how parts
 //! are kept is the IR's own matter.
 
 use crate::ir::{Input, InputWitness, Output, Var, Witness};
@@ -301,7 +301,6 @@ fn field<'s, 't>(s: &'s Sexp<'t>) -> Result<(Option<Name>, &'s Sexp<'t>)> {
     Ok((label, rest))
 }
 
-/// A list of positions.
 /// The numbers of a list, none of them negative.
 ///
 /// # Errors

@@ -101,8 +101,9 @@ pub enum Most {
 /// results after the first `regular`, arrays, the dims but the first have to be known outside, and the first one bounded by
 /// such sizes, as the number of items that a filter keeps is. None if it has no such sizes.
 pub fn own_sizes(vars: &IdVec<Var, VarInfo>, axis: &Axis, regular: usize, body: &Body) -> Option<OwnSizes> {
-    // Behind a check that fails sizes mean nothing, so that it has to stay where it is.
-    if body.surely_stops() {
+    // Behind a check that fails sizes mean nothing, so that it has to stay where it is. If it is never done, the rows are
+    // flattened all the same.
+    if body.contains_failing_check() {
         return None;
     }
     let mut own: Vec<Var> = Vec::new();

@@ -1,17 +1,22 @@
 //! Mono as text, which [`crate::parse`] reads back exactly.
 //!
+//! This is the exact grammar; [`mod@crate::ir`] has the abstract one. An input `in` and a result `out` are the `input` and the
+//! `output` of [`crate::interface`].
+//!
 //! ```text
-//! program ::= (mono 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (output out)
-//!               (body body) part … (unbound x …)?)
+//! program ::= (mono 1 (name "main") (provs …) (types (tN t) …) (params x …) (inputs in …) (channels channel …)?
+//!               (output out) (body body) part … (unbound x …)?)
+//! channel ::= ("name" (input k)? (output k)? (base k k?) …)
+//!                                                of each array of an item: its base, its axes, the array of its starts
 //! x       ::= (%x.1 base a …)                    a binder: its name, its id, its type's base and dims
-//! body    ::= stmt … (give a …)                  spliced into the form that it is part of
+//! body    ::= stmt … (give a …) | bN             spliced into the form that it is part of
 //! part    ::= (body bN body) | (input bN in) | (output bN out)
 //! stmt    ::= (let (x …) exp pN)                 pN is its provenance, a row of the table `provs`
 //! a       ::= %x.1 | constant
 //! exp     ::= a | (op o a …) | (cast base a) | (literal (n …) a …) | (index %x.1 a …)
 //!           | (if a (then body) (else body))
 //!           | (for axis (state …) body) | (while (state …) (cond body) (do body))
-//!           | (map (axis …) body) | (filter axis body) | (grade axis body)
+//!           | (map (axis …) body) | (filter axis body) | (grade axis body) | (sort axis body) | (join axis k body)
 //!           | (reduce axis body combine) | (scan kind axis body combine)
 //!           | (scatter axis (%x.1 …) body (combine (x …) body)?)
 //!           | (view v %x.1) | (check trap a a …) | (pull k a take) | (push k %x.1 …)
@@ -22,9 +27,6 @@
 //! kind    ::= inclusive | exclusive | full
 //! v       ::= (reshape a …) | (permute k …) | (reverse) | (rotate a …) | (append %x.1)
 //!           | (slice (a …) (a …)) | (wrap (a …) (a …)) | (cycle a …) | (replicate a …)
-//! in      ::= %x.1 | (tuple (in) … )             a field with a label is ("label" in)
-//! out     ::= k | (tuple (k …) (out) …) | (box t (witness …) out)
-//! witness ::= (dim k) | (shape k …)
 //! ```
 //!
 //! A constant is an `int` as it is, `true` or `false`, a char `U+3bb`, a `float` with a point, another
@@ -118,14 +120,6 @@ pub fn take(t: Take, atom: impl Fn(Atom) -> String) -> String {
         Take::Exactly(n) => format!("(exactly {})", atom(n)),
         Take::All => "(all)".to_owned(),
     }
-}
-
-/// The text of a body of `p`, for people.
-pub fn print_body(p: &Program, body: &Body) -> String {
-    let mut pr = Printer::new(p);
-    pr.body(body, 0, 0);
-    pr.parts();
-    pr.out.trim_start().to_owned() + "\n"
 }
 
 /// The text of a constant.

@@ -257,8 +257,9 @@ impl View {
 }
 
 impl Body {
-    /// Whether there is a check in it that fails wherever it is done.
-    pub fn surely_stops(&self) -> bool {
+    /// Whether there is a check in it that fails wherever it is done. That may be never: in a branch that is not taken, or a
+    /// loop of no iterations.
+    pub fn contains_failing_check(&self) -> bool {
         let mut found = false;
         self.for_each_stmt(&mut |s| {
             let cond = if let Exp::Check { cond, .. } = s.exp { Some(cond) } else { None };

@@ -1,60 +1,11 @@
 //! The cpu device: runs a compiled entry on a pool of threads.
 //!
-//! Who compiled the entry is not known here: it is an address. What compiled code and this device agree on
-//! is the ABI, and this header is its one description.
+//! Who compiled the entry is not known here: it is an address. What compiled code and this device agree on is the ABI, which
+//! [`remc_kernel::abi`] describes. Of it this device gives the functions `remc_…`; see [`symbols`].
 //!
-//! # Values in memory
-//!
-//! A buffer is an array as [`crate::bytes`] lays it out. Buffers that the device gives out begin at a
-//! multiple of [`ALIGNMENT`] bytes. A *slot* is a `u64`: the address of a buffer, or a scalar
-//! as [`Scalar::to_bits64`] (signed integers sign-extended, all else zero-extended).
-//!
-//! # A kernel
-//!
-//! ```text
-//! extern "C" fn(args: *const u64, lo: u64, hi: u64, worker: u64, error: *mut Error)
-//! ```
-//!
-//! runs the blocks `lo..hi` of its grid, numbered in row-major order; `args` are the slots of its
-//! parameters, and `worker` is below the number of workers. It is called from several threads at a time.
-//! A check that fails calls
-//!
-//! ```text
-//! remc_fail(error, block: u64, trap: u32, prov: u32, n: u32, values: *const i64)
-//! ```
-//!
-//! with the number of its trap in the program's table, its provenance and `n` values, and then the kernel
-//! returns. The failure of the lowest block counts: blocks below the lowest recorded failure still run,
-//! those above need not, so what is reported is the same for any number of threads.
-//!
-//! A block may wait for one below it, by `remc_await(error, block: u64, state: *mut i64) -> i32`, which
-//! returns when that one has called `remc_pass(state)`, and not with 0 if a block below has failed.
-//!
-//! # A plan
-//!
-//! ```text
-//! extern "C" fn remc_entry(ctx, params: *const u64, results: *mut u64) -> i32
-//! ```
-//!
-//! gives 0 when it has finished, and has then written its results: a slot for a scalar, and for a buffer its
-//! address, followed by its dims. Anything else means that it has stopped. Parameters are borrowed: neither
-//! freed nor written. Buffers among the results belong to the caller from then on. It calls back:
-//!
-//! | callback | does |
-//! | --- | --- |
-//! | `remc_alloc(ctx, prov: u32, element_bytes: u64, rank: u32, dims: *const u64) -> *mut u8` | gives a buffer of unspecified contents; null: stopped |
-//! | `remc_free(ctx, buffer: *mut u8)` | takes it back |
-//! | `remc_launch(ctx, kernel: u32, f, args: *const u64, nargs: u64, blocks: u64, each: i64) -> i32` | runs the kernel `f`, number `kernel` of the program, on all blocks, at most `each` in a call and in ascending order; if `each` is negative, on so many threads that each has at least `-each`; where `f` is null, the code that [`Kernels::late`] gives; not 0: stopped |
-//! | `remc_stop(ctx, trap: u32, prov: u32, n: u32, values: *const i64)` | records a check of the plan that failed; the plan then returns |
-//! | `remc_sort(ctx, nkeys: u32, keys: *const u64, n: u64, out: *mut i64) -> i32` | writes the stable permutation that sorts `n` items by the keys in turn, each three words: address, index in [`BaseTy::ALL`], elements per item; not 0: stopped |
-//! | `remc_sort_keys(ctx, type: u32, keys: *const u8, n: u64, out: *mut u8, nplaces: u32, places: *const i64) -> i32` | writes `n` elements of the base type of this index in order, equal ones in the order they have; of some places, if there are any, these alone for certain; not 0: stopped |
-//! | `remc_pull(ctx, prov: u32, channel: u32, at: u64, take: u32, n: i64, out: *mut u64) -> i32` | the items of a channel from number `at` on: a multiple of `n` if `take` is 0, `n` if it is 1, all if it is 2; fewer at its end. Writes how many there are, and for each array of the channel how many items or elements it has, and the address of a buffer of these, which is the plan's; not 0: stopped |
-//! | `remc_push(ctx, prov: u32, channel: u32, words: *const u64) -> i32` | appends items to a channel: of each of its arrays the address, the index of the base type in [`BaseTy::ALL`], the rank and as many dims; not 0: stopped |
-//! | `remc_workers(ctx) -> u64` | how many blocks run at the same time at most |
-//! | `remc_threshold(ctx, n: u32, value: i64, size: i64) -> i64` | the value of threshold number `n`, by which a version is chosen for this size: `value`, unless [`Kernels::thresholds`] has another one |
-//!
-//! After a callback has said "stopped" the plan returns at once, without freeing: what a stopped run has
-//! left is freed here.
+//! A buffer is an array as [`crate::bytes`] lays it out. Buffers that the device gives out begin at a multiple of
+//! [`ALIGNMENT`] bytes. Where a launch names no code for its kernel, it is what [`Kernels::late`] gives, and
+//! [`Kernels::thresholds`] may have other values of thresholds than the program. What a stopped run has left is freed here.
 
 #![allow(unsafe_code)]
 
@@ -83,6 +34,7 @@ use error::read_values;
 use memory::{Buffer, Memory};
 use pool::Pool;
 use remc_base::{BaseTy, Scalar, Value};
+use remc_kernel::abi;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -187,19 +139,19 @@ const PARTS: u64 = 256;
 /// The callbacks, for who links compiled code: names and addresses.
 pub fn symbols() -> Vec<(&'static str, usize)> {
     vec![
-        ("remc_fail", remc_fail as *const () as usize),
-        ("remc_await", remc_await as *const () as usize),
-        ("remc_pass", remc_pass as *const () as usize),
-        ("remc_alloc", remc_alloc as *const () as usize),
-        ("remc_free", remc_free as *const () as usize),
-        ("remc_launch", remc_launch as *const () as usize),
-        ("remc_stop", remc_stop as *const () as usize),
-        ("remc_sort", remc_sort as *const () as usize),
-        ("remc_sort_keys", remc_sort_keys as *const () as usize),
-        ("remc_pull", remc_pull as *const () as usize),
-        ("remc_push", remc_push as *const () as usize),
-        ("remc_workers", remc_workers as *const () as usize),
-        ("remc_threshold", remc_threshold as *const () as usize),
+        (abi::FAIL, remc_fail as *const () as usize),
+        (abi::AWAIT, remc_await as *const () as usize),
+        (abi::PASS, remc_pass as *const () as usize),
+        (abi::ALLOC, remc_alloc as *const () as usize),
+        (abi::FREE, remc_free as *const () as usize),
+        (abi::LAUNCH, remc_launch as *const () as usize),
+        (abi::STOP, remc_stop as *const () as usize),
+        (abi::SORT, remc_sort as *const () as usize),
+        (abi::SORT_KEYS, remc_sort_keys as *const () as usize),
+        (abi::PULL, remc_pull as *const () as usize),
+        (abi::PUSH, remc_push as *const () as usize),
+        (abi::WORKERS, remc_workers as *const () as usize),
+        (abi::THRESHOLD, remc_threshold as *const () as usize),
     ]
 }
 

@@ -71,9 +71,4 @@ impl Stats {
     pub fn bytes(&self) -> u64 {
         self.kernels.iter().fold(0, |sum, k| sum.saturating_add(k.bytes))
     }
-
-    /// All time in kernels and sorts; what is left of `time` is the plan's own.
-    pub fn kernel_time(&self) -> Duration {
-        self.kernels.iter().chain([&self.sorts]).map(|k| k.time).sum()
-    }
 }

@@ -186,16 +186,6 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Writes an array of base type over the beginning of a buffer; says whether there is room for it.
-    pub fn overwrite(&self, buffer: &Buffer, value: &Value) -> Outcome<bool> {
-        let Some(bytes) = bytes::of(value).filter(|b| b.len() <= buffer.bytes()) else { return Ok(false) };
-        if !bytes.is_empty() {
-            // SAFETY: the buffer has room for the array.
-            unsafe { self.driver.write(buffer.address(), bytes) }?;
-        }
-        Ok(true)
-    }
-
     /// A copy of an array, when all launches are over; `None` if the buffer is too small for it.
     pub fn download(&self, buffer: &Buffer, base: BaseTy, dims: &[usize]) -> Outcome<Option<Value>> {
         let bytes = dims.iter().try_fold(base.bits() as usize / 8, |n, d| n.checked_mul(*d));

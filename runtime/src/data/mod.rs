@@ -9,11 +9,13 @@
 //! | [`raw`] | numbers and nothing else, `.raw` and `.bin` | with its type and shape stated | yes |
 //! | [`crate::literal`], [`crate::text`] | a Remora literal, `.rd` | yes | yes |
 //! | (here) | characters in UTF-8, or their lines, any name | where `:text` says so | no |
+//! | [`plain`] | plain text, for people and other programs | no | yes |
 //! | [`json`] | JSON | yes | yes |
 //! | [`arrow`] | Arrow's IPC files and streams, `.arrow`, `.feather` and `.arrows` | yes | yes |
 //! | [`gzip`] | any of them, compressed, `.csv.gz` | yes | no |
 //!
-//! [`elements`] is what the binary formats have in common, [`source`] an open file, [`output`] the writing.
+//! [`elements`] is what the binary formats have in common, [`source`] an open file, [`output`] the writing; [`ragged`] has
+//! vectors of boxes as plain arrays, [`stream`] a file as a stream of items.
 //!
 //! **Which format** a file has is said after its name (`data.dat:csv`), else by its first bytes (NumPy's,
 //! ZIP's, Arrow's and Futhark's begin with a mark of theirs), else by its name's ending. **Which value** of a file of

@@ -376,9 +376,6 @@ impl<'a> Body<'a> {
             }
             Range::Tile { index, size, limit } => self.tile(&name, *index, *size, *limit),
         };
-        if how == How::Unroll {
-            self.w.line("#pragma unroll");
-        }
         self.w.open(format!("for (i64 {name} = {from}; {name} < {to}; {step}) {{"));
         self.statements(body, next)?;
         self.next(carried, next)?;

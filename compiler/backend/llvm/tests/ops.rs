@@ -73,7 +73,7 @@ impl Instance {
 
     /// Whether the code depends on [`Emit::fma`].
     fn uses_fma(&self) -> bool {
-        matches!(self.code, Code::Op(op, _) if remc_kernel::ir::is_polynomial(op))
+        matches!(self.code, Code::Op(op, _) if remc_kernel::ir::is_transcendental(op))
     }
 
     fn bound(&self) -> u64 {

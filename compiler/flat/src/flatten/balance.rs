@@ -1,4 +1,4 @@
-//! Rows of sizes of their own, the very long ones apart.
+//! Load balancing by row length: ragged rows in two bins, the very long ones apart.
 //!
 //! ```text
 //! (map ((i k))                         (let (%m %long) (filter (i k) … (give (>= %n 262144) i)))

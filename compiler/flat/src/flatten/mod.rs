@@ -12,38 +12,39 @@
 //! The host keeps what is O(1) and the control flow around parallel work. Every operator at the top becomes a
 //! segmented one; what is nested inside it either stays in its leaf, to run serially, or is distributed over the
 //! space around it (`distribute`), or both, as versions of which the sizes choose one; products of matrices that all
-//! points share are (`shared`). On a GPU a nest of several operators along rows is also a block's for each row (`groups`). Of rows of sizes of their own the very long ones run apart (`balance`), and rows
-//! that are made are a task each (`ragged`). What the
-//! iterations of a serial loop do without waiting for each other comes before it (`ahead`), and a serial combination of
+//! points share are (`shared`). On a GPU a nest of several operators along rows is also a block's for each row (`groups`).
+//! Work along ragged rows is balanced by their lengths: the very long ones run apart (`balance`), and rows that are made are
+//! a task each (`ragged`). A serial loop is distributed: what its iterations do without waiting for each other becomes a loop
+//! before it (`fission`). A serial combination of
 //! arrays may be rounds that run in parallel (`rounds`). At the end maps of a scan's prefixes become part of the scan
 //! (`epilogue`), and maps for checks alone part of what runs over the same points next (`checks`); a scan that only
 //! rows start from is stored in part (`tiles`), and filters of the same points are one (`partition`). An order of which few
 //! places are read is a selection (`first`), and of one that is read for the items themselves those are sorted (`sorted`).
 //! An array that is made and read along other than its last axis lies in memory that way (`layout`).
-//! A loop that only changes items of the arrays that it carries is one thread's (`narrow`). Each threshold gets a name
+//! A loop that only changes items of the arrays that it carries, in place, is one thread's (`sequential`). Each threshold gets a name
 //! (`names`). Nothing is refused: work that no leaf may do (see [`crate::legal`]) runs on the host, one iteration after the
 //! other (`host`).
 //!
 //! Incremental flattening: Henriksen, Thorøe, Henglein, Oancea, *Incremental Flattening for Nested Data
 //! Parallelism*, PPoPP 2019.
 
-mod ahead;
 mod balance;
 mod checks;
 mod distribute;
 mod distribution;
 mod epilogue;
 mod first;
+mod fission;
 mod groups;
 mod host;
 mod interchange;
 mod layout;
 mod loops;
 mod names;
-mod narrow;
 mod partition;
 mod ragged;
 mod rounds;
+mod sequential;
 mod shared;
 mod sorted;
 mod split;
@@ -178,7 +179,7 @@ impl Flattener {
                 Exp::If { cond: *cond, then: self.body(then)?, otherwise: self.body(otherwise)? }
             }
             E::For { axis, state, body } => {
-                if let Some(stmts) = ahead::ahead(self, s, *axis, state, body) {
+                if let Some(stmts) = fission::fission(self, s, *axis, state, body) {
                     return self.stmts(&stmts, out);
                 }
                 if rounds::looped(self, s, out)? {
@@ -240,7 +241,7 @@ impl Flattener {
     /// Whether a conditional or loop of the host is better off as one thread's work.
     fn stays_serial(&self, s: &mono::Stmt) -> bool {
         let one = mono::Body { stmts: vec![s.clone()], results: Vec::new() };
-        if self.is_wide(&one) && !self.is_narrow_loop(s) || !self.is_leaf(&[], &[&one]) {
+        if self.is_wide(&one) && !self.is_sequential_loop(s) || !self.is_leaf(&[], &[&one]) {
             return false;
         }
         let (mut loops, mut reads) = (false, 0);

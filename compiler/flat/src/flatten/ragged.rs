@@ -33,8 +33,8 @@
 //! What such a row makes on the way is in memory that has room for those of all rows, so its size needs no bound; which
 //! rows can be done so [`group_sizes`] says.
 //!
-//! How many items a row has may be known only when it is made, as of those that a filter keeps. If there is a bound of it that is
-//! known before, each row is made where there is room for so many ([`rooms`]), and copied together then:
+//! How many items a row has may be known only when it is made, as of those that a filter keeps. If there is a bound of it
+//! that is known before, each row is made in memory for so many, and all are compacted then ([`bounded`]):
 //!
 //! ```text
 //! (join ((i k)) 0                               (let (%from) (seg-scan grid full (i k) (index %ns i) +))
@@ -53,9 +53,9 @@
 //! apart. Where a row may still stop the program, a long one is a task as the others are: of several that stop it, the
 //! first is told.
 
+mod bounded;
 mod equal;
 mod functions;
-mod rooms;
 
 use super::{F, Flattener, NEVER, host::Stmts};
 use crate::ir::{self, Level, Points, Scratch};
@@ -128,7 +128,7 @@ pub(super) fn rows(
         let row = Rows { axis, regular, own, scratch: Vec::new(), body: rest, prov };
         let stmts = made.take();
         f.stmts(&stmts, out)?;
-        rooms::rows(f, row, maps, joined, out)?;
+        bounded::rows(f, row, maps, joined, out)?;
         return Ok(true);
     }
     let starts = starts(&mut made, axis, &own, &rest, regular, joined, &mut known);

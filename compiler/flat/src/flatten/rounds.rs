@@ -9,7 +9,7 @@
 //!
 //! A round is worth a launch if it makes as many elements as an iteration of a loop inside a nest has to. As a loop
 //! of the host it has what those have: memory that is written where it is, and all threads.
-//! A round that only changes some items of the arrays that it carries is worth none (`narrow`), but for the rows that it
+//! A round that only changes some items of the arrays that it carries is worth none (`sequential`), but for the rows that it
 //! reduces beside that, if their sizes are known before the loop. Of a loop all counts that its rounds go through: rows of a
 //! few hundred items, a step of a simulation of a few bodies, are a thread's, which needs no launch for each. On a processor,
 //! that is. And the more often threads have to wait for each other in a round, the larger it has to be: measured with two
@@ -33,7 +33,7 @@ pub(super) fn rounds(
     let op = &fold.op.lambda.body;
     let dims = |v: &Var| f.p.vars[*v].ty.dims.clone();
     let mut arrays: Vec<Vec<Atom>> = accs.iter().map(dims).filter(|dims| !dims.is_empty()).collect();
-    if fold.scan.is_none() && f.is_narrow_fold(accs, op) {
+    if fold.scan.is_none() && f.is_sequential_fold(accs, op) {
         arrays = reduced(&fold.op.lambda);
     }
     arrays.retain(|dims| !is_small(dims));

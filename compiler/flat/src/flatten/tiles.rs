@@ -11,7 +11,7 @@
 //!
 //! Rows of an array of boxes begin where the lengths before them add up to. That sum has to be known before a row is
 //! read, since it is checked: so the lengths are gone through twice (on a processor mostly while a cache has them, see
-//! `remc_kernel::lower::once`). But of the starts only every so many need memory: a map goes through the points of such a tile one after the other and adds up the lengths as it
+//! `remc_kernel::lower::one_pass`). But of the starts only every so many need memory: a map goes through the points of such a tile one after the other and adds up the lengths as it
 //! goes. A start that is wanted by itself, such as that of a row so long that it is reduced apart, is the sum of what
 //! is before it in its tile, and of the tiles before that. Which rows are so long is looked for where a tile's sum is
 //! large ([`large`]).

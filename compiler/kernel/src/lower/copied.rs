@@ -2,7 +2,7 @@
 //!
 //! The distances of a point to a few centres read its row once for each of them. Points in lanes would read across rows,
 //! one element after the other, each time; so each begins with a copy of its row, and what points keep in memory lies side
-//! by side ([`super::strips`]):
+//! by side ([`super::outer_lanes`]):
 //!
 //! ```text
 //! (seg-map grid ((%i n))                          (seg-map grid ((%i n))
@@ -15,7 +15,7 @@
 
 use super::build::Emit;
 use super::plan::Plan;
-use super::{L, strips::Beside};
+use super::{L, outer_lanes::OuterLanes};
 use crate::ir::Atom;
 use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
@@ -137,9 +137,9 @@ impl Plan {
     }
 
     /// How the points of a leaf with copies run side by side, if they may: where each copy is read often enough.
-    pub(super) fn copied_beside(&mut self, copied: &Copied, last: mono::Var) -> L<Option<Beside>> {
-        let beside = self.beside_but(&copied.leaf, last, &FxHashMap::default(), copied.copies)?;
-        let Some(b) = beside.filter(|b| b.arrays) else { return Ok(None) };
+    pub(super) fn copied_outer_lanes(&mut self, copied: &Copied, last: mono::Var) -> L<Option<OuterLanes>> {
+        let outer = self.outer_lanes_with_copies(&copied.leaf, last, &FxHashMap::default(), copied.copies)?;
+        let Some(b) = outer.filter(|b| b.arrays) else { return Ok(None) };
         let often = self.int(ScalarOp::Ge, copied.rounds, self.size(Field::StripReads))?;
         let cond = match (b.cond, often) {
             (Some(c), Atom::Var(_)) => self.op(ScalarOp::And, &[c, often])?,
@@ -148,8 +148,8 @@ impl Plan {
         };
         Ok(match cond {
             Atom::Const(Scalar::Bool(false)) => None,
-            Atom::Const(_) => Some(Beside { cond: None, ..b }),
-            cond => Some(Beside { cond: Some(cond), ..b }),
+            Atom::Const(_) => Some(OuterLanes { cond: None, ..b }),
+            cond => Some(OuterLanes { cond: Some(cond), ..b }),
         })
     }
 }

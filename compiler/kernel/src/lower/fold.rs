@@ -4,10 +4,10 @@
 //! allows it. Those that are arrays live in memory, and each combination overwrites them.
 
 use super::build::{Emit, upto};
-use super::halves::{Home, Turn};
+use super::double_buffer::{Halves, StateMemory};
+use super::in_place::Move;
 use super::leaf::{Inner, Leaf};
 use super::nest::{InRow, Nested};
-use super::own::Move;
 use super::scan::Scan;
 use super::{Bound, L, Place, schedule};
 use crate::ir::*;
@@ -40,14 +40,14 @@ impl Leaf<'_> {
         let from = Atom::int(i64::from(op.start.is_none()));
         self.each(How::Seq, "i", Range::Upto { from, to: n }, |l, i| {
             l.set(axis.var, i);
-            let turn = l.turn_of(&accs, i)?;
-            l.array_step(pat, body, op, &accs, turn)
+            let halves = l.halves_of(&accs, i)?;
+            l.array_step(pat, body, op, &accs, halves)
         })?;
-        let last = self.turn_of(&accs, n)?;
+        let last = self.halves_of(&accs, n)?;
         for (v, home) in pat.iter().zip(accs) {
             let value = match self.plan.flat.vars[*v].ty.is_scalar() {
                 true => Bound::Scalar(self.load(&home.from(last), &[])?),
-                false => Bound::Array(self.brought_home(*v, &home, last)?),
+                false => Bound::Array(self.last_of_state(*v, &home, last)?),
             };
             self.env.insert(*v, value);
         }
@@ -61,12 +61,12 @@ impl Leaf<'_> {
         axis: mono::Axis,
         body: &mono::Body,
         op: &mono::Combine,
-        halves: bool,
-    ) -> L<Vec<Home>> {
+        double: bool,
+    ) -> L<Vec<StateMemory>> {
         let mut accs = Vec::new();
         for (k, (v, param)) in pat.iter().zip(&op.lambda.params).enumerate() {
-            if halves && let Some(two) = self.two_halves(*v, *param, &op.lambda.body, k)? {
-                accs.push(Home::Two(two));
+            if double && let Some(two) = self.double_buffer(*v, *param, &op.lambda.body, k)? {
+                accs.push(StateMemory::Double(two));
                 continue;
             }
             // The result of a scan is longer than its accumulator.
@@ -79,9 +79,9 @@ impl Leaf<'_> {
                 None if same => self.memory(*v)?,
                 None => self.scratch(*param)?,
             };
-            accs.push(Home::One(place));
+            accs.push(StateMemory::Single(place));
         }
-        let first = self.turn_of(&accs, Atom::int(i64::from(op.start.is_none())))?;
+        let first = self.halves_of(&accs, Atom::int(i64::from(op.start.is_none())))?;
         match &op.start {
             Some(start) => {
                 let mut moves = Vec::new();
@@ -107,13 +107,13 @@ impl Leaf<'_> {
         pat: &[mono::Var],
         body: &mono::Body,
         op: &mono::Combine,
-        accs: &[Home],
-        turn: Turn,
+        accs: &[StateMemory],
+        halves: Halves,
     ) -> L<()> {
         let elems = self.body(body)?;
         let (acc_params, elem_params) = op.lambda.params.split_at(pat.len());
         for (param, home) in acc_params.iter().zip(accs) {
-            let from = home.from(turn);
+            let from = home.from(halves);
             let value = match self.plan.flat.vars[*param].ty.is_scalar() {
                 true => Bound::Scalar(self.load(&from, &[])?),
                 false => Bound::Array(from),
@@ -123,11 +123,11 @@ impl Leaf<'_> {
         for (param, e) in elem_params.iter().zip(elems) {
             self.env.insert(*param, e);
         }
-        self.make_in_turn(&op.lambda.body, accs.iter().map(Some), turn);
+        self.make_in_halves(&op.lambda.body, accs.iter().map(Some), halves);
         let next = self.body_of(&op.lambda.body, acc_params.iter().copied())?;
         let moves = next.into_iter().zip(acc_params).zip(accs);
         self.settle(
-            moves.map(|((from, param), home)| Move { like: *param, from, to: home.into(turn) }).collect(),
+            moves.map(|((from, param), home)| Move { like: *param, from, to: home.into(halves) }).collect(),
         )
     }
 
@@ -342,11 +342,11 @@ impl Leaf<'_> {
     ) -> L<()> {
         let accs = self.array_start(pat, axis, body, op, false)?;
         let params = op.lambda.params.clone();
-        let turn = Turn { from: Atom::int(0), into: Atom::int(0) };
+        let halves = Halves { from: Atom::int(0), into: Atom::int(0) };
         let store = |l: &mut Self, at: Atom| -> L<()> {
             for ((param, acc), to) in params.iter().zip(&accs).zip(outs) {
                 let dims = l.dims(*param)?;
-                l.copy(&dims, &acc.from(turn), &to.cell(&[at]))?;
+                l.copy(&dims, &acc.from(halves), &to.cell(&[at]))?;
             }
             Ok(())
         };
@@ -360,7 +360,7 @@ impl Leaf<'_> {
             if !inclusive {
                 store(l, i)?;
             }
-            l.array_step(pat, body, op, &accs, turn)?;
+            l.array_step(pat, body, op, &accs, halves)?;
             if inclusive { store(l, i) } else { Ok(()) }
         })?;
         if kind == mono::ScanKind::Full { store(self, n) } else { Ok(()) }

@@ -104,7 +104,7 @@ impl Plan {
 impl Plan {
     /// A map whose points are a group's each: a block's or a warp's, or a thread's where what they do has so few elements.
     pub fn seg_of_groups(&mut self, pat: &[mono::Var], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
-        let (outs, doubt) = self.alloc_results(pat, space.len(), &[], leaf, &[])?;
+        let (outs, deferred) = self.alloc_results(pat, space.len(), &[], leaf, &[])?;
         let binders: Vec<mono::Var> = space.iter().map(|a| a.var).collect();
         let along = group_points(&self.flat.vars, &binders, leaf).unwrap_or_default();
         let mut most = Atom::int(0);
@@ -140,7 +140,7 @@ impl Plan {
             }
         }
         self.bind_outs(pat, outs)?;
-        self.vouch(&doubt, space)
+        self.check_deferred(&deferred, space)
     }
 
     fn points_of_groups(

@@ -56,7 +56,7 @@ pub(crate) struct Strip {
     pub width: Atom,
 }
 
-/// A body under way, and what it owns ([`super::own`]).
+/// A body under way, and what it owns ([`super::in_place`]).
 #[derive(Default)]
 pub(crate) struct Scope {
     pub owned: FxHashSet<mono::Var>,

@@ -20,21 +20,24 @@
 //! | [`seg`], [`reduce`], [`scan`], [`filter`], [`scatter`] | parallel operators: maps, reductions, scans, filters, results of computed places |
 //! | [`columns`] | columns that are reduced a row of them at a time |
 //! | [`ragged`] | rows of sizes of their own, made where they belong |
-//! | [`once`] | ragged rows, whose lengths are read once |
+//! | [`one_pass`] | ragged rows whose lengths are read once: single-pass scans |
 //! | [`rows`] | rows that the blocks of a GPU reduce |
+//! | [`group`] | rows that the threads of a group do together |
+//! | [`grid`] | the tiles that the blocks of a grid work on |
 //! | [`threads`], [`blocked`] | the parallel operators again, for the threads of a GPU |
 //! | [`schedule`] | which loop runs in lanes, which is jammed, how large the tiles are |
 //! | [`operands`] | arrays that are transposed for those who read them across their rows |
 //! | [`merge`] | the order of an array |
-//! | [`sort`], [`select`] | the order of a row, or what is read of it |
+//! | [`sort`], [`digits`], [`select`] | the order of a row, or what is read of it |
 //! | [`copied`] | rows that points copy, to read them again and again |
-//! | [`strips`] | points that run in lanes though each has loops and arrays of its own |
+//! | [`outer_lanes`] | points that run in lanes though each has loops and arrays of its own: outer-loop vectorisation |
 //! | [`serial`], [`fold`], [`writes`], [`views`] | the serial body of a point: loops, temporaries, destinations |
 //! | [`fused`] | scans of scans, in one loop |
 //! | [`nest`] | an axis that was two, in two loops |
 //! | [`leaf`] | what it has meanwhile: operands and memory |
-//! | [`halves`] | states of a leaf's loops that are made anew, in two halves of memory |
-//! | [`own`] | arrays of a leaf that are changed where they are |
+//! | [`double_buffer`] | states of a leaf's loops that are made anew, in two halves of memory |
+//! | [`in_place`] | arrays of a leaf that are changed where they are |
+//! | [`deferred`] | memory of a size that a kernel has to check first |
 //! | [`build`] | kernels under construction: parameters on demand, blocks of statements |
 //!
 //! Sizes of tiles depend on sizes of the data alone, never on the number of threads, so that results are
@@ -46,20 +49,21 @@ mod build;
 mod channels;
 mod columns;
 mod copied;
+mod deferred;
 mod digits;
-mod doubtful;
+mod double_buffer;
 mod filter;
 mod fold;
 mod fused;
 mod grid;
 mod group;
-mod halves;
+mod in_place;
 mod leaf;
 mod merge;
 mod nest;
-mod once;
+mod one_pass;
 mod operands;
-mod own;
+mod outer_lanes;
 mod plan;
 mod ragged;
 mod reduce;
@@ -71,7 +75,6 @@ mod seg;
 mod select;
 mod serial;
 mod sort;
-mod strips;
 mod threads;
 mod views;
 mod writes;

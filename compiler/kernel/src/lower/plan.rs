@@ -396,8 +396,8 @@ impl Plan {
                 self.at_site(s.pat.first(), |p| p.grade_at(&s.pat, *axis, body, *gives, &at))?;
                 continue;
             }
-            match self.once(b, k) {
-                Some(once) => done.extend(self.read_once(&once)?),
+            match self.one_pass(b, k) {
+                Some(rows) => done.extend(self.one_pass_kernel(&rows)?),
                 None => self.stmt(s)?,
             }
         }

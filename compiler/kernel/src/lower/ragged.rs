@@ -35,7 +35,7 @@ impl Plan {
         leaf: &mono::Body,
     ) -> L<()> {
         let (maps, vectors) = pat.split_at(regular.min(pat.len()));
-        let (mut outs, doubt) = self.alloc_results(maps, 1, &[], leaf, &[])?;
+        let (mut outs, deferred) = self.alloc_results(maps, 1, &[], leaf, &[])?;
         for v in vectors {
             outs.push(self.alloc_for(*v)?);
         }
@@ -78,7 +78,7 @@ impl Plan {
             })
         })?;
         self.bind_outs(pat, outs)?;
-        self.vouch(&doubt, &[axis])
+        self.check_deferred(&deferred, &[axis])
     }
 }
 

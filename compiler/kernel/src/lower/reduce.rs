@@ -168,11 +168,11 @@ impl Plan {
         if shape.lanes {
             return Ok(None);
         }
-        let beside = self.beside(leaf, axis.var, &FxHashMap::default())?;
-        Ok(beside.filter(|b| b.arrays && b.cond.is_none()).map(|b| b.width))
+        let outer = self.outer_lanes(leaf, axis.var, &FxHashMap::default())?;
+        Ok(outer.filter(|b| b.arrays && b.cond.is_none()).map(|b| b.width))
     }
 
-    /// The partial results of items that are made in lanes, each with arrays of its own ([`super::strips`]): those of a tile
+    /// The partial results of items that are made in lanes, each with arrays of its own ([`super::outer_lanes`]): those of a tile
     /// go to memory of as many items, which is reduced then.
     fn partial_strips(
         &mut self,

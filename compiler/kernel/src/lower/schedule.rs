@@ -6,7 +6,7 @@
 //!   whose bounds do not depend on the lane, and most of its reads are contiguous along that axis (column
 //!   sums, transposed products, every elementwise map);
 //! - else a reduction inside the leaf does, when it is contiguous along its own axis (row sums);
-//! - rows that wait for themselves, as scans do, run side by side in lanes, with arrays of their own ([`super::strips`]);
+//! - rows that wait for themselves, as scans do, run side by side in lanes, with arrays of their own ([`super::outer_lanes`]);
 //! - the axis outside the lanes is **jammed** when the loop inside reads something that does not depend
 //!   on it (a matrix product: a row of the right matrix serves several rows of the left).
 //!
@@ -16,7 +16,7 @@
 //! The numbers that this is decided by are those of a [`crate::schedule::Schedule`].
 
 use super::build::Emit;
-use crate::ir::{is_polynomial, neutral};
+use crate::ir::{is_transcendental, neutral};
 use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
@@ -84,8 +84,9 @@ pub(crate) struct Reads {
 pub(crate) struct Shape {
     /// Straight-line, with counted loops: what may run in lanes of the variable.
     pub lanes: bool,
-    /// The same of a body that makes arrays: what may run in lanes if each of them has memory of its own.
-    pub alike: bool,
+    /// The same of a body that makes arrays: its control flow is uniform, or may be masked, so it may run in lanes if each
+    /// of them has memory of its own.
+    pub uniform: bool,
     /// There is a loop inside.
     pub loops: bool,
     /// … of which each iteration waits for the one before.
@@ -126,7 +127,7 @@ pub(crate) fn shape(body: &Body, var: Var, interleaved: i64, tys: &dyn Fn(Var) -
         own: FxHashSet::default(),
         shape: Shape {
             lanes: true,
-            alike: true,
+            uniform: true,
             loops: false,
             waits: false,
             branches: false,
@@ -174,7 +175,7 @@ impl Scan<'_> {
         // An array that a leaf makes has memory of its own: not one per lane.
         if !ty.is_scalar() && !self.stored.contains(&v) {
             self.shape.lanes = false;
-            self.shape.alike &= !ty.dims.iter().any(|d| self.varies(*d));
+            self.shape.uniform &= !ty.dims.iter().any(|d| self.varies(*d));
             self.own.insert(v);
         }
     }
@@ -182,7 +183,7 @@ impl Scan<'_> {
     /// What lanes cannot do together, with or without memory of their own.
     fn refuse(&mut self) {
         self.shape.lanes = false;
-        self.shape.alike = false;
+        self.shape.uniform = false;
     }
 
     fn size(&mut self, axis: &Axis) {
@@ -239,7 +240,7 @@ impl Scan<'_> {
                 varies |= own;
             }
             Exp::Op(op, args) => {
-                self.shape.functions += u32::from(varies && is_polynomial(*op));
+                self.shape.functions += u32::from(varies && is_transcendental(*op));
                 // Vectors of these have no instruction worth the name.
                 let power = *op == ScalarOp::Expt && args.get(1).is_some_and(|n| self.is_power_of_lanes(*n));
                 self.shape.functions += u32::from(varies && power);
@@ -250,7 +251,7 @@ impl Scan<'_> {
                 let shifts = |a: &Atom| a.as_int().is_some_and(|n| n > 0 && n.count_ones() == 1);
                 let divides = matches!(op, ScalarOp::Quotient | ScalarOp::Modulo);
                 if varies && divides && !args.get(1).is_some_and(shifts) {
-                    self.shape.alike = false;
+                    self.shape.uniform = false;
                 }
                 let shifted = match (op, args.as_slice()) {
                     (ScalarOp::Add, [a, b]) => {
@@ -317,7 +318,7 @@ impl Scan<'_> {
                 let masked =
                     |arrays| can_predicate(cond, self.tys, arrays) && can_predicate(body, self.tys, arrays);
                 self.shape.lanes &= masked(false);
-                self.shape.alike &= masked(true);
+                self.shape.uniform &= masked(true);
                 self.varying.extend(state.iter().map(|(v, _)| *v));
                 varies = true;
                 self.body(cond, true);
@@ -413,7 +414,7 @@ impl Scan<'_> {
     }
 
     /// Whether an operator compares an index that grows with what all lanes share, or joins such comparisons; see
-    /// [`crate::agree`].
+    /// [`crate::uniformity`].
     fn is_about_edges(&self, op: ScalarOp, args: &[Atom]) -> bool {
         use ScalarOp::{And, Ge, Gt, Le, Lt, Not, Or};
         match (op, args) {

@@ -1,13 +1,12 @@
-//! Parallel operators become kernels.
+//! Operators over spaces become kernels.
 //!
 //! | operator | kernels |
 //! | --- | --- |
 //! | `seg-map` | one: a grid of tiles of the first and the last axis of the space |
 //! | `seg-red` | the partial results of tiles of the axis; a map of serial reductions over those |
 //! | `seg-scan` | one, in which blocks hand on what the tiles before combine to, or load it where it is known |
-//! | `filter` | each tile moves what it keeps to the front of its part of a staging buffer, for one part of the filter after the other; a scan of the numbers kept; for each part a map over the result that finds its tile by binary search |
-//! | `scatter` | the destination, or a copy if that is read later; the writes in order, in one block |
-//! | `grade` | the keys; a sort by the runtime |
+//!
+//! The other operators have files of their own: [`super::filter`], [`super::scatter`], [`super::merge`].
 //!
 //! Partial results are combined in the order of their tiles, and tiles depend on sizes alone: the result
 //! is the same for any number of threads.
@@ -112,10 +111,10 @@ impl Plan {
             Some((leaf, homes)) => (leaf, homes.as_slice()),
             None => (leaf, [].as_slice()),
         };
-        let (outs, doubt) = self.alloc_results(pat, space.len(), orders, leaf, homes)?;
+        let (outs, deferred) = self.alloc_results(pat, space.len(), orders, leaf, homes)?;
         fill(self, &outs, leaf)?;
         self.bind_outs(pat, outs)?;
-        self.vouch(&doubt, space)
+        self.check_deferred(&deferred, space)
     }
 
     /// What a kernel has made; a scalar is read by the host.
@@ -155,7 +154,7 @@ impl Plan {
             return self.fill_if(name, outs, space, leaf, Some(blocks), (Points::Columns, lanes));
         }
         if let Some(copied) = self.copied(space, leaf)
-            && let Some(b) = self.copied_beside(&copied, last.var)?
+            && let Some(b) = self.copied_outer_lanes(&copied, last.var)?
         {
             let strips = Points::Strips { width: b.width };
             return self.either(
@@ -219,7 +218,7 @@ impl Plan {
             return self.fill_with(name, outs, space, leaf, Points::Transposed);
         }
         let Some(n) = inner else {
-            return self.fill_beside(name, outs, space, leaf);
+            return self.fill_in_outer_lanes(name, outs, space, leaf);
         };
         let Some(transposed) = self.transposed(space, leaf) else {
             return self.fill_along(name, outs, space, leaf, n);
@@ -243,9 +242,15 @@ impl Plan {
     }
 
     /// Points with loops or arrays of their own: side by side where that pays.
-    fn fill_beside(&mut self, name: &str, outs: &[Place], space: &[mono::Axis], leaf: &mono::Body) -> L<()> {
+    fn fill_in_outer_lanes(
+        &mut self,
+        name: &str,
+        outs: &[Place],
+        space: &[mono::Axis],
+        leaf: &mono::Body,
+    ) -> L<()> {
         let Some((last, outer)) = space.split_last() else { return wrong("no axis") };
-        let Some(b) = self.beside(leaf, last.var, &FxHashMap::default())? else {
+        let Some(b) = self.outer_lanes(leaf, last.var, &FxHashMap::default())? else {
             return self.fill_with(name, outs, space, leaf, Points::Serial);
         };
         if !b.arrays {

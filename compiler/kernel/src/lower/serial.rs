@@ -3,10 +3,10 @@
 //! Scalars become `let`s, reductions loops with carried values; what a map inside gives is stored element by element.
 
 use super::build::{Emit, upto};
-use super::halves::{Home, Turn};
+use super::double_buffer::{Halves, StateMemory};
+use super::in_place::Move;
 use super::leaf::{Inner, Leaf};
-use super::own::Move;
-use super::strips::Beside;
+use super::outer_lanes::OuterLanes;
 use super::{Bound, L, Place, schedule, wrong};
 use crate::ir::*;
 use crate::schedule::Field;
@@ -288,7 +288,7 @@ impl Leaf<'_> {
         pat: &[mono::Var],
         state: &[(mono::Var, mono::Atom)],
         inside: &[&mono::Body],
-        halves: Option<&mono::Body>,
+        double: Option<&mono::Body>,
     ) -> L<State> {
         let mut s = State { carried: Vec::new(), homes: Vec::new() };
         let mut starts = Vec::new();
@@ -302,20 +302,20 @@ impl Leaf<'_> {
                 s.homes.push(None);
             } else {
                 let Bound::Array(from) = from else { return wrong("a scalar as an array state") };
-                let two = match halves {
-                    Some(body) => self.two_halves(*v, *param, body, k)?,
+                let two = match double {
+                    Some(body) => self.double_buffer(*v, *param, body, k)?,
                     None => None,
                 };
                 let home = match (two, init.as_var()) {
-                    (Some(two), _) => Home::Two(two),
+                    (Some(two), _) => StateMemory::Double(two),
                     (None, Some(v0)) => match self.take(v0, *v, inside) {
-                        Some(taken) => Home::One(taken),
-                        None => Home::One(self.memory(*v)?),
+                        Some(taken) => StateMemory::Single(taken),
+                        None => StateMemory::Single(self.memory(*v)?),
                     },
-                    (None, None) => Home::One(self.memory(*v)?),
+                    (None, None) => StateMemory::Single(self.memory(*v)?),
                 };
-                let turn = Turn { from: Atom::int(0), into: Atom::int(1) };
-                let first = home.from(turn);
+                let halves = Halves { from: Atom::int(0), into: Atom::int(1) };
+                let first = home.from(halves);
                 starts.push(Move { like: *v, from: Bound::Array(from), to: first.clone() });
                 self.env.insert(*param, Bound::Array(first));
                 s.homes.push(Some(home));
@@ -332,21 +332,21 @@ impl Leaf<'_> {
         state: &[(mono::Var, mono::Atom)],
         s: &State,
         body: &mono::Body,
-        turn: Turn,
+        halves: Halves,
     ) -> L<Vec<Atom>> {
         for ((param, _), home) in state.iter().zip(&s.homes) {
             if let Some(home) = home {
-                self.env.insert(*param, Bound::Array(home.from(turn)));
+                self.env.insert(*param, Bound::Array(home.from(halves)));
             }
         }
-        self.make_in_turn(body, s.homes.iter().map(Option::as_ref), turn);
+        self.make_in_halves(body, s.homes.iter().map(Option::as_ref), halves);
         let results = self.body_of(body, state.iter().map(|(param, _)| *param))?;
         let (mut next, mut moves) = (Vec::new(), Vec::new());
         for ((r, v), home) in results.into_iter().zip(pat).zip(&s.homes) {
             match (r, home) {
                 (Bound::Scalar(a), None) => next.push(a),
                 (from @ Bound::Array(_), Some(home)) => {
-                    moves.push(Move { like: *v, from, to: home.into(turn) });
+                    moves.push(Move { like: *v, from, to: home.into(halves) });
                 }
                 _ => return wrong("a state of another kind"),
             }
@@ -355,12 +355,12 @@ impl Leaf<'_> {
         Ok(next)
     }
 
-    fn bind_state(&mut self, pat: &[mono::Var], s: &State, turn: Turn) -> L<()> {
+    fn bind_state(&mut self, pat: &[mono::Var], s: &State, halves: Halves) -> L<()> {
         let mut carried = s.carried.iter();
         for (v, home) in pat.iter().zip(&s.homes) {
             match home {
                 Some(home) => {
-                    let last = self.brought_home(*v, home, turn)?;
+                    let last = self.last_of_state(*v, home, halves)?;
                     self.env.insert(*v, Bound::Array(last));
                 }
                 None => {
@@ -385,12 +385,12 @@ impl Leaf<'_> {
         let var = self.scalar_like(axis.var);
         self.set(axis.var, Atom::Var(var));
         self.blocks.open();
-        let turn = self.turn_of(s.homes.iter().flatten(), Atom::Var(var))?;
-        let next = self.next_state(pat, state, &s, body, turn)?;
+        let halves = self.halves_of(s.homes.iter().flatten(), Atom::Var(var))?;
+        let next = self.next_state(pat, state, &s, body, halves)?;
         let body = self.blocks.close();
         let carried = s.carried.clone();
         self.emit(StmtKind::For { how: How::Seq, var, range: upto(to), carried, body, next });
-        let last = self.turn_of(s.homes.iter().flatten(), to)?;
+        let last = self.halves_of(s.homes.iter().flatten(), to)?;
         self.bind_state(pat, &s, last)
     }
 
@@ -403,17 +403,17 @@ impl Leaf<'_> {
     ) -> L<()> {
         let s = self.loop_state(pat, state, &[cond, body], None)?;
         // Each state has one place: nobody counts the rounds.
-        let turn = Turn { from: Atom::int(0), into: Atom::int(0) };
+        let halves = Halves { from: Atom::int(0), into: Atom::int(0) };
         self.blocks.open();
         let tests = self.scalars(cond)?;
         let Some(test) = tests.first().copied() else { return wrong("a loop without a condition") };
         let cond = self.blocks.close();
         self.blocks.open();
-        let next = self.next_state(pat, state, &s, body, turn)?;
+        let next = self.next_state(pat, state, &s, body, halves)?;
         let body = self.blocks.close();
         let carried = s.carried.clone();
         self.emit(StmtKind::While { carried, cond, test, body, next });
-        self.bind_state(pat, &s, turn)
+        self.bind_state(pat, &s, halves)
     }
 
     fn map(&mut self, pat: &[mono::Var], axes: &[mono::Axis], body: &mono::Body) -> L<()> {
@@ -455,11 +455,11 @@ impl Leaf<'_> {
         {
             if let Some(w) = self.lanes_of_map(body, axis.var) {
                 how = How::Lanes(w);
-            } else if let Some(b) = self.plan.beside(body, axis.var, &self.sizes)? {
+            } else if let Some(b) = self.plan.outer_lanes(body, axis.var, &self.sizes)? {
                 match b {
                     // Long rows are better off in lanes themselves.
-                    Beside { short: true, cond: Some(_), .. } => {}
-                    Beside { arrays: false, cond: None, width, .. } => how = How::Lanes(width),
+                    OuterLanes { short: true, cond: Some(_), .. } => {}
+                    OuterLanes { arrays: false, cond: None, width, .. } => how = How::Lanes(width),
                     b => return self.map_in_strips(*axis, b, body, to, at),
                 }
             }
@@ -484,21 +484,21 @@ impl Leaf<'_> {
     fn map_in_strips(
         &mut self,
         axis: mono::Axis,
-        beside: Beside,
+        outer: OuterLanes,
         body: &mono::Body,
         to: &[Place],
         at: &mut Vec<Atom>,
     ) -> L<()> {
         let n = self.atom(axis.size)?;
         let name = self.plan.flat.vars[axis.var].name.clone();
-        let all = Atom::int(i64::from(beside.width));
-        let width = match beside.cond {
+        let all = Atom::int(i64::from(outer.width));
+        let width = match outer.cond {
             Some(c) => self.plan.op(ScalarOp::Select, &[c, all, Atom::int(1)])?,
             None => all,
         };
         let size = self.outer(width);
         let count = self.tiles(n, size)?;
-        self.in_strips(name.as_str(), upto(count), (beside.width, width, n), &mut |l, i| {
+        self.in_strips(name.as_str(), upto(count), (outer.width, width, n), &mut |l, i| {
             l.set(axis.var, i);
             at.push(i);
             let done = l.map_loops(&[], body, to, at);
@@ -512,7 +512,7 @@ impl Leaf<'_> {
 struct State {
     carried: Vec<Carried>,
     /// Where arrays live.
-    homes: Vec<Option<Home>>,
+    homes: Vec<Option<StateMemory>>,
 }
 
 /// The indices of element number `k` in row-major order.

@@ -1,8 +1,8 @@
 //! Writes to computed places inside a leaf: `scatter` and `filter`, one iteration after the other.
 
 use super::build::{Emit, upto};
+use super::in_place::Move;
 use super::leaf::Leaf;
-use super::own::Move;
 use super::scatter::Scatter;
 use super::schedule::few_elements;
 use super::{Bound, L, Place, wrong};

@@ -1,5 +1,5 @@
 //! Loops in lanes and scans: what they carry is reduced or scanned, and all lanes take the same way, or nearly always
-//! ([`crate::agree`]) in a loop that carries nothing, or may take different ones, and leave loops one by one
+//! ([`crate::uniformity`]) in a loop that carries nothing, or may take different ones, and leave loops one by one
 //! ([`crate::predicate`]).
 //!
 //! Each lane has a carried value of its own, of which the last ones are combined at the end. So nobody
@@ -62,7 +62,7 @@ impl<'p> Verifier<'p> {
         }
         // Lanes that disagree run one by one, which what is carried in lanes cannot.
         let branches = match carried {
-            [] => crate::agree::agree(self.p, var, carried, body).branches,
+            [] => crate::uniformity::uniformity(self.p, var, carried, body).branches,
             _ => FxHashSet::default(),
         };
         self.invariant(body, &varying, &branches)

@@ -90,8 +90,6 @@ rules! {
     Indices,
     /// An index variable and the parts of a range are `int`s.
     Range,
-    /// The range of a loop that is written out is constant.
-    Unroll,
     /// A carried value has one type as parameter, result, first value and next value.
     Carried,
     /// What an `if` or `while` tests is a `bool`.

@@ -66,7 +66,7 @@ impl<'p> Verifier<'p> {
                 match how {
                     How::Lanes(_) => self.lanes(*var, carried, body, next)?,
                     How::Scan(_) => self.scan(*var, carried, body, next)?,
-                    How::Seq | How::Unroll | How::Jam(_) => {}
+                    How::Seq | How::Jam(_) => {}
                 }
                 self.results(carried)
             }
@@ -345,18 +345,13 @@ impl<'p> Verifier<'p> {
     // ---- loops ----
 
     fn loop_form(&self, how: How, range: &Range, carried: &[Carried]) -> Result {
-        let parts = range.atoms();
-        for a in &parts {
-            self.of_type(*a, BaseTy::I64, Rule::Range)?;
+        for a in range.atoms() {
+            self.of_type(a, BaseTy::I64, Rule::Range)?;
         }
         let in_sequence = self.kernel.is_some() || !how.is_parallel();
         self.ensure(in_sequence, Rule::PlanLoop, || "a parallel loop outside of a kernel".to_owned())?;
         match how {
             How::Seq => Ok(()),
-            How::Unroll => {
-                let constant = parts.iter().all(|a| a.as_int().is_some());
-                self.ensure(constant, Rule::Unroll, || "the range is not constant".to_owned())
-            }
             How::Lanes(w) | How::Scan(w) => self.ensure(w > 0, Rule::Width, || "no lanes".to_owned()),
             How::Jam(k) => {
                 self.ensure(k > 0, Rule::Width, || "no iterations".to_owned())?;

@@ -134,13 +134,13 @@ pub const KERNELS: &[(&str, &str)] = &[
              (let (%q float) (op + %s %y) p0) (next %q) p0)
            (store %ys (%i) %r p0) (next) p0)",
     ),
-    // Private memory, of each lane or each block; a loop written out.
+    // Private memory, of each lane or each block.
     (
         "(%b %nb)",
         "(alloc (%two private float 2 2) p0)
          (for (jam 2) %i (tile %b 64 %n) ()
            (alloc (%one private int 4) p0)
-           (for unroll %k (upto 0 4) () (let (%u int) (op % %k 3) p0) (store %one (%k) %u p0) (next) p0)
+           (for seq %k (upto 0 4) () (let (%u int) (op % %k 3) p0) (store %one (%k) %u p0) (next) p0)
            (let (%v int) (load %one 2) p0) (let (%x float) (cast float %v) p0) (store %ys (%i) %x p0)
            (next) p0)
          (store %two (0 1) 1.5 p0) (let (%z float) (load %two 1 0) p0)",

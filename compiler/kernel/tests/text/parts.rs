@@ -81,5 +81,5 @@ fn what_is_written_several_times_weighs_as_often() {
         let p = parse(&program("", &kernels, "(launch k0 () p0) (launch k1 () p0) (give)"));
         parts(&p).in_group(0).len() - 1
     };
-    assert_eq!((loops("seq"), loops("unroll"), loops("(lanes 8)"), loops("(jam 2)")), (1, 2, 2, 1));
+    assert_eq!((loops("seq"), loops("(lanes 8)"), loops("(jam 2)")), (1, 2, 1));
 }

@@ -60,8 +60,6 @@ const KERNELS: &[(Rule, &str)] = &[
     (Rule::Range, "(for seq %i (upto 0 1.0) () (next) p0)"),
     (Rule::Range, "(for seq %i (tile %b %xs 1) () (next) p0)"),
     (Rule::Range, "(for seq (%i u8) (upto 0 1) () (next) p0)"),
-    (Rule::Unroll, "(for unroll %i (upto 0 %n) () (next) p0)"),
-    (Rule::Unroll, "(for unroll %i (tile %b 4 8) () (next) p0)"),
     (Rule::Carried, "(for seq %i (upto 0 1) (((%s float) (%r float) 0)) (next %s) p0)"),
     (Rule::Carried, "(for seq %i (upto 0 1) (((%s int) (%r float) 0)) (next %s) p0)"),
     (Rule::Carried, "(for seq %i (upto 0 1) (((%s int) (%r int) 0)) (next 1.0) p0)"),

@@ -22,11 +22,12 @@
 //! | [`emit`] | statements, folding, sizes, checks |
 //! | [`join`] | values through maps, branches and loops |
 //! | [`opaque`] | shapes whose number of axes is known only when the program runs |
+//! | [`ragged`] | arrays of boxes: the elements of all of them, and where those of each begin |
 //! | [`array`] | cells, arrangements and collections of values |
 //! | [`expr`] | the expressions |
 //! | [`apply`] | functions and scalar operators |
 //! | [`function`] | functions that are data |
-//! | [`prims`] | the array primitives |
+//! | [`prim`], [`prims`] | the table of the array primitives, and they |
 //! | [`entry`] | parameters and results of the program |
 //!
 //! Every statement has the place it comes from, with the calls that were inlined as its callers: a stop

@@ -10,10 +10,11 @@
 //! | [`interchange`] | reductions, scans and loops of scalars in the place of those of arrays |
 //! | [`unroll`] | scalars in the place of small arrays inside iterations |
 //! | [`grow`] | no array that is longer, or shorter, in each round of a loop |
+//! | [`rows`] | no vector of all rows of a join that only one iteration reads, row by row |
 //! | [`fuse`] | no array that need not be: what a map makes is computed where it is read |
 //! | [`kept`] | no array of what a filter keeps where it is only reduced |
-//! | [`rows`] | no vector of all rows of a join that only one iteration reads, row by row |
 //! | [`siblings`] | one iteration where neighbours had the same axes |
+//! | [`scanned`] | no array of a serial scan's values that only reductions and scans read |
 //! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
 //! | [`choose`] | selections in the place of branches where elements run side by side; once, after the rounds of the others |
 //! | [`stage`] | nothing that a scatter reads while it writes, where that would be copied for it; once, too |

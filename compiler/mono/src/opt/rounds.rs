@@ -46,7 +46,7 @@ impl Rounds {
     /// Runs the pass at a place in [`PASSES`].
     pub fn run(&self, k: usize, p: &mut Program) {
         match PASSES[k].info {
-            info if info == super::segment::PASS => super::segment::segment_but(p, self.rows),
+            info if info == super::segment::PASS => super::segment::segment_for(p, self.rows),
             info if info == super::stage::PASS => super::stage::stage_for(p, self.rows),
             _ => (PASSES[k].run)(p),
         }

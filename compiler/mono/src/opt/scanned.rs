@@ -29,7 +29,7 @@ use super::fuse::tidy;
 use crate::ir::*;
 use crate::walk::Copier;
 use remc_base::Prov;
-use remc_base::ops::{ScalarOp, is_polynomial};
+use remc_base::ops::{ScalarOp, is_transcendental};
 use remc_base::pass::PassInfo;
 use rustc_hash::FxHashSet;
 
@@ -255,7 +255,7 @@ fn follower(p: &Program, scan: &Scan<'_>, axis: Axis, elements: &Body) -> Option
         }
         if on_values {
             let plain = match &s.exp {
-                Exp::Op(op, _) => !is_polynomial(*op),
+                Exp::Op(op, _) => !is_transcendental(*op),
                 Exp::Cast(..) | Exp::Atom(_) | Exp::Index { .. } => true,
                 _ => false,
             };

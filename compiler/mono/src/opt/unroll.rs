@@ -29,7 +29,7 @@ use super::fuse::tidy;
 use crate::ir::*;
 use crate::sorted;
 use crate::walk::Copier;
-use remc_base::ops::is_polynomial;
+use remc_base::ops::is_transcendental;
 use remc_base::pass::PassInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -314,7 +314,7 @@ fn computes_functions(e: &Exp) -> bool {
     let bodies = e.bodies();
     let mut stmts = bodies.iter().flat_map(|b| &b.stmts);
     bodies.iter().all(|b| b.stmts.iter().all(|s| s.exp.bodies().is_empty()))
-        && stmts.any(|s| matches!(s.exp, Exp::Op(op, _) if is_polynomial(op)))
+        && stmts.any(|s| matches!(s.exp, Exp::Op(op, _) if is_transcendental(op)))
 }
 
 /// How many statements come of one if all is unrolled that may be.

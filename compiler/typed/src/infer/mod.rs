@@ -1,6 +1,6 @@
 //! The bidirectional inference engine: Ast → Typed.
 //!
-//! `inference.md` of the design in one page. [`Checker::infer`] gives an expression's elaborated term
+//! `book/src/inference.md` in one page. [`Checker::infer`] gives an expression's elaborated term
 //! and, where the checker knows it, its value as a dim or shape. Existentials and their equations are
 //! the [`solver`]'s. [`apply`] is the heart: an application instantiates its operator, splits each
 //! argument's shape into frame and cell, and joins the frames. [`open`] lets scalar boxes and run-time

@@ -201,7 +201,6 @@ fn kind(p: &Program, s: &Stmt) -> Option<String> {
         StmtKind::For { how, range, carried, .. } => {
             let how = match how {
                 How::Seq => "seq",
-                How::Unroll => "unroll",
                 How::Lanes(_) => "lanes",
                 How::Scan(_) => "scan",
                 How::Jam(_) => "jam",

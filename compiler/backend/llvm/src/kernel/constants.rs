@@ -36,7 +36,7 @@ impl Fun<'_, '_> {
     /// The buffer and the number of the element, if the statement stores a constant at a constant index.
     fn constant_store(&self, s: &Stmt) -> Option<(Var, i64)> {
         let StmtKind::Store { buffer, at, value: Atom::Const(_) } = &s.kind else { return None };
-        if self.own.contains(buffer) {
+        if self.private.contains(buffer) {
             return None;
         }
         let dims = &self.buffer_ty(*buffer)?.dims;

@@ -14,7 +14,7 @@ pub(super) struct Loop<'l, 'ctx> {
     pub to: IntValue<'ctx>,
     /// Whether each run of the loop has its own number of iterations, as each ragged row has its size.
     pub ragged: bool,
-    /// Whether it asks for what comes after it ([`super::ahead`]).
+    /// Whether it asks for what comes after it ([`super::prefetch`]).
     pub asks: bool,
     pub carried: &'l [Carried],
     pub body: &'l [Stmt],

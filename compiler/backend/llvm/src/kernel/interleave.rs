@@ -56,7 +56,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// or the rows of the lanes are not consecutive.
     pub fn interleaved(&self, block: &[Stmt]) -> Result<usize, EmitError> {
         let Some(Stmt { kind: StmtKind::Store { buffer, at, .. }, .. }) = block.first() else { return Ok(0) };
-        if self.lanes.is_none() || self.mask.is_some() || self.own.contains(buffer) {
+        if self.lanes.is_none() || self.mask.is_some() || self.private.contains(buffer) {
             return Ok(0);
         }
         let Some(ty) = self.buffer_ty(*buffer) else { return Ok(0) };

@@ -95,7 +95,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let native = self.native(l.carried, l.body);
         if self.jam > 1
             || self.mask.is_some()
-            || self.beside.is_some()
+            || self.outer_lanes.is_some()
             || l.carried.is_empty()
             || lanes < native
         {

@@ -2,15 +2,14 @@
 //!
 //! | how | code |
 //! | --- | --- |
-//! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`); inside of lanes several at once (`super::jam`) |
-//! | `unroll` | the iterations written out |
+//! | `seq` | one iteration after the other; in lanes what keeps some of its items (`super::keep`); inside of lanes several at once (`super::jam`), or a few written out |
 //! | `lanes w` | a loop of `w` lanes, whose last vector overlaps the one before (`super::overlap`); or loops of fewer lanes for what is left, and at last one by one, or masked (`super::tail`) |
 //! | `scan w` | a loop of `w` lanes, whose prefixes `super::scan` makes; then one by one |
 //! | `jam k` | a loop of `k` iterations at once, which share the loops inside; then one by one (`super::jam`) |
 //!
 //! All loops of a `lanes`, `scan` or `jam` loop are the same body emitted again, on other pieces
 //! (`super::pieces`). Where the body cannot run that way (`super::vary` says), the loop is a `seq`; and one whose iterations are
-//! short rows runs several of them at once (`super::beside`).
+//! short rows runs several of them at once (`super::outer_lanes`).
 //!
 //! A value carried by a `lanes` loop is accumulated in vectors that start from the operator's neutral
 //! element. A narrower loop takes over the halves of the wider one's accumulator, combined; at the end the
@@ -34,9 +33,6 @@ use remc_kernel::schedule::Field;
 use remc_kernel::{keep, rows, scan};
 use rustc_hash::FxHashSet;
 
-/// The most iterations that are written out.
-const MOST_UNROLLED: i64 = 64;
-
 /// A body, given the index and what the loop carries; it gives the next values.
 type Body<'f, 'a, 'ctx> = &'f mut dyn FnMut(
     &mut Fun<'a, 'ctx>,
@@ -54,8 +50,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         body: &[Stmt],
         next: &[Atom],
     ) -> Result<(), EmitError> {
-        if self.beside.is_some() {
-            return self.for_beside((how, var, range), carried, body, next);
+        if self.outer_lanes.is_some() {
+            return self.for_in_rows((var, range), carried, body, next);
         }
         if self.lanes.is_some() && range.atoms().into_iter().any(|a| self.varies(a)) {
             return self.for_apart((var, range), carried, body, next);
@@ -64,11 +60,6 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         let ragged = self.is_ragged(range);
         let l = Loop { var, from, to, ragged, asks: ragged, carried, body, next };
         match how {
-            How::Unroll => {
-                if let Some(range) = written_out(how, from, to) {
-                    return self.unrolled(var, range, carried, body, next);
-                }
-            }
             How::Seq if self.lanes.is_none() && self.jam == 1 => {
                 let rows = self.kernel.map(|k| k.rows.as_slice()).unwrap_or_default();
                 if let Some(parts) = keep::keep(carried, body, next, rows)
@@ -98,9 +89,12 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
                 let params = carried.iter().map(|c| c.param);
                 let sums = self.sums(carried).filter(|s| Self::scannable(s));
                 let phases = scan::phases(carried, body, next).ok();
-                let agree = self.agree_on(&l);
-                let known =
-                    Known { branches: Some(&agree.branches), predicate: self.jam == 1, ..Known::default() };
+                let uniformity = self.uniformity_of(&l);
+                let known = Known {
+                    branches: Some(&uniformity.branches),
+                    predicate: self.jam == 1,
+                    ..Known::default()
+                };
                 if let (Some(set), Some(sums), Some(phases)) =
                     (vary::varying(var, params, body, &known), sums, phases)
                 {
@@ -117,8 +111,8 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             }
             _ => {}
         }
-        if let Some(beside) = self.can_beside(&l) {
-            return self.rows_beside(&l, beside);
+        if let Some(known) = self.can_be_outer_lanes(&l) {
+            return self.rows_in_lanes(&l, known);
         }
         let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
         let init = self.carry(carried, &inits)?;
@@ -133,7 +127,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     /// The iterations of a short loop that changes arrays of the lanes' own, where there are registers for these: written out,
     /// their elements are numbers.
     fn short(&self, l: &Loop<'_, 'ctx>) -> Option<std::ops::Range<i64>> {
-        let range = written_out(How::Unroll, l.from, l.to)?;
+        let range = l.from.get_sign_extended_constant()?..l.to.get_sign_extended_constant()?;
         let n = range.end.saturating_sub(range.start);
         let all = n.saturating_mul(weight(l.body));
         let few = n <= self.schedule[Field::OwnTrips] && all <= self.schedule[Field::OwnStatements];
@@ -286,9 +280,12 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             return None;
         }
         let params = l.carried.iter().flat_map(|c| [c.param, c.result]);
-        let agree = self.agree_on(l);
-        let known =
-            Known { branches: Some(&agree.branches), own: vary::private(l.body), predicate: self.jam == 1 };
+        let uniformity = self.uniformity_of(l);
+        let known = Known {
+            branches: Some(&uniformity.branches),
+            private: vary::private(l.body),
+            predicate: self.jam == 1,
+        };
         Some((vary::varying(l.var, params, l.body, &known)?, self.sums(l.carried)?))
     }
 
@@ -331,7 +328,7 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         sums: &Sums,
     ) -> Result<Values<'ctx>, EmitError> {
         let Loop { from, carried, body, next, .. } = *l;
-        let agree = self.agree_on(l);
+        let uniformity = self.uniformity_of(l);
         let mut acc: Values<'ctx> = sums
             .iter()
             .zip(carried)
@@ -343,16 +340,16 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
         for (k, (w, end)) in widths.iter().zip(ends).enumerate() {
             let steps = |f: &mut Self| {
                 f.lanes = Some(*w);
-                f.ahead = l.asks;
+                f.prefetches = l.asks;
                 let all = f.counted(start, *end, *w, acc.clone(), &mut |f, i, params| {
                     f.bind_carried(f.params(carried).into_iter(), params);
-                    f.agreeing(l, &agree, (i, *w), &mut |f| {
+                    f.where_uniform(l, &uniformity, (i, *w), &mut |f| {
                         f.block(body)?;
                         f.carry(carried, next)
                     })
                 })?;
                 f.lanes = None;
-                f.ahead = false;
+                f.prefetches = false;
                 Ok::<_, EmitError>(all)
             };
             acc = match widths.get(k + 1) {
@@ -573,12 +570,6 @@ fn weight(block: &[Stmt]) -> i64 {
         once.saturating_mul(trips)
     };
     block.iter().map(of).fold(0, i64::saturating_add)
-}
-
-/// The iterations of a loop that are written out.
-pub(super) fn written_out(how: How, from: IntValue<'_>, to: IntValue<'_>) -> Option<std::ops::Range<i64>> {
-    let (a, b) = (from.get_sign_extended_constant()?, to.get_sign_extended_constant()?);
-    (how == How::Unroll && b.saturating_sub(a) <= MOST_UNROLLED).then_some(a..b)
 }
 
 /// The most values that a loop inside carries.

@@ -12,7 +12,7 @@
 //! | contiguous in jammed iterations, strided in the lanes | of blocks, transposed (`super::transpose`) |
 //! | anything else | of each lane's element (LLVM's gathers are measured to be no faster) |
 //!
-//! Private memory that a body in lanes makes is each lane's own (`super::own`).
+//! Private memory that a body in lanes makes is each lane's own (`super::private`).
 //!
 //! A kernel's buffers do not overlap where one of them is written (the race checker proves it); LLVM is
 //! told so by an alias scope for each.
@@ -83,12 +83,12 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn load(&mut self, buffer: Var, at: &[Atom]) -> Result<Pieces<'ctx>, EmitError> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at) = (at, self.indices(at)?);
-        let ahead = self.ahead && self.order.follows(atoms);
-        if self.own.contains(&buffer) {
-            return self.load_own(buffer, &at);
+        let prefetches = self.prefetches && self.origins.follows(atoms);
+        if self.private.contains(&buffer) {
+            return self.load_private(buffer, &at);
         }
         if let Some(mask) = self.mask {
-            return self.load_masked(buffer, &at, (mask, ahead));
+            return self.load_masked(buffer, &at, (mask, prefetches));
         }
         if let Some(side) = self.transposable(ty.base, atoms, &at) {
             self.writes_lines = true;
@@ -99,8 +99,8 @@ impl<'ctx> Fun<'_, 'ctx> {
                 Ok(match self.offset(&ty, &at, k)? {
                     Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
                     Offset::Strided(i, Stride::Constant(1)) => {
-                        if ahead {
-                            self.ask_ahead(ty.base, base, i)?;
+                        if prefetches {
+                            self.prefetch(ty.base, base, i)?;
                         }
                         Piece::Vector(self.read(buffer, ty.base, base, i, self.lanes)?)
                     }
@@ -120,9 +120,9 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn store(&mut self, buffer: Var, at: &[Atom], value: Atom) -> Result<(), EmitError> {
         let (ty, base) = self.buffer(buffer)?;
         let (atoms, at, value) = (at, self.indices(at)?, self.atom(value)?);
-        if self.own.contains(&buffer) {
+        if self.private.contains(&buffer) {
             self.has_room(buffer, atoms)?;
-            return self.store_own(buffer, &at, &value);
+            return self.store_private(buffer, &at, &value);
         }
         if let Some(mask) = self.mask {
             return self.store_masked(buffer, &at, piece(&value, 0)?, mask);

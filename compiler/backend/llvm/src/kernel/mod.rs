@@ -15,10 +15,11 @@
 //! | --- | --- |
 //! | `pieces` | values: of one iteration, of the lanes of a vector, of jammed iterations |
 //! | `vary` | nothing: it finds what depends on the variable of a parallel loop |
+//! | `counted` | nothing: a loop that counts, as the modules below are given it |
 //! | `stmt` | `let`, `if`, `while`, `check` |
 //! | `loops` | `for`, one iteration after the other, in lanes, jammed, unrolled |
 //! | `jam` | several iterations at once |
-//! | `agree` | bodies for vectors whose lanes agree on what happens at the edges of arrays, and for the others |
+//! | `uniformity` | bodies for vectors that are uniform in what happens at the edges of arrays, and for the others |
 //! | `overlap` | loops in lanes that are split where lanes would disagree, and whose last vector takes some iterations again |
 //! | `predicate` | branches that lanes take each for itself |
 //! | `diverge` | loops that lanes leave one by one |
@@ -26,18 +27,16 @@
 //! | `constants` | many stores of constants, as one copy |
 //! | `chain` | values that blocks hand on to one another |
 //! | `keep` | `for` that keeps some of its items, in lanes |
-//! | `beside` | `for` over rows, the short ones in lanes, one row in each |
+//! | `outer_lanes` | `for` over rows, the short ones in lanes, one row in each: outer-loop vectorisation |
 //! | `rows` | `for` that reduces a row in each iteration, several short rows at once |
 //! | `scan` | `for` whose carried values are scanned in lanes |
 //! | `tail` | what is left of a reduction in lanes, in one vector with a mask |
 //! | `memory` | addresses, loads, stores |
-//! | `ahead` | memory that is asked for before it is needed |
+//! | `private` | arrays that each lane has for itself |
+//! | `prefetch` | memory that is asked for before it is needed |
 //! | `transpose` | loads and stores of blocks that are transposed in registers |
 //! | `plan` | the entry: allocation, launches, sorts, results |
 
-mod agree;
-mod ahead;
-mod beside;
 mod chain;
 mod constants;
 mod counted;
@@ -47,16 +46,19 @@ mod jam;
 mod keep;
 mod loops;
 mod memory;
+mod outer_lanes;
 mod overlap;
-mod own;
 mod pieces;
 mod plan;
 mod predicate;
+mod prefetch;
+mod private;
 mod rows;
 mod scan;
 mod stmt;
 mod tail;
 mod transpose;
+mod uniformity;
 mod vary;
 
 use crate::abi::{self, Interface};
@@ -74,11 +76,11 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use memory::Scope;
 use pieces::{Pieces, uniform};
 use remc_base::{BaseTy, Trap};
-use remc_kernel::agree::Agree;
 use remc_kernel::contract;
 use remc_kernel::ir::{Atom, BufferTy, Kernel, Program, Stmt, StmtKind, Ty, Var};
 use remc_kernel::parts::Parts;
 use remc_kernel::schedule::Schedule;
+use remc_kernel::uniformity::Uniformity;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The machine code of a program.
@@ -192,19 +194,19 @@ struct Fun<'a, 'ctx> {
     /// The number of lanes of the loop around, and the variables that differ from lane to lane.
     lanes: Option<u32>,
     lane_varying: FxHashSet<Var>,
-    /// The private buffers that each lane has for itself.
-    own: FxHashSet<Var>,
+    /// The private buffers, of which each lane has one for itself.
+    private: FxHashSet<Var>,
     /// The lanes whose iterations there are, where not all are.
     mask: Option<tail::Mask<'ctx>>,
     /// What is known while short rows run side by side.
-    beside: Option<beside::Lanes<'ctx>>,
+    outer_lanes: Option<outer_lanes::Lanes<'ctx>>,
     /// What the function is of, if it is no plan.
     kernel: Option<&'a Kernel>,
-    /// What is known of all lanes, in the part of a loop where they agree.
-    agree: Agree,
-    /// Whether what comes after the consecutive elements that are loaded is asked for, and which follow one another.
-    ahead: bool,
-    order: ahead::Order,
+    /// What is uniform, in the part of a loop where lanes agree.
+    uniformity: Uniformity,
+    /// Whether what comes after the consecutive elements that are loaded is prefetched, and where indices come from.
+    prefetches: bool,
+    origins: prefetch::Origins,
     /// How many iterations of the loop around are jammed, and the variables that differ.
     jam: usize,
     /// The numbers of the kernel.
@@ -246,13 +248,13 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
             params: FxHashSet::default(),
             lanes: None,
             lane_varying: FxHashSet::default(),
-            own: FxHashSet::default(),
+            private: FxHashSet::default(),
             mask: None,
-            beside: None,
+            outer_lanes: None,
             kernel: None,
-            agree: Agree::default(),
-            ahead: false,
-            order: ahead::Order::default(),
+            uniformity: Uniformity::default(),
+            prefetches: false,
+            origins: prefetch::Origins::default(),
             jam: 1,
             schedule: Schedule::default(),
             jam_varying: FxHashSet::default(),

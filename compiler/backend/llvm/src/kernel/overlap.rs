@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Iterations that write what depends on nothing that the loop writes may run twice. So a vector ends where the range does,
-//! and nothing is left over. Where lanes have to agree on comparisons ([`super::agree`]), the range is split at the places
+//! and nothing is left over. Where lanes have to agree on comparisons ([`super::uniformity`]), the range is split at the places
 //! where one of these changes (index set splitting): each part whose indices grow by one, and that fills a vector, is vectors
 //! of which nobody has to be asked; the others, at the edges of arrays, run one by one. A range that is shorter than a vector
 //! has the narrower loops ([`super::loops`]).
@@ -20,8 +20,8 @@ use super::stmt::close;
 use crate::error::EmitError;
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
-use remc_kernel::agree::Agree;
 use remc_kernel::ir::{Exp, Stmt, StmtKind, Var};
+use remc_kernel::uniformity::Uniformity;
 use rustc_hash::FxHashSet;
 
 /// What a block reads, and what it writes, of memory that was there before it.
@@ -76,8 +76,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         let (yes, no, join) = (self.append(), self.append(), self.append());
         self.branch(enough, yes, no)?;
         self.position(yes);
-        let agree = self.agree_on(l);
-        self.overlapping(*w, l, &agree)?;
+        let uniformity = self.uniformity_of(l);
+        self.overlapping(*w, l, &uniformity)?;
         self.jump(join)?;
         self.position(no);
         self.lanes_that_overlap(fewer, l)?;
@@ -87,9 +87,9 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// A loop of so many lanes over a range of at least as many iterations.
-    fn overlapping(&mut self, w: u32, l: &Loop<'_, 'ctx>, agree: &Agree) -> Result<(), EmitError> {
-        if agree.is_empty() {
-            return self.vectors(w, l, agree);
+    fn overlapping(&mut self, w: u32, l: &Loop<'_, 'ctx>, uniformity: &Uniformity) -> Result<(), EmitError> {
+        if uniformity.is_empty() {
+            return self.vectors(w, l, uniformity);
         }
         let (before, head, inside) = (self.here()?, self.append(), self.append());
         let (together, alone, latch, after) = (self.append(), self.append(), self.append(), self.append());
@@ -100,7 +100,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         let more = self.e.icmp(IntPredicate::SLT, from.into(), l.to.into())?;
         self.branch(more, inside, after)?;
         self.position(inside);
-        let (run, held) = self.run(l.var, agree, from)?;
+        let (run, held) = self.run(l.var, uniformity, from)?;
         let left = self.e.builder.build_int_nsw_sub(l.to, from, "")?;
         let n = self.least(left, run)?;
         let to = self.e.builder.build_int_nsw_add(from, n, "")?;
@@ -108,7 +108,7 @@ impl<'ctx> Fun<'_, 'ctx> {
         self.branch(self.e.and(enough, held)?, together, alone)?;
         let run = Loop { from, to, ..*l };
         self.position(together);
-        self.vectors(w, &run, agree)?;
+        self.vectors(w, &run, uniformity)?;
         self.jump(latch)?;
         self.position(alone);
         self.serial(&run, Values::new())?;
@@ -121,12 +121,12 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// Vectors of lanes that agree, of which the last ends where the range does.
-    fn vectors(&mut self, w: u32, l: &Loop<'_, 'ctx>, agree: &Agree) -> Result<(), EmitError> {
+    fn vectors(&mut self, w: u32, l: &Loop<'_, 'ctx>, uniformity: &Uniformity) -> Result<(), EmitError> {
         let last = self.e.builder.build_int_nsw_sub(l.to, self.i64(i64::from(w)), "")?;
         self.counted(l.from, l.to, w, Values::new(), &mut |f, i, _| {
             let start = f.least(i, last)?;
             f.lanes = Some(w);
-            f.together(l.var, agree, start, &mut |f| f.block(l.body))?;
+            f.together(l.var, uniformity, start, &mut |f| f.block(l.body))?;
             f.lanes = None;
             Ok(Values::new())
         })?;

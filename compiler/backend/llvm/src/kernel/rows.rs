@@ -18,9 +18,9 @@
 //! others. [`remc_kernel::rows`] says which loops may run so.
 
 use super::Fun;
-use super::ahead::LINE;
 use super::counted::{Loop, Sum, Values};
 use super::pieces::{Piece, Pieces};
+use super::prefetch::LINE;
 use super::tail::FIRST;
 use super::vary::{self, Known};
 use crate::error::EmitError;

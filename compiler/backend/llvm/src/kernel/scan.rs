@@ -59,11 +59,12 @@ impl<'ctx> Fun<'_, 'ctx> {
         };
         let carries = init.into_iter().zip(&parts).map(spread).collect::<Result<Vec<_>, _>>()?;
         let end = self.whole_steps((from, to), w)?;
-        let agree = self.agree_on(l);
+        let uniformity = self.uniformity_of(l);
         let carries = self.counted(from, end, w, carries, &mut |f, i, carries| {
             f.lanes = Some(w);
-            let all =
-                f.agreeing(l, &agree, (i, w), &mut |f| f.scanned(l, sums, phases, (&parts, carries)))?;
+            let all = f.where_uniform(l, &uniformity, (i, w), &mut |f| {
+                f.scanned(l, sums, phases, (&parts, carries))
+            })?;
             f.lanes = None;
             Ok(all)
         })?;

@@ -37,7 +37,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     pub fn stmt(&mut self, s: &Stmt) -> Result<(), EmitError> {
         match &s.kind {
             StmtKind::Let { var, exp } => {
-                self.order.note(*var, exp);
+                self.origins.note(*var, exp);
                 self.let_(*var, exp)
             }
             StmtKind::Store { buffer, at, value } => self.store(*buffer, at, *value),
@@ -90,8 +90,8 @@ impl<'ctx> Fun<'_, 'ctx> {
                 uniform(self.e.op_called(*op, &tys, &args)?)
             }
             Exp::Op(op, args) => {
-                if let Some(agreed) = self.agreed(var, *op, args)? {
-                    self.env.insert(var, agreed);
+                if let Some(value) = self.uniform_value(var, *op, args)? {
+                    self.env.insert(var, value);
                     return Ok(());
                 }
                 let tys = args.iter().map(|a| self.ty(*a)).collect::<Result<Vec<_>, _>>()?;
@@ -140,7 +140,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             .collect()
     }
 
-    /// A few elements of stack; in lanes as many for each ([`super::own`]).
+    /// A few elements of stack; in lanes as many for each ([`super::private`]).
     fn private(&mut self, buffer: Var) -> Result<(), EmitError> {
         let (ty, wrong) = (self.buffer_ty(buffer), EmitError::Program("a private buffer's dims".into()));
         let Some(ty) = ty else { return Err(wrong) };
@@ -149,8 +149,8 @@ impl<'ctx> Fun<'_, 'ctx> {
         let elements = elements.and_then(|n| u32::try_from(n.checked_mul(lanes)?).ok());
         let Some(elements) = elements else { return Err(wrong) };
         match self.lanes {
-            Some(_) => self.own.insert(buffer),
-            None => self.own.remove(&buffer),
+            Some(_) => self.private.insert(buffer),
+            None => self.private.remove(&buffer),
         };
         let memory = self.stack(ty.base, elements.max(1))?;
         self.bind(buffer, memory.into());
@@ -338,7 +338,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             if super::int(all)?.get_zero_extended_constant() == Some(1) {
                 continue;
             }
-            if self.beside.is_some() {
+            if self.outer_lanes.is_some() {
                 self.unless_apart(all)?;
                 continue;
             }

@@ -35,7 +35,7 @@ use inkwell::values::{IntValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate, types::VectorType};
 use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
-use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var, is_polynomial};
+use remc_kernel::ir::{Atom, Carried, Exp, Stmt, StmtKind, Var, is_transcendental};
 use remc_kernel::schedule::Field;
 use std::ops::Range;
 
@@ -106,7 +106,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             StmtKind::Let { exp: Exp::Load { buffer, .. }, .. } | StmtKind::Store { buffer, .. } => {
                 wide(*buffer)
             }
-            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_polynomial(*op),
+            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_instruction(*op) || is_transcendental(*op),
             StmtKind::Let { exp: Exp::Atom(_) | Exp::Cast(..) | Exp::Bits(_), .. }
             | StmtKind::Check { .. } => true,
             StmtKind::For { body, .. } => self.only_computes(body),
@@ -251,14 +251,14 @@ impl<'ctx> Fun<'_, 'ctx> {
         let neutral = self.neutral(sums, w);
         self.lanes = Some(w);
         self.mask = Some(Mask { lanes, which: Which::First(left) });
-        self.ahead = l.asks;
+        self.prefetches = l.asks;
         self.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: from.into(), stride: 1 }, 1));
         self.bind_carried(self.params(l.carried).into_iter(), &neutral);
         self.block(l.body)?;
         let made = self.carry(l.carried, l.next)?;
         self.lanes = None;
         self.mask = None;
-        self.ahead = false;
+        self.prefetches = false;
         let nothing = self.neutral(plain, w);
         let kept = made.iter().flatten().zip(nothing.iter().flatten());
         let kept = kept.map(|(a, zero)| Ok(vec![self.e.select(lanes, *a, *zero)?]));
@@ -293,7 +293,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// it does nothing but load consecutive elements, and a few instructions.
     fn runs_on_nothing(&self, var: Var, body: &[Stmt]) -> bool {
         let takes_longer = |s: &Stmt| match &s.kind {
-            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_polynomial(*op),
+            StmtKind::Let { exp: Exp::Op(op, _), .. } => is_transcendental(*op),
             kind => matches!(kind, StmtKind::Check { .. }),
         };
         !body.iter().any(takes_longer) && self.loads_follow(var, body)
@@ -324,15 +324,15 @@ impl<'ctx> Fun<'_, 'ctx> {
         &mut self,
         buffer: Var,
         at: &[Pieces<'ctx>],
-        (mask, ahead): (Mask<'ctx>, bool),
+        (mask, prefetches): (Mask<'ctx>, bool),
     ) -> Result<Pieces<'ctx>, EmitError> {
         use super::memory::{Offset, Stride};
         let (ty, base) = self.buffer(buffer)?;
         let one = match self.offset(&ty, at, 0)? {
             Offset::Uniform(i) => Piece::Uniform(self.read(buffer, ty.base, base, i, None)?),
             Offset::Strided(i, Stride::Constant(1)) if ty.base.bits() >= LANE_BITS => {
-                if ahead {
-                    self.ask_ahead(ty.base, base, i)?;
+                if prefetches {
+                    self.prefetch(ty.base, base, i)?;
                 }
                 Piece::Vector(self.masked_load(buffer, ty.base, base, i, mask.lanes)?)
             }

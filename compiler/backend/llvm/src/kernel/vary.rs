@@ -17,7 +17,7 @@ pub(super) struct Known<'k> {
     /// The conditions of which all of them say the same.
     pub branches: Option<&'k FxHashSet<Var>>,
     /// The buffers that each of them has for itself.
-    pub own: FxHashSet<Var>,
+    pub private: FxHashSet<Var>,
     /// Whether those that take one branch and those that take the other may run together ([`super::predicate`]).
     pub predicate: bool,
 }
@@ -60,12 +60,12 @@ struct Varying<'b> {
 }
 
 impl Varying<'_> {
-    fn agree_on(&self, cond: &Atom) -> bool {
+    fn is_mostly_uniform(&self, cond: &Atom) -> bool {
         cond.as_var().zip(self.known.branches).is_some_and(|(c, all)| all.contains(&c))
     }
 
-    fn is_own(&self, buffer: Var) -> bool {
-        self.known.own.contains(&buffer)
+    fn is_private(&self, buffer: Var) -> bool {
+        self.known.private.contains(&buffer)
     }
 
     fn atom(&self, a: &Atom) -> bool {
@@ -92,7 +92,7 @@ impl Varying<'_> {
                 let varies = match exp {
                     Exp::Atom(a) | Exp::Cast(_, a) | Exp::Bits(a) => self.atom(a),
                     Exp::Op(_, args) => self.any(args),
-                    Exp::Load { buffer, at } => self.is_own(*buffer) || self.any(at),
+                    Exp::Load { buffer, at } => self.is_private(*buffer) || self.any(at),
                     Exp::Workers | Exp::Test(_) => false,
                 };
                 if varies {
@@ -100,12 +100,12 @@ impl Varying<'_> {
                 }
             }
             // A place that all iterations share is written in their order.
-            StmtKind::Store { buffer, at, .. } => self.ok &= self.is_own(*buffer) || self.any(at),
-            StmtKind::Alloc { buffer } => self.ok &= self.is_own(*buffer),
+            StmtKind::Store { buffer, at, .. } => self.ok &= self.is_private(*buffer) || self.any(at),
+            StmtKind::Alloc { buffer } => self.ok &= self.is_private(*buffer),
             StmtKind::For { how, var, range, carried, body, next } => {
                 // Lanes that are done keep what they have (`super::diverge`).
                 let apart = self.any(&range.atoms());
-                let one_by_one = matches!(how, How::Seq | How::Unroll);
+                let one_by_one = *how == How::Seq;
                 self.ok &= !apart || one_by_one && self.known.predicate && can_predicate(body);
                 match range {
                     Range::Upto { from, .. } if self.atom(from) => self.add(*var),
@@ -125,7 +125,7 @@ impl Varying<'_> {
                 self.grew |= !apart && self.atom(test);
             }
             StmtKind::If { cond, then, otherwise, results } => {
-                let together = !self.atom(cond) || self.agree_on(cond);
+                let together = !self.atom(cond) || self.is_mostly_uniform(cond);
                 self.ok &=
                     together || self.known.predicate && can_predicate(then) && can_predicate(otherwise);
                 self.block(then);
@@ -158,8 +158,7 @@ impl Varying<'_> {
 pub(super) fn has_loop(block: &[Stmt]) -> bool {
     block.iter().any(|s| {
         let own = match &s.kind {
-            StmtKind::For { how, .. } => *how != How::Unroll,
-            StmtKind::While { .. } => true,
+            StmtKind::For { .. } | StmtKind::While { .. } => true,
             _ => false,
         };
         own || s.kind.blocks().into_iter().any(|b| has_loop(b))

@@ -140,7 +140,7 @@ fn loops_and_conditions_inside_lanes() {
            (while (((%l int) (%b int) %m) ((%j float) (%aa float) %v))
              (cond (let (%dd bool) (op > %l 0) p0) (test %dd))
              (do (let (%ee int) (op - %l 1) p0) (let (%ff float) (op + %j %z) p0) (next %ee %ff)) p0)
-           (for unroll %un (upto 0 3) (((%us float) (%ur float) %r)) (let (%ut float) (op + %us %x) p0)
+           (for seq %un (upto 0 3) (((%us float) (%ur float) %r)) (let (%ut float) (op + %us %x) p0)
              (next %ut) p0)
            (let (%gg float) (cast float %e) p0) (let (%y float) (op + %ur %gg) p0)
            (let (%y1 float) (op + %y %g) p0) (let (%y2 float) (op + %y1 %aa) p0)

@@ -116,20 +116,20 @@ fn checks_tell_their_values() {
 }
 
 #[test]
-fn private_memory_and_unrolled_loops() {
+fn private_memory_of_points() {
     // Reverses groups of four.
     let p = map(
         "float",
         "(for seq %i (tile %b 8 %n) ()
            (alloc (%four private float 2 2) p0)
            (let (%q int) (op quotient %i 4) p0) (let (%g int) (op * %q 4) p0)
-           (for unroll %k (upto 0 4) () (let (%j int) (op + %g %k) p0) (let (%x float) (load %xs %j) p0)
+           (for seq %k (upto 0 4) () (let (%j int) (op + %g %k) p0) (let (%x float) (load %xs %j) p0)
              (let (%r int) (op quotient %k 2) p0) (let (%c int) (op % %k 2) p0)
              (store %four (%r %c) %x p0) (next) p0)
            (let (%o int) (op - %i %g) p0) (let (%p int) (op - 3 %o) p0)
            (let (%r2 int) (op quotient %p 2) p0) (let (%c2 int) (op % %p 2) p0)
            (let (%y float) (load %four %r2 %c2) p0)
-           (for unroll %h (upto 0 3) (((%s float) (%t float) %y)) (let (%u float) (op + %s 1.0) p0) (next %u) p0)
+           (for seq %h (upto 0 3) (((%s float) (%t float) %y)) (let (%u float) (op + %s 1.0) p0) (next %u) p0)
            (store %ys (%i) %t p0) (next) p0)",
     );
     let xs: Vec<Scalar> = (0..20).map(|i| Scalar::F64(f64::from(i))).collect();

@@ -10,7 +10,7 @@
 //! of a vector of rows takes as long, where it is an exponential or the like.
 
 use super::Stmts;
-use remc_base::ops::{ScalarOp, is_polynomial};
+use remc_base::ops::{ScalarOp, is_transcendental};
 use remc_mono::ir::*;
 use remc_mono::legal::is_straight_line;
 
@@ -46,7 +46,7 @@ fn is_function(exp: &Exp) -> bool {
         Atom::Const(c) => c.as_float().is_some_and(|x| x.is_finite() && x != x.trunc()),
         Atom::Var(_) => false,
     };
-    is_polynomial(*op) || *op == ScalarOp::Expt && args.get(1).is_some_and(fraction)
+    is_transcendental(*op) || *op == ScalarOp::Expt && args.get(1).is_some_and(fraction)
 }
 
 /// Whether a statement may run for all rows before any: it stops nothing, and what it reads is there.

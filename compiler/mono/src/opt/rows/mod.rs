@@ -102,8 +102,8 @@ impl Found {
         let Stmt { pat, exp: Exp::Join { axis, regular, body: inner }, .. } = &body.stmts[k] else {
             return None;
         };
-        // What stands behind a check that fails may not be without it.
-        if inner.surely_stops() {
+        // What stands behind a check that fails may not be without it. If it is never done, the join merely stays.
+        if inner.contains_failing_check() {
             return None;
         }
         let (own, joined) = pat.split_at(*regular);

@@ -1,13 +1,13 @@
 //! Branches inside an iteration.
 
 use super::ops::constant;
-use super::{Flat, Level, Lifted, Ragged};
+use super::{Distributor, Level, Lifted, Ragged};
 use crate::ir::*;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
 use rustc_hash::FxHashSet;
 
-impl Flat<'_> {
+impl Distributor<'_> {
     /// A branch whose bodies make arrays of sizes of their own: the iterations that take one are a map of
     /// their own, and so are those that take the other.
     ///

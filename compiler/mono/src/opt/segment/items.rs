@@ -12,11 +12,11 @@
 //!   …))                                          (let (%s) (reduce i k (let (%b) (index %a i)) (give %b) …))
 //! ```
 
-use super::{Flat, always_stops};
+use super::{Distributor, always_stops};
 use crate::ir::*;
 use rustc_hash::FxHashSet;
 
-impl Flat<'_> {
+impl Distributor<'_> {
     /// The body with such items made by maps, in all that is inside of it.
     pub(super) fn items_apart(&mut self, body: Body) -> Body {
         self.apart(body, None)

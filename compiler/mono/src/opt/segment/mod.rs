@@ -65,13 +65,13 @@ const MOST_DEPTH: usize = 12;
 
 /// Flattens what makes arrays of sizes that each iteration has for itself.
 pub fn segment(p: &mut Program) {
-    segment_but(p, RowsAre::Distributed);
+    segment_for(p, RowsAre::Distributed);
 }
 
 /// The same, but for maps and joins over rows that are a task's, or a group's, of the device.
-pub fn segment_but(p: &mut Program, rows: RowsAre) {
+pub fn segment_for(p: &mut Program, rows: RowsAre) {
     let body = std::mem::take(&mut p.body);
-    let mut f = Flat { p, out: Vec::new(), prov: Prov(0), depth: 0, rows };
+    let mut f = Distributor { p, out: Vec::new(), prov: Prov(0), depth: 0, rows };
     let body = f.items_apart(body);
     f.host(&body.stmts);
     let stmts = f.out;
@@ -79,7 +79,7 @@ pub fn segment_but(p: &mut Program, rows: RowsAre) {
 }
 
 /// Statements over all iterations, in the making.
-struct Flat<'p> {
+struct Distributor<'p> {
     p: &'p mut Program,
     out: Vec<Stmt>,
     prov: Prov,
@@ -117,7 +117,7 @@ struct Level {
     spaces: Vec<(Vec<Atom>, Space)>,
 }
 
-impl Flat<'_> {
+impl Distributor<'_> {
     // ---- what runs on the host --------------------------------------------------------------------------
 
     fn host(&mut self, stmts: &[Stmt]) {

@@ -1,14 +1,14 @@
 //! One statement of a body over all iterations, where it makes or reads arrays of sizes of its own.
 
 use super::space::{Points, Space};
-use super::{Flat, Level, Lifted, Ragged};
+use super::{Distributor, Level, Lifted, Ragged};
 use crate::ir::*;
 use crate::walk::Copier;
 use remc_base::ops::{ScalarOp, zero};
 use remc_base::{BaseTy, Scalar};
 use rustc_hash::FxHashSet;
 
-impl Flat<'_> {
+impl Distributor<'_> {
     /// Lifts what a statement binds; `inside` are the variables bound in the body.
     pub(super) fn lift(&mut self, level: &mut Level, s: &Stmt, inside: &FxHashSet<Var>) {
         let sizes = |this: &Self, v: Var| this.has_dims_of(v, inside);

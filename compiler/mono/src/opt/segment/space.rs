@@ -7,7 +7,7 @@
 //! The segment of a point says to which iteration it belongs: the number of each iteration with elements is
 //! written where its elements start, and spread to the right by a running maximum.
 
-use super::{Flat, Level};
+use super::{Distributor, Level};
 use crate::ir::*;
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
@@ -28,7 +28,7 @@ pub(super) struct Points {
     pub total: Atom,
 }
 
-impl Flat<'_> {
+impl Distributor<'_> {
     /// The space of arrays that have these dims in the body.
     pub(super) fn space(&mut self, level: &mut Level, dims: &[Atom]) -> Space {
         if let Some((_, s)) = level.spaces.iter().find(|(d, _)| d == dims) {

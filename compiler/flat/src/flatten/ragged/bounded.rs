@@ -1,4 +1,4 @@
-//! Rows whose numbers of items are known only when they are made: in room for as many as they may have, then copied together.
+//! Rows whose numbers of items are known only when they are made: allocated to an upper bound, then compacted.
 
 use super::{Rows, begin};
 use crate::flatten::host::Stmts;
@@ -11,18 +11,18 @@ use remc_mono::legal::Most;
 /// The parts that a join binds of a row: how many elements there are in all, where those of each point begin, and they.
 const PARTS: usize = 3;
 
-/// A row that was made in some room.
+/// A row that was made in memory of the bound's size.
 struct Made<'p> {
     /// What the join binds of it.
     part: &'p [Var],
     /// Its own number of items, then the dims of one.
     dims: Vec<Atom>,
-    /// Where the room of each point begins, and all of it.
+    /// Where the memory of each point begins, and all of it.
     starts: Var,
     room: Var,
 }
 
-/// Rows of which some are made in room for the most items that they may have.
+/// Rows of which some are made in memory for the most items that they may have, and compacted.
 pub(super) fn rows(
     f: &mut Flattener,
     mut rows: Rows,
@@ -88,11 +88,11 @@ pub(super) fn rows(
     f.stmts(&stmts, out)?;
     rows.one_by_one(f, all, starts, long, out)?;
 
-    let join = together(f, &rows, &copied, &counts);
+    let join = compaction(f, &rows, &copied, &counts);
     f.stmts(&[join], out)
 }
 
-/// What each row may have at most, so that all rooms together are a number, if of more elements than there is memory for:
+/// What each row may have at most, so that the sum of all bounds is a number, if of more elements than there is memory for:
 /// a branch that is not taken may have said any size, which no check has looked at.
 fn share(made: &mut Stmts<'_>, rows: Atom) -> Atom {
     let rows = made.op(ScalarOp::Max2, rows, Atom::int(1));
@@ -110,8 +110,8 @@ fn bound(made: &mut Stmts<'_>, most: &Most) -> Atom {
     }
 }
 
-/// The join of what rows there are in their rooms.
-fn together(f: &mut Flattener, rows: &Rows, copied: &[Made<'_>], counts: &[(Atom, Var)]) -> Stmt {
+/// The compaction: the join of the items that the rows have.
+fn compaction(f: &mut Flattener, rows: &Rows, copied: &[Made<'_>], counts: &[(Atom, Var)]) -> Stmt {
     let mut made = Stmts::new(f, rows.prov);
     let i = made.int("i");
     let (mut sizes, mut results): (Vec<(Atom, Atom)>, Vec<Atom>) = (Vec::new(), Vec::new());

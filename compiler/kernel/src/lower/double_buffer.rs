@@ -1,4 +1,5 @@
-//! States of loops that each iteration makes anew, of what the one before has made: two halves of memory, written in turn.
+//! Double buffering: states of loops that each iteration makes anew, of what the one before has made, in two halves of
+//! memory that are written in turn.
 //!
 //! ```text
 //! (for seq %k (upto 0 %n)                    (for seq %k (upto 0 %n)
@@ -7,8 +8,8 @@
 //! ```
 //!
 //! An iteration reads what the one before has left in one half, and makes its own in the other, where it would copy it from
-//! else. A state that an iteration changes where it is, as a scatter does, has one place ([`super::own`]); so has one that is
-//! small enough for registers.
+//! else. A state that an iteration changes where it is, as a scatter does, has one place ([`super::in_place`]); so has one
+//! that is small enough for registers.
 
 use super::L;
 use super::Place;
@@ -20,40 +21,40 @@ use crate::schedule::Field;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 
-/// Where a state of a loop lives.
+/// The memory of a loop's state.
 #[derive(Clone, Debug)]
-pub(crate) enum Home {
-    One(Place),
-    /// An array of two such states.
-    Two(Place),
+pub(crate) enum StateMemory {
+    Single(Place),
+    /// An array of two such states, of which each iteration reads one and writes the other.
+    Double(Place),
 }
 
 /// Which half an iteration reads, and which it writes.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct Halves {
     pub from: Atom,
     pub into: Atom,
 }
 
-impl Home {
-    pub fn from(&self, turn: Turn) -> Place {
+impl StateMemory {
+    pub fn from(&self, halves: Halves) -> Place {
         match self {
-            Home::One(p) => p.clone(),
-            Home::Two(p) => p.cell(&[turn.from]),
+            StateMemory::Single(p) => p.clone(),
+            StateMemory::Double(p) => p.cell(&[halves.from]),
         }
     }
 
-    pub fn into(&self, turn: Turn) -> Place {
+    pub fn into(&self, halves: Halves) -> Place {
         match self {
-            Home::One(p) => p.clone(),
-            Home::Two(p) => p.cell(&[turn.into]),
+            StateMemory::Single(p) => p.clone(),
+            StateMemory::Double(p) => p.cell(&[halves.into]),
         }
     }
 }
 
 impl Leaf<'_> {
     /// Memory for two states like `v`, if the body of its loop makes each next one of it anew: of `param`, as result `k`.
-    pub fn two_halves(
+    pub fn double_buffer(
         &mut self,
         v: mono::Var,
         param: mono::Var,
@@ -74,35 +75,35 @@ impl Leaf<'_> {
     }
 
     /// The halves of iteration `i`, if any of these states has halves.
-    pub fn turn_of<'h>(&mut self, homes: impl IntoIterator<Item = &'h Home>, i: Atom) -> L<Turn> {
-        if !homes.into_iter().any(|h| matches!(h, Home::Two(_))) {
-            return Ok(Turn { from: Atom::int(0), into: Atom::int(0) });
+    pub fn halves_of<'h>(&mut self, homes: impl IntoIterator<Item = &'h StateMemory>, i: Atom) -> L<Halves> {
+        if !homes.into_iter().any(|h| matches!(h, StateMemory::Double(_))) {
+            return Ok(Halves { from: Atom::int(0), into: Atom::int(0) });
         }
         let from = self.int(ScalarOp::Modulo, i, Atom::int(2))?;
         let into = self.int(ScalarOp::Sub, Atom::int(1), from)?;
-        Ok(Turn { from, into })
+        Ok(Halves { from, into })
     }
 
-    /// The last of a state, which a loop leaves for `v`: where that is wanted, if somebody does.
-    pub fn brought_home(&mut self, v: mono::Var, home: &Home, last: Turn) -> L<Place> {
+    /// The last of a state, which a loop leaves for `v`: where that is wanted, if it is wanted anywhere.
+    pub fn last_of_state(&mut self, v: mono::Var, home: &StateMemory, last: Halves) -> L<Place> {
         let from = home.from(last);
-        let wanted = matches!(home, Home::Two(_)).then(|| self.dests.remove(&v)).flatten();
+        let wanted = matches!(home, StateMemory::Double(_)).then(|| self.dests.remove(&v)).flatten();
         let Some(to) = wanted else { return Ok(from) };
         let dims = self.dims(v)?;
         self.copy(&dims, &from, &to)?;
         Ok(to)
     }
 
-    /// What a body makes of its states goes where the next ones live.
-    pub fn make_in_turn<'h>(
+    /// What a body makes of its double-buffered states goes into the halves of the next ones.
+    pub fn make_in_halves<'h>(
         &mut self,
         body: &mono::Body,
-        homes: impl IntoIterator<Item = Option<&'h Home>>,
-        turn: Turn,
+        homes: impl IntoIterator<Item = Option<&'h StateMemory>>,
+        halves: Halves,
     ) {
         for (r, home) in body.results.iter().zip(homes) {
-            if let (Some(v), Some(home @ Home::Two(_))) = (r.as_var(), home) {
-                self.dests.insert(v, home.into(turn));
+            if let (Some(v), Some(home @ StateMemory::Double(_))) = (r.as_var(), home) {
+                self.dests.insert(v, home.into(halves));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Loops that change large arrays item by item: there is nothing in them for more than one thread.
+//! Sequential loops that change large arrays in place, item by item: there is nothing in them for more than one thread.
 //!
 //! ```text
 //! (while (((%i int) 0) ((%v int %n) %xs))                 (seg-map grid ()
@@ -12,18 +12,18 @@
 //!
 //! As a loop of the host it would launch a kernel for each item. One kernel changes the array where it is, as long as no
 //! round copies or makes a large one: so each array that a statement gives is to be the one that it had, which nothing
-//! mentions afterwards. What is asked here is what the lowering of leaves will find (`kernel/src/lower/own.rs`).
+//! mentions afterwards. What is asked here is what the lowering of leaves will find (`kernel/src/lower/in_place.rs`).
 
 use super::*;
 use rustc_hash::FxHashSet;
 
 impl Flattener {
     /// Whether a loop of the host does no more in a round than a few operations, its arrays changed where they are.
-    pub(super) fn is_narrow_loop(&self, s: &mono::Stmt) -> bool {
+    pub(super) fn is_sequential_loop(&self, s: &mono::Stmt) -> bool {
         match &s.exp {
             mono::Exp::For { state, body, .. } => self.carries(&s.pat, state, body),
             mono::Exp::While { state, cond, body } => {
-                self.carries(&s.pat, state, body) && self.is_narrow(cond, &FxHashSet::default(), false)
+                self.carries(&s.pat, state, body) && self.is_sequential(cond, &FxHashSet::default(), false)
             }
             _ => false,
         }
@@ -31,8 +31,8 @@ impl Flattener {
 
     /// The same of the operator of a reduction, whose accumulators are these; it may reduce long rows
     /// beside that.
-    pub(super) fn is_narrow_fold(&self, accs: &[Var], op: &mono::Body) -> bool {
-        self.is_narrow(op, &accs.iter().copied().collect(), true) && self.goes_back(accs, op)
+    pub(super) fn is_sequential_fold(&self, accs: &[Var], op: &mono::Body) -> bool {
+        self.is_sequential(op, &accs.iter().copied().collect(), true) && self.goes_back(accs, op)
     }
 
     fn is_large(&self, v: Var) -> bool {
@@ -47,7 +47,7 @@ impl Flattener {
             .zip(&states)
             .all(|(v, s)| self.p.vars[*v].ty == self.p.vars[*s].ty || !self.is_large(*v));
         large
-            && self.is_narrow(body, &states.iter().copied().collect(), false)
+            && self.is_sequential(body, &states.iter().copied().collect(), false)
             && self.goes_back(&states, body)
     }
 
@@ -58,7 +58,7 @@ impl Flattener {
 
     /// Whether a body that owns these arrays makes no large ones: those that it gives are these, changed where they are.
     /// Nor does it take more than a few iterations, but to reduce `long` rows.
-    fn is_narrow(&self, b: &mono::Body, owned: &FxHashSet<Var>, long: bool) -> bool {
+    fn is_sequential(&self, b: &mono::Body, owned: &FxHashSet<Var>, long: bool) -> bool {
         let dying = b.dying(owned.iter().copied());
         b.stmts.iter().zip(dying).all(|(s, dying)| self.changes_alone(s, &dying, long))
     }
@@ -80,8 +80,8 @@ impl Flattener {
                     from.is_some_and(|v| dying.contains(&v) && self.p.vars[v].ty == self.p.vars[s.pat[*k]].ty)
                 };
                 large.iter().all(same)
-                    && self.is_narrow(then, dying, long)
-                    && self.is_narrow(otherwise, dying, long)
+                    && self.is_sequential(then, dying, long)
+                    && self.is_sequential(otherwise, dying, long)
             }
             E::Scatter { dests, axis, body, combine } => {
                 let bodies: Vec<&mono::Body> = s.exp.bodies();
@@ -91,13 +91,15 @@ impl Flattener {
                     && large
                         .iter()
                         .all(|k| cell(k) && dests.get(*k).is_some_and(|d| taken(Atom::Var(*d), &bodies)))
-                    && self.is_narrow(body, &FxHashSet::default(), false)
-                    && combine.as_ref().is_none_or(|c| self.is_narrow(&c.body, &FxHashSet::default(), false))
+                    && self.is_sequential(body, &FxHashSet::default(), false)
+                    && combine
+                        .as_ref()
+                        .is_none_or(|c| self.is_sequential(&c.body, &FxHashSet::default(), false))
             }
             E::For { state, .. } | E::While { state, .. } => {
                 let bodies = s.exp.bodies();
                 large.iter().all(|k| state.get(*k).is_some_and(|(_, init)| taken(*init, &bodies)))
-                    && self.is_narrow_loop(s)
+                    && self.is_sequential_loop(s)
             }
             exp => {
                 let sizes: Vec<Atom> = exp.axes().iter().map(|a| a.size).collect();
@@ -105,7 +107,7 @@ impl Flattener {
                 let long = long && matches!(exp, E::Reduce { .. });
                 large.is_empty()
                     && (long || self.is_few(&sizes))
-                    && exp.bodies().into_iter().all(|b| self.is_narrow(b, &none, long))
+                    && exp.bodies().into_iter().all(|b| self.is_sequential(b, &none, long))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which loops over rows can run side by side, and what has to be known of them then.
+//! Which loops over rows can run in lanes, one row in each, and what has to be known of them then.
 //!
 //! As [`super::super::vary`] for loops in lanes, but all of a body may be under a mask: loads, branches, loops whose bounds
 //! depend on the row. A store goes to a place of the row's own (the loop's variable is its first index, or the plan says that
@@ -20,7 +20,7 @@ const ELEMENTS: u32 = 128;
 const SHORT: u32 = 16;
 
 /// What is known of a loop whose iterations can run side by side.
-pub struct Beside {
+pub struct OuterLanes {
     /// The variables that differ from row to row.
     pub varying: FxHashSet<Var>,
     /// The scratch buffers, and how large a row's part is along each axis.
@@ -31,7 +31,7 @@ pub struct Beside {
     pub places: FxHashSet<Var>,
 }
 
-/// How much of an axis of scratch memory a row has that is beside others: all of a short one, and as much as it has elements
+/// How much of an axis of scratch memory a short row has: all of a short one, and as much as it has elements
 /// of one that is as long as rows may be.
 pub fn extent(dim: &Atom) -> u32 {
     dim.as_int().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= SHORT).unwrap_or(ROWS)
@@ -51,7 +51,7 @@ enum Order {
 impl<'ctx> Fun<'_, 'ctx> {
     /// What is to be known to run the iterations of a loop side by side where they are short rows; `None` if that cannot
     /// be.
-    pub fn can_beside(&self, l: &Loop<'_, 'ctx>) -> Option<Beside> {
+    pub fn can_be_outer_lanes(&self, l: &Loop<'_, 'ctx>) -> Option<OuterLanes> {
         let apart = self.lanes.is_none() && self.mask.is_none() && l.carried.is_empty();
         if !apart
             || !self.masks()
@@ -74,7 +74,7 @@ impl<'ctx> Fun<'_, 'ctx> {
             ok: true,
             grew: true,
             ragged: false,
-            found: Beside {
+            found: OuterLanes {
                 varying: FxHashSet::from_iter([l.var]),
                 scratch: FxHashMap::default(),
                 trees: FxHashSet::default(),
@@ -121,7 +121,7 @@ struct Can<'s, 'a, 'ctx> {
     grew: bool,
     /// Whether there is a loop along a row whose size is found in memory.
     ragged: bool,
-    found: Beside,
+    found: OuterLanes,
 }
 
 impl Can<'_, '_, '_> {

@@ -1,4 +1,4 @@
-//! Private memory that each lane has for itself.
+//! Lane-private arrays: private memory that each lane has for itself.
 //!
 //! A small array that the body of a loop in lanes makes is another one in each lane. They lie side by side, so that the
 //! same element of all of them is a vector, and one that is always used at constant indices lives in registers:
@@ -26,8 +26,8 @@ use remc_kernel::ir::{BufferTy, Var};
 use remc_kernel::schedule::Field;
 
 impl<'ctx> Fun<'_, 'ctx> {
-    pub fn load_own(&mut self, buffer: Var, at: &[Pieces<'ctx>]) -> Result<Pieces<'ctx>, EmitError> {
-        let (ty, base, at) = self.own_part(buffer, at)?;
+    pub fn load_private(&mut self, buffer: Var, at: &[Pieces<'ctx>]) -> Result<Pieces<'ctx>, EmitError> {
+        let (ty, base, at) = self.private_part(buffer, at)?;
         if let Some((first, others)) = self.few_places(&ty, &at)?.as_deref().and_then(<[_]>::split_first) {
             let of = |i: &IntValue<'ctx>| self.read(buffer, ty.base, base, self.first_of(*i)?, self.lanes);
             let mut v = of(&first.1)?;
@@ -38,18 +38,18 @@ impl<'ctx> Fun<'_, 'ctx> {
         }
         let v = match self.offset(&ty, &at, 0)? {
             Offset::Uniform(i) => self.read(buffer, ty.base, base, self.first_of(i)?, self.lanes)?,
-            offset => self.gather(buffer, ty.base, base, &Offset::Vector(self.own_offsets(&offset)?))?,
+            offset => self.gather(buffer, ty.base, base, &Offset::Vector(self.private_offsets(&offset)?))?,
         };
         Ok(Pieces::from_elem(Piece::Vector(v), 1))
     }
 
-    pub fn store_own(
+    pub fn store_private(
         &mut self,
         buffer: Var,
         at: &[Pieces<'ctx>],
         value: &Pieces<'ctx>,
     ) -> Result<(), EmitError> {
-        let (ty, base, at) = self.own_part(buffer, at)?;
+        let (ty, base, at) = self.private_part(buffer, at)?;
         let mut v = self.vector(piece(value, 0)?)?;
         let others = self.mask.filter(|m| matches!(m.which, Which::Any));
         if let Some(places) = self.few_places(&ty, &at)? {
@@ -74,11 +74,11 @@ impl<'ctx> Fun<'_, 'ctx> {
                 self.write(buffer, ty.base, base, first, v)
             }
             (offset, Some(mask)) => {
-                let all = Offset::Vector(self.own_offsets(&offset)?);
+                let all = Offset::Vector(self.private_offsets(&offset)?);
                 self.store_anywhere(buffer, (ty.base, base), &all, Piece::Vector(v), mask)
             }
             (offset, None) => {
-                let all = Offset::Vector(self.own_offsets(&offset)?);
+                let all = Offset::Vector(self.private_offsets(&offset)?);
                 for lane in 0..self.lanes.unwrap_or(1) {
                     let x = self.lane(Piece::Vector(v), self.i64(i64::from(lane)).into())?;
                     self.write(buffer, ty.base, base, self.offset_of_lane(&all, lane)?, x)?;
@@ -136,7 +136,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// Where each lane has the element that it wants.
-    fn own_offsets(&self, offset: &Offset<'ctx>) -> Result<Value<'ctx>, EmitError> {
+    fn private_offsets(&self, offset: &Offset<'ctx>) -> Result<Value<'ctx>, EmitError> {
         let lanes = self.lanes.unwrap_or(1);
         let mut at = self.offsets(offset)?;
         if let Some(mask) = self.mask {

@@ -1,4 +1,4 @@
-//! Rows side by side: points that run in lanes though each has loops and arrays of its own.
+//! Outer-loop vectorisation: points that run in lanes though each has loops and arrays of its own.
 //!
 //! A row that is solved by a scan, or folded by an operator that no lanes can combine, waits for each of its elements. But
 //! several rows wait no longer than one. A **strip** is as many points as there are lanes; what a point keeps in memory
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Lanes go together, so sizes must be the same for all, and what stands in branches that they take, or loops that they leave,
-//! each for itself must be such as can run for some of them alone ([`Shape::alike`], [`crate::predicate`]). What is loaded or
+//! each for itself must be such as can run for some of them alone ([`Shape::uniform`], [`crate::predicate`]). What is loaded or
 //! stored across rows is so one lane after the other, no slower than row after row; but for rows that are long and lie a
 //! power of two apart, which no cache keeps side by side: hence `strip.bytes`, half of a core's own cache of 1 MiB.
 //!
@@ -45,9 +45,9 @@ use remc_base::{BaseTy, Scalar};
 use remc_mono::ir as mono;
 use rustc_hash::FxHashMap;
 
-/// How the points of an axis run side by side.
+/// How the points of an axis run in lanes.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Beside {
+pub(crate) struct OuterLanes {
     pub width: u32,
     /// In how many lanes they run where there are points for all of these many times.
     pub wide: u32,
@@ -125,7 +125,7 @@ impl Plan {
             let here = match &s.exp {
                 mono::Exp::Map { axes, body } => axes.last().is_some_and(|last| {
                     last.size.as_int().is_none_or(|n| n > self.number(Field::Private))
-                        && self.shape(body, last.var).alike
+                        && self.shape(body, last.var).uniform
                         && self.innermost(body).is_some_and(|l| l.waits)
                 }),
                 _ => false,
@@ -162,32 +162,32 @@ impl Made {
 }
 
 impl Plan {
-    /// How the points of an axis run side by side, if they may: each is a `body`. `sizes` are those that the leaf around
+    /// How the points of an axis run in lanes, if they may: each is a `body`. `sizes` are those that the leaf around
     /// has made.
-    pub fn beside(
+    pub fn outer_lanes(
         &mut self,
         body: &mono::Body,
         var: mono::Var,
         sizes: &FxHashMap<mono::Var, mono::Exp>,
-    ) -> L<Option<Beside>> {
-        self.beside_but(body, var, sizes, 0)
+    ) -> L<Option<OuterLanes>> {
+        self.outer_lanes_with_copies(body, var, sizes, 0)
     }
 
     /// … where so many reads across rows are those of copies that the points begin with ([`super::copied`]).
-    pub fn beside_but(
+    pub fn outer_lanes_with_copies(
         &mut self,
         body: &mono::Body,
         var: mono::Var,
         sizes: &FxHashMap<mono::Var, mono::Exp>,
         copies: usize,
-    ) -> L<Option<Beside>> {
+    ) -> L<Option<OuterLanes>> {
         let shape = self.shape(body, var);
-        if !shape.alike || shape.lanes && !shape.loops || self.has_points_inside(body) {
+        if !shape.uniform || shape.lanes && !shape.loops || self.has_points_inside(body) {
             return Ok(None);
         }
         // What a condition takes is emitted only if there is one.
         self.blocks.open();
-        let found = self.beside_if(body, &shape, sizes, copies)?;
+        let found = self.outer_lanes_where(body, &shape, sizes, copies)?;
         let stmts = self.blocks.close();
         if found.is_some_and(|b| b.cond.is_some()) {
             stmts.into_iter().for_each(|s| self.blocks.push(s));
@@ -195,13 +195,13 @@ impl Plan {
         Ok(found)
     }
 
-    fn beside_if(
+    fn outer_lanes_where(
         &mut self,
         body: &mono::Body,
         shape: &Shape,
         sizes: &FxHashMap<mono::Var, mono::Exp>,
         copies: usize,
-    ) -> L<Option<Beside>> {
+    ) -> L<Option<OuterLanes>> {
         let mut made = Made { sizes: sizes.clone(), ..Made::default() };
         made.body(self, body);
         let width = schedule::lanes(shape.widest, 1);
@@ -262,7 +262,7 @@ impl Plan {
             _ => (most / 4).max(1),
         };
         let wide = schedule::lanes(shape.widest, vectors);
-        let found = |cond| Beside { width, wide, arrays: !made.arrays.is_empty(), short, cond };
+        let found = |cond| OuterLanes { width, wide, arrays: !made.arrays.is_empty(), short, cond };
         Ok(match cond {
             Atom::Const(Scalar::Bool(false)) => None,
             Atom::Const(_) => Some(found(None)),

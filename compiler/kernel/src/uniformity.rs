@@ -1,4 +1,4 @@
-//! Conditions on which the lanes of a vector mostly agree.
+//! Uniformity that is tested at run time: conditions on which the lanes of a vector mostly agree.
 //!
 //! What reads its neighbours does something else at the edges of its array, and nearly every vector is far from those:
 //!
@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What has to be known of the lanes of a vector before a body runs.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Agree {
+pub struct Uniformity {
     /// The statements that compute it: they may run for the first lane alone, before all others.
     pub slice: Vec<Stmt>,
     /// The comparisons on which lanes have to agree.
@@ -35,7 +35,7 @@ pub struct Agree {
     pub is_late: bool,
 }
 
-impl Agree {
+impl Uniformity {
     /// Whether there is nothing to ask.
     pub fn is_empty(&self) -> bool {
         self.conds.is_empty() && self.clamps.is_empty()
@@ -43,7 +43,7 @@ impl Agree {
 }
 
 /// What has to be asked of the lanes of a loop over `var` with this body. What it carries is each lane's own.
-pub fn agree(p: &Program, var: Var, carried: &[Carried], body: &[Stmt]) -> Agree {
+pub fn uniformity(p: &Program, var: Var, carried: &[Carried], body: &[Stmt]) -> Uniformity {
     let mut f = Find {
         p,
         varying: carried.iter().map(|c| c.param).chain([var]).collect(),
@@ -52,7 +52,7 @@ pub fn agree(p: &Program, var: Var, carried: &[Carried], body: &[Stmt]) -> Agree
         of: FxHashMap::default(),
         made: FxHashMap::default(),
         indices: Vec::new(),
-        agree: Agree::default(),
+        uniformity: Uniformity::default(),
     };
     f.block(body, true);
     f.finish()
@@ -71,7 +71,7 @@ struct Find<'p> {
     made: FxHashMap<Var, (Vec<Atom>, Option<Var>)>,
     /// Indices of elements that are read or written.
     indices: Vec<Var>,
-    agree: Agree,
+    uniformity: Uniformity,
 }
 
 impl Find<'_> {
@@ -99,8 +99,8 @@ impl Find<'_> {
                     if self.varies(cond)
                         && let Some(of) = self.conds(cond)
                     {
-                        self.agree.conds.extend(of);
-                        self.agree.branches.extend(cond.as_var());
+                        self.uniformity.conds.extend(of);
+                        self.uniformity.branches.extend(cond.as_var());
                     }
                     self.block(then, false);
                     self.block(otherwise, false);
@@ -158,7 +158,7 @@ impl Find<'_> {
             }
         }
         if !late {
-            self.agree.slice.push(s.clone());
+            self.uniformity.slice.push(s.clone());
         }
     }
 
@@ -170,7 +170,7 @@ impl Find<'_> {
             (Add | Max2 | Min2, [a, b]) if one(a, b) || one(b, a) => {
                 let grows = if one(a, b) { a } else { b };
                 if op != Add {
-                    self.agree.clamps.insert(var, *grows);
+                    self.uniformity.clamps.insert(var, *grows);
                 }
                 (Some((vec![*grows], None)), None)
             }
@@ -181,7 +181,7 @@ impl Find<'_> {
                 (Some((vec![*a, *b], c.as_var())), None)
             }
             (Lt | Le | Gt | Ge, [a, b]) if one(a, b) || one(b, a) => {
-                self.agree.grows.insert(var, if one(a, b) { *a } else { *b });
+                self.uniformity.grows.insert(var, if one(a, b) { *a } else { *b });
                 (None, Some(vec![var]))
             }
             (Not, [a]) => (None, self.conds(a)),
@@ -196,7 +196,7 @@ impl Find<'_> {
             self.made.insert(var, made);
             return true;
         }
-        self.agree.clamps.remove(&var);
+        self.uniformity.clamps.remove(&var);
         let Some(of) = of else { return false };
         if of == [var] {
             self.made.insert(var, (args.to_vec(), None));
@@ -206,10 +206,10 @@ impl Find<'_> {
     }
 
     /// Keeps what indices and branches are made of.
-    fn finish(mut self) -> Agree {
+    fn finish(mut self) -> Uniformity {
         let mut needed = FxHashSet::default();
         let mut todo = self.indices;
-        todo.extend(&self.agree.conds);
+        todo.extend(&self.uniformity.conds);
         while let Some(v) = todo.pop() {
             if !needed.insert(v) {
                 continue;
@@ -217,13 +217,13 @@ impl Find<'_> {
             let Some((from, cond)) = self.made.get(&v) else { continue };
             let conds = cond.iter().filter_map(|c| self.of.get(c)).flatten();
             todo.extend(from.iter().filter_map(|a| a.as_var()).chain(conds.clone().copied()));
-            self.agree.conds.extend(conds);
+            self.uniformity.conds.extend(conds);
         }
-        let parts = self.agree.branches.iter().filter_map(|b| self.of.get(b)).flatten();
-        self.agree.is_late = parts.into_iter().any(|c| self.late.contains(c));
-        self.agree.conds.retain(|c| !self.late.contains(c));
-        self.agree.grows.retain(|c, _| self.agree.conds.contains(c));
-        self.agree.clamps.retain(|v, _| needed.contains(v) && !self.late.contains(v));
-        self.agree
+        let parts = self.uniformity.branches.iter().filter_map(|b| self.of.get(b)).flatten();
+        self.uniformity.is_late = parts.into_iter().any(|c| self.late.contains(c));
+        self.uniformity.conds.retain(|c| !self.late.contains(c));
+        self.uniformity.grows.retain(|c, _| self.uniformity.conds.contains(c));
+        self.uniformity.clamps.retain(|v, _| needed.contains(v) && !self.late.contains(v));
+        self.uniformity
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays of a leaf that are changed where they are.
+//! In-place updates: arrays of a leaf that are changed where they are.
 //!
 //! ```text
 //! (while ((%i 0) (%v %xs)) …                    %v lives in memory that each iteration overwrites

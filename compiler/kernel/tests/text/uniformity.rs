@@ -1,14 +1,14 @@
 //! What is asked of the lanes of a vector before its body runs.
 
 use crate::corpus::{kernel, parse};
-use remc_kernel::agree::{Agree, agree};
 use remc_kernel::ir::{KernelId, Program, StmtKind, Var};
+use remc_kernel::uniformity::{Uniformity, uniformity};
 
-fn asked(body: &str) -> (Program, Agree) {
+fn asked(body: &str) -> (Program, Uniformity) {
     let text = format!("(for (lanes 16) %i (upto 0 %n) () {body} (store %ys (%i) %y p0) (next) p0)");
     let p = parse(&kernel("", &text));
     let StmtKind::For { var, body, .. } = &p.kernels[KernelId(0)].body[0].kind else { panic!("no loop") };
-    let found = agree(&p, *var, &[], body);
+    let found = uniformity(&p, *var, &[], body);
     (p, found)
 }
 

@@ -1,4 +1,4 @@
-//! Ragged rows whose lengths are read from memory once.
+//! Single-pass scans of ragged rows: their lengths are read from memory once.
 //!
 //! Where rows begin is checked before they are read: their lengths have to add up to the elements there are. So Flat adds
 //! up the lengths of each tile of rows, then checks, then goes through the tiles again:
@@ -42,8 +42,8 @@ use remc_flat::ir as flat;
 use remc_mono::ir as mono;
 use rustc_hash::FxHashSet;
 
-/// The statements that are one kernel.
-pub(super) struct Once<'b> {
+/// The statements that are one kernel: a single-pass scan with look-back over the lengths of rows.
+pub(super) struct OnePass<'b> {
     /// The positions of the other statements.
     done: [usize; 2],
     sums: (mono::Var, mono::Axis, &'b mono::Body),
@@ -112,7 +112,7 @@ fn is_sum(op: &mono::Combine) -> bool {
 
 impl Plan {
     /// The statements from `k` on that are one kernel, if they are such.
-    pub(super) fn once<'b>(&self, b: &'b flat::Body, k: usize) -> Option<Once<'b>> {
+    pub(super) fn one_pass<'b>(&self, b: &'b flat::Body, k: usize) -> Option<OnePass<'b>> {
         let (sums, [tile], leaf) = map(b.stmts.get(k)?)? else { return None };
         let (before, [], scanned) = map(b.stmts.get(k + 1)?)? else { return None };
         if self.threads || !scans(scanned, sums, tile.size) {
@@ -125,7 +125,7 @@ impl Plan {
         };
         let total = wanted(&b.stmts[k + 2..at], before, tile.size)?;
         let scan = Scan { index: axis.var, kind: *kind, op, leaf: &seg.body, epilogue: Some(l) };
-        let once = Once {
+        let rows = OnePass {
             done: [k + 1, at],
             sums: (sums, *tile, leaf),
             before,
@@ -138,15 +138,15 @@ impl Plan {
         };
         let checked = checks(&seg.body) || checks(&l.body) || checks(&op.lambda.body);
         let fits = seg.space.is_empty() && is_sum(op) && !checked;
-        (fits && self.is_here(&once)).then_some(once)
+        (fits && self.is_here(&rows)).then_some(rows)
     }
 
     /// Whether all that the kernel takes is there before its first statement.
-    fn is_here(&self, once: &Once<'_>) -> bool {
-        let mut inside: FxHashSet<mono::Var> = FxHashSet::from_iter([once.scan.index, once.sums.1.var]);
-        let mut bodies = vec![once.sums.2, once.scan.leaf, &once.scan.op.lambda.body];
-        inside.extend(&once.scan.op.lambda.params);
-        if let Some(l) = once.scan.epilogue {
+    fn is_here(&self, rows: &OnePass<'_>) -> bool {
+        let mut inside: FxHashSet<mono::Var> = FxHashSet::from_iter([rows.scan.index, rows.sums.1.var]);
+        let mut bodies = vec![rows.sums.2, rows.scan.leaf, &rows.scan.op.lambda.body];
+        inside.extend(&rows.scan.op.lambda.params);
+        if let Some(l) = rows.scan.epilogue {
             inside.extend(&l.params);
             bodies.push(&l.body);
         }
@@ -156,28 +156,28 @@ impl Plan {
             here &= a.as_var().is_none_or(|v| inside.contains(&v) || self.bound(v).is_ok());
         };
         bodies.iter().for_each(|b| b.for_each_use(&mut there));
-        [once.size, once.every, once.total, once.sums.1.size].into_iter().for_each(&mut there);
-        for v in once.pat {
+        [rows.size, rows.every, rows.total, rows.sums.1.size].into_iter().for_each(&mut there);
+        for v in rows.pat {
             self.flat.vars[*v].ty.dims.iter().for_each(|d| there(*d));
         }
-        let made = once.pat.iter().chain([&once.before, &once.sums.0]);
+        let made = rows.pat.iter().chain([&rows.before, &rows.sums.0]);
         here && !made.into_iter().any(|v| self.has_home(*v))
     }
 
     /// Emits the kernel; the positions of the statements that are done then.
-    pub(super) fn read_once(&mut self, once: &Once<'_>) -> L<[usize; 2]> {
-        self.prov = once.prov;
-        self.at_site(once.pat.first(), |p| p.read_once_of(once))
+    pub(super) fn one_pass_kernel(&mut self, rows: &OnePass<'_>) -> L<[usize; 2]> {
+        self.prov = rows.prov;
+        self.at_site(rows.pat.first(), |p| p.emit_one_pass(rows))
     }
 
-    fn read_once_of(&mut self, once: &Once<'_>) -> L<[usize; 2]> {
-        let (sums, tile, leaf) = once.sums;
-        let (k, every, total) = (self.atom(once.size)?, self.atom(once.every)?, self.atom(once.total)?);
+    fn emit_one_pass(&mut self, rows: &OnePass<'_>) -> L<[usize; 2]> {
+        let (sums, tile, leaf) = rows.sums;
+        let (k, every, total) = (self.atom(rows.size)?, self.atom(rows.every)?, self.atom(rows.total)?);
         let tiles = self.atom(tile.size)?;
         let blocks = self.blocks_of_tiles(tiles, k, total)?;
-        let (op, scan) = (once.scan.op, once.scan);
-        let made = [self.alloc_for(sums)?, self.alloc_for(once.before)?];
-        let outs = once.pat.iter().map(|v| self.alloc_for(*v)).collect::<L<Vec<_>>>()?;
+        let (op, scan) = (rows.scan.op, rows.scan);
+        let made = [self.alloc_for(sums)?, self.alloc_for(rows.before)?];
+        let outs = rows.pat.iter().map(|v| self.alloc_for(*v)).collect::<L<Vec<_>>>()?;
         let handed = self.handed(&[], blocks, op)?;
         self.kernel("rows", |l| {
             l.inner = Inner::Lanes;
@@ -211,11 +211,11 @@ impl Plan {
             Ok(())
         })?;
         self.total(&[], tiles, blocks, op, &made[1..], handed.kept())?;
-        let arrays = [sums, once.before].into_iter().chain(once.pat.iter().copied());
+        let arrays = [sums, rows.before].into_iter().chain(rows.pat.iter().copied());
         for (v, place) in arrays.zip(made.into_iter().chain(outs)) {
             self.set(v, Bound::Array(place));
         }
-        Ok(once.done)
+        Ok(rows.done)
     }
 
     /// How many tiles a block has, and how many blocks there are, of `k` rows with `n` elements.

@@ -1,4 +1,4 @@
-//! Vectors whose lanes agree ([`remc_kernel::agree`]), and the others.
+//! Vectors that are uniform in the conditions of a body ([`remc_kernel::uniformity`]), and the others.
 //!
 //! ```text
 //! for (lanes 16) i { j = select (i + 1 ≥ n) (i + 1 - n) (i + 1);  ys[i] = xs[j] }
@@ -18,20 +18,20 @@ use crate::values::Value;
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use remc_base::ops::ScalarOp;
-use remc_kernel::agree::{Agree, agree};
 use remc_kernel::ir::{Atom, Exp, Stmt, StmtKind, Var};
 use remc_kernel::predicate::can_predicate;
+use remc_kernel::uniformity::{Uniformity, uniformity};
 use rustc_hash::FxHashSet;
 
 impl<'a, 'ctx> Fun<'a, 'ctx> {
     /// What is to be asked of the lanes of a loop. Jammed iterations may each have another answer: nothing of them.
     /// Lanes that disagree on a branch run one by one, which accumulators in lanes cannot; those take both branches, if
     /// these can be masked.
-    pub fn agree_on(&self, l: &Loop<'_, 'ctx>) -> Agree {
+    pub fn uniformity_of(&self, l: &Loop<'_, 'ctx>) -> Uniformity {
         if self.jam > 1 {
-            return Agree::default();
+            return Uniformity::default();
         }
-        let mut found = agree(self.p, l.var, l.carried, l.body);
+        let mut found = uniformity(self.p, l.var, l.carried, l.body);
         if found.is_late || !l.carried.is_empty() && !can_mask(l.body, &found.branches) {
             found.branches.clear();
         }
@@ -39,29 +39,29 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// What `emit` makes of a vector of `w` lanes from number `i` on, and what is done instead where they do not agree.
-    pub fn agreeing(
+    pub fn where_uniform(
         &mut self,
         l: &Loop<'_, 'ctx>,
-        agree: &Agree,
+        uniformity: &Uniformity,
         (i, w): (IntValue<'ctx>, u32),
         emit: &mut dyn FnMut(&mut Self) -> Result<Values<'ctx>, EmitError>,
     ) -> Result<Values<'ctx>, EmitError> {
         let vector = Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1);
-        if agree.is_empty() {
+        if uniformity.is_empty() {
             self.env.insert(l.var, vector);
             return emit(self);
         }
-        let (run, held) = self.run(l.var, agree, i)?;
+        let (run, held) = self.run(l.var, uniformity, i)?;
         let enough = self.e.icmp(IntPredicate::SGE, run.into(), self.i64(i64::from(w)).into())?;
         let all = self.e.and(enough, held)?;
         let (yes, no, join) = (self.append(), self.append(), self.append());
         self.branch(all, yes, no)?;
         self.position(yes);
-        let together = self.together(l.var, agree, i, emit)?;
+        let together = self.together(l.var, uniformity, i, emit)?;
         let end = self.here()?;
         self.jump(join)?;
         self.position(no);
-        let apart = if agree.branches.is_empty() || !l.carried.is_empty() {
+        let apart = if uniformity.branches.is_empty() || !l.carried.is_empty() {
             self.env.insert(l.var, vector);
             emit(self)?
         } else {
@@ -83,14 +83,14 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     pub fn together<T>(
         &mut self,
         var: Var,
-        agree: &Agree,
+        uniformity: &Uniformity,
         i: IntValue<'ctx>,
         emit: &mut dyn FnMut(&mut Self) -> Result<T, EmitError>,
     ) -> Result<T, EmitError> {
         self.env.insert(var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
-        let before = std::mem::replace(&mut self.agree, agree.clone());
+        let before = std::mem::replace(&mut self.uniformity, uniformity.clone());
         let made = emit(self);
-        self.agree = before;
+        self.uniformity = before;
         made
     }
 
@@ -99,20 +99,20 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     pub fn run(
         &mut self,
         var: Var,
-        agree: &Agree,
+        uniformity: &Uniformity,
         i: IntValue<'ctx>,
     ) -> Result<(IntValue<'ctx>, Value<'ctx>), EmitError> {
         use ScalarOp::{Ge, Gt, Le, Lt, Max2, Min2};
         let lanes = self.lanes.take();
         self.bind(var, i.into());
-        self.block(&agree.slice)?;
+        self.block(&uniformity.slice)?;
         let most: Value<'ctx> = self.i64(i64::MAX).into();
         let mut run = most;
         let mut held: Value<'ctx> = self.e.context.bool_type().const_all_ones().into();
-        for s in &agree.slice {
+        for s in &uniformity.slice {
             let StmtKind::Let { var, exp: Exp::Op(op, args) } = &s.kind else { continue };
-            let clamp = agree.clamps.get(var);
-            let Some(grows) = clamp.or(agree.grows.get(var)) else { continue };
+            let clamp = uniformity.clamps.get(var);
+            let Some(grows) = clamp.or(uniformity.grows.get(var)) else { continue };
             let [a, b] = args.as_slice() else { continue };
             let other = if a == grows { b } else { a };
             let (x, y) = (self.scalar(*grows)?, self.scalar(*other)?);
@@ -143,11 +143,16 @@ impl<'a, 'ctx> Fun<'a, 'ctx> {
     }
 
     /// What an operator gives in a vector whose lanes agree, if that is known without the others.
-    pub fn agreed(&self, var: Var, op: ScalarOp, args: &[Atom]) -> Result<Option<Pieces<'ctx>>, EmitError> {
-        if let Some(operand) = self.agree.clamps.get(&var) {
+    pub fn uniform_value(
+        &self,
+        var: Var,
+        op: ScalarOp,
+        args: &[Atom],
+    ) -> Result<Option<Pieces<'ctx>>, EmitError> {
+        if let Some(operand) = self.uniformity.clamps.get(&var) {
             return self.atom(*operand).map(Some);
         }
-        if !self.agree.conds.contains(&var) {
+        if !self.uniformity.conds.contains(&var) {
             return Ok(None);
         }
         let tys = args.iter().map(|a| self.ty(*a)).collect::<Result<Vec<_>, _>>()?;

@@ -1,4 +1,5 @@
-//! What the iterations of a loop of the host do without waiting for each other, ahead of the loop.
+//! Loop distribution (fission): what the iterations of a loop of the host do without waiting for each other becomes a map
+//! before the loop.
 //!
 //! ```text
 //! (for (i %k) ((%acc 0.0))                    (let (%ss) (map ((i %k))
@@ -10,7 +11,7 @@
 //!
 //! A reduction that does not depend on the state would be launched once for each iteration. All of them together are one
 //! map, and what is left is often the work of one thread. What may stop the program comes with them if it does not depend
-//! on the state either, and nothing else may; otherwise only what comes before all that may stop it is done ahead.
+//! on the state either, and nothing else may; otherwise only what comes before all that may stop it is done before the loop.
 
 use super::Flattener;
 use super::host::Stmts;
@@ -19,7 +20,7 @@ use remc_mono::ir::*;
 use rustc_hash::FxHashSet;
 
 /// The loop as a map and a loop, if it reduces something large that does not depend on its state.
-pub(super) fn ahead(
+pub(super) fn fission(
     f: &mut Flattener,
     s: &Stmt,
     axis: Axis,

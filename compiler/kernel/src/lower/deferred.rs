@@ -1,4 +1,4 @@
-//! Memory of a size that a check inside the kernel vouches for.
+//! Deferred size checks: memory of a size that is checked inside the kernel, and behind it.
 //!
 //! A row that makes an array of `k` elements checks first that `k` is not negative. Where all rows have the same `k`,
 //! the array of all rows is allocated before any of them checks. So for a negative `k` there is memory for no element,
@@ -20,8 +20,9 @@ use remc_base::Trap;
 use remc_base::ops::ScalarOp;
 use remc_mono::ir as mono;
 
-/// The results of a map that are allocated smaller than they are, and the sizes that are in doubt.
-pub(crate) struct Doubt {
+/// The results of a map that are allocated smaller than they are, and the sizes whose checks are deferred: each with
+/// the least that it may be taken for.
+pub(crate) struct DeferredSizes {
     results: Vec<mono::Var>,
     sizes: Vec<(mono::Var, Atom)>,
 }
@@ -35,8 +36,8 @@ impl Plan {
         orders: &[Vec<usize>],
         leaf: &mono::Body,
         homes: &[Option<Place>],
-    ) -> L<(Vec<Place>, Doubt)> {
-        let mut doubt = Doubt { results: Vec::new(), sizes: Vec::new() };
+    ) -> L<(Vec<Place>, DeferredSizes)> {
+        let mut deferred = DeferredSizes { results: Vec::new(), sizes: Vec::new() };
         let mut outs = Vec::with_capacity(pat.len());
         let stops = leaf.can_stop();
         for (k, v) in pat.iter().enumerate() {
@@ -48,21 +49,21 @@ impl Plan {
             let order = orders.get(k).cloned().unwrap_or_default();
             let is_cell = |k: usize| order.get(k).copied().unwrap_or(k) >= outer;
             let cell = dims.iter().enumerate().filter(|(k, _)| is_cell(*k)).filter_map(|(_, d)| d.as_var());
-            let doubtful: Vec<mono::Var> = cell.filter(|d| stops && !self.is_size(*d)).collect();
-            if doubtful.is_empty() {
+            let unchecked: Vec<mono::Var> = cell.filter(|d| stops && !self.is_size(*d)).collect();
+            if unchecked.is_empty() {
                 let out = self.alloc_for(*v)?;
                 outs.push(Place { order, ..out });
                 continue;
             }
-            for d in doubtful {
-                if doubt.sizes.iter().all(|(v, _)| *v != d) {
+            for d in unchecked {
+                if deferred.sizes.iter().all(|(v, _)| *v != d) {
                     let size = self.atom(d.into())?;
                     let least = self.int(ScalarOp::Max2, size, Atom::int(0))?;
-                    doubt.sizes.push((d, least));
+                    deferred.sizes.push((d, least));
                 }
             }
             let least = |d: &mono::Atom| {
-                doubt.sizes.iter().find(|(v, _)| mono::Atom::Var(*v) == *d).map(|(_, least)| *least)
+                deferred.sizes.iter().find(|(v, _)| mono::Atom::Var(*v) == *d).map(|(_, least)| *least)
             };
             let sizes = dims.iter().enumerate().map(|(k, d)| match least(d).filter(|_| is_cell(k)) {
                 Some(least) => Ok(least),
@@ -72,14 +73,14 @@ impl Plan {
             let mono::VarInfo { name, ty } = self.flat.vars[*v].clone();
             let ty = BufferTy { base: ty.base, dims, space: Space::Global };
             outs.push(Place { order, ..Place::whole(self.alloc(name.as_str(), ty)) });
-            doubt.results.push(*v);
+            deferred.results.push(*v);
         }
-        Ok((outs, doubt))
+        Ok((outs, deferred))
     }
 
-    /// Checks the sizes that were in doubt, once the kernel has run, and gives its results their types.
-    pub fn vouch(&mut self, doubt: &Doubt, space: &[mono::Axis]) -> L<()> {
-        for (v, _) in &doubt.sizes {
+    /// Checks the sizes whose checks were deferred, once the kernel has run, and gives its results their types.
+    pub fn check_deferred(&mut self, deferred: &DeferredSizes, space: &[mono::Axis]) -> L<()> {
+        for (v, _) in &deferred.sizes {
             let size = self.atom((*v).into())?;
             let mut cond = self.int(ScalarOp::Ge, size, Atom::int(0))?;
             for axis in space {
@@ -91,7 +92,7 @@ impl Plan {
             let trap = Trap::TooSmall { why: "a size would be negative".into(), dim };
             self.check(&trap, cond, &[size]);
         }
-        for v in &doubt.results {
+        for v in &deferred.results {
             let place = self.place(*v)?;
             let alias = self.alias(*v, place.buffer)?;
             self.set(*v, Bound::Array(alias));

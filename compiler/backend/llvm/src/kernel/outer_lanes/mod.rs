@@ -1,9 +1,9 @@
-//! Short rows side by side: the loop over rows in lanes, one row in each.
+//! Outer-loop vectorisation: the loop over short rows in lanes, one row in each.
 //!
 //! A row of one to three elements is worth no vector, and no loop: what is around each costs more than what is in it. So
 //! where eight rows one after the other are short, each is a lane, and all of what is done along them runs once for the
-//! eight, as long as the longest of them takes (outer-loop vectorisation; with branches and loops under masks as in Karrenberg
-//! and Hack, "Whole-function vectorization", 2011):
+//! eight, as long as the longest of them takes (with branches and loops under masks as in Karrenberg and Hack,
+//! "Whole-function vectorization", 2011):
 //!
 //! ```text
 //! for i { for (lanes) j < n[i] { s += xs[at[i] + j] };  for (lanes) j < n[i] { ys[at[i] + j] = xs[at[i] + j] / s } }
@@ -20,7 +20,7 @@
 
 mod can;
 
-pub(super) use can::Beside;
+pub(super) use can::OuterLanes;
 
 use super::Fun;
 use super::counted::{Loop, Sum, Values};
@@ -32,20 +32,20 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{IntValue, PointerValue};
 use remc_base::BaseTy;
 use remc_base::ops::ScalarOp;
-use remc_kernel::ir::{Atom, BufferTy, Carried, How, Range, Stmt, Var};
+use remc_kernel::ir::{Atom, BufferTy, Carried, Range, Stmt, Var};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// So many rows are a vector.
 const ROWS: u32 = super::tail::FIRST;
-/// The most elements of a row that is beside others.
+/// The most elements of a short row.
 const MOST: u32 = ROWS - 1;
 
 /// What is known while rows run side by side.
 pub(super) struct Lanes<'ctx> {
     /// Where they run one after the other instead.
     apart: BasicBlock<'ctx>,
-    known: Rc<Beside>,
+    known: Rc<OuterLanes>,
     /// Memory for the scratch rows of each of them, on the stack.
     scratch: Rc<FxHashMap<Var, PointerValue<'ctx>>>,
 }
@@ -59,14 +59,14 @@ struct Trees<'ctx> {
 }
 
 impl<'ctx> Fun<'_, 'ctx> {
-    /// A loop over rows, those that are short side by side.
-    pub fn rows_beside(&mut self, l: &Loop<'_, 'ctx>, beside: Beside) -> Result<(), EmitError> {
+    /// A loop over rows, those that are short in lanes.
+    pub fn rows_in_lanes(&mut self, l: &Loop<'_, 'ctx>, known: OuterLanes) -> Result<(), EmitError> {
         let mut scratch = FxHashMap::default();
-        for (v, extents) in &beside.scratch {
+        for (v, extents) in &known.scratch {
             let Some(ty) = self.buffer_ty(*v) else { return Err(self.unbound(*v)) };
             scratch.insert(*v, self.stack(ty.base, extents.iter().product::<u32>() * ROWS)?);
         }
-        let (known, scratch) = (Rc::new(beside), Rc::new(scratch));
+        let (known, scratch) = (Rc::new(known), Rc::new(scratch));
         self.counted(l.from, l.to, ROWS, Values::new(), &mut |f, i, _| {
             let end = f.e.builder.build_int_nsw_add(i, f.i64(ROWS.into()), "")?;
             let (together, apart, join) = (f.append(), f.append(), f.append());
@@ -76,13 +76,13 @@ impl<'ctx> Fun<'_, 'ctx> {
             f.position(together);
             let varying = f.lane_varying.clone();
             f.lane_varying.extend(&known.varying);
-            f.own.extend(scratch.keys());
+            f.private.extend(scratch.keys());
             f.lanes = Some(ROWS);
-            f.beside = Some(Lanes { apart, known: known.clone(), scratch: scratch.clone() });
+            f.outer_lanes = Some(Lanes { apart, known: known.clone(), scratch: scratch.clone() });
             f.env.insert(l.var, Pieces::from_elem(Piece::Linear { base: i.into(), stride: 1 }, 1));
             f.block(l.body)?;
-            (f.beside, f.lanes) = (None, None);
-            f.own.retain(|v| !scratch.contains_key(v));
+            (f.outer_lanes, f.lanes) = (None, None);
+            f.private.retain(|v| !scratch.contains_key(v));
             f.lane_varying.clone_from(&varying);
             f.jump(join)?;
 
@@ -98,9 +98,9 @@ impl<'ctx> Fun<'_, 'ctx> {
     }
 
     /// A loop inside of rows that run side by side.
-    pub fn for_beside(
+    pub fn for_in_rows(
         &mut self,
-        (how, var, range): (How, Var, &Range),
+        (var, range): (Var, &Range),
         carried: &[Carried],
         body: &[Stmt],
         next: &[Atom],
@@ -109,14 +109,11 @@ impl<'ctx> Fun<'_, 'ctx> {
             return Err(EmitError::Program("a tile of a row".into()));
         };
         let (from, to) = (piece(&self.atom(from)?, 0)?, piece(&self.atom(to)?, 0)?);
-        let trees = self.beside.as_ref().is_some_and(|b| b.known.trees.contains(&var));
+        let trees = self.outer_lanes.as_ref().is_some_and(|b| b.known.trees.contains(&var));
         // What depends on a place of a row counts as the row's, though all lanes are at one place: it has to be short, too.
         let along = trees || self.lane_varying.contains(&var);
         if let (Piece::Uniform(from), Piece::Uniform(to), false) = (from, to, along) {
             let (from, to) = (super::int(from)?, super::int(to)?);
-            if let Some(range) = super::loops::written_out(how, from, to) {
-                return self.unrolled(var, range, carried, body, next);
-            }
             let inits: Vec<Atom> = carried.iter().map(|c| c.init).collect();
             let init = self.carry(carried, &inits)?;
             return self
@@ -152,7 +149,7 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// Goes on if `cond` holds, else with one row after the other.
     pub fn unless_apart(&mut self, cond: Value<'ctx>) -> Result<(), EmitError> {
-        let Some(apart) = self.beside.as_ref().map(|b| b.apart) else {
+        let Some(apart) = self.outer_lanes.as_ref().map(|b| b.apart) else {
             return Err(EmitError::WrongValue("no rows side by side"));
         };
         let next = self.append();
@@ -233,14 +230,14 @@ impl<'ctx> Fun<'_, 'ctx> {
     // ---- what each row has for itself ----
 
     /// A buffer of which each row has its own part, how its elements lie there, and the indices in it.
-    pub fn own_part(
+    pub fn private_part(
         &self,
         buffer: Var,
         at: &[Pieces<'ctx>],
     ) -> Result<(BufferTy, PointerValue<'ctx>, Vec<Pieces<'ctx>>), EmitError> {
         let (mut ty, base) = self.buffer(buffer)?;
         let part = self
-            .beside
+            .outer_lanes
             .as_ref()
             .and_then(|b| Some((*b.scratch.get(&buffer)?, b.known.scratch.get(&buffer)?)));
         let Some((memory, extents)) = part else { return Ok((ty, base, at.to_vec())) };
@@ -262,13 +259,13 @@ impl<'ctx> Fun<'_, 'ctx> {
 
     /// Before a store into scratch memory: goes on if each row's part has the place.
     pub fn has_room(&mut self, buffer: Var, atoms: &[Atom]) -> Result<(), EmitError> {
-        let Some(beside) = &self.beside else { return Ok(()) };
-        if !beside.scratch.contains_key(&buffer) {
+        let Some(rows) = &self.outer_lanes else { return Ok(()) };
+        if !rows.scratch.contains_key(&buffer) {
             return Ok(());
         }
         let dims = self.buffer_ty(buffer).map_or(&[][..], |t| &t.dims[..]);
         let known = |a: &Atom| match a {
-            Atom::Var(v) => beside.known.places.contains(v),
+            Atom::Var(v) => rows.known.places.contains(v),
             Atom::Const(_) => a.as_int().is_some_and(|n| n < i64::from(ROWS)),
         };
         let places = atoms.iter().zip(dims).skip(1).filter(|(a, d)| can::extent(d) == ROWS && !known(a));
@@ -289,7 +286,7 @@ impl<'ctx> Fun<'_, 'ctx> {
     /// The operands of a division of integers, whose divisor is one in lanes that are off.
     pub fn divisible(&self, op: ScalarOp, tys: &[BaseTy], args: &mut [Piece<'ctx>]) -> Result<(), EmitError> {
         if let (ScalarOp::Quotient | ScalarOp::Modulo, Some(mask), true, [_, divisor]) =
-            (op, self.mask, self.beside.is_some(), args)
+            (op, self.mask, self.outer_lanes.is_some(), args)
             && tys.iter().all(|t| t.is_integer())
             && !matches!(divisor, Piece::Uniform(_))
         {

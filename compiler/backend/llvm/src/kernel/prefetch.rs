@@ -1,4 +1,4 @@
-//! Memory that is asked for before it is needed.
+//! Software prefetching: memory that is asked for before it is needed.
 //!
 //! Processors that see one load after the other go up in memory fetch what comes next. Some do not watch masked loads
 //! (AMD's Zen 3 among them), and short rows are loaded by nothing else; and all start anew where short rows and long ones
@@ -26,12 +26,12 @@ pub(super) const LINE: u32 = 64;
 
 /// Which scalars come from memory, and which of them from where a loaded one says.
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct Origins {
     loaded: FxHashSet<Var>,
     picked: FxHashSet<Var>,
 }
 
-impl Order {
+impl Origins {
     /// Notes where the value of a variable comes from.
     pub fn note(&mut self, var: Var, exp: &Exp) {
         let among = |set: &FxHashSet<Var>, all: &[Atom]| {
@@ -57,25 +57,20 @@ impl Order {
 }
 
 impl<'ctx> Fun<'_, 'ctx> {
-    /// Asks for what comes after the elements of all lanes from `i` on.
-    pub fn ask_ahead(
-        &self,
-        ty: BaseTy,
-        base: PointerValue<'ctx>,
-        i: IntValue<'ctx>,
-    ) -> Result<(), EmitError> {
+    /// Prefetches what comes after the elements of all lanes from `i` on.
+    pub fn prefetch(&self, ty: BaseTy, base: PointerValue<'ctx>, i: IntValue<'ctx>) -> Result<(), EmitError> {
         let bits = ty.bits().max(8);
         // Each line is asked for once; of a masked vector, which is mostly shorter, the first one.
         let lanes = if self.mask.is_some() { 1 } else { self.lanes.unwrap_or(1) };
         for k in (0..lanes).step_by((LINE * 8 / bits) as usize) {
             let at = self.e.builder.build_int_nsw_add(i, self.i64(k.into()), "")?;
-            self.ask_for(self.e.element(ty, base, at)?)?;
+            self.prefetch_line(self.e.element(ty, base, at)?)?;
         }
         Ok(())
     }
 
-    /// Asks for the memory `ahead` of an address, be it there or not.
-    fn ask_for(&self, at: PointerValue<'ctx>) -> Result<(), EmitError> {
+    /// Prefetches the line `ahead` of an address (the schedule's field), be it there or not.
+    fn prefetch_line(&self, at: PointerValue<'ctx>) -> Result<(), EmitError> {
         let name = "llvm.prefetch";
         let f = Intrinsic::find(name)
             .and_then(|i| i.get_declaration(self.e.module, &[at.get_type().into()]))
