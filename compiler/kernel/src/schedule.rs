@@ -238,7 +238,7 @@ fields! {
     Resident "blocks.resident" GpuCode 1..=8, 3:
         "blocks that a multiprocessor has room for at the same time, which limits the registers of a thread";
     ResidentLarge "blocks.resident.large" GpuCode 1..=8, 2:
-        "… of a kernel whose loops carry many values";
+        "blocks that a multiprocessor has room for at the same time, of a kernel whose loops carry many values";
     Worth "contract.least" Gpu 1..=0x10_0000, 32:
         "rows and columns from which on squares are worth their shared memory";
 }
