@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn each_number_of_a_schedule_has_a_sentence() {
         for f in remc_kernel::schedule::Field::ALL {
-            let sentence = super::field(f.about().name).expect(f.about().name);
+            let sentence = super::field(f.name()).expect("a number has a meaning");
             assert!(sentence.chars().next().is_some_and(char::is_alphabetic), "{sentence}");
             assert!(!sentence.contains('…'), "{sentence}");
         }

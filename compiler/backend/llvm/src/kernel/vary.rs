@@ -157,10 +157,7 @@ impl Varying<'_> {
 /// Whether there is a loop that several iterations of a loop around it would share.
 pub(super) fn has_loop(block: &[Stmt]) -> bool {
     block.iter().any(|s| {
-        let own = match &s.kind {
-            StmtKind::For { .. } | StmtKind::While { .. } => true,
-            _ => false,
-        };
+        let own = matches!(&s.kind, StmtKind::For { .. } | StmtKind::While { .. });
         own || s.kind.blocks().into_iter().any(|b| has_loop(b))
     })
 }
