@@ -95,7 +95,16 @@ fn all_grown(p: &Program, s: &Stmt) -> Vec<Grown> {
     match &s.exp {
         Exp::For { state, body, .. } | Exp::While { state, body, .. } if changes_sizes(body) => {
             let inside: FxHashSet<Var> = s.exp.inner_binders().into_iter().chain(body.binders()).collect();
-            (0..state.len()).filter_map(|k| grown(p, s, k, &inside)).collect()
+            let mut held: FxHashSet<Var> = FxHashSet::default();
+            let mut all: Vec<Grown> = (0..state.len()).filter_map(|k| grown(p, s, k, &inside)).collect();
+            // What is appended to two arrays is in the room of one of them.
+            all.retain(|g| {
+                let own = || g.chain.iter().filter(|v| !g.fresh.contains(v));
+                let alone = own().all(|v| !held.contains(v));
+                held.extend(own().copied());
+                alone
+            });
+            all
         }
         _ => Vec::new(),
     }

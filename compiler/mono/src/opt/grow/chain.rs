@@ -43,6 +43,8 @@ pub(super) struct Grown {
     pub does: Does,
     /// The variables that hold it in the body.
     pub chain: FxHashSet<Var>,
+    /// Those of them that are arrays of a few items with which it begins again, and nothing of it.
+    pub fresh: FxHashSet<Var>,
     /// Arrays that loops make of nothing, and to which of these variables each is appended then: they grow where they are to
     /// be. The variables that hold them are among the others.
     pub joined: FxHashMap<Var, Var>,
@@ -65,6 +67,7 @@ pub(super) fn grown(p: &Program, s: &Stmt, slot: usize, inside: &FxHashSet<Var>)
         p,
         does: Does::default(),
         vars: FxHashSet::from_iter([array]),
+        fresh: FxHashSet::default(),
         defs: definitions(body),
         item: rest,
     };
@@ -72,7 +75,8 @@ pub(super) fn grown(p: &Program, s: &Stmt, slot: usize, inside: &FxHashSet<Var>)
     chain.comes_from(*body.results.get(slot)?)?;
     let changes = chain.does.back || chain.does.front || chain.does.cuts || chain.does.resets;
     let joined = joined(p, body, &mut chain.vars, inside);
-    changes.then_some(Grown { slot, size, does: chain.does, chain: chain.vars, joined })
+    let Chain { does, vars, fresh, .. } = chain;
+    changes.then_some(Grown { slot, size, does, chain: vars, fresh, joined })
 }
 
 /// What binds each variable of a body, and as which of its results.
@@ -133,6 +137,7 @@ struct Chain<'b> {
     p: &'b Program,
     does: Does,
     vars: FxHashSet<Var>,
+    fresh: FxHashSet<Var>,
     defs: FxHashMap<Var, (&'b Stmt, usize)>,
     /// The dims of an item.
     item: &'b [Atom],
@@ -148,6 +153,7 @@ impl Chain<'_> {
         if self.begins_again(a) {
             self.does.resets = true;
             self.vars.insert(v);
+            self.fresh.insert(v);
             return Some(());
         }
         let (s, slot) = *self.defs.get(&v)?;

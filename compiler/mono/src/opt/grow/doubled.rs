@@ -18,7 +18,7 @@
 //! A round that might not fit is not begun: what it appends at most is known before it changes anything, from the sizes of what
 //! is appended, and from how many rounds the loops in it have. So all that is left to do between two doublings is a loop that
 //! changes items of arrays. Each doubling has as many items more than before as it copies, so `n` items cost the time of `n`.
-//! Arrays of one loop get rooms of one size, the size that the longest of them needs.
+//! Arrays of one loop get rooms of as many elements, as many as the longest of them needs.
 //!
 //! Where what a round appends at most is the same in each round, the condition of the inner loop asks whether it fits.
 
@@ -31,7 +31,7 @@ use remc_base::ops::ScalarOp;
 use remc_base::{BaseTy, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Items for which an array has room at least, beside those it needs.
+/// Elements for which an array has room at least, beside those it needs.
 const LEAST: i64 = 1024;
 
 /// A number of rounds that no loop is done with. Sums and products with it do not wrap.
@@ -178,7 +178,7 @@ impl<'b> Growth<'b> {
         };
         match &s.exp {
             Exp::Atom(a) => self.of(g, *a, sure),
-            Exp::View { view: View::Append { with }, array } if g.joined.contains_key(with) => {
+            Exp::View { view: View::Append { with }, array } if g.joined.get(with) == Some(array) => {
                 self.of(g, (*array).into(), sure)?.and(self.of(g, (*with).into(), sure)?)
             }
             Exp::View { view: View::Append { with }, array } => {
@@ -262,7 +262,7 @@ fn steadily(mut fill: Fill<'_>, s: Stmt, all: Vec<(Grown, Bound)>) -> Option<Vec
     let before = std::mem::take(&mut fill.out);
     let outer = Outer::new(&mut fill, &state);
     let most = outer.room(&mut fill, &all, &need);
-    let inside = Fitting::new(&mut fill, &state, &all, (&need, most), &cond.results);
+    let inside = Fitting::new(&mut fill, &state, &all, (&need, &most), &cond.results);
     let mut asked = cond.clone();
     asked.stmts.extend(inside.stmts);
     asked.results = vec![inside.fits];
@@ -272,7 +272,7 @@ fn steadily(mut fill: Fill<'_>, s: Stmt, all: Vec<(Grown, Bound)>) -> Option<Vec
         exp: Exp::While { state: outer.begins(&state), cond: asked, body },
         prov: s.prov,
     };
-    rooms(&mut fill, inner, &all, most, &inside.places)?;
+    rooms(&mut fill, inner, &all, &most, &inside.places)?;
     let with: Vec<(Var, Atom)> = old(&state).into_iter().zip(ends.iter().map(|v| Atom::Var(*v))).collect();
     let go = Copier::instance(fill.p, &cond, &with);
     fill.out.extend(go.stmts);
@@ -288,11 +288,11 @@ fn by_round(mut fill: Fill<'_>, s: Stmt, all: Vec<(Grown, Bound)>) -> Option<Vec
     let (some, ok, more) =
         (fill.p.fresh("some", Ty::int()), truth(fill.p, "ok"), fill.p.fresh("need", Ty::int()));
     let outer = Outer::new(&mut fill, &state);
-    let most = outer.room(&mut fill, &all, &[some.into()]);
+    let most = outer.room(&mut fill, &all, &vec![some.into(); all.len()]);
     // The round, if there is room for it.
     let made = std::mem::replace(&mut fill.out, first);
     let need: Vec<Atom> = all.iter().map(|(_, b)| b.number(&mut fill)).collect();
-    let inside = Fitting::new(&mut fill, &state, &all, (&need, most), &[]);
+    let inside = Fitting::new(&mut fill, &state, &all, (&need, &most), &[]);
     fill.out.extend(inside.stmts);
     let greatest = need.iter().copied().reduce(|a, b| fill.op(ScalarOp::Max2, a, b))?;
     let stays: Vec<Atom> = state.iter().map(|(v, _)| Atom::Var(*v)).collect();
@@ -320,7 +320,7 @@ fn by_round(mut fill: Fill<'_>, s: Stmt, all: Vec<(Grown, Bound)>) -> Option<Vec
     let mut begins = outer.begins(&state);
     begins.extend([(ok, Atom::Const(Scalar::Bool(true))), (more, Atom::int(0))]);
     let inner = Stmt { pat: ends.clone(), exp: Exp::While { state: begins, cond, body }, prov: s.prov };
-    rooms(&mut fill, inner, &all, most, &inside.places)?;
+    rooms(&mut fill, inner, &all, &most, &inside.places)?;
     let go = truth(fill.p, "go");
     let fitted = ends[state.len()];
     fill.push(vec![go], Exp::Op(ScalarOp::Not, vec![fitted.into()]));
@@ -355,17 +355,30 @@ impl Outer {
         Outer { state: copies(fill.p, &old(state)) }
     }
 
-    /// For how many items there is room, where a round needs so many more.
-    fn room(&self, fill: &mut Fill<'_>, all: &[(Grown, Bound)], need: &[Atom]) -> Atom {
-        let sizes = all.iter().map(|(g, _)| Atom::Var(self.state[g.size]));
-        let longest = sizes.reduce(|a, b| fill.op(ScalarOp::Max2, a, b));
-        let need = need.iter().copied().reduce(|a, b| fill.op(ScalarOp::Max2, a, b));
-        let mut most = Atom::int(LEAST);
-        for n in longest.into_iter().chain(need) {
-            let twice = fill.op(ScalarOp::Mul, n, Atom::int(2));
-            most = fill.op(ScalarOp::Add, most, twice);
+    /// For how many items of each array there is room, where a round needs so many more. All rooms have about as many
+    /// elements, so that none is full, and all are copied, long before the others.
+    fn room(&self, fill: &mut Fill<'_>, all: &[(Grown, Bound)], need: &[Atom]) -> Vec<Atom> {
+        let item = |fill: &mut Fill<'_>, g: &Grown| {
+            let dims = fill.p.ty(self.state[g.slot]).dims[1..].to_vec();
+            let n = dims.into_iter().fold(Atom::int(1), |n, d| fill.op(ScalarOp::Mul, n, d));
+            if n.as_int().is_some_and(|n| n > 0) { n } else { fill.op(ScalarOp::Max2, n, Atom::int(1)) }
+        };
+        let items: Vec<Atom> = all.iter().map(|(g, _)| item(fill, g)).collect();
+        let elements = |(g, item): (&Grown, &Atom)| (Atom::Var(self.state[g.size]), *item);
+        let sizes: Vec<(Atom, Atom)> = all.iter().map(|(g, _)| g).zip(&items).map(elements).collect();
+        let mut longest = Atom::int(0);
+        for (n, item) in sizes {
+            let n = fill.op(ScalarOp::Mul, n, item);
+            longest = if longest == Atom::int(0) { n } else { fill.op(ScalarOp::Max2, longest, n) };
         }
-        most
+        let twice = fill.op(ScalarOp::Mul, longest, Atom::int(2));
+        let most = fill.op(ScalarOp::Add, twice, Atom::int(LEAST));
+        let room = |(item, need): (Atom, &Atom)| {
+            let most = if item == Atom::int(1) { most } else { fill.op(ScalarOp::Quotient, most, item) };
+            let need = fill.op(ScalarOp::Mul, *need, Atom::int(2));
+            fill.op(ScalarOp::Add, most, need)
+        };
+        items.into_iter().zip(need).map(room).collect()
     }
 
     /// With what the loop inside begins.
@@ -410,7 +423,7 @@ impl Fitting {
         fill: &mut Fill<'_>,
         state: &[(Var, Atom)],
         all: &[(Grown, Bound)],
-        (need, most): (&[Atom], Atom),
+        (need, most): (&[Atom], &[Atom]),
         also: &[Atom],
     ) -> Fitting {
         let before = std::mem::take(&mut fill.out);
@@ -420,10 +433,10 @@ impl Fitting {
             fill.push(vec![v], Exp::Op(op, vec![a, b]));
             v
         };
-        for ((g, _), need) in all.iter().zip(need) {
+        for (((g, _), need), most) in all.iter().zip(need).zip(most) {
             let (array, size) = (state[g.slot].0, state[g.size].0);
             let end = number(fill, ScalarOp::Add, size.into(), *need);
-            fits.push(fill.op(ScalarOp::Le, end.into(), most));
+            fits.push(fill.op(ScalarOp::Le, end.into(), *most));
             if g.does.moves() {
                 places.push((end, array));
             }
@@ -444,14 +457,15 @@ fn rooms(
     fill: &mut Fill<'_>,
     inner: Stmt,
     all: &[(Grown, Bound)],
-    most: Atom,
+    most: &[Atom],
     places: &[(Var, Var)],
 ) -> Option<()> {
     let found = all_grown(fill.p, &inner);
     let wanted: Vec<Wanted<'_>> = all
         .iter()
-        .filter_map(|(g, _)| found.iter().find(|f| f.slot == g.slot))
-        .map(|grown| {
+        .zip(most)
+        .filter_map(|((g, _), most)| Some((found.iter().find(|f| f.slot == g.slot)?, *most)))
+        .map(|(grown, most)| {
             let heads = match (grown.does.moves(), grown.does.front) {
                 (false, _) => Heads::First,
                 (true, false) => Heads::Moving,

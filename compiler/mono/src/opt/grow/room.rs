@@ -267,7 +267,9 @@ impl Fill<'_> {
         self.prov = s.prov;
         let new = match s.exp {
             Exp::Atom(Atom::Var(a)) => self.held(room, a),
-            Exp::View { view: View::Append { with }, array } if room.grown.joined.contains_key(&with) => {
+            Exp::View { view: View::Append { with }, array }
+                if room.grown.joined.get(&with) == Some(&array) =>
+            {
                 Held { room: self.held(room, with).room, ..self.held(room, array) }
             }
             Exp::View { view: View::Append { with }, array } if room.grown.chain.contains(&array) => {
