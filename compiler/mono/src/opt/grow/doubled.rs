@@ -488,10 +488,10 @@ fn begun(p: &Program, body: Body, all: &[(Grown, Bound)]) -> Option<(Vec<Stmt>, 
             continue;
         }
         let makes = s.pat.iter().any(|v| !p.ty(*v).is_scalar());
-        let changes = matches!(
-            s.exp,
-            Exp::Scatter { .. } | Exp::If { .. } | Exp::For { .. } | Exp::While { .. } | Exp::View { .. }
-        );
+        let changes = match s.exp {
+            Exp::View { ref view, .. } => matches!(view, View::Append { .. }),
+            _ => matches!(s.exp, Exp::Scatter { .. } | Exp::If { .. } | Exp::For { .. } | Exp::While { .. }),
+        };
         if makes && changes {
             return None;
         }

@@ -5,7 +5,6 @@
 
 use super::chain::Grown;
 use crate::ir::*;
-use crate::walk::Copier;
 use remc_base::Prov;
 use remc_base::ops::{ScalarOp, zero};
 use rustc_hash::FxHashMap;
@@ -141,9 +140,11 @@ impl Fill<'_> {
             *body = self.filled(std::mem::take(body), room, &[array], Some(slot)).0;
             if let Exp::While { cond, .. } = &mut s.exp {
                 room.last = held.room;
-                let (asked, _) = self.filled(std::mem::take(cond), room, &[array], None);
                 // The part that it reads is one of its own.
-                *cond = Copier::new(self.p).body(&asked);
+                let read = self.p.vars.push(self.p.vars[array].clone());
+                cond.substitute(&FxHashMap::from_iter([(array, read.into())]));
+                room.holds.insert(read, held);
+                *cond = self.filled(std::mem::take(cond), room, &[read], None).0;
             }
         }
         room.last = before;
