@@ -11,10 +11,13 @@
 //! ```
 //!
 //! No two items go to one place then, and they may be written in any order. If each element is made of no other element of
-//! the array than the one whose place it takes, they may be written while they are read, too.
+//! the array than the one whose place it takes, they may be written while they are read, too. So may rows that stay as they
+//! are, or are changed where they are after all else has been read of them ([`OwnRow`]).
 
 use crate::ir::*;
+use remc_base::IdVec;
 use remc_base::ops::ScalarOp;
+use rustc_hash::FxHashSet;
 
 /// What a scatter of a run of items is as a map.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,11 +30,14 @@ pub struct Run {
     pub values: Body,
     /// The place of an item, in the body.
     place: Atom,
+    /// The array whose rows the items are, changed where they are.
+    rows_of: Option<Var>,
 }
 
 impl Run {
-    /// Of a scatter that combines nothing, by its axis and body; if its destinations are vectors, items are scalars.
-    pub fn of(axis: Axis, body: &Body, vectors: bool) -> Option<Run> {
+    /// Of a scatter into these arrays that combines nothing, by its axis and body.
+    pub fn of(vars: &IdVec<Var, VarInfo>, dests: &[Var], axis: Axis, body: &Body) -> Option<Run> {
+        let vectors = dests.iter().all(|d| vars[*d].ty.rank() == 1);
         let (place, given) = body.results.split_first()?;
         let made = |s: &&Stmt| s.pat.iter().any(|v| Atom::Var(*v) == *place);
         let Exp::Op(ScalarOp::Add, args) = &body.stmts.iter().find(made)?.exp else { return None };
@@ -46,12 +52,25 @@ impl Run {
             return None;
         }
         let values = Body { stmts: body.stmts.clone(), results: given.to_vec() };
-        let (inner, values) = if vectors { (Vec::new(), values) } else { elements(values)? };
-        Some(Run { start, axes: [&[axis], &inner[..]].concat(), values, place: *place })
+        let rows_of = if vectors { None } else { OwnRow::changed_by(vars, &values, *place) };
+        let (inner, values) = match vectors || rows_of.is_some() {
+            true => (Vec::new(), values),
+            false => elements(values)?,
+        };
+        Some(Run { start, axes: [&[axis], &inner[..]].concat(), values, place: *place, rows_of })
     }
 
-    /// Whether each element is made of no other element of these arrays than the one whose place it takes.
+    /// Whether items are made one by one or by loops, and not of elements that are all made in the same way.
+    pub fn is_of_items(&self) -> bool {
+        self.axes.len() == 1 && self.rows_of.is_none()
+    }
+
+    /// Whether each element is made of no other element of these arrays than the one whose place it takes, or each row
+    /// of the row whose place it takes.
     pub fn reads_own_places(&self, dests: &[Var]) -> bool {
+        if let Some(array) = self.rows_of {
+            return *dests == [array];
+        }
         let place: Vec<Atom> =
             std::iter::once(self.place).chain(self.axes[1..].iter().map(|a| a.var.into())).collect();
         let given = self.values.results.iter().any(|a| a.as_var().is_some_and(|v| dests.contains(&v)));
@@ -76,6 +95,116 @@ fn elements(body: Body) -> Option<(Vec<Axis>, Body)> {
     Some((axes, Body { stmts, results: body.results }))
 }
 
+/// A row of an array, where it is read and changed by a body that gives it.
+///
+/// ```text
+/// (let (%row) (index %a %i))                              the row
+/// (let (%x) (index %a %i 7)) …                            reads of it
+/// (let (%r) (if %c
+///   (then (let (%w) (scatter (%k 2) (%row) …)) (give %w))   changed by the last statement of all
+///   (else (give %row))))                                    or as it is
+/// (give %r)
+/// ```
+pub struct OwnRow<'v> {
+    vars: &'v IdVec<Var, VarInfo>,
+    array: Var,
+    place: Atom,
+    /// The variables that are the row.
+    cells: FxHashSet<Var>,
+}
+
+impl OwnRow<'_> {
+    /// The array of which a body gives the row at this place, changed where it is on some of its ways at least.
+    pub fn changed_by(vars: &IdVec<Var, VarInfo>, body: &Body, place: Atom) -> Option<Var> {
+        let [result] = body.results[..] else { return None };
+        let mut all: Vec<(Var, Var)> = Vec::new();
+        body.for_each_stmt(&mut |s| {
+            if let (Exp::Index { array, at }, [v]) = (&s.exp, &s.pat[..])
+                && at[..] == [place]
+            {
+                all.push((*array, *v));
+            }
+        });
+        let array = all.first()?.0;
+        let cells = all.into_iter().filter(|(a, _)| *a == array).map(|(_, v)| v).collect();
+        (OwnRow { vars, array, place, cells }.is_changed(body, result)? == Changed::Partly).then_some(array)
+    }
+
+    fn is_cell(&self, a: Atom) -> bool {
+        a.as_var().is_some_and(|v| self.cells.contains(&v))
+    }
+
+    /// How the last statement of a body changes the row, if the others read nothing else of the array, and it reads nothing
+    /// that it has changed before.
+    fn is_changed(&self, b: &Body, result: Atom) -> Option<Changed> {
+        if self.is_cell(result) {
+            return b.stmts.iter().all(|s| self.reads_row(s)).then_some(Changed::Partly);
+        }
+        let (last, before) = b.stmts.split_last()?;
+        if last.pat.iter().map(|v| Atom::Var(*v)).ne([result]) || !before.iter().all(|s| self.reads_row(s)) {
+            return None;
+        }
+        let untouched = |exp: &Exp| !exp.mentions(|v| v == self.array || self.cells.contains(&v));
+        let inside = |exp: &Exp| {
+            exp.bodies()
+                .iter()
+                .all(|b| !b.free_vars().iter().any(|v| *v == self.array || self.cells.contains(v)))
+        };
+        match &last.exp {
+            Exp::If { then, otherwise, .. } => {
+                let branches = [then, otherwise].map(|b| self.is_changed(b, *b.results.first()?));
+                let [Some(then), Some(otherwise)] = branches else { return None };
+                Some(then.max(otherwise))
+            }
+            Exp::Scatter { dests, .. } if self.is_cell(dests[0].into()) => {
+                inside(&last.exp).then_some(Changed::Partly)
+            }
+            Exp::For { state, .. } | Exp::While { state, .. } if self.is_cell(state[0].1) => {
+                inside(&last.exp).then_some(Changed::Partly)
+            }
+            Exp::Reduce { op, .. }
+                if !op.assoc && op.start.as_ref().is_some_and(|start| self.is_cell(start[0])) =>
+            {
+                inside(&last.exp).then_some(Changed::Partly)
+            }
+            Exp::Map { axes, body } => {
+                let mut own = vec![self.place];
+                own.extend(axes.iter().map(|a| Atom::Var(a.var)));
+                let element = |s: &Stmt| match &s.exp {
+                    Exp::Index { array, at } if *array == self.array => *at == own,
+                    Exp::Index { array, at } if self.cells.contains(array) => *at == own[1..],
+                    exp => untouched(exp),
+                };
+                let scalars = self.vars[self.array].ty.rank() == own.len();
+                (scalars && body.stmts.iter().all(element)).then_some(Changed::Wholly)
+            }
+            exp => untouched(exp).then_some(Changed::Wholly),
+        }
+    }
+
+    /// Whether a statement reads nothing of the array but the row.
+    fn reads_row(&self, s: &Stmt) -> bool {
+        match &s.exp {
+            Exp::Index { array, at } if *array == self.array => at.first() == Some(&self.place),
+            exp => {
+                let mut own = false;
+                exp.for_each_operand(&mut |a| own |= a == self.array.into());
+                let given = |b: &Body| b.results.contains(&self.array.into());
+                !own && exp.bodies().iter().all(|b| !given(b) && b.stmts.iter().all(|s| self.reads_row(s)))
+            }
+        }
+    }
+}
+
+/// How much of a row is another afterwards.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Changed {
+    /// All elements are made anew.
+    Wholly,
+    /// Only those that change are written.
+    Partly,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,7 +215,7 @@ mod tests {
         let text = format!("(let ((%b int %n %n)) (scatter (%q 3) (%a) {items})) (give %b)");
         let p = program("(%n int) (%k int) (%a int %n %n)", 1, &text);
         let Exp::Scatter { dests, axis, body, .. } = &p.body.stmts.last()?.exp else { return None };
-        let run = Run::of(*axis, body, false)?;
+        let run = Run::of(&p.vars, dests, *axis, body)?;
         let own = run.reads_own_places(dests);
         Some((run, own))
     }

@@ -272,6 +272,14 @@ impl Body {
         self.stmts.iter().any(|s| s.exp.can_stop())
     }
 
+    /// Leaves out the checks among statements, and in their bodies: all of them hold.
+    pub fn drop_checks(stmts: &mut Vec<Stmt>) {
+        stmts.retain(|s| !matches!(s.exp, Exp::Check { .. }));
+        for s in stmts {
+            s.exp.bodies_mut().into_iter().for_each(|b| Body::drop_checks(&mut b.stmts));
+        }
+    }
+
     /// How many statements there are, those inside others counted.
     pub fn count(&self) -> usize {
         let mut n = 0;

@@ -81,4 +81,8 @@ codes! {
     RECURSION = "E0504";
     /// A type variable that looks like a misspelt type: a warning.
     MISSPELT_TYPE = "W0501";
+    /// A power of an integer that is cut off: a warning.
+    CUT_POWER = "W0504";
+    /// A reduction by an operator that is not associative: a warning.
+    GROUPED = "W0505";
 }

@@ -564,8 +564,7 @@ impl Flattener {
         let cells = dests.iter().map(|d| self.p.vars[*d].ty.cell(1));
         let tys = std::iter::once(Ty::int()).chain(cells).collect();
         // Writes to one item stay in order, so that all are made serially.
-        let vectors = dests.iter().all(|d| self.p.vars[*d].ty.rank() == 1);
-        let run = Run::of(axis, body, vectors).filter(|_| combine.is_none());
+        let run = Run::of(&self.p.vars, dests, axis, body).filter(|_| combine.is_none());
         // Where each element is made of the one whose place it takes, all are written in parallel.
         let in_place = run.is_some_and(|run| run.reads_own_places(dests))
             && body.free_vars().iter().any(|v| dests.contains(v));

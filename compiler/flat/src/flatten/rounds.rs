@@ -125,7 +125,7 @@ fn gone_through(
 /// The items of a scatter, if they are a run.
 fn run(f: &Flattener, exp: &mono::Exp) -> Option<Run> {
     let mono::Exp::Scatter { dests, axis, body, combine: None } = exp else { return None };
-    Run::of(*axis, body, dests.iter().all(|d| f.p.vars[*d].ty.rank() == 1))
+    Run::of(&f.p.vars, dests, *axis, body)
 }
 
 /// How many times all threads are woken and waited for in a round that is parallel: for a map once; for a reduction to combine

@@ -303,6 +303,8 @@ impl<'l> Leaf<'l> {
     pub fn copy_value(&mut self, ty_of: mono::Var, from: &Bound, to: &Place) -> L<()> {
         match from {
             Bound::Scalar(a) => self.put(to, &[], *a),
+            // It is there already.
+            Bound::Array(p) if p == to => Ok(()),
             Bound::Array(p) => {
                 let dims = self.dims(ty_of)?;
                 self.copy(&dims, p, to)

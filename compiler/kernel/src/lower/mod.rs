@@ -223,6 +223,9 @@ impl Place {
 
     /// The items from one on, if they can be told from this place.
     pub fn items_from(&self, start: Atom) -> Option<Place> {
+        if start == Atom::int(0) {
+            return Some(self.clone());
+        }
         let plain = self.row.is_none() && self.from.is_none();
         plain.then(|| Place { from: Some((self.prefix.len(), start)), ..self.clone() })
     }

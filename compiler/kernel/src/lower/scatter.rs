@@ -60,29 +60,22 @@ impl Scatter<'_> {
 
     /// Its items as a run.
     pub fn run(&self, vars: &IdVec<mono::Var, mono::VarInfo>) -> Option<Run> {
-        let vectors = self.dests.iter().all(|d| vars[*d].ty.rank() == 1);
-        Run::of(self.axis, self.body, vectors).filter(|_| self.combine.is_none())
+        Run::of(vars, self.dests, self.axis, self.body).filter(|_| self.combine.is_none())
     }
 
     /// What the items are made of, but for what each element reads of its own place: of that nothing is changed before.
     pub fn read_elsewhere(&self, run: Option<&Run>) -> mono::Body {
-        let mut body = self.body.clone();
-        if run.is_some_and(|run| run.reads_own_places(self.dests)) {
-            forget(&mut body, self.dests);
+        if !run.is_some_and(|run| run.reads_own_places(self.dests)) {
+            return self.body.clone();
         }
-        body
+        let read = self.body.free_vars().into_iter().filter(|v| !self.dests.contains(v));
+        mono::Body { stmts: Vec::new(), results: read.map(mono::Atom::Var).collect() }
     }
 
     /// Whether an item is made without loops, so that it may be made again for each of its numbers.
     fn is_plain(&self) -> bool {
         self.body.stmts.iter().all(|s| s.exp.bodies().is_empty())
     }
-}
-
-/// Leaves out the reads of these arrays.
-fn forget(body: &mut mono::Body, arrays: &[mono::Var]) {
-    body.stmts.retain(|s| !matches!(&s.exp, mono::Exp::Index { array, .. } if arrays.contains(array)));
-    body.stmts.iter_mut().flat_map(|s| s.exp.bodies_mut()).for_each(|b| forget(b, arrays));
 }
 
 impl Plan {

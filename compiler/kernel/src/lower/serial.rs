@@ -74,20 +74,22 @@ impl Leaf<'_> {
         Ok(())
     }
 
-    /// The scalars that a body computes first, where all that it gives, arrays among it, is what one of two branches
-    /// does: each can store that where it belongs.
+    /// What a body computes first, where all that it gives, arrays among it, is what one of two branches does: each can
+    /// store that where it belongs.
     fn ends_in_branches<'b>(
         &self,
         b: &'b mono::Body,
     ) -> Option<(mono::Body, mono::Atom, [&'b mono::Body; 2])> {
         let (last, before) = b.stmts.split_last()?;
         let mono::Exp::If { cond, then, otherwise } = &last.exp else { return None };
-        let scalar = |v: &mono::Var| self.plan.flat.vars[*v].ty.is_scalar();
         let given = b.results.iter().map(|a| a.as_var()).eq(last.pat.iter().map(|v| Some(*v)));
-        let arrays = !last.pat.iter().all(scalar);
-        let scalars = before.iter().all(|s| s.pat.iter().all(scalar));
-        let before = mono::Body { stmts: before.to_vec(), results: Vec::new() };
-        (given && arrays && scalars).then_some((before, *cond, [then, otherwise]))
+        let arrays = last.pat.iter().any(|v| self.is_array(*v));
+        // What the branches read of what is made first has to stay as it is.
+        let made: Vec<mono::Var> = before.iter().flat_map(|s| s.pat.iter().copied()).collect();
+        let read = then.free_vars().into_iter().chain(otherwise.free_vars());
+        let read = read.filter(|v| made.contains(v) && self.is_array(*v));
+        let results = read.map(mono::Atom::Var).collect();
+        (given && arrays).then_some((mono::Body { stmts: before.to_vec(), results }, *cond, [then, otherwise]))
     }
 
     pub fn stmt(&mut self, s: &mono::Stmt) -> L<()> {

@@ -57,7 +57,7 @@ impl Leaf<'_> {
     fn written_as_a_map(&mut self, s: &Scatter<'_>, run: &Run, outs: &[Place]) -> L<bool> {
         let start = self.atom(run.start)?;
         let to: Option<Vec<Place>> = outs.iter().map(|o| o.items_from(start)).collect();
-        let Some(to) = to.filter(|_| run.axes.len() > 1) else { return Ok(false) };
+        let Some(to) = to.filter(|_| !run.is_of_items()) else { return Ok(false) };
         let n = self.atom(s.axis.size)?;
         // Nothing is written to a negative place.
         let there = self.int(ScalarOp::Ge, start, Atom::int(0))?;

@@ -236,13 +236,13 @@ impl<'a> Build<'a> {
         let computes =
             !matches!(*d.body.kind, ExprKind::Lam { .. } | ExprKind::TLam { .. } | ExprKind::ILam { .. });
         if computes && self.scopes.len() > 1 && !self.stopping.contains(g) {
-            // What cannot stop the program is computed once, before everything that is open here.
+            // What does not stop the program is computed once, before everything that is open here.
             let inner = self.scopes.split_off(1);
             self.open();
             let v = self.eval(&d.body, &Env::empty(), cx);
-            let made = self.close().stmts;
+            let mut made = self.close().stmts;
             let v = v?;
-            let stops = made.iter().any(|s| s.exp.can_stop());
+            let stops = made.iter().any(|s| s.exp.can_stop()) && !self.is_constant(&mut made);
             if !stops {
                 self.scope().stmts.extend(made);
                 self.scope().globals.insert(g.clone(), v.clone());

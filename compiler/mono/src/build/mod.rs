@@ -25,6 +25,7 @@
 //! | [`ragged`] | arrays of boxes: the elements of all of them, and where those of each begin |
 //! | [`array`] | cells, arrangements and collections of values |
 //! | [`expr`] | the expressions |
+//! | [`constant`] | definitions of which it can be tried whether they stop the program |
 //! | [`apply`] | functions and scalar operators |
 //! | [`function`] | functions that are data |
 //! | [`prim`], [`prims`] | the table of the array primitives, and they |
@@ -35,6 +36,7 @@
 
 mod apply;
 mod array;
+mod constant;
 mod emit;
 mod entry;
 mod env;

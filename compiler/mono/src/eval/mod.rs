@@ -34,6 +34,8 @@ pub enum Fault {
     Stop { trap: Trap, values: Vec<i64>, trace: Vec<(GlobalId, NodeId)> },
     /// The program breaks a rule of Mono.
     Bug(String),
+    /// It takes more steps than it may.
+    Long,
 }
 
 type R<T> = Result<T, Fault>;
@@ -49,6 +51,15 @@ const ENDLESS: usize = 1 << 40;
 /// A check that fails, or a program that breaks the rules.
 pub fn run(p: &Program, params: &[Array]) -> Result<Vec<Array>, Fault> {
     run_watched(p, params, &mut |_, _| {})
+}
+
+/// Runs a program without parameters for so many steps at most: bindings, and elements that are bound.
+///
+/// # Errors
+/// As of [`run`], and a run that takes more steps.
+pub fn run_within(p: &Program, steps: usize) -> Result<Vec<Array>, Fault> {
+    let run = Run { channels: &mut Channels::default(), watch: &mut |_, _| {}, meter: None, steps };
+    run_metered(p, &[], run).map(|(results, _)| results)
 }
 
 /// Runs a program; `watch` is told of each binding of a variable, as often as there is one.
@@ -81,7 +92,7 @@ pub fn run_channels(
     channels: &mut Channels,
     watch: &mut dyn FnMut(Var, &Array),
 ) -> Result<Vec<Array>, Fault> {
-    run_metered(p, params, channels, watch, None).map(|(results, _)| results)
+    run_metered(p, params, Run { channels, watch, meter: None, steps: usize::MAX }).map(|(results, _)| results)
 }
 
 /// As [`run_channels`], with what the run costs. Arrays that are given are there up to the end.
@@ -89,21 +100,25 @@ pub fn run_channels(
 /// # Errors
 /// As of [`run`].
 pub fn measure(p: &Program, params: &[Array], channels: &mut Channels) -> Result<(Vec<Array>, Cost), Fault> {
-    run_metered(p, params, channels, &mut |_, _| {}, Some(Meter::default()))
+    let meter = Some(Meter::default());
+    run_metered(p, params, Run { channels, watch: &mut |_, _| {}, meter, steps: usize::MAX })
 }
 
-fn run_metered(
-    p: &Program,
-    params: &[Array],
-    channels: &mut Channels,
-    watch: &mut dyn FnMut(Var, &Array),
+/// How a program is run.
+struct Run<'w> {
+    channels: &'w mut Channels,
+    watch: &'w mut dyn FnMut(Var, &Array),
     meter: Option<Meter>,
-) -> Result<(Vec<Array>, Cost), Fault> {
+    steps: usize,
+}
+
+fn run_metered(p: &Program, params: &[Array], run: Run<'_>) -> Result<(Vec<Array>, Cost), Fault> {
+    let Run { channels, watch, meter, steps } = run;
     for c in p.channels.iter().skip(channels.items.len()) {
         let none = |a: &ChannelArray| Array { base: a.base, dims: vec![0; a.rank + 1], data: Rc::default() };
         channels.items.push(c.arrays.iter().map(none).collect());
     }
-    let mut e = Eval { p, vars: vec![None; p.vars.len()], channels: &mut *channels, watch, meter };
+    let mut e = Eval { p, vars: vec![None; p.vars.len()], channels: &mut *channels, watch, meter, steps };
     if params.len() != p.params.len() {
         return bug("another number of parameters");
     }
@@ -159,6 +174,8 @@ struct Eval<'p, 'w> {
     channels: &'w mut Channels,
     watch: &'w mut dyn FnMut(Var, &Array),
     meter: Option<Meter>,
+    /// How many steps are left.
+    steps: usize,
 }
 
 /// The results of iterations, one after the other.
@@ -243,6 +260,7 @@ impl Eval<'_, '_> {
             let (n, have) = (a.data.len(), (a.base, &a.dims));
             return bug(format!("{v:?} is {have:?} with {n} elements, not {:?} {dims:?}", ty.base));
         }
+        self.steps = self.steps.checked_sub(a.data.len() + 1).ok_or(Fault::Long)?;
         (self.watch)(v, &a);
         self.vars[v.index()] = Some(a);
         Ok(())

@@ -219,17 +219,10 @@ fn with_rooms(mut fill: Fill<'_>, s: &Stmt, all: &[Grown], most: &[Atom]) -> Vec
         Wanted { grown, most: *most, heads, places: &[], partly: false }
     };
     let wanted: Vec<Wanted<'_>> = all.iter().zip(most).map(wanted).collect();
-    unchecked(&mut s.exp);
+    // All of them have held before.
+    s.exp.bodies_mut().into_iter().for_each(|b| Body::drop_checks(&mut b.stmts));
     fill.rooms(s, &wanted);
     fill.out
-}
-
-/// Leaves out the checks of a loop, all of which have held before.
-fn unchecked(exp: &mut Exp) {
-    for body in exp.bodies_mut() {
-        body.stmts.retain(|s| !matches!(s.exp, Exp::Check { .. }));
-        body.stmts.iter_mut().for_each(|s| unchecked(&mut s.exp));
-    }
 }
 
 #[cfg(test)]

@@ -20,10 +20,13 @@
 //! and a size that an iteration has for itself is none that there could be memory for.
 //!
 //! Before that what is written over is read, where the order is open ([`late`]). Where a row is a task's, a round that
-//! changes an array by a map does that where the array is, too ([`renew`]).
+//! changes an array by a map does that where the array is, too ([`renew`], [`row`]). Columns are written as parts of rows
+//! ([`columns`]).
 
+mod columns;
 mod late;
 mod renew;
+mod row;
 
 use super::RowsAre;
 use crate::ir::*;
@@ -75,7 +78,7 @@ fn rounds(p: &mut Program, body: &mut Body, states: Option<FxHashSet<Var>>) {
             }
             _ => {}
         }
-        match dying.and_then(|dying| renew::renewed(p, &s, dying)) {
+        match dying.and_then(|dying| renew::renewed(p, &s, dying).or_else(|| row::changed(p, &s, dying))) {
             Some(made) => stmts.extend(made),
             None => stmts.push(s),
         }
@@ -89,6 +92,7 @@ fn walk(p: &mut Program, body: &mut Body, owned: FxHashSet<Var>, local: Option<&
     if !has_scatter(body) {
         return;
     }
+    columns::in_rows(p, body, local);
     let dying = body.dying(owned);
     let mut stmts = Vec::with_capacity(body.stmts.len());
     for (mut s, dying) in std::mem::take(&mut body.stmts).into_iter().zip(dying) {
@@ -136,6 +140,11 @@ fn has_scatter(body: &Body) -> bool {
     found
 }
 
+/// Whether there can be memory for so many items.
+fn in_memory(size: Atom, local: Option<&FxHashSet<Var>>) -> bool {
+    size.as_var().is_none_or(|n| local.is_none_or(|l| !l.contains(&n)))
+}
+
 /// The map that makes what a scatter writes, which only reads that then; `None` if it is left as it is.
 fn staged(
     p: &mut Program,
@@ -146,15 +155,20 @@ fn staged(
     let Exp::Scatter { dests, axis, body, combine } = &mut s.exp else { return None };
     let read = body.free_vars();
     let written: Vec<Var> = dests.iter().copied().filter(|d| read.contains(d)).collect();
-    let in_memory = axis.size.as_var().is_none_or(|n| local.is_none_or(|l| !l.contains(&n)));
     let again = |v: &Var| dests.iter().filter(|d| *d == v).count() > 1;
     let combines = combine.as_ref().map(|c| c.body.free_vars()).unwrap_or_default();
     if written.is_empty()
-        || !in_memory
+        || !in_memory(axis.size, local)
         || written.iter().any(|v| !dying.contains(v) || again(v) || combines.contains(v))
     {
         return None;
     }
+    items_first(p, s)
+}
+
+/// The map that makes the items of a scatter, which only reads them then.
+fn items_first(p: &mut Program, s: &mut Stmt) -> Option<Stmt> {
+    let Exp::Scatter { dests, axis, body, .. } = &mut s.exp else { return None };
     let bound: FxHashSet<Var> = body.stmts.iter().flat_map(|s| s.pat.iter().copied()).collect();
     let made: Vec<Var> =
         body.results.iter().filter_map(|a| a.as_var()).filter(|v| bound.contains(v)).collect();

@@ -158,6 +158,7 @@ impl Checker<'_> {
         let known = t.known.as_ref().map(|k| self.s.zonk_index(k)).filter(closed_index);
         self.report_undecided(&t.expr);
         let body = self.finish(t.expr);
+        self.lint(&body);
         let ty = subst::canonical(&body.ty);
         let arity = match &ty.atom {
             AtomTy::Pi(q) => q.params.len(),

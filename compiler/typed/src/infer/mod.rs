@@ -26,6 +26,7 @@ mod generalise;
 mod instance;
 mod item;
 mod let_values;
+mod lints;
 mod metas;
 mod open;
 mod parts;

@@ -39,6 +39,7 @@ impl Checker<'_> {
     pub(super) fn array_type(&mut self, t: &TypeExpr) -> Check<ArrTy> {
         match &*t.kind {
             TypeKind::Arr { atom, shape } => {
+                self.swapped_type(t, atom, shape);
                 let atom = self.array_type(atom)?;
                 let shape = self.shape_of(shape)?;
                 // `[[int 3] 2]` is two of `[int 3]`.
@@ -47,6 +48,37 @@ impl Checker<'_> {
             TypeKind::Name(name) => self.named_type(name, t.id),
             _ => Ok(ArrTy::scalar(self.atom_type(t)?)),
         }
+    }
+
+    /// Warns where a type stands among the sizes, and no type in front of them: `[n int]`.
+    fn swapped_type(&mut self, t: &TypeExpr, atom: &TypeExpr, shape: &[IndexExpr]) {
+        let TypeKind::Name(first) = &*atom.kind else { return };
+        let base = |i: &IndexExpr| match &*i.kind {
+            IndexKind::Name(name) => BaseTy::from_name(name.as_str()),
+            _ => None,
+        };
+        let Some(at) = shape.iter().position(|i| base(i).is_some()) else { return };
+        let IndexKind::Name(size) = &*shape[at].kind else { return };
+        let is_type = BaseTy::from_name(first.as_str()).is_some() || self.env.type_alias(first).is_some();
+        if is_type || self.find_type(first).is_some() || first.is_at() {
+            return;
+        }
+        let text = |i: &IndexExpr| match &*i.kind {
+            IndexKind::Name(name) => name.to_string(),
+            IndexKind::Nat(n) => n.to_string(),
+            _ => "…".into(),
+        };
+        let others = shape.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, i)| text(i));
+        let sizes: Vec<String> = std::iter::once(first.to_string()).chain(others).collect();
+        let right = format!("[{size} {}]", sizes.join(" "));
+        self.diagnostics.push(
+            Diagnostic::warning(
+                codes::MISSPELT_TYPE,
+                format!("`{size}` is read as the name of a size, and `{first}` as a type"),
+            )
+            .primary(Loc::Node(t.id), "the type of the elements comes first")
+            .help(format!("write `{right}`")),
+        );
     }
 
     fn named_type(&mut self, name: &Name, node: NodeId) -> Check<ArrTy> {

@@ -94,10 +94,10 @@ struct Bounds<'b> {
 }
 
 /// A read of the array at indices that are axes' or the same for all elements, not all axes' among them.
-struct Thin {
+pub(super) struct Thin {
     /// Which statement it is.
-    at: usize,
-    index: Vec<Atom>,
+    pub at: usize,
+    pub index: Vec<Atom>,
 }
 
 impl Bounds<'_> {
@@ -225,14 +225,15 @@ fn both(a: Vec<Bound>, b: &[Bound]) -> Vec<Bound> {
     a.into_iter().filter(|x| b.contains(x)).collect()
 }
 
-struct Made<'p> {
-    p: &'p mut Program,
-    out: Vec<Stmt>,
-    prov: Prov,
+/// The statements that are made.
+pub(super) struct Made<'p> {
+    pub p: &'p mut Program,
+    pub out: Vec<Stmt>,
+    pub prov: Prov,
 }
 
 impl Made<'_> {
-    fn push(&mut self, name: &str, ty: Ty, exp: Exp) -> Var {
+    pub fn push(&mut self, name: &str, ty: Ty, exp: Exp) -> Var {
         let v = self.p.fresh(name, ty);
         self.out.push(Stmt { pat: vec![v], exp, prov: self.prov });
         v
@@ -247,7 +248,7 @@ impl Made<'_> {
     }
 
     /// What is read of a row or a column, as an array of its own; which statement reads it then, and how.
-    fn read_first(&mut self, axes: &[Axis], array: Var, read: Thin) -> (usize, Exp) {
+    pub fn read_first(&mut self, axes: &[Axis], array: Var, read: Thin) -> (usize, Exp) {
         let base = self.p.ty(array).base;
         let mut along: Vec<Axis> = Vec::new();
         for a in axes.iter().filter(|a| read.index.contains(&a.var.into())) {

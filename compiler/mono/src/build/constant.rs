@@ -1,0 +1,54 @@
+//! Definitions that do not stop the program, since they have not when they were tried.
+//!
+//! ```text
+//! (define k (histogram 64 …))                      (let (%k) …)
+//! (fold (λ (x acc) … (index-item k x) …) …)  ⟶     (reduce … (let (%y) (index %k %x)) …)
+//! ```
+//!
+//! A definition is computed when it is first used. Where that is in a loop, it is computed before the loop if it cannot stop the
+//! program, and else in each round: nobody knows whether a round uses it. But it takes no input, so that whether it stops can
+//! be found out, if that is no long work.
+
+use super::Build;
+use crate::eval::run_within;
+use crate::ir::*;
+use rustc_hash::FxHashSet;
+
+/// The steps for which a definition is tried. A computer of these days does as many in a fraction of a second.
+const STEPS: usize = 1 << 21;
+
+impl Build<'_> {
+    /// Whether statements that are made of no input end without a stop. They have no checks then.
+    pub fn is_constant(&self, made: &mut Vec<Stmt>) -> bool {
+        let Some(before) = self.scopes.first() else { return false };
+        let mut wanted: FxHashSet<Var> = FxHashSet::default();
+        let mut stmts: Vec<Stmt> = Vec::new();
+        let known = before.stmts.iter().map(|s| (s, false));
+        for (s, own) in known.chain(made.iter().map(|s| (s, true))).rev() {
+            if !own && !s.pat.iter().any(|v| wanted.contains(v)) {
+                continue;
+            }
+            let inside = s.exp.bodies().into_iter().flat_map(Body::binders);
+            let bound = s.pat.iter().copied().chain(s.exp.inner_binders()).chain(inside);
+            wanted.extend(bound.flat_map(|v| &self.program.ty(v).dims).filter_map(|d| d.as_var()));
+            s.exp.for_each_mention(&mut |a| wanted.extend(a.as_var()));
+            stmts.push(s.clone());
+        }
+        stmts.reverse();
+        let body = Body { stmts, results: Vec::new() };
+        let output = Output::Tuple { frame: Vec::new(), fields: Vec::new() };
+        let program = Program {
+            params: Vec::new(),
+            inputs: Vec::new(),
+            channels: Vec::new(),
+            body,
+            output,
+            ..self.program.clone()
+        };
+        let constant = run_within(&program, STEPS).is_ok();
+        if constant {
+            Body::drop_checks(made);
+        }
+        constant
+    }
+}
