@@ -9,6 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Cheap work may be done so often.
 const REPEATS: u64 = 4;
 
+/// As often a read on a condition is as good as one without.
+const FEW_READS: u64 = 64;
+
 impl Fuse<'_> {
     /// What those results of a map cost that are computed where they are read; `None` for the others.
     /// `inside` says what evaluating the body amounts to.
@@ -37,7 +40,9 @@ impl Fuse<'_> {
                 && uses.iter().all(|u| u.whole == 0 && !u.sizes);
             return these(&vec![fits; pat.len()]);
         }
-        let trivial: Vec<bool> = costs.iter().map(|c| c.is_trivial()).collect();
+        let often = |u: &Uses| u.sites.iter().any(|s| s.times.is_none_or(|n| n > FEW_READS));
+        let trivial: Vec<bool> =
+            costs.iter().zip(&uses).map(|(c, u)| c.is_trivial() && !(c.chooses && often(u))).collect();
 
         // All those not needed as a whole, if no statement is then evaluated too often; else the trivial.
         let all: Vec<bool> = uses.iter().zip(&trivial).map(|(u, t)| *t || u.whole == 0).collect();

@@ -5,7 +5,8 @@
 //! scalar too, but of functions that cost as much as tens of additions. *Nested* work iterates.
 //! A read at an index that was read itself (a gather) is not trivial: it waits for memory twice. Nor is a division of whole
 //! numbers that were read, unless it gives an index: no processor does several at once. Most of those of indices lowering
-//! makes additions.
+//! makes additions. A read on a condition, as of a padded array, is trivial where an element is read a few times: edges of an
+//! axis can be told from the rest, but not in a loop over all that lies around each element.
 
 use crate::ir::*;
 use remc_base::ops::ScalarOp;
@@ -43,6 +44,8 @@ pub(in crate::opt) struct Cost {
     pub arithmetic: bool,
     pub heavy: bool,
     pub nested: bool,
+    /// On a condition it reads, or does not.
+    pub chooses: bool,
 }
 
 impl Cost {
@@ -60,6 +63,7 @@ impl Cost {
             arithmetic: self.arithmetic || other.arithmetic,
             heavy: self.heavy || other.heavy,
             nested: self.nested || other.nested,
+            chooses: self.chooses || other.chooses,
         }
     }
 }
@@ -148,7 +152,9 @@ impl Weigher<'_> {
             Exp::Literal { elems, .. } => arithmetic(u32::try_from(elems.len()).unwrap_or(u32::MAX)),
             Exp::If { then, otherwise, .. } if s.pat.iter().all(|v| p.ty(*v).is_scalar()) => {
                 taints = true;
-                trivial(1).and(self.stmts(&then.stmts)).and(self.stmts(&otherwise.stmts))
+                let reads = |b: &Body| b.stmts.iter().any(|s| matches!(s.exp, Exp::Index { .. }));
+                let one = Cost { chooses: reads(then) != reads(otherwise), ..trivial(1) };
+                one.and(self.stmts(&then.stmts)).and(self.stmts(&otherwise.stmts))
             }
             Exp::Check { .. } => trivial(1),
             // Its reads will be reads of the array at other indices.
@@ -185,7 +191,7 @@ fn operator(p: &Program, op: ScalarOp, args: &[Atom]) -> Cost {
         Floor | Ceiling | Round | Truncate => (1, float, false),
         _ => (20, true, true),
     };
-    Cost { units, arithmetic, heavy, nested: false }
+    Cost { units, arithmetic, heavy, ..Cost::default() }
 }
 
 /// Which statements of a body the `k`th result needs: those that bind what it reads. Checks are not

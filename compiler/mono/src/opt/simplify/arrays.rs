@@ -192,8 +192,9 @@ impl Simplifier<'_> {
         }
         let same = self.facts.same_dims(from, to);
         let zero = |a: &Atom| a.as_int() == Some(0);
+        let own = from.iter().zip(to).any(|(m, n)| self.is_own_size(*m, *n));
         let is_copy = match &view {
-            View::Reshape { .. } | View::Cycle { .. } => same,
+            View::Reshape { .. } | View::Cycle { .. } => same && !own,
             View::Permute { perm } => perm.iter().enumerate().all(|(k, p)| k == *p),
             View::Reverse => from.first().and_then(|d| d.as_int()).is_some_and(|n| n <= 1),
             View::Rotate { amounts } => amounts.iter().all(zero),

@@ -49,7 +49,15 @@ pub fn simplify(p: &mut Program) {
     let facts = Facts::new(p);
     let mut sizes = FxHashSet::default();
     body.for_each_stmt(&mut |s| sizes.extend(s.exp.axes().iter().filter_map(|axis| axis.size.as_var())));
-    let mut s = Simplifier { p, facts, sizes, replaced: FxHashMap::default(), defs: FxHashMap::default() };
+    let mut s = Simplifier {
+        p,
+        facts,
+        sizes,
+        replaced: FxHashMap::default(),
+        defs: FxHashMap::default(),
+        depth: 0,
+        level: FxHashMap::default(),
+    };
     body = s.body(body);
     p.body = body;
 }
@@ -63,6 +71,9 @@ struct Simplifier<'p> {
     replaced: FxHashMap<Var, Atom>,
     /// Definitions that others look into: those without bodies.
     defs: FxHashMap<Var, Rc<Exp>>,
+    /// How many scopes there are around, and those of variables that are bound in one.
+    depth: usize,
+    level: FxHashMap<Var, usize>,
 }
 
 /// What becomes of a statement.
@@ -111,11 +122,19 @@ impl Simplifier<'_> {
         self.p.vars[v].ty.dims = dims;
     }
 
+    /// Whether a size that is another than this is of the innermost scope: who is outside of that knows only the other one.
+    fn is_own_size(&self, a: Atom, known: Atom) -> bool {
+        let level = |a: Atom| a.as_var().and_then(|v| self.level.get(&v).copied()).unwrap_or(0);
+        a != known && level(a) == self.depth && level(known) < self.depth
+    }
+
     /// A body in a scope of its own; `facts` first says what is known in it.
     fn scope(&mut self, body: Body, facts: impl FnOnce(&mut Facts)) -> Body {
         let mark: Mark = self.facts.mark();
         facts(&mut self.facts);
+        self.depth += 1;
         let body = self.body(body);
+        self.depth -= 1;
         self.facts.rollback(mark);
         body
     }
@@ -189,6 +208,9 @@ impl Simplifier<'_> {
         // Their dims may be variables of the same statement that are gone.
         s.pat.iter().for_each(|v| self.retype(*v));
         self.facts.bind(self.p, &s);
+        if self.depth > 0 {
+            self.level.extend(s.pat.iter().map(|v| (*v, self.depth)));
+        }
         if let (
             [v],
             Exp::Op(..) | Exp::Cast(..) | Exp::Index { .. } | Exp::Literal { .. } | Exp::View { .. },
