@@ -123,7 +123,7 @@ fields! {
     StripBytes "strip.bytes" Cpu 0..=0x4000_0000, 0x8_0000:
         "memory that the arrays of points side by side may take, so that a cache keeps them";
     StripAlong "strip.along" Cpu 0..=0x4000_0000, 0x100_0000:
-        "memory that the arrays of points side by side may take where the points read rows piece by piece, as they could not one after the other";
+        "memory that the arrays of points side by side may take where the points read rows piece by piece, as they could not one after the other, or wait for each element";
     StripVectors "strip.vectors" Cpu 1..=16, 8:
         "vectors of points side by side that read and write rows piece by piece and keep no array of their own";
     StripsEach "strip.wide" Cpu 1..=1024, 8:

@@ -16,7 +16,8 @@
 //! Lanes go together, so sizes must be the same for all, and what stands in branches that they take, or loops that they leave,
 //! each for itself must be such as can run for some of them alone ([`Shape::uniform`], [`crate::predicate`]). What is loaded or
 //! stored across rows is so one lane after the other, no slower than row after row; but for rows that are long and lie a
-//! power of two apart, which no cache keeps side by side: hence `strip.bytes`, half of a core's own cache of 1 MiB.
+//! power of two apart, which no cache keeps side by side: hence `strip.bytes`, half of a core's own cache of 1 MiB. Rows that
+//! wait for each element lose more by that than by any cache, up to `strip.along`.
 //!
 //! | the innermost loop of a point | its points run |
 //! | --- | --- |
@@ -214,16 +215,20 @@ impl Plan {
         // One after the other they would read across rows.
         let along = shape.inner.contiguous > 0 && strided == 0;
         let across = strided > copies || !along && body.results.iter().any(array);
+        let innermost = self.innermost(body);
+        let waits = matches!(innermost, Some(Innermost { waits: true, .. }));
         let (arrays, limit) = match along {
             true => (
                 made.arrays.iter().filter(|v| !body.results.contains(&(**v).into())).copied().collect(),
                 Field::StripAlong,
             ),
+            // One after the other, all would wait for each element.
+            false if waits => (made.arrays.clone(), Field::StripAlong),
             false => (made.arrays.clone(), Field::StripBytes),
         };
         let Some(mut bytes) = self.bytes_of(&arrays, &made.sizes)? else { return Ok(None) };
         if (across || copies > 0)
-            && let Some(l) = self.innermost(body)
+            && let Some(l) = innermost
         {
             let Some(n) = self.known(l.size, &made.sizes)? else { return Ok(None) };
             let short = self.number(Field::Short);

@@ -12,6 +12,9 @@ const REPEATS: u64 = 4;
 /// As often a read on a condition is as good as one without.
 const FEW_READS: u64 = 64;
 
+/// Reads that cost more in steps than one element does that is stored and loaded.
+const SEVERAL_READS: u32 = 3;
+
 impl Fuse<'_> {
     /// What those results of a map cost that are computed where they are read; `None` for the others.
     /// `inside` says what evaluating the body amounts to.
@@ -44,6 +47,13 @@ impl Fuse<'_> {
         let trivial: Vec<bool> =
             costs.iter().zip(&uses).map(|(c, u)| c.is_trivial() && !(c.chooses && often(u))).collect();
 
+        // Elements that are made of several others are made of neighbours in vectors; who reads every other one does not.
+        let apart = |(cost, u): (&Cost, &&Uses)| {
+            cost.reads >= SEVERAL_READS && u.whole == 0 && u.sites.iter().any(|s| s.strided)
+        };
+        if costs.iter().zip(&uses).any(apart) {
+            return none;
+        }
         // All those not needed as a whole, if no statement is then evaluated too often; else the trivial.
         let all: Vec<bool> = uses.iter().zip(&trivial).map(|(u, t)| *t || u.whole == 0).collect();
         let whole = cost(&|n| slices.iter().any(|s| s[n]));

@@ -46,6 +46,8 @@ pub(in crate::opt) struct Cost {
     pub nested: bool,
     /// On a condition it reads, or does not.
     pub chooses: bool,
+    /// Reads of arrays.
+    pub reads: u32,
 }
 
 impl Cost {
@@ -64,6 +66,7 @@ impl Cost {
             heavy: self.heavy || other.heavy,
             nested: self.nested || other.nested,
             chooses: self.chooses || other.chooses,
+            reads: self.reads.saturating_add(other.reads),
         }
     }
 }
@@ -144,9 +147,9 @@ impl Weigher<'_> {
                 if let Some(cost) = (self.element)(&s.exp) {
                     cost
                 } else if at.iter().any(from_memory) {
-                    arithmetic(2)
+                    Cost { reads: 1, ..arithmetic(2) }
                 } else {
-                    trivial(1)
+                    Cost { reads: 1, ..trivial(1) }
                 }
             }
             Exp::Literal { elems, .. } => arithmetic(u32::try_from(elems.len()).unwrap_or(u32::MAX)),

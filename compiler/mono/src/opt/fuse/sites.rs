@@ -35,6 +35,8 @@ pub(super) struct Site {
     pub strict: bool,
     /// Every element is read, once, on no condition, whatever happens.
     pub exact: bool,
+    /// Neighbours in memory are not read by neighbours: each reads one of several, as for means of two by two.
+    pub strided: bool,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +82,8 @@ impl Uses {
 
 /// How deep index arithmetic is looked into.
 const FUEL: usize = 8;
+/// Items of an axis that no vector is made of.
+const SHORT: i64 = 8;
 
 /// What surrounds a body.
 enum Frame {
@@ -257,7 +261,9 @@ impl<'a> Walk<'a> {
                 .all(|(x, a)| iterations.iter().any(|i| Atom::Var(i.var) == *a && i.size == x.size))
             && iterations.iter().all(|i| at_axes.contains(&Atom::Var(i.var)));
         let strict = strict && times == Some(1);
-        Some(Site { body, at: at_axes.to_vec(), partial: at.len() < axes.len(), times, strict, exact })
+        let partial = at.len() < axes.len();
+        let strided = !partial && at_axes.last().is_some_and(|a| self.is_strided(*a, FUEL));
+        Some(Site { body, at: at_axes.to_vec(), partial, times, strict, exact, strided })
     }
 
     /// What `a` covers of the iterations inside the first `depth` frames.
@@ -283,6 +289,23 @@ impl<'a> Walk<'a> {
         };
         let covers = args.iter().map(|a| self.cover(*a, depth, fuel)).collect();
         self.cover_operator(op, args, covers)
+    }
+
+    /// Whether an index goes in steps along an axis that is not short.
+    fn is_strided(&self, a: Atom, fuel: usize) -> bool {
+        let def = a.as_var().and_then(|v| self.defs.get(&v).copied());
+        let (Some(Exp::Op(op, args)), Some(fuel)) = (def, fuel.checked_sub(1)) else { return false };
+        let along = |a: &Atom| {
+            let axis = a.as_var().and_then(|v| self.axis(v));
+            axis.is_some_and(|x| x.size.as_int().is_none_or(|n| n > SHORT))
+        };
+        match (op, &args[..]) {
+            (ScalarOp::Mul, [a, n] | [n, a]) if n.as_int().is_some_and(|n| n > 1) => along(a),
+            (ScalarOp::Add | ScalarOp::Sub | ScalarOp::Modulo, [a, b]) => {
+                self.is_strided(*a, fuel) || self.is_strided(*b, fuel)
+            }
+            _ => false,
+        }
     }
 
     /// What the result of an operator covers, whose operands cover `covers`.

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The segment of a point says to which iteration it belongs: the number of each iteration with elements is
-//! written where its elements start, and spread to the right by a running maximum.
+//! written where its elements start, and spread to the right by a running maximum. Where all iterations have as many
+//! elements, it is computed.
 
 use super::{Distributor, Level};
 use crate::ir::*;
@@ -34,11 +35,26 @@ impl Distributor<'_> {
         if let Some((_, s)) = level.spaces.iter().find(|(d, _)| d == dims) {
             return *s;
         }
+        if dims.iter().all(|d| d.as_var().is_none_or(|v| !level.lifted.contains_key(&v))) {
+            let space = self.space_of_equal(level.count, dims);
+            level.spaces.push((dims.to_vec(), space));
+            return space;
+        }
         let sizes = self.body_of(|this| vec![this.product(dims)]);
         let counts = self.over_points(level, &sizes)[0];
         let space = self.space_of(level.count, counts);
         level.spaces.push((dims.to_vec(), space));
         space
+    }
+
+    /// The space of as many elements in each of `n` iterations as in the others: where one begins is a product, and the
+    /// iteration of an element a quotient.
+    fn space_of_equal(&mut self, n: Atom, dims: &[Atom]) -> Space {
+        let size = self.product(dims);
+        let total = self.op(ScalarOp::Mul, n, size);
+        let starts = self.ints("starts", n, |this, i| this.op(ScalarOp::Mul, i, size));
+        let segment = self.ints("segment", total, |this, q| this.op(ScalarOp::Quotient, q, size));
+        Space { points: Points { starts, total }, segment }
     }
 
     /// The space of so many elements in each of `n` iterations.

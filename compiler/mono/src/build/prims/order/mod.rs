@@ -1,7 +1,7 @@
 //! Order: of items of any type, and given by a function.
 //!
-//! Items without boxes are sorted by their elements, the keys of Mono's `grade`. [`texts`], vectors of characters in boxes, are
-//! sorted by several characters at a time, as one number. All others, and those of which a function says how they are
+//! Items without boxes are sorted by their elements, the keys of Mono's `grade`. [`texts`], vectors of characters or small
+//! numbers in boxes, are sorted by several of these at a time, as one number. All others, and those of which a function says how they are
 //! ordered, are merged ([`merge`]), by what that function or [`compare`] says of two.
 
 mod compare;
@@ -62,14 +62,15 @@ fn has_keys(item: &ArrTy) -> bool {
     }
 }
 
-/// Whether an item is a box that hides the length of a vector of characters, and nothing else.
+/// Whether an item is a box that hides the length of a vector of characters or small numbers, and nothing else.
 fn is_text(item: &ArrTy) -> bool {
     let AtomTy::Sigma(q) = &item.atom else { return false };
     let hides = |p: &IVar| match Index::from(p.clone()) {
         Index::Dim(d) => q.body.shape == Shape::of_dims([d]),
         Index::Shape(_) => false,
     };
-    item.shape.is_scalar() && q.body.atom == AtomTy::CHAR && matches!(&q.params[..], [p] if hides(p))
+    let small = matches!(q.body.atom, AtomTy::Base(b) if texts::least(b).is_some());
+    item.shape.is_scalar() && small && matches!(&q.params[..], [p] if hides(p))
 }
 
 pub(super) fn grade_by<'a>(b: &mut Build<'a>, c: &Call<'_, 'a>) -> R<Val<'a>> {

@@ -1,4 +1,4 @@
-//! Texts in their order, by as many characters at a time as are a number.
+//! Texts in their order, by as many characters at a time as are a number. Characters are small numbers of any type.
 //!
 //! The radix sort that begins at the most significant digit (Sedgewick, *Algorithms in C++*, part 10), where a digit is a
 //! chunk of ⌊63 / bits⌋ characters, and all groups are sorted at once. Only places are sorted on that are open: in a group of
@@ -206,11 +206,28 @@ fn text<'a>(b: &mut Build<'a>, xs: &Val<'a>, i: Atom) -> R<(Atom, Atom)> {
     Ok((chars, b.dims_of_atom(chars)[0]))
 }
 
+/// The least number of a type whose numbers are few enough to be characters.
+pub fn least(ty: BaseTy) -> Option<i64> {
+    match ty {
+        BaseTy::Bool | BaseTy::Char | BaseTy::U8 | BaseTy::U16 | BaseTy::U32 => Some(0),
+        BaseTy::I8 => Some(i8::MIN.into()),
+        BaseTy::I16 => Some(i16::MIN.into()),
+        BaseTy::I32 => Some(i32::MIN.into()),
+        BaseTy::I64 | BaseTy::U64 | BaseTy::F16 | BaseTy::F32 | BaseTy::F64 => None,
+    }
+}
+
 /// The character there as a number from 1 on.
 fn code(b: &mut Build<'_>, chars: Atom, at: Atom) -> R<Atom> {
     let c = b.index(chars, &[at])?;
-    let code = b.op(ScalarOp::CharToInt, &[c])?;
-    b.op(ScalarOp::Add, &[code, Atom::int(1)])
+    let ty = b.base_of(c);
+    let code = match ty {
+        BaseTy::Char => b.op(ScalarOp::CharToInt, &[c])?,
+        BaseTy::Bool => b.op(ScalarOp::BoolToInt, &[c])?,
+        _ => b.cast(BaseTy::I64, c)?,
+    };
+    let Some(least) = least(ty) else { return bug(format!("characters of type {ty}")) };
+    b.op(ScalarOp::Add, &[code, Atom::int(1 - least)])
 }
 
 // ---- vectors of numbers ----------------------------------------------------------------------------------
