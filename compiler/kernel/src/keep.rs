@@ -15,6 +15,8 @@
 //! keep something is in bounds even if it keeps nothing, and harmless: the next item that is kept overwrites it, or
 //! nothing reads it.
 //!
+//! A loop may begin with what one before it has kept: of no more iterations than have a place, too.
+//!
 //! Where the buffer is a vector of rows, the items may go to the part of a row, which begins at a place of its own:
 //!
 //! ```text
@@ -55,12 +57,7 @@ pub fn keep<'p>(
     let (last, body) = body.split_last()?;
     let StmtKind::If { cond, then, otherwise, results } = &last.kind else { return None };
     let [Choice { var, then: more, otherwise: same }] = results.as_slice() else { return None };
-    if c.combine.is_some()
-        || c.init != Atom::int(0)
-        || !otherwise.is_empty()
-        || Atom::Var(*var) != *next
-        || *same != number
-    {
+    if c.combine.is_some() || !otherwise.is_empty() || Atom::Var(*var) != *next || *same != number {
         return None;
     }
     let adds = |s: &Stmt| match &s.kind {

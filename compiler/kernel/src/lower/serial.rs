@@ -89,7 +89,11 @@ impl Leaf<'_> {
         let read = then.free_vars().into_iter().chain(otherwise.free_vars());
         let read = read.filter(|v| made.contains(v) && self.is_array(*v));
         let results = read.map(mono::Atom::Var).collect();
-        (given && arrays).then_some((mono::Body { stmts: before.to_vec(), results }, *cond, [then, otherwise]))
+        (given && arrays).then_some((
+            mono::Body { stmts: before.to_vec(), results },
+            *cond,
+            [then, otherwise],
+        ))
     }
 
     pub fn stmt(&mut self, s: &mono::Stmt) -> L<()> {

@@ -3,6 +3,7 @@
 use super::build::{Emit, upto};
 use super::in_place::Move;
 use super::leaf::Leaf;
+use super::nest::{InRow, Nested};
 use super::scatter::Scatter;
 use super::schedule::few_elements;
 use super::{Bound, L, Place, wrong};
@@ -247,7 +248,33 @@ impl Leaf<'_> {
 
     /// Moves what a range keeps to the front of `outs`; how many.
     pub fn keep(&mut self, range: Range, index: mono::Var, body: &mono::Body, outs: &[Place]) -> L<Atom> {
-        let kept = self.carry(How::Seq, range, &[(Atom::int(0), None)], |l, i, count| {
+        if let Some(nested) = Nested::of(body, index)
+            && let Some((rows, numbers)) = self.rows_of(&nested, range)?
+        {
+            let kept = self.carry(How::Seq, numbers, &[(Atom::int(0), None)], |l, row, count| {
+                let InRow { outer, inner } = l.row_of(&rows, row)?;
+                if let Some(v) = nested.outer {
+                    l.sizes.insert(v, nested.number(index));
+                    l.set(v, outer);
+                }
+                let index = nested.inner.unwrap_or(index);
+                Ok(vec![l.keep_behind(count[0], inner, index, &nested.rest, outs)?])
+            })?;
+            return Ok(kept[0]);
+        }
+        self.keep_behind(Atom::int(0), range, index, body, outs)
+    }
+
+    /// The same behind so many that are kept.
+    fn keep_behind(
+        &mut self,
+        before: Atom,
+        range: Range,
+        index: mono::Var,
+        body: &mono::Body,
+        outs: &[Place],
+    ) -> L<Atom> {
+        let kept = self.carry(How::Seq, range, &[(before, None)], |l, i, count| {
             l.set(index, i);
             let results = l.body(body)?;
             let [Bound::Scalar(keep), values @ ..] = results.as_slice() else {

@@ -12,10 +12,11 @@
 use super::Build;
 use crate::eval::run_within;
 use crate::ir::*;
+use crate::opt::{cse::cse, dce::dce, fuse::fuse, simplify::simplify, views::views};
 use rustc_hash::FxHashSet;
 
-/// The steps for which a definition is tried. A computer of these days does as many in a fraction of a second.
-const STEPS: usize = 1 << 21;
+/// The steps for which a definition is tried: part of a second.
+const STEPS: usize = 1 << 22;
 
 impl Build<'_> {
     /// Whether statements that are made of no input end without a stop. They have no checks then.
@@ -37,7 +38,7 @@ impl Build<'_> {
         stmts.reverse();
         let body = Body { stmts, results: Vec::new() };
         let output = Output::Tuple { frame: Vec::new(), fields: Vec::new() };
-        let program = Program {
+        let mut program = Program {
             params: Vec::new(),
             inputs: Vec::new(),
             channels: Vec::new(),
@@ -45,6 +46,10 @@ impl Build<'_> {
             output,
             ..self.program.clone()
         };
+        // What no check asks for is left out, and arrays that are only read.
+        for pass in [simplify, views, cse, dce, fuse, simplify, dce] {
+            pass(&mut program);
+        }
         let constant = run_within(&program, STEPS).is_ok();
         if constant {
             Body::drop_checks(made);

@@ -92,7 +92,8 @@ pub fn run_channels(
     channels: &mut Channels,
     watch: &mut dyn FnMut(Var, &Array),
 ) -> Result<Vec<Array>, Fault> {
-    run_metered(p, params, Run { channels, watch, meter: None, steps: usize::MAX }).map(|(results, _)| results)
+    run_metered(p, params, Run { channels, watch, meter: None, steps: usize::MAX })
+        .map(|(results, _)| results)
 }
 
 /// As [`run_channels`], with what the run costs. Arrays that are given are there up to the end.

@@ -62,11 +62,14 @@ impl Checker<'_> {
 
     /// A reduction or scan by an operator for which it matters how items are grouped.
     fn lint_reduction(&mut self, func: &Expr, operator: &Expr) {
-        let Some(name @ ("reduce" | "reduce/zero" | "iscan" | "iscan/zero" | "scan/zero")) = self.of_prelude(func)
+        let Some(name @ ("reduce" | "reduce/zero" | "iscan" | "iscan/zero" | "scan/zero")) =
+            self.of_prelude(func)
         else {
             return;
         };
-        let Some(op @ ("-" | "/" | "quotient" | "%" | "expt" | "**")) = self.of_prelude(operator) else { return };
+        let Some(op @ ("-" | "/" | "quotient" | "%" | "expt" | "**")) = self.of_prelude(operator) else {
+            return;
+        };
         let (name, op) = (name.to_string(), op.to_string());
         let instead = if name.contains("scan") { "trace" } else { "fold" };
         self.diagnostics.push(

@@ -295,14 +295,24 @@ impl<'a> Walk<'a> {
     fn is_strided(&self, a: Atom, fuel: usize) -> bool {
         let def = a.as_var().and_then(|v| self.defs.get(&v).copied());
         let (Some(Exp::Op(op, args)), Some(fuel)) = (def, fuel.checked_sub(1)) else { return false };
-        let along = |a: &Atom| {
-            let axis = a.as_var().and_then(|v| self.axis(v));
-            axis.is_some_and(|x| x.size.as_int().is_none_or(|n| n > SHORT))
-        };
         match (op, &args[..]) {
-            (ScalarOp::Mul, [a, n] | [n, a]) if n.as_int().is_some_and(|n| n > 1) => along(a),
+            (ScalarOp::Mul, [a, n] | [n, a]) if n.as_int().is_some_and(|n| n > 1) => self.is_along(*a, fuel),
             (ScalarOp::Add | ScalarOp::Sub | ScalarOp::Modulo, [a, b]) => {
                 self.is_strided(*a, fuel) || self.is_strided(*b, fuel)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a number goes up with an index along such an axis.
+    fn is_along(&self, a: Atom, fuel: usize) -> bool {
+        let Some(v) = a.as_var() else { return false };
+        if let Some(axis) = self.axis(v) {
+            return axis.size.as_int().is_none_or(|n| n > SHORT);
+        }
+        match (self.defs.get(&v), fuel.checked_sub(1)) {
+            (Some(Exp::Op(ScalarOp::Add | ScalarOp::Sub, args)), Some(fuel)) => {
+                args.iter().any(|a| self.is_along(*a, fuel))
             }
             _ => false,
         }

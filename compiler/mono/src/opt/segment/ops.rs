@@ -346,7 +346,16 @@ impl Distributor<'_> {
         let space = self.space(level, &[axis.size]);
         // Whether to keep each element, for the counts and for the filter itself.
         let flags = Body { stmts: body.stmts.clone(), results: body.results[..1].to_vec() };
-        let keep = self.ragged_map(level, &[*axis], &flags).remove(0).data;
+        let table = space.each.map(|size| self.flags_of_equal(level, Axis { size, ..*axis }, &flags));
+        let keep = match table {
+            Some(table) => {
+                let dims = vec![space.points.total];
+                let keep = self.p.fresh("keep", Ty { base: BaseTy::Bool, dims: dims.clone() });
+                self.push(vec![keep], Exp::View { view: View::Reshape { dims }, array: table });
+                keep
+            }
+            None => self.ragged_map(level, &[*axis], &flags).remove(0).data,
+        };
         let counts = {
             let i = self.int("i");
             let inner = self.body_of(|this| {
@@ -356,8 +365,16 @@ impl Distributor<'_> {
                 let start = this.read(space.points.starts, i.into());
                 let j = this.int("j");
                 let ones = this.body_of(|this| {
-                    let at = this.op(ScalarOp::Add, start, j.into());
-                    let kept = this.read(keep, at);
+                    let kept = match table {
+                        Some(table) => {
+                            let row = this.read(table, i.into());
+                            row.as_var().map_or(row, |row| this.read(row, j.into()))
+                        }
+                        None => {
+                            let at = this.op(ScalarOp::Add, start, j.into());
+                            this.read(keep, at)
+                        }
+                    };
                     let one = this.int("one");
                     this.push(vec![one], Exp::Cast(BaseTy::I64, kept));
                     vec![one.into()]
@@ -401,6 +418,20 @@ impl Distributor<'_> {
             let r = self.cells(kept, level.count, *data);
             level.lifted.insert(*v, Lifted::Ragged(r));
         }
+    }
+
+    /// Whether to keep each element of iterations that have as many of them: a row for each iteration.
+    fn flags_of_equal(&mut self, level: &Level, axis: Axis, flags: &Body) -> Var {
+        let (i, j) = (self.int("i"), self.int("j"));
+        let body = self.body_of(|this| {
+            let (stmts, copy) = this.at(level, i.into(), flags, &[(axis.var, j.into())]);
+            this.out.extend(stmts);
+            copy.results
+        });
+        let table = self.p.fresh("keep", Ty { base: BaseTy::Bool, dims: vec![level.count, axis.size] });
+        let axes = vec![Axis { var: i, size: level.count }, Axis { var: j, ..axis }];
+        self.stmt(Stmt { pat: vec![table], exp: Exp::Map { axes, body }, prov: self.prov });
+        table
     }
 
     /// A sort in each iteration: one of all elements, by the iteration first.

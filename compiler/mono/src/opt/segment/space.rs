@@ -18,6 +18,8 @@ pub(super) struct Space {
     pub points: Points,
     /// Of each element, the iteration that it belongs to.
     pub segment: Var,
+    /// How many elements each iteration has, if that is the same for all.
+    pub each: Option<Atom>,
 }
 
 /// Elements of all iterations, one iteration after the other.
@@ -54,7 +56,7 @@ impl Distributor<'_> {
         let total = self.op(ScalarOp::Mul, n, size);
         let starts = self.ints("starts", n, |this, i| this.op(ScalarOp::Mul, i, size));
         let segment = self.ints("segment", total, |this, q| this.op(ScalarOp::Quotient, q, size));
-        Space { points: Points { starts, total }, segment }
+        Space { points: Points { starts, total }, segment, each: Some(size) }
     }
 
     /// The space of so many elements in each of `n` iterations.
@@ -80,7 +82,7 @@ impl Distributor<'_> {
         let axis = Axis { var: i, size: n };
         self.push(vec![marked], Exp::Scatter { dests: vec![marks], axis, body, combine: None });
         let segment = self.running(ScanKind::Inclusive, ScalarOp::Max2, total, total, marked, "segment");
-        Space { points: Points { starts, total }, segment }
+        Space { points: Points { starts, total }, segment, each: None }
     }
 
     /// An operator of ints that are not negative, from 0 on.
@@ -115,6 +117,9 @@ impl Distributor<'_> {
 
     /// The iteration of a point of a space, and the point's place among the iteration's own.
     pub(super) fn place(&mut self, space: &Space, point: Atom) -> (Atom, Atom) {
+        if let Some(size) = space.each {
+            return (self.op(ScalarOp::Quotient, point, size), self.op(ScalarOp::Modulo, point, size));
+        }
         let s = self.read(space.segment, point);
         let start = self.read(space.points.starts, s);
         (s, self.op(ScalarOp::Sub, point, start))

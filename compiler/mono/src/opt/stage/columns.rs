@@ -34,7 +34,8 @@ struct Turned {
 impl Turned {
     fn at(p: &Program, body: &Body, at: usize, local: Option<&FxHashSet<Var>>) -> Option<Turned> {
         let s = &body.stmts[at];
-        let (Exp::Scatter { dests, axis, body: items, combine: None }, [written]) = (&s.exp, &s.pat[..]) else {
+        let (Exp::Scatter { dests, axis, body: items, combine: None }, [written]) = (&s.exp, &s.pat[..])
+        else {
             return None;
         };
         let [dest] = dests[..] else { return None };

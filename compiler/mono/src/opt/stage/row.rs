@@ -83,7 +83,8 @@ impl Others {
         for mut s in std::mem::take(&mut body.stmts) {
             let axes = s.exp.axes().to_vec();
             around.extend(&axes);
-            let done = s.exp.bodies_mut().into_iter().try_for_each(|b| self.read_first(made, b, around, rows));
+            let done =
+                s.exp.bodies_mut().into_iter().try_for_each(|b| self.read_first(made, b, around, rows));
             around.truncate(around.len() - axes.len());
             done?;
             match &s.exp {
