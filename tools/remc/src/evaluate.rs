@@ -503,5 +503,9 @@ pub fn stopped(session: &Session, e: &RuntimeError) -> Diagnostic<Span> {
         }
         shown = Some(at);
     }
-    e.help.iter().fold(d, |d, help| d.help(help))
+    let guard = place.filter(|at| at.module >= session.first_user_module()).and_then(|at| {
+        let (_, text) = session.source(at.module)?;
+        crate::guards::help(text, at.start as usize)
+    });
+    e.help.iter().map(String::as_str).chain(guard).fold(d, |d, help| d.help(help))
 }

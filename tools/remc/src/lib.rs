@@ -22,6 +22,7 @@ mod explain;
 pub mod fmt;
 pub mod futhark;
 mod gpu;
+mod guards;
 mod header;
 pub mod inputs;
 mod lsp;

@@ -306,6 +306,8 @@ impl Checker<'_> {
             Some(t.ty)
         };
         let types: Vec<Option<ArrTy>> = args.iter().map(infer).collect();
+        // What is made of a literal, as its mean, is of the type that it has if nothing else is wanted of it.
+        let _ = copy.default_literals();
         let closed = |t: Option<ArrTy>| {
             let Some(t) = t else { return (None, false) };
             let mut ty = copy.s.zonk(&t);
