@@ -255,4 +255,33 @@ mod tests {
         let items = format!("{FROM} (let ((%r int %n)) (index %a %q)) (give %i %r)");
         assert_eq!(run(&items), None);
     }
+
+    #[test]
+    fn rows_that_are_changed_where_they_are() {
+        let own = |stmts: &str| {
+            run(&format!("{FROM} (let ((%row int %n)) (index %a %i)) {stmts}")).map(|(_, own)| own)
+        };
+        let write = "(let ((%w int %n)) (scatter (%p 1) (%row) (give 0 %k)))";
+        assert_eq!(own(&format!("{write} (give %i %w)")), Some(true));
+        // What it reads before is the row as it was, or another array.
+        assert_eq!(own(&format!("(let ((%x int)) (index %a %i %k)) {write} (give %i %w)")), Some(true));
+        assert_eq!(own(&format!("(let ((%x int)) (index %a %k %k)) {write} (give %i %w)")), None);
+        // Afterwards, or while it is written, there is none.
+        assert_eq!(own(&format!("{write} (let ((%x int)) (index %a %i %k)) (give %i %w)")), None);
+        let reading = write.replace("(give 0 %k)", "(let ((%x int)) (index %row %p)) (give 0 %x)");
+        assert_eq!(own(&format!("{reading} (give %i %w)")), None);
+        // A row that nothing changes is one; one that is made of the row from its end is not.
+        let branch = |then: &str| {
+            format!(
+                "(let ((%c bool)) (op > %k 3)) (let ((%r int %n)) (if %c (then {then}) (else (give %row)))) (give %i %r)"
+            )
+        };
+        let map = |read: &str| {
+            format!("(let ((%m int %n)) (map ((%j %n)) (let ((%x int)) (index {read})) (give %x))) (give %m)")
+        };
+        assert_eq!(own(&branch(&map("%row %j"))), Some(true));
+        assert_eq!(own(&branch(&map("%a %i %j"))), Some(true));
+        assert_eq!(own(&branch(&map("%row %k"))), None);
+        assert_eq!(own(&branch("(let ((%m int %n)) (view (reverse) %row)) (give %m)")), None);
+    }
 }

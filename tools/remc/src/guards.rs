@@ -7,8 +7,12 @@
 pub fn help(text: &str, at: usize) -> Option<&'static str> {
     let calls = around(text, at)?;
     calls.iter().rev().find_map(|(head, before)| match (*head, *before > 0) {
-        ("and", true) => Some("`and` computes all that it is given: `(if a b #f)` computes `b` only where `a` is true"),
-        ("or", true) => Some("`or` computes all that it is given: `(if a #t b)` computes `b` only where `a` is false"),
+        ("and", true) => {
+            Some("`and` computes all that it is given: `(if a b #f)` computes `b` only where `a` is true")
+        }
+        ("or", true) => {
+            Some("`or` computes all that it is given: `(if a #t b)` computes `b` only where `a` is false")
+        }
         ("select", true) => Some("`select` computes both values: `(if c x y)` only the one that is chosen"),
         _ => None,
     })
@@ -70,7 +74,8 @@ fn string(text: &str) -> usize {
 
 /// How long the word is that a text begins with; a character as `#\(` is one.
 fn word(text: &str) -> usize {
-    let from = if text.starts_with("#\\") { 2 + text[2..].chars().next().map_or(0, char::len_utf8) } else { 0 };
+    let from =
+        if text.starts_with("#\\") { 2 + text[2..].chars().next().map_or(0, char::len_utf8) } else { 0 };
     let ends = |c: char| c.is_whitespace() || "()[]{}\";".contains(c);
     text[from..].find(ends).map_or(text.len(), |k| from + k)
 }
@@ -86,7 +91,8 @@ mod tests {
 
     #[test]
     fn what_is_behind_a_guard_is_computed_all_the_same() {
-        for text in ["(and a !)", "(and (< i n) (= 0 (f xs !)))", "(or #\\( (g !))", "(f (select \")\" 1 !))"] {
+        for text in ["(and a !)", "(and (< i n) (= 0 (f xs !)))", "(or #\\( (g !))", "(f (select \")\" 1 !))"]
+        {
             assert!(at_mark(text).is_some(), "{text}");
         }
         assert!(at_mark("(or a !)").is_some_and(|h| h.contains("(if a #t b)")));
@@ -94,7 +100,9 @@ mod tests {
 
     #[test]
     fn the_first_argument_and_what_is_around_guard_nothing() {
-        for text in ["(and (f !) b)", "(f a !)", "(and a b) (f !)", "(if a ! b) ; (and a", "(and ; (or a\n !)"] {
+        for text in
+            ["(and (f !) b)", "(f a !)", "(and a b) (f !)", "(if a ! b) ; (and a", "(and ; (or a\n !)"]
+        {
             assert_eq!(at_mark(text), None, "{text}");
         }
     }

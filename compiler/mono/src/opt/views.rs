@@ -23,9 +23,12 @@
 //! the two indices is in bounds. Appends of appends are a tree of them, which doubles where an array is appended to
 //! itself: one of more than [`MOST_PARTS`] arrays stays, and is read where it is in memory.
 //!
+//! A result, or the next state of a loop, that is put together of arrays of one shape is made by a map ([`stacks`]).
+//!
 //! A cell of a view (fewer indices than axes) is a cell of the array where cells stay whole, else a `map`
 //! over the rest of the axes.
 
+mod stacks;
 mod through;
 
 use super::facts::{Facts, Mark};
@@ -71,6 +74,9 @@ pub fn views(p: &mut Program) {
     let streams = crate::stream::streams(p);
     let mut v = Views { p, facts, views, parts, computed, reshaped, made, cells, uses, depth: 0, streams };
     v.body(&mut body);
+    if !streams {
+        stacks::made(v.p, &mut body);
+    }
     v.results_by_element(&mut body);
     p.body = body;
 }
@@ -172,6 +178,8 @@ impl Views<'_> {
                     self.facts.rollback(mark);
                 }
                 match exp {
+                    Exp::For { body, .. } | Exp::While { body, .. } => stacks::made(self.p, body),
+                    Exp::Reduce { op, .. } if !op.assoc => stacks::made(self.p, &mut op.lambda.body),
                     Exp::Map { axes, body } => self.result_by_element(axes, body),
                     Exp::Join { axis, regular, body } => self.rows_by_element(axis, *regular, body),
                     _ => {}

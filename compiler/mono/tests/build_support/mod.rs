@@ -261,6 +261,7 @@ impl Sessions {
                 Outcome::Stop { code: stop.code.0.into(), message: stop.message, trace }
             }
             Err(Fault::Bug(m)) => Outcome::Broken(m),
+            Err(Fault::Long) => Outcome::Broken("too many steps".into()),
         };
         Ok(Ran { expected, built: Ok(found), program: Some(program), params })
     }

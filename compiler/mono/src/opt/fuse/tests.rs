@@ -289,3 +289,52 @@ fn a_map_for_its_checks_alone_stays() {
     let left = fused("(%n int) (%xs float %n)", 1, &text);
     assert_eq!(left.matches("check").count(), 6, "{left}");
 }
+
+/// `%ys` is `%xs` between zeros.
+const PADDED: &str = "(let ((%ys float 8)) (map ((%i 8))
+    (let ((%at int)) (op - %i 3)) (let ((%a bool)) (op >= %at 0)) (let ((%b bool)) (op < %at %n))
+    (let ((%in bool)) (op and %a %b))
+    (let ((%y float)) (if %in (then (let ((%x float)) (index %xs %at)) (give %x)) (else (give 0.0)))) (give %y)))";
+
+#[test]
+fn what_is_read_on_a_condition_is_made_where_it_is_read_often() {
+    let sums = |window: &str| {
+        format!(
+            "{PADDED} (let ((%few int)) (op min2 %n 5))
+             (let ((%zs float 3)) (map ((%o 3)) (let ((%s float)) (reduce (%j {window})
+               (let ((%p int)) (op + %o %j)) (let ((%e float)) (index %ys %p)) (give %e) SUM)) (give %s)))
+             (give %zs)"
+        )
+    };
+    let params = "(%n int) (%xs float %n)";
+    assert_eq!(fused(params, 1, &sums("3")), "map1(reduce(if))");
+    assert_eq!(fused(params, 1, &sums("%few")), "map1(if) map1(reduce)");
+}
+
+#[test]
+fn elements_of_several_are_made_before_every_other_one_is_read() {
+    let text = |reads: usize, step: &str| {
+        let sum: String = (1..reads)
+            .map(|k| {
+                let before = k - 1;
+                format!(
+                    "(let ((%q{k} int)) (op + %i {k})) (let ((%x{k} float)) (index %xs %q{k}))
+                     (let ((%y{k} float)) (op + %y{before} %x{k}))"
+                )
+            })
+            .collect();
+        let last = reads - 1;
+        format!(
+            "(let ((%xs float 24)) (map ((%o 24)) (let ((%r float)) (reduce (%l %n) (let ((%e float)) (index %as %l))
+               (give %e) SUM)) (give %r)))
+             (let ((%ys float 18)) (map ((%i 18)) (let ((%y0 float)) (index %xs %i)) {sum} (give %y{last})))
+             (let ((%zs float 9)) (map ((%j 9)) (let ((%a int)) {step}) (let ((%f float)) (index %ys %a))
+               (let ((%z float)) (op * %f 2.0)) (give %z)))
+             (give %zs)"
+        )
+    };
+    let params = "(%n int) (%as float %n)";
+    assert_eq!(fused(params, 1, &text(4, "(op * %j 2)")), "map1(reduce) map1 map1");
+    assert_eq!(fused(params, 1, &text(4, "(op + %j 2)")), "map1(reduce) map1");
+    assert_eq!(fused(params, 1, &text(2, "(op * %j 2)")), "map1(reduce) map1");
+}

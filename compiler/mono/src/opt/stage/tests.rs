@@ -125,3 +125,76 @@ fn what_reads_other_elements_makes_an_array_of_its_own() {
     );
     assert_eq!(round_of(&stopping), ["map of 2"]);
 }
+
+#[test]
+fn rows_of_which_some_elements_change_are_written_where_they_are() {
+    let map = |items: &str| {
+        format!(
+            "(map ((%r %k)) (let ((%row int %k)) (index %a %r)) (let ((%x int)) (index %a %r %i))
+            (let ((%w int %k)) (scatter (%q 2) (%row) {items})) (give %w))"
+        )
+    };
+    assert_eq!(round_of(&map("(give %q %x)")), ["scatter of all"]);
+    // The row itself is read first, another row too.
+    assert_eq!(
+        round_of(&map("(let ((%y int)) (index %a %r %q)) (let ((%t int)) (op + %y %x)) (give %i %t)")),
+        ["scatter of all"]
+    );
+    assert_eq!(
+        round_of(&map("(let ((%y int)) (index %a %i %q)) (let ((%t int)) (op + %y %x)) (give %q %t)")),
+        ["map of 1", "scatter of all"]
+    );
+    // What is read of all rows is read as it is.
+    assert_eq!(round_of(&map("(let ((%y int)) (index %a %q %r)) (give %q %y)")), ["map of 1"]);
+    assert_eq!(round_of(&map("(let ((%s int)) (index %a %x %q)) (give %q %s)")), ["map of 1"]);
+}
+
+#[test]
+fn rows_that_stay_as_they_are_are_not_written() {
+    let map = |then: &str, otherwise: &str| {
+        format!(
+            "(map ((%r %k)) (let ((%row int %k)) (index %a %r)) (let ((%c bool)) (op > %r %i))
+            (let ((%w int %k)) (if %c (then {then}) (else {otherwise}))) (give %w))"
+        )
+    };
+    let new = |read: &str| {
+        format!(
+            "(let ((%n int %k)) (map ((%j %k)) (let ((%x int)) (index %a {read})) (let ((%y int)) (op + %x 1)) (give %y)))
+            (give %n)"
+        )
+    };
+    assert_eq!(round_of(&map(&new("%r %j"), "(give %row)")), ["scatter of all"]);
+    assert_eq!(round_of(&map(&new("%i %j"), "(give %row)")), ["map of 1", "scatter of all"]);
+    // What is written first would be read then; and where all rows are made anew, nothing is gained.
+    let turned = "(let ((%n int %k)) (view (reverse) %row)) (give %n)";
+    assert_eq!(round_of(&map(turned, "(give %row)")), ["map of 1"]);
+    let zeros = "(let ((%m int %k)) (map ((%l %k)) (give 0))) (give %m)";
+    assert_eq!(round_of(&map(&new("%r %j"), zeros)), ["map of 1"]);
+}
+
+#[test]
+fn columns_are_written_in_rows() {
+    let between = |more: &str, items: &str| {
+        format!(
+            "(let ((%t int %k %k)) (view (permute 1 0) %a))
+            (let ((%s int %k %k)) (scatter (%q 2) (%t) {items}))
+            {more}
+            (let ((%b int %k %k)) (view (permute 1 0) %s)) (give %b)"
+        )
+    };
+    let looped = |stmts: &str| {
+        let text = format!("(let ((%al int %k %k)) (for (%i %k) (((%a int %k %k) %z)) {stmts})) (give %al)");
+        let p = after(program("(%k int) (%z int %k %k)", 1, &text), &[|p| stage_for(p, RowsAre::Tasks)]);
+        let mut views = 0;
+        p.body.for_each_stmt(&mut |s| views += usize::from(matches!(s.exp, Exp::View { .. })));
+        views
+    };
+    let column =
+        "(let ((%c int %k)) (map ((%j %k)) (let ((%x int)) (index %a %j %q)) (give %x))) (give %q %c)";
+    assert_eq!(looped(&between("", column)), 0);
+    // An element is read of the matrix that is turned back; all of it is not.
+    let element = "(let ((%e int)) (index %s %i %i)) (let () (check (negative-count) true %e %e))";
+    assert_eq!(looped(&between(element, column)), 0);
+    let sum = "(let ((%f int %k)) (index %s %i)) (let ((%e int)) (index %f %i)) (let () (check (negative-count) true %e %e))";
+    assert_eq!(looped(&between(sum, column)), 2);
+}

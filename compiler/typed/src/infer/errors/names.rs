@@ -254,7 +254,10 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["absolute", "fabs", "magnitude"], "the size of a number is (abs x)"),
     (&["exp2"], "a power of two is (expt 2.0 x)"),
-    (&["cbrt"], "the cube root of a float that is not negative is (expt x (/ 1 3)); an int is cast first: (cast float x)"),
+    (
+        &["cbrt"],
+        "the cube root of a float that is not negative is (expt x (/ 1 3)); an int is cast first: (cast float x)",
+    ),
     (&["deg2rad", "radians"], "an angle in radians is (* x (/ pi 180))"),
     (&["rad2deg", "degrees"], "an angle in degrees is (* x (/ 180 pi))"),
     (&["maximum"], "of two numbers (max2 a b), of an array (max xs)"),
