@@ -144,6 +144,11 @@ impl OwnRow<'_> {
         if last.pat.iter().map(|v| Atom::Var(*v)).ne([result]) || !before.iter().all(|s| self.reads_row(s)) {
             return None;
         }
+        // A scan may run along with what is made of it: it would read what that has written.
+        let read_along = || {
+            let reads = |s: &Stmt| s.exp.mentions(|v| v == self.array || self.cells.contains(&v));
+            before.iter().any(|s| matches!(s.exp, Exp::Scan { .. }) && reads(s))
+        };
         let untouched = |exp: &Exp| !exp.mentions(|v| v == self.array || self.cells.contains(&v));
         let inside = |exp: &Exp| {
             exp.bodies()
@@ -173,19 +178,25 @@ impl OwnRow<'_> {
                 let element = |s: &Stmt| match &s.exp {
                     Exp::Index { array, at } if *array == self.array => *at == own,
                     Exp::Index { array, at } if self.cells.contains(array) => *at == own[1..],
+                    Exp::Atom(a) if self.is_cell(*a) => false,
                     exp => untouched(exp),
                 };
                 let scalars = self.vars[self.array].ty.rank() == own.len();
-                (scalars && body.stmts.iter().all(element)).then_some(Changed::Wholly)
+                let own = scalars && body.stmts.iter().all(element) && !read_along();
+                own.then_some(Changed::Wholly)
             }
-            exp => untouched(exp).then_some(Changed::Wholly),
+            exp => (untouched(exp) && !read_along()).then_some(Changed::Wholly),
         }
     }
 
     /// Whether a statement reads nothing of the array but the row.
     fn reads_row(&self, s: &Stmt) -> bool {
+        // Part of the row, or the row under another name, would be another when it is read later.
+        let scalar = s.pat.iter().all(|v| self.vars[*v].ty.is_scalar() || self.cells.contains(v));
         match &s.exp {
-            Exp::Index { array, at } if *array == self.array => at.first() == Some(&self.place),
+            Exp::Index { array, at } if *array == self.array => at.first() == Some(&self.place) && scalar,
+            Exp::Index { array, .. } if self.cells.contains(array) => scalar,
+            Exp::Atom(a) if self.is_cell(*a) => false,
             exp => {
                 let mut own = false;
                 exp.for_each_operand(&mut |a| own |= a == self.array.into());

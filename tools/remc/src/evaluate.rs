@@ -503,7 +503,9 @@ pub fn stopped(session: &Session, e: &RuntimeError) -> Diagnostic<Span> {
         }
         shown = Some(at);
     }
-    let guard = place.filter(|at| at.module >= session.first_user_module()).and_then(|at| {
+    let own = |at: &Span| at.module >= session.first_user_module();
+    let places = place.into_iter().chain(e.trace.iter().filter_map(span)).filter(own);
+    let guard = places.into_iter().find_map(|at| {
         let (_, text) = session.source(at.module)?;
         crate::guards::help(text, at.start as usize)
     });

@@ -27,6 +27,7 @@ fn around(text: &str, at: usize) -> Option<Vec<(&str, usize)>> {
         let rest = text.get(k..)?;
         let length = match bytes[k] {
             b';' => rest.find('\n').unwrap_or(rest.len()),
+            b'#' if rest.starts_with("#|") => block(rest),
             b'"' => {
                 if let Some(last) = open.last_mut() {
                     last.1 += 1;
@@ -59,6 +60,24 @@ fn around(text: &str, at: usize) -> Option<Vec<(&str, usize)>> {
         k += length.max(1);
     }
     Some(open)
+}
+
+/// How long the comment `#| … |#` is that a text begins with; there may be others in it.
+fn block(text: &str) -> usize {
+    let (mut depth, mut k) = (0usize, 0);
+    while let Some(rest) = text.get(k..).filter(|rest| !rest.is_empty()) {
+        match &rest.as_bytes()[..rest.len().min(2)] {
+            b"#|" => (depth, k) = (depth + 1, k + 2),
+            b"|#" => {
+                (depth, k) = (depth - 1, k + 2);
+                if depth == 0 {
+                    return k;
+                }
+            }
+            _ => k += rest.chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    text.len()
 }
 
 /// How long the string is that a text begins with.
@@ -100,9 +119,14 @@ mod tests {
 
     #[test]
     fn the_first_argument_and_what_is_around_guard_nothing() {
-        for text in
-            ["(and (f !) b)", "(f a !)", "(and a b) (f !)", "(if a ! b) ; (and a", "(and ; (or a\n !)"]
-        {
+        for text in [
+            "(and (f !) b)",
+            "(f a !)",
+            "(and a b) (f !)",
+            "(if a ! b) ; (and a",
+            "(and ; (or a\n !)",
+            "#| (and a |# (f !)",
+        ] {
             assert_eq!(at_mark(text), None, "{text}");
         }
     }

@@ -13,6 +13,7 @@ use super::Build;
 use crate::eval::run_within;
 use crate::ir::*;
 use crate::opt::{cse::cse, dce::dce, fuse::fuse, simplify::simplify, views::views};
+use remc_base::ops::ScalarOp;
 use rustc_hash::FxHashSet;
 
 /// The steps for which a definition is tried: part of a second.
@@ -50,10 +51,30 @@ impl Build<'_> {
         for pass in [simplify, views, cse, dce, fuse, simplify, dce] {
             pass(&mut program);
         }
-        let constant = run_within(&program, STEPS).is_ok();
+        // What comes out another way on another device, a check may ask for: floats are rounded, and items grouped.
+        let mut same = true;
+        program.body.for_each_stmt(&mut |s| {
+            let inside = s.exp.bodies().into_iter().flat_map(Body::binders);
+            let mut bound = s.pat.iter().copied().chain(s.exp.inner_binders()).chain(inside);
+            same &= !bound.any(|v| program.ty(v).base.is_float());
+            if let Exp::Reduce { op, .. } | Exp::Scan { op, .. } = &s.exp {
+                same &= !op.assoc || is_exact(&op.lambda);
+            }
+        });
+        let constant = same && run_within(&program, STEPS).is_ok();
         if constant {
             Body::drop_checks(made);
         }
         constant
     }
+}
+
+/// Whether it is one operator by which items of integers or flags may be grouped in any way.
+fn is_exact(l: &Lambda) -> bool {
+    let exact = |op: ScalarOp| {
+        use ScalarOp::{Add, And, BitAnd, BitOr, BitXor, Max2, Min2, Mul, Or, Xor};
+        matches!(op, Add | Mul | Min2 | Max2 | And | Or | Xor | BitAnd | BitOr | BitXor)
+    };
+    let each = |s: &Stmt| matches!(s.exp, Exp::Op(op, _) if exact(op));
+    l.body.stmts.len() == l.body.results.len() && l.body.stmts.iter().all(each)
 }

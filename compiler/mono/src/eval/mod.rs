@@ -261,9 +261,14 @@ impl Eval<'_, '_> {
             let (n, have) = (a.data.len(), (a.base, &a.dims));
             return bug(format!("{v:?} is {have:?} with {n} elements, not {:?} {dims:?}", ty.base));
         }
-        self.steps = self.steps.checked_sub(a.data.len() + 1).ok_or(Fault::Long)?;
+        self.spend_steps(a.data.len() + 1)?;
         (self.watch)(v, &a);
         self.vars[v.index()] = Some(a);
+        Ok(())
+    }
+
+    fn spend_steps(&mut self, n: usize) -> R<()> {
+        self.steps = self.steps.checked_sub(n).ok_or(Fault::Long)?;
         Ok(())
     }
 
@@ -285,6 +290,7 @@ impl Eval<'_, '_> {
     }
 
     fn body(&mut self, b: &Body) -> R<Vec<Array>> {
+        self.spend_steps(1)?;
         for (k, s) in b.stmts.iter().enumerate() {
             self.stmt(s)?;
             self.settle(b, k);
@@ -622,6 +628,11 @@ impl Eval<'_, '_> {
             Exp::View { view, array } => {
                 if !matches!(view, View::Reshape { .. }) {
                     self.spend(Cost::beside(&[]));
+                }
+                let dims = self.sizes(&self.p.ty(pat[0]).dims)?;
+                let elements = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
+                if elements.is_none_or(|n| n > self.steps) {
+                    return Err(Fault::Long);
                 }
                 self.view(view, *array, pat)?
             }

@@ -49,6 +49,9 @@ pub fn stage(p: &mut Program) {
 pub fn stage_for(p: &mut Program, rows: RowsAre) {
     let mut body = std::mem::take(&mut p.body);
     late::write_late(p, &mut body);
+    if rows == RowsAre::Tasks {
+        columns::in_rows(p, &mut body, None);
+    }
     walk(p, &mut body, FxHashSet::default(), None);
     if rows == RowsAre::Tasks {
         rounds(p, &mut body, None);
@@ -92,7 +95,6 @@ fn walk(p: &mut Program, body: &mut Body, owned: FxHashSet<Var>, local: Option<&
     if !has_scatter(body) {
         return;
     }
-    columns::in_rows(p, body, local);
     let dying = body.dying(owned);
     let mut stmts = Vec::with_capacity(body.stmts.len());
     for (mut s, dying) in std::mem::take(&mut body.stmts).into_iter().zip(dying) {

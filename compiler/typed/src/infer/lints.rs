@@ -71,16 +71,18 @@ impl Checker<'_> {
             return;
         };
         let (name, op) = (name.to_string(), op.to_string());
-        let instead = if name.contains("scan") { "trace" } else { "fold" };
+        let lambda = format!("(λ (x so-far) ({op} so-far x))");
+        let instead = match name.contains("scan") {
+            true => format!("(tail (trace {lambda} start xs))"),
+            false => format!("(fold {lambda} start xs)"),
+        };
         self.diagnostics.push(
             Diagnostic::warning(
                 codes::GROUPED,
                 format!("`{name}` groups the items as it likes, and with `{op}` the result depends on that"),
             )
             .primary(Loc::Node(operator.node), "not associative")
-            .help(format!(
-                "one item after the other goes `({instead} (λ (x so-far) ({op} so-far x)) start xs)`"
-            )),
+            .help(format!("one item after the other goes `{instead}`")),
         );
     }
 }

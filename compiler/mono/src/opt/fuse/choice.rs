@@ -52,7 +52,7 @@ impl Fuse<'_> {
             cost.reads >= SEVERAL_READS && u.whole == 0 && u.sites.iter().any(|s| s.strided)
         };
         if costs.iter().zip(&uses).any(apart) {
-            return none;
+            return these(&trivial);
         }
         // All those not needed as a whole, if no statement is then evaluated too often; else the trivial.
         let all: Vec<bool> = uses.iter().zip(&trivial).map(|(u, t)| *t || u.whole == 0).collect();

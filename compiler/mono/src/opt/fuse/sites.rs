@@ -296,7 +296,9 @@ impl<'a> Walk<'a> {
         let def = a.as_var().and_then(|v| self.defs.get(&v).copied());
         let (Some(Exp::Op(op, args)), Some(fuel)) = (def, fuel.checked_sub(1)) else { return false };
         match (op, &args[..]) {
-            (ScalarOp::Mul, [a, n] | [n, a]) if n.as_int().is_some_and(|n| n > 1) => self.is_along(*a, fuel),
+            (ScalarOp::Mul, [a, n] | [n, a]) if n.as_int().is_some_and(|n| n > 1 && n <= SHORT) => {
+                self.is_along(*a, fuel)
+            }
             (ScalarOp::Add | ScalarOp::Sub | ScalarOp::Modulo, [a, b]) => {
                 self.is_strided(*a, fuel) || self.is_strided(*b, fuel)
             }

@@ -16,10 +16,24 @@ use super::{in_memory, items_first};
 use crate::ir::*;
 use rustc_hash::FxHashSet;
 
-/// Writes columns so, where a body does it. `local` is what is bound inside of the outermost iteration it is part of.
+/// Writes columns so, in a body and those in it. `local` is what is bound inside of the outermost iteration it is part of.
 pub(super) fn in_rows(p: &mut Program, body: &mut Body, local: Option<&FxHashSet<Var>>) {
-    while let Some(found) = (0..body.stmts.len()).find_map(|k| Turned::at(p, body, k, local)) {
-        found.replace(p, body);
+    for s in &mut body.stmts {
+        let of_host = matches!(s.exp, Exp::If { .. } | Exp::For { .. } | Exp::While { .. })
+            || matches!(&s.exp, Exp::Reduce { op, .. } if !op.assoc);
+        let own: Option<FxHashSet<Var>> = (local.is_none() && !of_host).then(|| {
+            let inside = s.exp.bodies().into_iter().flat_map(Body::binders);
+            s.exp.inner_binders().into_iter().chain(inside).collect()
+        });
+        let local = local.or(own.as_ref());
+        s.exp.bodies_mut().into_iter().for_each(|b| in_rows(p, b, local));
+    }
+    let mut k = 0;
+    while k < body.stmts.len() {
+        if let Some(found) = Turned::at(p, body, k, local) {
+            found.replace(p, body);
+        }
+        k += 1;
     }
 }
 

@@ -18,8 +18,8 @@
 //! beyond them nobody goes. So this is done where the array is a round's own, and nothing mentions it afterwards.
 
 use crate::ir::*;
-use remc_base::ops::ScalarOp;
-use remc_base::{Prov, Scalar};
+use remc_base::ops::{ScalarOp, zero};
+use remc_base::{BaseTy, Prov, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The statements that a map becomes which makes an array of one of these, none of which is mentioned afterwards.
@@ -250,10 +250,7 @@ impl Made<'_> {
     /// What is read of a row or a column, as an array of its own; which statement reads it then, and how.
     pub fn read_first(&mut self, axes: &[Axis], array: Var, read: Thin) -> (usize, Exp) {
         let base = self.p.ty(array).base;
-        let mut along: Vec<Axis> = Vec::new();
-        for a in axes.iter().filter(|a| read.index.contains(&a.var.into())) {
-            along.push(*a);
-        }
+        let along: Vec<Axis> = axes.iter().filter(|a| read.index.contains(&a.var.into())).copied().collect();
         let fresh: Vec<Axis> =
             along.iter().map(|a| Axis { var: self.p.fresh("i", Ty::int()), size: a.size }).collect();
         let renamed = |a: &Atom| {
@@ -261,16 +258,59 @@ impl Made<'_> {
             k.map_or(*a, |k| fresh[k].var.into())
         };
         let at: Vec<Atom> = read.index.iter().map(renamed).collect();
-        if along.is_empty() {
-            let x = self.push("x", Ty::scalar(base), Exp::Index { array, at });
-            return (read.at, Exp::Atom(x.into()));
+        let line = self.line(array, fresh, at, base);
+        let exp = match along.is_empty() {
+            true => Exp::Atom(line.into()),
+            false => Exp::Index { array: line, at: along.iter().map(|a| a.var.into()).collect() },
+        };
+        (read.at, exp)
+    }
+
+    /// The elements at these indices, along axes among them; 0 where there is none: who reads them may never come to that.
+    pub fn line(&mut self, array: Var, axes: Vec<Axis>, at: Vec<Atom>, base: BaseTy) -> Var {
+        let dims = self.p.ty(array).dims.clone();
+        let before = std::mem::take(&mut self.out);
+        let mut there: Option<Atom> = None;
+        for (a, n) in at.iter().zip(&dims) {
+            if axes.iter().any(|x| *a == x.var.into() && x.size == *n) {
+                continue;
+            }
+            for (op, bound) in [(ScalarOp::Ge, Atom::int(0)), (ScalarOp::Lt, *n)] {
+                let cond = self.push("t", Ty::scalar(BaseTy::Bool), Exp::Op(op, vec![*a, bound])).into();
+                there = Some(match there {
+                    None => cond,
+                    Some(all) => {
+                        let both = Exp::Op(ScalarOp::And, vec![all, cond]);
+                        self.push("t", Ty::scalar(BaseTy::Bool), both).into()
+                    }
+                });
+            }
         }
-        let x = self.p.fresh("x", Ty::scalar(base));
-        let stmts = vec![Stmt { pat: vec![x], exp: Exp::Index { array, at }, prov: self.prov }];
-        let dims = along.iter().map(|a| a.size).collect();
-        let body = Body { stmts, results: vec![x.into()] };
-        let line = self.push("line", Ty { base, dims }, Exp::Map { axes: fresh, body });
-        (read.at, Exp::Index { array: line, at: along.iter().map(|a| a.var.into()).collect() })
+        let prov = self.prov;
+        let read = |p: &mut Program| {
+            let x = p.fresh("x", Ty::scalar(base));
+            (x, Stmt { pat: vec![x], exp: Exp::Index { array, at: at.clone() }, prov })
+        };
+        let (x, stmt) = read(self.p);
+        let given = match there {
+            None => {
+                self.out.push(stmt);
+                x
+            }
+            Some(cond) => {
+                let then = Body { stmts: vec![stmt], results: vec![x.into()] };
+                let otherwise = Body { stmts: Vec::new(), results: vec![Atom::Const(zero(base))] };
+                self.push("x", Ty::scalar(base), Exp::If { cond, then, otherwise })
+            }
+        };
+        let stmts = std::mem::replace(&mut self.out, before);
+        if axes.is_empty() {
+            self.out.extend(stmts);
+            return given;
+        }
+        let ty = Ty { base, dims: axes.iter().map(|a| a.size).collect() };
+        let body = Body { stmts, results: vec![given.into()] };
+        self.push("line", ty, Exp::Map { axes, body })
     }
 
     /// From which row on there are changes, and in how many.

@@ -42,7 +42,7 @@ pub(super) fn changed(p: &mut Program, s: &Stmt, dying: &FxHashSet<Var>) -> Opti
     others.read_first(&mut made, &mut body, &mut vec![*axis], &mut rows)?;
     body.substitute(&rows);
     let all = body.binders();
-    read_through(&mut body, array, own, &mut FxHashMap::default());
+    read_through(&mut body, array, own);
     written_last(made.p, &mut body, &all.into_iter().collect());
     if OwnRow::changed_by(&made.p.vars, &body, own) != Some(array) {
         return None;
@@ -126,28 +126,39 @@ impl Others {
         let axes: Vec<Axis> =
             ty.dims.iter().map(|n| Axis { var: made.p.fresh("i", Ty::int()), size: *n }).collect();
         let at = at.iter().copied().chain(axes.iter().map(|a| a.var.into())).collect();
-        let x = made.p.fresh("x", Ty::scalar(ty.base));
-        let read = Stmt { pat: vec![x], exp: Exp::Index { array: self.array, at }, prov: made.prov };
-        let body = Body { stmts: vec![read], results: vec![x.into()] };
-        Some(made.push("line", ty, Exp::Map { axes, body }))
+        Some(made.line(self.array, axes, at, ty.base))
     }
 }
 
-/// Has what reads an element of the own row read it from that, where the row has a name.
-fn read_through(body: &mut Body, array: Var, own: Atom, row: &mut FxHashMap<Var, Var>) {
-    for s in &mut body.stmts {
-        if let Exp::Index { array: a, at } = &mut s.exp
-            && *a == array
-            && at[0] == own
-        {
-            if at.len() == 1 {
-                row.entry(array).or_insert(s.pat[0]);
-            } else if let Some(row) = row.get(&array) {
-                *a = *row;
+/// Has what reads an element of the own row read it from that, once it has a name.
+fn read_through(body: &mut Body, array: Var, own: Atom) {
+    let of_row = |s: &Stmt| match &s.exp {
+        Exp::Index { array: a, at } if *a == array && at[..] == [own] => s.pat.first().copied(),
+        _ => None,
+    };
+    let Some((k, row)) = body.stmts.iter().enumerate().find_map(|(k, s)| Some((k, of_row(s)?))) else {
+        return;
+    };
+    for s in &mut body.stmts[k + 1..] {
+        let read = |s: &mut Stmt| {
+            if let Exp::Index { array: a, at } = &mut s.exp
+                && *a == array
+                && at.len() > 1
+                && at[0] == own
+            {
+                *a = row;
                 at.remove(0);
             }
-        }
-        s.exp.bodies_mut().into_iter().for_each(|b| read_through(b, array, own, row));
+        };
+        read(s);
+        s.exp.bodies_mut().into_iter().for_each(|b| for_each_stmt_mut(b, &read));
+    }
+}
+
+fn for_each_stmt_mut(body: &mut Body, f: &impl Fn(&mut Stmt)) {
+    for s in &mut body.stmts {
+        f(s);
+        s.exp.bodies_mut().into_iter().for_each(|b| for_each_stmt_mut(b, f));
     }
 }
 

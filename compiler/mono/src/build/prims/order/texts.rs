@@ -212,8 +212,7 @@ pub fn least(ty: BaseTy) -> Option<i64> {
         BaseTy::Bool | BaseTy::Char | BaseTy::U8 | BaseTy::U16 | BaseTy::U32 => Some(0),
         BaseTy::I8 => Some(i8::MIN.into()),
         BaseTy::I16 => Some(i16::MIN.into()),
-        BaseTy::I32 => Some(i32::MIN.into()),
-        BaseTy::I64 | BaseTy::U64 | BaseTy::F16 | BaseTy::F32 | BaseTy::F64 => None,
+        BaseTy::I32 | BaseTy::I64 | BaseTy::U64 | BaseTy::F16 | BaseTy::F32 | BaseTy::F64 => None,
     }
 }
 
