@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Where nothing but these two asks for the place, two loops know both without a division, in the same order. The inner
-//! one may run in lanes. A range that begins or ends inside a row has a shorter first or last row.
+//! one may run in lanes. Reductions go so, and filters, which keep items behind those of the rows before. A range that
+//! begins or ends inside a row has a shorter first or last row.
 //!
 //! A program may also divide by a number that is no size. Where that is not positive, each place is a row of its own, and
 //! its row and column are computed as the program says.

@@ -38,7 +38,7 @@ pub const PASS: PassInfo = PassInfo {
     name: "stage",
     from: "mono",
     to: "mono",
-    summary: "computes what a scatter writes before what it is made of is overwritten",
+    summary: "computes what is written before what it is made of is overwritten, and changes rows and columns where they are",
 };
 
 pub fn stage(p: &mut Program) {
@@ -54,34 +54,51 @@ pub fn stage_for(p: &mut Program, rows: RowsAre) {
     }
     walk(p, &mut body, FxHashSet::default(), None);
     if rows == RowsAre::Tasks {
-        rounds(p, &mut body, None);
+        rounds(p, &mut body, None, &mut Vec::new());
     }
     p.body = body;
 }
 
-/// Changes arrays where they are in the rounds of the host's loops; `states` are those of the loop that a body is of.
-fn rounds(p: &mut Program, body: &mut Body, states: Option<FxHashSet<Var>>) {
+/// Changes arrays where they are in the rounds of the host's loops; `states` are those of the loop that a body is of, `below` the
+/// numbers of rounds, each below its size.
+fn rounds(p: &mut Program, body: &mut Body, states: Option<FxHashSet<Var>>, below: &mut Vec<Axis>) {
     let dying = states.clone().map(|states| body.dying(states));
     let mut stmts = Vec::with_capacity(body.stmts.len());
     for (k, mut s) in std::mem::take(&mut body.stmts).into_iter().enumerate() {
         let dying = dying.as_ref().map(|dying| &dying[k]);
+        let known = below.len();
         match &mut s.exp {
             Exp::If { then, otherwise, .. } => {
-                rounds(p, then, dying.cloned());
-                rounds(p, otherwise, dying.cloned());
+                rounds(p, then, dying.cloned(), below);
+                rounds(p, otherwise, dying.cloned(), below);
             }
-            Exp::For { state, body, .. } | Exp::While { state, body, .. } => {
+            Exp::For { axis, state, body } => {
+                below.push(*axis);
                 let states = state.iter().map(|(v, _)| *v).collect();
-                rounds(p, body, Some(states));
+                rounds(p, body, Some(states), below);
             }
-            Exp::Reduce { op, .. } if !op.assoc => {
+            Exp::While { state, body, .. } => {
+                let states = state.iter().map(|(v, _)| *v).collect();
+                rounds(p, body, Some(states), below);
+            }
+            Exp::Reduce { axis, body, op } if !op.assoc => {
                 let lambda = &mut op.lambda;
-                let states = lambda.params.iter().take(lambda.body.results.len()).copied().collect();
-                rounds(p, &mut lambda.body, Some(states));
+                let (states, items) = lambda.params.split_at(lambda.body.results.len());
+                let number = |(item, given): (&Var, &Atom)| {
+                    (*given == axis.var.into()).then_some(Axis { var: *item, size: axis.size })
+                };
+                below.extend(items.iter().zip(&body.results).filter_map(number));
+                let states = states.iter().copied().collect();
+                rounds(p, &mut lambda.body, Some(states), below);
             }
             _ => {}
         }
-        match dying.and_then(|dying| renew::renewed(p, &s, dying).or_else(|| row::changed(p, &s, dying))) {
+        below.truncate(known);
+        let made = dying.and_then(|dying| {
+            let elements = renew::renewed(p, &s, dying, below);
+            elements.or_else(|| row::changed(p, &s, dying, below))
+        });
+        match made {
             Some(made) => stmts.extend(made),
             None => stmts.push(s),
         }

@@ -23,7 +23,12 @@ use remc_base::{BaseTy, Prov, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The statements that a map becomes which makes an array of one of these, none of which is mentioned afterwards.
-pub(super) fn renewed(p: &mut Program, s: &Stmt, dying: &FxHashSet<Var>) -> Option<Vec<Stmt>> {
+pub(super) fn renewed(
+    p: &mut Program,
+    s: &Stmt,
+    dying: &FxHashSet<Var>,
+    known: &[Axis],
+) -> Option<Vec<Stmt>> {
     let (Exp::Map { axes, body }, [y]) = (&s.exp, &s.pat[..]) else { return None };
     let (axes, body) = elements(axes.clone(), body.clone());
     let plain = body.stmts.iter().all(|s| s.exp.bodies().is_empty() && !s.exp.can_stop() && s.pat.len() == 1);
@@ -44,7 +49,7 @@ pub(super) fn renewed(p: &mut Program, s: &Stmt, dying: &FxHashSet<Var>) -> Opti
         return None;
     }
     let (result, prov) = (*result, s.prov);
-    let mut made = Made { p, out: Vec::new(), prov };
+    let mut made = Made { p, out: Vec::new(), prov, below: known };
     let read = thin.into_iter().map(|read| made.read_first(&axes, array, read)).collect();
     let (from, count) = made.range(axes[0].size, least, below);
     let exp = made.scatter(array, (&axes, body, result), &read, (from, count));
@@ -230,6 +235,8 @@ pub(super) struct Made<'p> {
     pub p: &'p mut Program,
     pub out: Vec<Stmt>,
     pub prov: Prov,
+    /// Numbers that are known to be below a size.
+    pub below: &'p [Axis],
 }
 
 impl Made<'_> {
@@ -272,7 +279,7 @@ impl Made<'_> {
         let before = std::mem::take(&mut self.out);
         let mut there: Option<Atom> = None;
         for (a, n) in at.iter().zip(&dims) {
-            if axes.iter().any(|x| *a == x.var.into() && x.size == *n) {
+            if axes.iter().chain(self.below).any(|x| *a == x.var.into() && x.size == *n) {
                 continue;
             }
             for (op, bound) in [(ScalarOp::Ge, Atom::int(0)), (ScalarOp::Lt, *n)] {

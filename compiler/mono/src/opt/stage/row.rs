@@ -23,7 +23,12 @@ use remc_base::ops::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The statements that a map becomes which changes rows of one of these arrays, none of which is mentioned afterwards.
-pub(super) fn changed(p: &mut Program, s: &Stmt, dying: &FxHashSet<Var>) -> Option<Vec<Stmt>> {
+pub(super) fn changed(
+    p: &mut Program,
+    s: &Stmt,
+    dying: &FxHashSet<Var>,
+    below: &[Axis],
+) -> Option<Vec<Stmt>> {
     let (Exp::Map { axes, body }, [y]) = (&s.exp, &s.pat[..]) else { return None };
     let ([axis], [_]) = (&axes[..], &body.results[..]) else { return None };
     let own = Atom::Var(axis.var);
@@ -36,7 +41,7 @@ pub(super) fn changed(p: &mut Program, s: &Stmt, dying: &FxHashSet<Var>) -> Opti
     }
     let bound: FxHashSet<Var> = body.binders().into_iter().chain([axis.var]).collect();
     let others = Others { rank: p.ty(array).rank(), array, axis: *axis, bound };
-    let mut made = Made { p, out: Vec::new(), prov: s.prov };
+    let mut made = Made { p, out: Vec::new(), prov: s.prov, below };
     let mut body = body.clone();
     let mut rows = FxHashMap::default();
     others.read_first(&mut made, &mut body, &mut vec![*axis], &mut rows)?;
