@@ -85,5 +85,6 @@ fn run(program: &Program, params: &[Array]) -> Result<String, String> {
         Ok(results) => Ok(format!("{results:?}")),
         Err(Fault::Stop { .. }) => Ok("a stop".to_owned()),
         Err(Fault::Bug(m)) => Err(m),
+        Err(Fault::Long) => Err("too many steps".into()),
     }
 }

@@ -131,6 +131,7 @@ fn one(program: &Program, params: &[Array], threads: Option<bool>) -> Result<(),
         Ok(results) => Meaning::Value(results),
         Err(Fault::Stop { trap, values, .. }) => Meaning::Stop(trap.report(&values).message),
         Err(Fault::Bug(m)) => return Err(m),
+        Err(Fault::Long) => return Err("too many steps".into()),
     };
     // Whole arrays in a block, and as many blocks as there can be.
     let many = Target::default().grained(1);
