@@ -15,7 +15,7 @@
 //! keep something is in bounds even if it keeps nothing, and harmless: the next item that is kept overwrites it, or
 //! nothing reads it.
 //!
-//! A loop may begin with what one before it has kept: of no more iterations than have a place, too.
+//! A loop may begin with the number that a loop around it has kept so far: of no more iterations than have a place, too.
 //!
 //! Where the buffer is a vector of rows, the items may go to the part of a row, which begins at a place of its own:
 //!
@@ -57,7 +57,10 @@ pub fn keep<'p>(
     let (last, body) = body.split_last()?;
     let StmtKind::If { cond, then, otherwise, results } = &last.kind else { return None };
     let [Choice { var, then: more, otherwise: same }] = results.as_slice() else { return None };
-    if c.combine.is_some() || !otherwise.is_empty() || Atom::Var(*var) != *next || *same != number {
+    // So many are kept by a loop around it, or none.
+    let begins = c.init.as_int().is_none_or(|n| n == 0);
+    if c.combine.is_some() || !begins || !otherwise.is_empty() || Atom::Var(*var) != *next || *same != number
+    {
         return None;
     }
     let adds = |s: &Stmt| match &s.kind {

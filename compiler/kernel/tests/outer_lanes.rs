@@ -56,7 +56,8 @@ fn kernels(leaf: &str, m: &str) -> (usize, usize) {
 fn rows_that_wait_run_side_by_side_if_a_cache_has_room() {
     let leaf = format!("{WAITS}{SUM}");
     assert_eq!(kernels(&leaf, "300"), (1, 1));
-    assert_eq!(kernels(&leaf, "100000"), (1, 0));
+    assert_eq!(kernels(&leaf, "100000"), (1, 1));
+    assert_eq!(kernels(&leaf, "1000000"), (1, 0));
     assert_eq!(kernels(&leaf, "%m.1"), (2, 1));
     // Each lane has a part of the memory for itself.
     let text = lowered(&leaf, "300", Target::default());

@@ -93,8 +93,8 @@ fn string(text: &str) -> usize {
 
 /// How long the word is that a text begins with; a character as `#\(` is one.
 fn word(text: &str) -> usize {
-    let from =
-        if text.starts_with("#\\") { 2 + text[2..].chars().next().map_or(0, char::len_utf8) } else { 0 };
+    let character = |rest: &str| 2 + rest.chars().next().map_or(0, char::len_utf8);
+    let from = text.strip_prefix("#\\").map_or(0, character);
     let ends = |c: char| c.is_whitespace() || "()[]{}\";".contains(c);
     text[from..].find(ends).map_or(text.len(), |k| from + k)
 }
