@@ -13,7 +13,6 @@ use super::Build;
 use crate::eval::run_within;
 use crate::ir::*;
 use crate::opt::{cse::cse, dce::dce, fuse::fuse, simplify::simplify, views::views};
-use remc_base::ops::ScalarOp;
 use rustc_hash::FxHashSet;
 
 /// The steps for which a definition is tried: part of a second.
@@ -58,7 +57,7 @@ impl Build<'_> {
             let mut bound = s.pat.iter().copied().chain(s.exp.inner_binders()).chain(inside);
             same &= !bound.any(|v| program.ty(v).base.is_float());
             if let Exp::Reduce { op, .. } | Exp::Scan { op, .. } = &s.exp {
-                same &= !op.assoc || is_exact(&op.lambda);
+                same &= !op.assoc || op.is_commutative();
             }
         });
         let constant = same && run_within(&program, STEPS).is_ok();
@@ -67,14 +66,4 @@ impl Build<'_> {
         }
         constant
     }
-}
-
-/// Whether it is one operator by which items of integers or flags may be grouped in any way.
-fn is_exact(l: &Lambda) -> bool {
-    let exact = |op: ScalarOp| {
-        use ScalarOp::{Add, And, BitAnd, BitOr, BitXor, Max2, Min2, Mul, Or, Xor};
-        matches!(op, Add | Mul | Min2 | Max2 | And | Or | Xor | BitAnd | BitOr | BitXor)
-    };
-    let each = |s: &Stmt| matches!(s.exp, Exp::Op(op, _) if exact(op));
-    l.body.stmts.len() == l.body.results.len() && l.body.stmts.iter().all(each)
 }

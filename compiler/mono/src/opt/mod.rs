@@ -17,7 +17,7 @@
 //! | [`scanned`] | no array of a serial scan's values that only reductions and scans read |
 //! | [`segment`] | no array inside an iteration of a size of its own; once, and then the others again |
 //! | [`choose`] | selections in the place of branches where elements run side by side; once, after the rounds of the others |
-//! | [`stage`] | nothing that a scatter reads while it writes, where that would be copied for it; once, too |
+//! | [`stage`] | nothing that a scatter reads while it writes, and no copies of rows that a round leaves; once, too |
 //! | [`early`] | checks of sizes before the work that they do not ask about; once, too |
 //! | [`compact`] | tables without what is left over; once, last |
 //!
